@@ -1,0 +1,57 @@
+"""A release as tables of dialogue rows: each split is parsed once and named for every variant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+import pyarrow as pa
+from datasets.utils import tqdm
+
+from .columns import dialogue_columns
+from .dialogue import read_dialogues
+from .errors import SgdxError
+from .names import Coder, Names
+from .release import Release
+from .schema import CONFIGS, SPLITS
+
+
+def tables(release: Release, split: str, config: str) -> Iterator[tuple[str, pa.Table]]:
+    """A split's dialogue files in order, each with its table of rows (``DIALOGUE_ROW``).
+
+    Raises:
+        SgdxError: The release's JSON, schemas or dialogues are at fault; the message names them.
+    """
+    schema, original = release.schema(split, config), release.schema(split, "original")
+    names = Names.of(config, schema, original, release.seen_services())
+    for file, table in read_split(release, split):
+        yield file, table(names)
+
+
+@lru_cache(maxsize=len(SPLITS))
+def read_split(release: Release, split: str) -> list[tuple[str, Callable[[Names], pa.Table]]]:
+    """Parse a split's dialogue files; kept, because every variant is made from the same parse."""
+    coder = Coder.of(release.schema(split, "original"))
+    file_of: dict[str, str] = {}
+    parsed = []
+    for file in tqdm(release.dialogue_files(split), desc=f"Reading {split}", unit=" files"):
+        path = f"{release.name}: {file}"
+        dialogues = read_dialogues(release.read(file), path)
+        for dialogue in dialogues:
+            if first := file_of.get(dialogue.dialogue_id):
+                raise SgdxError(f"{path}: dialogue {dialogue.dialogue_id} is in {first} already")
+            file_of[dialogue.dialogue_id] = file
+        parsed.append((file, dialogue_columns(dialogues, coder, path)))
+    return parsed
+
+
+def check_config(config: str) -> None:
+    """Raise ``SgdxError`` unless ``config`` is one of ``CONFIGS``."""
+    if config not in CONFIGS:
+        raise SgdxError(f"unknown config {config!r}, expected one of {', '.join(CONFIGS)}")
+
+
+def check_split(split: str) -> None:
+    """Raise ``SgdxError`` unless ``split`` is one of ``SPLITS``."""
+    if split not in SPLITS:
+        raise SgdxError(f"unknown split {split!r}, expected one of {', '.join(SPLITS)}")

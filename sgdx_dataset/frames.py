@@ -1,0 +1,143 @@
+"""Frame rows: one per user turn and service, which is what is tracked and scored."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from datasets import Dataset, IterableDataset
+
+from .features import FRAME_ROW, STATE
+
+_Split = TypeVar("_Split", Dataset, IterableDataset)
+_SCHEMA = FRAME_ROW.arrow_schema
+
+
+def frames(split: _Split) -> _Split:
+    """The frame rows of a split of dialogue rows, in the dialogues' order.
+
+    A row holds what a tracker may read (``history``: the turns before this one with the system's
+    acts; ``utterance``; ``schema``: the service's), then the gold state and what scoring needs.
+    ``frame_id`` is ``<dialogue_id>/<turn index>/<original service>``, the same in every variant.
+    Frames of user turns that carry no state (unannotated data) are left out.
+
+    Args:
+        split: A ``Dataset`` or ``IterableDataset`` with the columns of ``DIALOGUE_ROW``.
+
+    Returns:
+        The same kind of dataset with the columns of ``FRAME_ROW``; as with any ``map``, cached on
+        disk where the split is.
+    """
+    options = {} if isinstance(split, IterableDataset) else {"desc": "Making frame rows"}
+    return (
+        split.with_format("arrow")
+        .map(
+            frame_table,
+            batched=True,
+            batch_size=256,
+            features=FRAME_ROW,
+            remove_columns=split.column_names,
+            **options,
+        )
+        .with_format(None)
+    )
+
+
+def frame_table(dialogues: pa.Table) -> pa.Table:
+    """The frame rows (``FRAME_ROW``) of a table of dialogue rows (``DIALOGUE_ROW``)."""
+    turn_lists = dialogues["turns"].combine_chunks()
+    turns = turn_lists.flatten()
+    frame_lists = pc.struct_field(turns, "frames")
+    all_frames = frame_lists.flatten()
+    users = pc.equal(pc.struct_field(turns, "speaker"), "USER").to_numpy(zero_copy_only=False)
+
+    turn_of_frame = pc.list_parent_indices(frame_lists).to_numpy()
+    stated = pc.struct_field(all_frames, "state").is_valid().to_numpy(zero_copy_only=False)
+    picked = np.flatnonzero(users[turn_of_frame] & stated)
+    turn = turn_of_frame[picked]
+    dialogue = pc.list_parent_indices(turn_lists).to_numpy()[turn]
+    first_turn = (turn_lists.offsets.to_numpy() - turn_lists.offsets[0].as_py())[dialogue]
+
+    rows = all_frames.take(pa.array(picked))
+    ids = dialogues["dialogue_id"].combine_chunks().take(pa.array(dialogue))
+    schemas = _schemas(dialogues["schemas"].combine_chunks(), dialogue, rows.field("service"))
+    index = pa.array(turn - first_turn, pa.int32())
+    original = schemas.field("original_name")
+    columns = {
+        "frame_id": pc.binary_join_element_wise(ids, index.cast(pa.string()), original, "/"),
+        "variant": dialogues["variant"].combine_chunks().take(pa.array(dialogue)),
+        "dialogue_id": ids,
+        "turn": index,
+        "service": rows.field("service"),
+        "seen": schemas.field("seen"),
+        "history": _history(turns, users, first_turn, turn),
+        "utterance": pc.struct_field(turns, "utterance").take(pa.array(turn)),
+        "schema": schemas,
+        "slots": rows.field("slots"),
+        "schema_slots": _schema_slots(schemas),
+    }
+    state = rows.field("state")
+    columns |= {gold: state.field(gold) for gold in STATE}
+    arrays = [columns[field.name].cast(field.type) for field in _SCHEMA]
+    return pa.table(arrays, schema=_SCHEMA)
+
+
+def _schemas(
+    schema_lists: pa.ListArray, dialogue: np.ndarray, services: pa.StringArray
+) -> pa.StructArray:
+    """The schema of each of ``services`` as joined into its own dialogue."""
+    schemas = schema_lists.flatten()
+    owner = pc.list_parent_indices(schema_lists).cast(pa.string())
+    joined = pc.binary_join_element_wise(owner, schemas.field("service_name"), "/")
+    asked = pc.binary_join_element_wise(pa.array(dialogue).cast(pa.string()), services, "/")
+    return schemas.take(pc.index_in(asked, value_set=joined))
+
+
+def _history(
+    turns: pa.StructArray, users: np.ndarray, first: np.ndarray, end: np.ndarray
+) -> pa.ListArray:
+    """Per row, turns ``first`` to before ``end``: speaker, utterance and the system's actions."""
+    acted = _system_actions(turns, users)
+    lengths = end - first
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    positions = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, lengths)
+    said = pa.StructArray.from_arrays(
+        [pc.struct_field(turns, "speaker"), pc.struct_field(turns, "utterance"), acted],
+        ["speaker", "utterance", "actions"],
+    )
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), said.take(pa.array(positions)))
+
+
+def _system_actions(turns: pa.StructArray, users: np.ndarray) -> pa.ListArray:
+    """Per turn, the actions of its frames with their service; none for user turns."""
+    frame_lists = pc.struct_field(turns, "frames")
+    all_frames = frame_lists.flatten()
+    action_lists = pc.struct_field(all_frames, "actions")
+    actions = action_lists.flatten()
+    frame = pc.list_parent_indices(action_lists).to_numpy()
+    turn = pc.list_parent_indices(frame_lists).to_numpy()[frame]
+    kept = np.flatnonzero(~users[turn])
+    counts = np.bincount(turn[kept], minlength=len(turns))
+    services = pc.struct_field(all_frames, "service").take(pa.array(frame[kept]))
+    taken = actions.take(pa.array(kept))
+    fields = [field.name for field in taken.type]
+    with_service = pa.StructArray.from_arrays(
+        [services, *(taken.field(name) for name in fields)], ["service", *fields]
+    )
+    offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
+    return pa.ListArray.from_arrays(offsets, with_service)
+
+
+def _schema_slots(schemas: pa.StructArray) -> pa.ListArray:
+    """The slots' names and flags, which scoring goes through, without their descriptions."""
+    slot_lists = schemas.field("slots")
+    slots = slot_lists.flatten()
+    brief = pa.StructArray.from_arrays(
+        [pc.struct_field(slots, "name"), pc.struct_field(slots, "is_categorical")],
+        ["name", "is_categorical"],
+    )
+    lengths = slot_lists.value_lengths().to_numpy()
+    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
+    return pa.ListArray.from_arrays(offsets, brief)

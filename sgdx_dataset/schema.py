@@ -1,0 +1,128 @@
+"""Schemas of the release: reading them, and lining a variant's names up with the original's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from .errors import SgdxError
+
+SPLITS = {"train": "train", "validation": "dev", "test": "test"}  # ours -> the release's folder
+VARIANTS = ("v1", "v2", "v3", "v4", "v5")
+CONFIGS = ("original", *VARIANTS)
+NONE_INTENT = "NONE"
+
+
+class Slot(msgspec.Struct, forbid_unknown_fields=True):
+    """A slot of a service; ``possible_values`` is closed when ``is_categorical``."""
+
+    name: str
+    description: str
+    is_categorical: bool
+    possible_values: list[str]
+
+
+class Intent(msgspec.Struct, forbid_unknown_fields=True):
+    """An intent of a service; ``optional_slots`` maps a slot to its default value."""
+
+    name: str
+    description: str
+    is_transactional: bool
+    required_slots: list[str]
+    optional_slots: dict[str, str]
+    result_slots: list[str]
+
+
+class Service(msgspec.Struct, forbid_unknown_fields=True):
+    """One entry of a release's ``schema.json``."""
+
+    service_name: str
+    description: str
+    slots: list[Slot]
+    intents: list[Intent]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The services of one split under one variant, in the order of the original's."""
+
+    path: str
+    services: list[Service]
+
+    def service_names(self) -> list[str]:
+        return [service.service_name for service in self.services]
+
+    def slot_names(self) -> list[str]:
+        """Every service's slot names, one service after another: the slot codes' dictionary."""
+        return [slot.name for service in self.services for slot in service.slots]
+
+    def intent_names(self) -> list[str]:
+        """``NONE``, then every service's intent names: the intent codes' dictionary."""
+        names = [intent.name for service in self.services for intent in service.intents]
+        return [NONE_INTENT, *names]
+
+
+def read_schema(data: bytes, path: str) -> Schema:
+    """Parse a ``schema.json``; ``SgdxError`` when it is malformed or names something twice."""
+    try:
+        services = msgspec.json.decode(data, type=list[Service])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SgdxError(f"{path}: not a schema.json of the release: {error}") from None
+    schema = Schema(path, services)
+    _check_distinct(schema, "service", schema.service_names())
+    for service in services:
+        where = f"service {service.service_name}: slot"
+        _check_distinct(schema, where, [slot.name for slot in service.slots])
+        where = f"service {service.service_name}: intent"
+        _check_distinct(schema, where, [intent.name for intent in service.intents])
+    return schema
+
+
+def _check_distinct(schema: Schema, what: str, names: list[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SgdxError(f"{schema.path}: {what} {twice[0]} is there twice, expected distinct names")
+
+
+def check_aligned(original: Schema, variant: Schema) -> None:
+    """Raise ``SgdxError`` unless ``variant`` is ``original`` in other words.
+
+    The release pairs elements by position. So both need the same numbers of services, slots and
+    intents, and, position by position, the same flags, values and (renamed) slots of intents.
+    """
+    shapes = zip(_shape(variant), _shape(original), strict=False)
+    for (record, what, found), (_, _, expected) in shapes:
+        if found != expected:
+            raise SgdxError(
+                f"{variant.path}: {record}: {what} is {found!r}, expected {expected!r}"
+                f" as in {original.path}"
+            )
+
+
+def _shape(schema: Schema) -> Iterator[tuple[str, str, object]]:
+    """What renaming leaves alone, as (record, what, value); a list's length before its items."""
+    yield "schema", "number of services", len(schema.services)
+    for service in schema.services:
+        of = f"service {service.service_name}"
+        yield of, "number of slots", len(service.slots)
+        yield of, "number of intents", len(service.intents)
+        for slot in service.slots:
+            yield f"{of}, slot {slot.name}", "is_categorical", slot.is_categorical
+            yield f"{of}, slot {slot.name}", "possible_values", slot.possible_values
+        for intent in service.intents:
+            record = f"{of}, intent {intent.name}"
+            yield record, "is_transactional", intent.is_transactional
+            yield record, "slots by their positions in the service", _positions(service, intent)
+
+
+def _positions(service: Service, intent: Intent) -> dict[str, object]:
+    """An intent's slots as positions in the service; a name that the service lacks as itself."""
+    index = {slot.name: i for i, slot in enumerate(service.slots)}
+    optional = {index.get(name, name): value for name, value in intent.optional_slots.items()}
+    return {
+        "required": [index.get(name, name) for name in intent.required_slots],
+        "optional": optional,
+        "result": [index.get(name, name) for name in intent.result_slots],
+    }

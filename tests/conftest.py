@@ -1,0 +1,63 @@
+"""What several rooms' tests share: the real release, a cache of their own, running a command."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ARCHIVE = "dstc8-schema-guided-dialogue-e852981ae34990f4358979625854259302feaa78.zip"
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+# A Hugging Face home of the tests' own, for this process and its children: set before `datasets`
+# is imported, which reads it once.
+HOME = tempfile.mkdtemp(prefix="sgdx-tests-")
+os.environ |= {
+    "HF_HOME": HOME,
+    "HF_HUB_OFFLINE": "1",
+    "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+    "SGDX_SOURCE": "sample",
+}
+for name in ("HF_DATASETS_CACHE", "HF_MODULES_CACHE"):
+    os.environ.pop(name, None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def hugging_face_home() -> Iterator[Path]:
+    """The home above, removed at the end."""
+    yield Path(HOME)
+    shutil.rmtree(HOME, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def release_archive() -> Path:
+    """The real SGD release, partial or whole; tests that need it are skipped where it is absent."""
+    path = Path(os.environ.get("SGDX_RELEASE", ROOT.parent / "shared" / "data" / ARCHIVE))
+    if not path.exists():
+        pytest.skip(f"the real release is not at {path}; set SGDX_RELEASE to its archive")
+    return path
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run ``python -m MODULE ...`` in an empty directory, as a user would."""
+
+    def run_module(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        path = {"PYTHONPATH": str(ROOT)} if str(arguments[0]).startswith("baselines") else {}
+        return subprocess.run(
+            [sys.executable, "-m", *map(str, arguments)],
+            cwd=tmp_path,
+            env={**os.environ, **path, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return run_module

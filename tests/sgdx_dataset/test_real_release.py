@@ -1,0 +1,112 @@
+"""On the real release (partial or whole): counts, round trip, converter, both name clashes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgdx_dataset import CONFIGS, SPLITS, VARIANTS, frames, load
+from sgdx_dataset.corpus import tables
+from sgdx_dataset.export import release_dialogue
+from sgdx_dataset.release import COMMIT, Release, open_release
+
+from .converter import convert
+
+Json = Any
+pytestmark = pytest.mark.release
+
+# What the partial copy of commit e852981 has; a whole one has 16,142, 2,482 and 4,201 dialogues.
+PARTIAL = {
+    "train": (12_174, 111_878, 118_167),
+    "validation": (2_098, 19_384, 20_542),
+    "test": (2_921, 24_863, 26_802),
+}
+
+
+@pytest.fixture(scope="module")
+def release(release_archive: Path) -> Release:
+    return open_release(release_archive)
+
+
+@pytest.fixture(scope="module")
+def partial(release: Release, release_archive: Path) -> None:
+    if COMMIT not in release_archive.name or len(release.dialogue_files("test")) != 24:
+        pytest.skip("these figures are of the partial copy with 24 test files")
+
+
+def dialogues_of(release: Release, split: str) -> Iterator[tuple[str, list[Json]]]:
+    for file in release.dialogue_files(split):
+        yield file, json.loads(release.read(file))
+
+
+@pytest.mark.usefixtures("partial")
+@pytest.mark.parametrize("split", SPLITS)
+def test_counts(release_archive: Path, split: str) -> None:
+    dialogues = load("original", split, release_archive)
+    rows = frames(dialogues)
+    turns = set(zip(rows["dialogue_id"], rows["turn"]))
+    assert (len(dialogues), len(turns), len(rows)) == PARTIAL[split]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_original_comes_back_value_for_value(release: Release, split: str) -> None:
+    made = dict(tables(release, split, "original"))
+    for file, dialogues in dialogues_of(release, split):
+        assert [release_dialogue(row) for row in made[file].to_pylist()] == dialogues, file
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_variants_are_what_the_fixed_converter_makes(release: Release, variant: str) -> None:
+    original, schema = (
+        json.loads(release.read(release.schema_file("test", config)))
+        for config in ("original", variant)
+    )
+    made = dict(tables(release, "test", variant))
+    for file, dialogues in dialogues_of(release, "test"):
+        expected = [convert(dialogue, original, schema) for dialogue in dialogues]
+        assert [release_dialogue(row) for row in made[file].to_pylist()] == expected, file
+
+
+@pytest.mark.usefixtures("partial")
+def test_782_test_frames_of_v5_that_only_the_fixed_converter_gets_right(release: Release) -> None:
+    original, schema = (
+        json.loads(release.read(release.schema_file("test", config)))
+        for config in ("original", "v5")
+    )
+    made = dict(tables(release, "test", "v5"))
+    changed = []
+    for file, dialogues in dialogues_of(release, "test"):
+        for dialogue, row in zip(dialogues, made[file].to_pylist()):
+            old = convert(dialogue, original, schema, fixed=False)
+            changed += _states_that_differ(old, release_dialogue(row))
+    assert len(changed) == 782
+    assert set(changed) == {"RentalCars_35"}
+
+
+def _states_that_differ(old: Json, new: Json) -> list[str]:
+    return [
+        b["service"]
+        for before, after in zip(old["turns"], new["turns"])
+        for a, b in zip(before["frames"], after["frames"])
+        if a.get("state") != b.get("state")
+    ]
+
+
+def test_frames_of_six_configs_line_up(release_archive: Path) -> None:
+    rows = {config: frames(load(config, "test", release_archive)) for config in CONFIGS}
+    ids = rows["original"]["frame_id"][:]
+    assert len(set(ids)) == len(ids)
+    for config in CONFIGS:
+        assert rows[config]["frame_id"][:] == ids
+        assert rows[config]["seen"][:] == rows["original"]["seen"][:]
+
+
+def test_six_test_services_are_seen_and_fifteen_not(release_archive: Path) -> None:
+    for config in ("original", "v4"):
+        rows = frames(load(config, "test", release_archive)).select_columns(["frame_id", "seen"])
+        seen = {row["frame_id"].rsplit("/", 1)[1]: row["seen"] for row in rows}
+        assert (sum(seen.values()), len(seen)) == (6, 21)
