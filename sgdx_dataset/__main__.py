@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from .corpus import check_config
+from .corpus import check_config, check_split
 from .errors import SgdxError
 from .export import export
 from .frames import frames
@@ -79,6 +79,7 @@ def _export(options: argparse.Namespace) -> None:
 
 
 def _frames(options: argparse.Namespace) -> None:
+    check_split(options.split)
     for config in options.config or CONFIGS:
         check_config(config)
     options.output.mkdir(parents=True, exist_ok=True)

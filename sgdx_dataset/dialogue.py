@@ -75,11 +75,14 @@ _DECODER = msgspec.json.Decoder(list[Dialogue])
 def read_dialogues(data: bytes, path: str) -> list[Dialogue]:
     """Parse a ``dialogues_*.json``; ``SgdxError`` names the file, the dialogue and the fault."""
     try:
-        return _DECODER.decode(data)
+        dialogues = _DECODER.decode(data)
     except msgspec.ValidationError as error:
         raise SgdxError(f"{path}: {_dialogue_named(data, str(error))}{error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise SgdxError(f"{path}: not JSON: {error}; expected a list of dialogues") from None
+    if not dialogues:
+        raise SgdxError(f"{path}: has no dialogue, expected at least one")
+    return dialogues
 
 
 def _dialogue_named(data: bytes, message: str) -> str:

@@ -30,19 +30,17 @@ def frames(split: _Split) -> _Split:
         The same kind of dataset with the columns of ``FRAME_ROW``; as with any ``map``, cached on
         disk where the split is.
     """
+    replaced = [column for column in split.column_names if column not in FRAME_ROW]
     options = {} if isinstance(split, IterableDataset) else {"desc": "Making frame rows"}
-    return (
-        split.with_format("arrow")
-        .map(
-            frame_table,
-            batched=True,
-            batch_size=256,
-            features=FRAME_ROW,
-            remove_columns=split.column_names,
-            **options,
-        )
-        .with_format(None)
+    rows = split.with_format("arrow").map(
+        frame_table,
+        batched=True,
+        batch_size=256,
+        features=FRAME_ROW,
+        remove_columns=replaced,
+        **options,
     )
+    return rows.with_format(None)
 
 
 def frame_table(dialogues: pa.Table) -> pa.Table:

@@ -75,6 +75,8 @@ def load(
     if split is not None:
         check_split(split)
     release = open_release(source)
+    if split is not None and not release.dialogue_files(split):
+        raise SgdxError(f"{release.name}: has no dialogues in {split}, expected some")
     cache = Path(datasets.config.HF_DATASETS_CACHE) / "sgdx-sources" / release.fingerprint[:16]
     prepare(source, CONFIGS, cache)
     return _builder(config, cache).as_dataset(split)

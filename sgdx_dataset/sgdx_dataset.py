@@ -61,6 +61,7 @@ class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not
         return [
             datasets.SplitGenerator(name=split, gen_kwargs={"release": release, "split": split})
             for split in SPLITS
+            if release.dialogue_files(split)  # datasets cannot load a split without rows
         ]
 
     def _generate_tables(

@@ -25,7 +25,8 @@ def rows(root: Path, config: str) -> list[Json]:
     release = open_release(root)
     parts = [table for _, table in tables(release, "test", config)]
     assert all(part.schema == DIALOGUE_ROW.arrow_schema for part in parts)
-    return pa.concat_tables(parts).to_pylist()
+    made: list[Json] = pa.concat_tables(parts).to_pylist()
+    return made
 
 
 def test_a_row_of_the_original(mini: Path) -> None:
@@ -163,6 +164,12 @@ def test_json_cut_off_in_the_middle(mini: Path) -> None:
     path = mini / "test" / "dialogues_001.json"
     path.write_text(json.dumps([DIALOGUE])[:300])
     with pytest.raises(SgdxError, match="test/dialogues_001.json: not JSON: Input data was trunc"):
+        rows(mini, "original")
+
+
+def test_a_file_without_dialogues(mini: Path) -> None:
+    write(mini / "test" / "dialogues_001.json", [])
+    with pytest.raises(SgdxError, match="test/dialogues_001.json: has no dialogue, expected at"):
         rows(mini, "original")
 
 

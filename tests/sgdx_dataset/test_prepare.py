@@ -12,6 +12,8 @@ import pytest
 
 from sgdx_dataset import CONFIGS, SgdxError, load, prepare
 
+from .conftest import DIALOGUE, write
+
 LOAD = """
 import json, sys
 from datasets import load_dataset
@@ -60,11 +62,21 @@ def test_what_is_prepared_is_kept_until_its_source_changes(mini: Path, tmp_path:
     before = place.stat().st_ino
     prepare(mini, ["v1"], cache)
     assert place.stat().st_ino == before
-    (mini / "test" / "dialogues_001.json").write_text("[]")
+    write(mini / "test" / "dialogues_001.json", [DIALOGUE])
     prepare(mini, ["v1"], cache)
-    loaded = load_elsewhere(cache, tmp_path / "empty", "v1")["v1"] if place.exists() else {}
     assert place.stat().st_ino != before
-    assert loaded == {}  # unreachable without rows, see below
+    rows = load_elsewhere(cache, tmp_path / "empty", "v1")["v1"]["rows"]
+    assert rows == {"train": 2, "validation": 2, "test": 1}
+
+
+def test_a_partial_copy_may_lack_a_split(mini: Path, tmp_path: Path) -> None:
+    (mini / "dev" / "dialogues_001.json").unlink()
+    assert {split: len(rows) for split, rows in load("v1", source=mini).items()} == {
+        "train": 2,
+        "test": 2,
+    }
+    with pytest.raises(SgdxError, match="has no dialogues in validation"):
+        load("v1", "validation", mini)
 
 
 def test_a_killed_run_leaves_nothing_that_loads(mini: Path, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Write the sample corpus: ``python -m sgdx_dataset.sample.make [--output DIR]``."""

@@ -1,0 +1,133 @@
+"""Nested Arrow columns as flat arrays, each value with the frame it belongs to."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .rows import ScoreError
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class SlotValues:
+    """The assignments of many frames, flat.
+
+    frame [assignments]: the frame's position; slot [assignments]: names; parent [values]: the
+    assignment of each value; value [values]: strings, an assignment's own in their order.
+    """
+
+    frame: Ints
+    slot: pa.Array
+    parent: Ints
+    value: pa.Array
+
+    def first(self) -> Ints:
+        """Index of each assignment's first value [assignments]."""
+        return np.flatnonzero(np.diff(self.parent, prepend=-1))
+
+
+@dataclass(frozen=True)
+class Side:
+    """References or predictions: row `i` of the table is the frame at `position[i]` of `count`."""
+
+    table: pa.Table
+    position: Ints
+    count: int
+
+    def lacks(self, name: str) -> bool:
+        """Whether any row has no value in that column."""
+        return bool(self.table[name].null_count)
+
+    def aligned(self, name: str) -> pa.Array:
+        """A column in the frames' order [frames]."""
+        return column(self.table, name).take(pa.array(np.argsort(self.position)))
+
+    def exploded(self, name: str) -> tuple[Ints, pa.Array]:
+        """A list column as (frame of each element, the elements)."""
+        rows, elements = explode(column(self.table, name))
+        return self.position[rows], elements
+
+    def slot_values(self) -> SlotValues:
+        """The states, flat."""
+        frame, assignments = self.exploded("slot_values")
+        parent, values = explode(field(assignments, "values"))
+        return SlotValues(frame, strings(field(assignments, "slot")), parent, strings(values))
+
+
+def column(table: pa.Table, name: str) -> pa.Array:
+    """A column in one piece."""
+    return table[name].combine_chunks()
+
+
+def strings(array: pa.Array) -> pa.Array:
+    """Text as plain Arrow strings, however the file stored it."""
+    return array.cast(pa.string())
+
+
+def field(array: pa.Array, name: str) -> pa.Array:
+    """One field of a struct column."""
+    return pc.struct_field(array, name)
+
+
+def explode(lists: pa.Array) -> tuple[Ints, pa.Array]:
+    """The row of each element, and the elements, of a list column."""
+    rows = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
+    return rows.astype(np.int64), pc.list_flatten(lists)
+
+
+def encode(*arrays: pa.Array) -> tuple[pa.Array, list[Ints]]:
+    """The distinct strings of all arrays, and each array as codes into them."""
+    joined = pa.concat_arrays(arrays).dictionary_encode()
+    codes = joined.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return joined.dictionary, np.split(codes, np.cumsum([len(array) for array in arrays])[:-1])
+
+
+def flags(array: pa.Array) -> Bools:
+    """A true/false column as numpy."""
+    return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def over(total: npt.NDArray[Any], number: npt.NDArray[Any], otherwise: float = np.nan) -> Floats:
+    """total / number, `otherwise` where the number is 0."""
+    ratio: Floats = np.full(total.shape, otherwise)
+    np.divide(total, number, out=ratio, where=number > 0)
+    return ratio
+
+
+def positions(frame_ids: pa.Array, order: pa.Array, whose: str) -> Ints:
+    """Where each of `frame_ids` stands in `order`, each of whose ids must be there once.
+
+    Args:
+        frame_ids: ids in any order [rows].
+        order: distinct ids [frames].
+        whose: names the rows in an error message ("predictions for v1").
+
+    Raises:
+        ScoreError: a frame is there twice, unknown, or missing; names the first and counts them.
+    """
+    _none_of(
+        frame_ids.filter(pc.invert(pc.is_in(frame_ids, value_set=order))),
+        f"{whose}: {{count}} of {len(frame_ids)} frames are not in the references, the first is "
+        "{first}; are these predictions for another split?",
+    )
+    counted = pc.value_counts(frame_ids)
+    twice = field(counted, "values").filter(pc.greater(field(counted, "counts"), 1))
+    _none_of(twice, f"{whose}: {{count}} frames are there more than once, the first is {{first}}")
+    _none_of(
+        order.filter(pc.invert(pc.is_in(order, value_set=frame_ids))),
+        f"{whose}: {{count}} of {len(order)} frames are missing, the first is {{first}}",
+    )
+    found: Any = pc.index_in(frame_ids, value_set=order).to_numpy(zero_copy_only=False)
+    return np.asarray(found, dtype=np.int64)
+
+
+def _none_of(frame_ids: pa.Array, message: str) -> None:
+    if len(frame_ids):
+        raise ScoreError(message.format(count=len(frame_ids), first=frame_ids[0].as_py()))

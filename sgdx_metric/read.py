@@ -1,0 +1,158 @@
+"""Prediction files: JSON Lines, or a directory in the layout of the SGD release."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .columns import column, strings
+from .rows import (
+    PREDICTION,
+    Prediction,
+    ScoreError,
+    SlotValue,
+    Span,
+    Values,
+    arrow_table,
+    decode,
+)
+
+# What the official scorer writes into the directory of predictions it scored.
+_SCORER_OUTPUT = "dialogues_and_metrics.json"
+
+
+class Metadata(msgspec.Struct):
+    """What a prediction file may say of itself."""
+
+    split: str | None = None
+    variant: str | None = None
+    system_acts: bool | None = None
+
+
+class _Header(msgspec.Struct, forbid_unknown_fields=True):
+    metadata: Metadata
+
+
+class _State(msgspec.Struct):
+    active_intent: str
+    requested_slots: list[str]
+    slot_values: dict[str, Values]
+
+
+class _Frame(msgspec.Struct):
+    service: str
+    state: _State
+    slots: list[Span] | None = None
+
+
+class _Turn(msgspec.Struct):
+    speaker: str
+    frames: msgspec.Raw  # only a user turn's are looked into
+
+
+class _Dialogue(msgspec.Struct):
+    dialogue_id: str
+    turns: list[_Turn]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """One variant's rows, and whether the system's acts were used (None: not said).
+
+    The release's layout knows a frame by its service under the variant's name and by the place of
+    its user turn among the dialogue's user turns. `by_user_turn` is true then, and `frame_id` is
+    `<dialogue>/<place>/<service>` until `with_frame_ids` finds the real one.
+    """
+
+    rows: pa.Table
+    system_acts: bool | None = None
+    by_user_turn: bool = False
+
+
+def read_predictions(path: Path, split: str, variant: str) -> Predictions:
+    """Read one variant's predictions.
+
+    Args:
+        path: a JSONL file of prediction rows, whose first line may be {"metadata": {...}}, or a
+            directory of dialogues_*.json.
+        split, variant: what the file must be for.
+
+    Raises:
+        ScoreError: no such path, malformed, or for another split or variant.
+    """
+    try:
+        if path.is_dir():
+            return Predictions(_read_directory(path, variant), by_user_turn=True)
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise ScoreError(f"{path}: {error.strerror}") from None
+    metadata = Metadata()
+    if lines[0].lstrip().startswith(b'{"metadata"'):
+        metadata = decode(lines[0], _Header, f"{path}:1").metadata
+        lines[0] = b""
+    _check_metadata(metadata, f"{path}:1: metadata", split, variant)
+    for number, line in enumerate(lines, 1):
+        if line and not line.isspace():
+            row = decode(line, Prediction, f"{path}:{number}")
+            if row.variant != variant:
+                raise ScoreError(f"{path}:{number}: variant is '{row.variant}', not '{variant}'")
+    return Predictions(arrow_table(lines, PREDICTION, str(path)), metadata.system_acts)
+
+
+def _check_metadata(metadata: Metadata, where: str, split: str, variant: str) -> None:
+    for key, found, expected in (
+        ("split", metadata.split, split),
+        ("variant", metadata.variant, variant),
+    ):
+        if found not in (None, expected):
+            raise ScoreError(f"{where}: {key} is '{found}', not '{expected}'")
+
+
+def _read_directory(path: Path, variant: str) -> pa.Table:
+    files = [file for file in sorted(path.glob("dialogues_*.json")) if file.name != _SCORER_OUTPUT]
+    if not files:
+        raise ScoreError(f"{path}: found no dialogues_*.json, expected the release's layout")
+    rows = [msgspec.json.encode(row) for file in files for row in _rows(file, variant)]
+    return arrow_table(rows, PREDICTION, str(path))
+
+
+def _rows(file: Path, variant: str) -> Iterator[Prediction]:
+    """The row of every user frame of a file."""
+    for dialogue in decode(file.read_bytes(), list[_Dialogue], str(file)):
+        users = [(i, turn) for i, turn in enumerate(dialogue.turns) if turn.speaker == "USER"]
+        for place, (index, turn) in enumerate(users):
+            where = f"{file}: dialogue {dialogue.dialogue_id}, turn {index}"
+            for frame in decode(turn.frames, list[_Frame], where):
+                state = frame.state
+                yield Prediction(
+                    frame_id=f"{dialogue.dialogue_id}/{place}/{frame.service}",
+                    variant=variant,
+                    active_intent=state.active_intent,
+                    requested_slots=state.requested_slots,
+                    slot_values=[SlotValue(*item) for item in state.slot_values.items()],
+                    slots=frame.slots,
+                )
+
+
+def with_frame_ids(predictions: Predictions, references: pa.Table) -> pa.Table:
+    """The rows under the frame ids of the references; ids unknown to them are left as they are."""
+    if not predictions.by_user_turn:
+        return predictions.rows
+    frame_ids = strings(column(references, "frame_id"))
+    services = column(references, "service").to_pylist()
+    turns = [frame_id.rsplit("/", 2)[:2] for frame_id in frame_ids.to_pylist()]
+    place: dict[tuple[str, int], int] = {}
+    user_turns: dict[str, int] = {}
+    for dialogue, turn in sorted({(dialogue, int(turn)) for dialogue, turn in turns}):
+        place[dialogue, turn] = user_turns.get(dialogue, 0)
+        user_turns[dialogue] = place[dialogue, turn] + 1
+    known = pa.array(
+        f"{dialogue}/{place[dialogue, int(turn)]}/{service}"
+        for (dialogue, turn), service in zip(turns, services, strict=True)
+    )
+    found = column(predictions.rows, "frame_id")
+    real = pc.coalesce(frame_ids.take(pc.index_in(found, value_set=known)), found)
+    return predictions.rows.set_column(0, "frame_id", real)

@@ -1,0 +1,131 @@
+"""Per-frame scores: the official scorer's thirteen metrics, whole columns at a time.
+
+A frame is one user turn x one service. The rules are those of the evaluation of DSTC8's
+schema-guided track (Rastogi et al. 2020, arXiv 2002.01359).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .columns import Bools, Floats, Side, column, field, flags, over, positions, strings
+from .items import requested_slots, slot_tagging
+from .rows import ScoreError
+from .slots import SchemaSlots, SlotScores, score_slots
+
+METRICS = (
+    "active_intent_accuracy",
+    "requested_slots_f1",
+    "requested_slots_precision",
+    "requested_slots_recall",
+    "slot_tagging_f1",
+    "slot_tagging_precision",
+    "slot_tagging_recall",
+    "average_goal_accuracy",
+    "average_cat_accuracy",
+    "average_noncat_accuracy",
+    "joint_goal_accuracy",
+    "joint_cat_accuracy",
+    "joint_noncat_accuracy",
+)
+
+
+@dataclass(frozen=True)
+class FrameScores:
+    """One variant's frames, sorted by `frame_id`, with a score for each.
+
+    frame_id, service: strings [frames], the service under the variant's name; seen [frames];
+    scores: for each of METRICS, values in [0, 1] or NaN where undefined [frames]; ignored_slots:
+    how many predicted slots are unknown to their schema.
+    """
+
+    frame_id: pa.Array
+    service: pa.Array
+    seen: Bools
+    scores: dict[str, Floats]
+    ignored_slots: int
+
+
+def score_frames(references: pa.Table, predictions: pa.Table, variant: str) -> FrameScores:
+    """Score one variant's predictions.
+
+    Args:
+        references: frame rows, in any order.
+        predictions: prediction rows for the same frames, in any order.
+        variant: for error messages.
+
+    Raises:
+        ScoreError: frames missing, twice or unknown; a slot twice in a frame; spans predicted
+            where the references have none.
+    """
+    ids = strings(column(references, "frame_id"))
+    order = ids.take(pc.sort_indices(ids))
+    reference = _side(references, order, f"references for {variant}")
+    predicted = _side(predictions, order, f"predictions for {variant}")
+
+    rows, listed = reference.exploded("schema_slots")
+    categorical = flags(field(listed, "is_categorical"))
+    schema = SchemaSlots(rows, strings(field(listed, "name")), categorical)
+    slots = score_slots(schema, reference.slot_values(), predicted.slot_values(), order)
+    scores = {
+        "active_intent_accuracy": _same(reference, predicted, "active_intent"),
+        **requested_slots(reference, predicted),
+        **slot_tagging(reference, predicted, schema),
+        **_goals(schema, slots, len(order)),
+    }
+    seen = flags(reference.aligned("seen"))
+    return FrameScores(order, strings(reference.aligned("service")), seen, scores, slots.ignored)
+
+
+def score_variants(references: pa.Table, predictions: pa.Table) -> dict[str, FrameScores]:
+    """Score the rows of several variants, told apart by their column `variant`.
+
+    Raises:
+        ScoreError: as `score_frames`; a variant on one side only.
+    """
+    true, predicted = (
+        pc.unique(table["variant"]).to_pylist() for table in (references, predictions)
+    )
+    if lone := sorted(set(true) ^ set(predicted)):
+        side = "references" if lone[0] in true else "predictions"
+        raise ScoreError(f"only the {side} have rows of variant '{lone[0]}', expected both")
+    if not true:
+        raise ScoreError("no references and no predictions, expected rows of one variant at least")
+    return {
+        name: score_frames(_only(references, name), _only(predictions, name), name) for name in true
+    }
+
+
+def _only(table: pa.Table, variant: str) -> pa.Table:
+    return table.filter(pc.equal(table["variant"], variant))
+
+
+def _side(table: pa.Table, order: pa.Array, whose: str) -> Side:
+    return Side(table, positions(strings(column(table, "frame_id")), order, whose), len(order))
+
+
+def _same(reference: Side, predicted: Side, name: str) -> Floats:
+    """1 where a text column is the same on both sides, else 0 [frames]."""
+    left, right = (strings(side.aligned(name)) for side in (reference, predicted))
+    return flags(pc.equal(left, right)).astype(np.float64)
+
+
+def _goals(schema: SchemaSlots, slots: SlotScores, count: int) -> dict[str, Floats]:
+    """Average (over active slots) and joint (product over all slots) goal accuracy [frames]."""
+    kinds = {
+        "goal": np.ones(len(schema.frame), dtype=bool),
+        "cat": schema.categorical,
+        "noncat": ~schema.categorical,
+    }
+    scores: dict[str, Floats] = {}
+    for kind, these in kinds.items():
+        frame, score = schema.frame[these & slots.active], slots.score[these & slots.active]
+        total = np.bincount(frame, score, count)
+        scores[f"average_{kind}_accuracy"] = over(total, np.bincount(frame, minlength=count))
+        frame, score = schema.frame[these], slots.score[these]
+        joint = np.where(np.bincount(frame, minlength=count) > 0, 1.0, np.nan)
+        np.multiply.at(joint, frame, score)
+        scores[f"joint_{kind}_accuracy"] = joint
+    return scores

@@ -1,0 +1,108 @@
+"""Every schema slot of every frame: what it scores and whether it counts as active."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from .columns import Bools, Floats, Ints, SlotValues, encode
+from .fuzzy import fuzzy_scores
+from .rows import ScoreError
+
+
+@dataclass(frozen=True)
+class SchemaSlots:
+    """All slots of the frames' schemas, flat: arrays [schema slots of all frames]."""
+
+    frame: Ints
+    name: pa.Array
+    categorical: Bools
+
+    def only(self, these: Bools) -> "SchemaSlots":
+        """Some of the slots."""
+        return SchemaSlots(
+            self.frame[these], self.name.filter(pa.array(these)), self.categorical[these]
+        )
+
+
+@dataclass(frozen=True)
+class SlotScores:
+    """score in [0, 1] and active (the reference gives a value) [schema slots of all frames];
+    ignored: how many predicted slots are unknown to their schema."""
+
+    score: Floats
+    active: Bools
+    ignored: int
+
+
+def score_slots(
+    schema: SchemaSlots, reference: SlotValues, predicted: SlotValues, frame_id: pa.Array
+) -> SlotScores:
+    """Compare the predicted with the reference state, slot by slot of the schema.
+
+    1 where neither side has a value, 0 where only one has. With two values a categorical slot is
+    right or wrong, first value against first value; a free-form slot scores the best fuzzy match of
+    the first predicted value over the reference's spoken variants. Slots that the schema lacks are
+    left out.
+
+    Args:
+        frame_id: [frames], for the error message.
+
+    Raises:
+        ScoreError: a frame assigns the same slot twice.
+    """
+    _, names = encode(schema.name, reference.slot, predicted.slot)
+    width = 1 + max((int(codes.max()) for codes in names if len(codes)), default=0)
+    slot_key = schema.frame * width + names[0]
+    reference_key = reference.frame * width + names[1]
+    predicted_key = predicted.frame * width + names[2]
+    _check_once(reference, reference_key, frame_id, "reference")
+    _check_once(predicted, predicted_key, frame_id, "prediction")
+
+    reference_at = _locate(slot_key, reference_key)
+    predicted_at = _locate(slot_key, predicted_key)
+    reference_of = _invert(reference_at, len(slot_key))
+    predicted_of = _invert(predicted_at, len(slot_key))
+    active = reference_of >= 0
+
+    score = np.where(active | (predicted_of >= 0), 0.0, 1.0)
+    vocabulary, (reference_code, predicted_code) = encode(reference.value, predicted.value)
+    hypothesis = np.append(predicted_code[predicted.first()], -1)[predicted_of]
+    both = active & (predicted_of >= 0)
+
+    exact = np.flatnonzero(both & schema.categorical)
+    truth = reference_code[reference.first()]
+    score[exact] = truth[reference_of[exact]] == hypothesis[exact]
+
+    # Every spoken variant of a free-form slot is a pair of its own; the best one stays.
+    slot = reference_at[reference.parent]
+    spoken = np.flatnonzero((slot >= 0) & (both & ~schema.categorical)[slot])
+    slot = slot[spoken]
+    match = fuzzy_scores(vocabulary.to_pylist(), reference_code[spoken], hypothesis[slot])
+    np.maximum.at(score, slot, match)
+    return SlotScores(score, active, int(np.sum(predicted_at < 0)))
+
+
+def _locate(slot_key: Ints, key: Ints) -> Ints:
+    """Index of each key in `slot_key`, -1 where it is not there."""
+    if not len(slot_key):
+        return np.full(len(key), -1)
+    order = np.argsort(slot_key, kind="stable")
+    found = order[np.searchsorted(slot_key[order], key).clip(max=len(order) - 1)]
+    return np.where(slot_key[found] == key, found, -1)
+
+
+def _invert(at: Ints, length: int) -> Ints:
+    """For each of `length` places the index that points at it, or -1."""
+    of = np.full(length, -1)
+    known = np.flatnonzero(at >= 0)
+    of[at[known]] = known
+    return of
+
+
+def _check_once(values: SlotValues, key: Ints, frame_id: pa.Array, side: str) -> None:
+    unique, count = np.unique(key, return_counts=True)
+    if len(unique) < len(key):
+        where = int(np.flatnonzero(key == unique[count > 1][0])[0])
+        frame = frame_id[int(values.frame[where])]
+        raise ScoreError(f"{side} of frame {frame} has the slot '{values.slot[where]}' twice")

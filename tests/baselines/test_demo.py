@@ -1,0 +1,49 @@
+"""The demo as a new user runs it: from a checkout, with an empty cache, without torch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from ..conftest import ROOT, Run
+
+
+def test_the_demo_prints_the_table_and_what_to_do_next(run: Run, tmp_path: Path) -> None:
+    done = run("baselines.demo", HF_HOME=str(tmp_path / "home"))
+    assert done.returncode == 0, done.stderr
+    for part in ("JGA_orig", "JGA_v1-5", "Diff_rel", "SS_JGA", "all", "seen", "unseen"):
+        assert part in done.stdout
+    assert "python -m sgdx_dataset prepare --source PATH" in done.stdout
+    scores = json.loads((tmp_path / "outputs" / "demo" / "scores.json").read_text())
+    assert list(scores["variants"]) == ["original", "v1", "v2", "v3", "v4", "v5"]
+    figures = scores["sgdx"]
+    assert 0.1 < figures["jga_v1-5"] < 0.9
+    assert 0.0 < figures["ss_jga"] < 1.0
+    assert "system-acts:yes" in scores["signature"]
+
+
+def test_running_it_twice_gives_the_same_bytes(run: Run, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        done = run("baselines.lexical.predict", "--config", "v5", "--output", name)
+        assert done.returncode == 0, done.stderr
+    a, b = ((tmp_path / name / "v5.jsonl").read_bytes() for name in ("a", "b"))
+    assert a == b
+    assert json.loads(a.splitlines()[0]) == {
+        "metadata": {"model": "lexical", "split": "test", "variant": "v5", "system_acts": True}
+    }
+
+
+def test_dataset_and_metric_do_without_torch() -> None:
+    """An import of torch, transformers or accelerate would fail where only sgdx is installed."""
+    script = """
+import sys
+for name in ("torch", "transformers", "accelerate"):
+    sys.modules[name] = None
+import baselines.demo, sgdx_dataset.__main__, sgdx_metric.__main__, sgdx_metric.sgdx_metric
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,154 @@
+"""The lexical floor: what it finds in utterances, what it may read, that it repeats itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from baselines.lexical.predict import INPUTS, predict
+from baselines.lexical.track import State, read_schema, track
+from baselines.lexical.words import content_words, met, number, says, values
+from sgdx_dataset import frames, load
+
+Row = dict[str, Any]
+
+SCHEMA = {
+    "slots": [
+        {
+            "name": "pickup_city",
+            "description": "Where the ride is from",
+            "is_categorical": False,
+            "possible_values": [],
+        },
+        {
+            "name": "dropoffCity",
+            "description": "Where the ride goes to",
+            "is_categorical": False,
+            "possible_values": [],
+        },
+        {
+            "name": "departure_time",
+            "description": "When to set off",
+            "is_categorical": False,
+            "possible_values": [],
+        },
+        {
+            "name": "passengers",
+            "description": "Number of people",
+            "is_categorical": True,
+            "possible_values": ["1", "2", "3"],
+        },
+        {
+            "name": "car_type",
+            "description": "Sort of car",
+            "is_categorical": True,
+            "possible_values": ["Estate car", "Van"],
+        },
+        {
+            "name": "shared_ride",
+            "description": "Whether to ride with others",
+            "is_categorical": True,
+            "possible_values": ["True", "False"],
+        },
+        {
+            "name": "fare",
+            "description": "What it costs",
+            "is_categorical": False,
+            "possible_values": [],
+        },
+    ],
+    "intents": [
+        {
+            "name": "OrderTaxi",
+            "description": "Call a taxi",
+            "required_slots": ["pickup_city", "dropoffCity", "departure_time"],
+            "optional_slots": [{"slot": s, "value": ""} for s in ("passengers", "car_type")]
+            + [{"slot": "shared_ride", "value": "False"}],
+        },
+        {
+            "name": "CheckFare",
+            "description": "Learn the price",
+            "required_slots": [],
+            "optional_slots": [],
+        },
+    ],
+}
+
+
+def act(name: str, slot: str = "", *values: str) -> Row:
+    return {"act": name, "slot": slot, "values": [*values]}
+
+
+@pytest.mark.parametrize(
+    ("utterance", "expected"),
+    [
+        ("In SFO", [("name", "SFO")]),
+        ("Is it very expensive?", []),
+        ("at 7 pm on the 8th of March", [("time", "7 pm"), ("date", "the 8th of March")]),
+        ("It is $30.50 for three", [("money", "$30.50"), ("number", "three")]),
+        ("At Chili's Grill & Bar, please.", [("name", "Chili's Grill & Bar")]),
+        ("half past 11 in the morning tomorrow", [("time", "half past 11 in the morning"),
+                                                  ("date", "tomorrow")]),
+        ("from Café Zoë to Santa Clara, CA", [("name", "Café Zoë"), ("name", "Santa Clara, CA")]),
+    ],
+)  # fmt: skip
+def test_values_in_an_utterance(utterance: str, expected: list[tuple[str, str]]) -> None:
+    assert [(value.kind, value.text) for value in values(utterance)] == expected
+
+
+def test_words() -> None:
+    assert content_words("The pickup_city of GetRide") == ["pickup", "city", "get", "ride"]
+    assert met(["bedrooms", "city"], ["two", "bedroom"]) == 0.5
+    assert met([], ["two"]) == 0.0
+    assert says("An estate car would do", "Estate car")
+    assert not says("A vantage point", "Van")
+    assert (number("three"), number("3"), number("tree")) == ("3", "3", None)
+
+
+def turn(state: State, utterance: str, *acts: Row) -> list[str]:
+    return track(read_schema(SCHEMA), state, utterance, acts)
+
+
+def test_a_dialogue() -> None:
+    state = State()
+    turn(state, "Please order a taxi to Bath from Bristol for two passengers")
+    assert state.intent == "OrderTaxi"
+    assert state.slots == {"dropoffCity": "Bath", "pickup_city": "Bristol", "passengers": "2"}
+    turn(state, "An estate car at 5 pm", act("REQUEST", "departure_time"))
+    assert state.slots["car_type"] == "Estate car"
+    assert state.slots["departure_time"] == "5 pm"
+    asked = turn(state, "What is the fare?", act("CONFIRM", "shared_ride", "True"))
+    assert asked == ["fare"]
+    assert "shared_ride" not in state.slots
+    turn(state, "Yes, that is right", act("CONFIRM", "shared_ride", "True"))
+    assert state.slots["shared_ride"] == "True"
+    turn(state, "No thanks, that's all", act("REQ_MORE"))
+    assert state.intent == "NONE"
+
+
+def test_offers_are_copied_only_when_taken() -> None:
+    state = State()
+    turn(state, "No, something else", act("OFFER", "dropoffCity", "Wells"))
+    assert state.slots == {}
+    turn(state, "Great", act("OFFER", "dropoffCity", "Wells"), act("OFFER", "fare", "$9"))
+    assert state.slots == {"dropoffCity": "Wells"}  # a fare is in no call, so in no state
+
+
+def test_dontcare_is_for_what_was_asked() -> None:
+    state = State()
+    turn(state, "Anything will do", act("REQUEST", "car_type"))
+    assert state.slots == {"car_type": "dontcare"}
+
+
+def test_the_gold_state_is_out_of_reach() -> None:
+    """With every gold column scrambled, the predictions stay as they are."""
+    gold = {"active_intent", "requested_slots", "slot_values", "slots", "schema_slots"}
+    assert gold.isdisjoint(INPUTS)
+    rows = frames(load("v2", "test", "sample"))
+    expected = list(predict(rows))
+    scrambled = rows.map(
+        lambda row: {"active_intent": "x", "requested_slots": [], "slot_values": [], "slots": []}
+    )
+    assert list(predict(scrambled)) == expected
+    assert len(expected) == len(rows)

@@ -1,0 +1,97 @@
+"""The official scoring rules written down directly, a frame at a time, with fuzzywuzzy itself."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from typing import Any
+
+from fuzzywuzzy import fuzz
+
+Row = dict[str, Any]
+
+
+def frame_scores(reference: Row, prediction: Row) -> dict[str, float]:
+    """Every metric that is defined for the frame."""
+    scores = {
+        "active_intent_accuracy": float(reference["active_intent"] == prediction["active_intent"])
+    }
+    scores |= f1("requested_slots", reference["requested_slots"], prediction["requested_slots"])
+    categorical = {slot["name"]: slot["is_categorical"] for slot in reference["schema_slots"]}
+    if prediction.get("slots") is not None:
+        text = reference["utterance"]
+        tagged = [
+            [
+                (span["slot"], text[span["start"] : span["exclusive_end"]])
+                for span in row["slots"]
+                if categorical.get(span["slot"]) is False
+            ]
+            for row in (reference, prediction)
+        ]
+        scores |= f1("slot_tagging", *tagged)
+    return scores | goals(categorical, state(reference), state(prediction))
+
+
+def state(row: Row) -> dict[str, list[str]]:
+    return {item["slot"]: item["values"] for item in row["slot_values"]}
+
+
+def f1(prefix: str, true: list[Any], predicted: list[Any]) -> dict[str, float]:
+    hits = (Counter(true) & Counter(predicted)).total()
+    precision = hits / len(predicted) if predicted else 1.0
+    recall = hits / len(true) if true else 1.0
+    both = precision + recall
+    return {
+        f"{prefix}_f1": 2 * precision * recall / both if both else 0.0,
+        f"{prefix}_precision": precision,
+        f"{prefix}_recall": recall,
+    }
+
+
+def goals(
+    categorical: dict[str, bool], true: dict[str, list[str]], predicted: dict[str, list[str]]
+) -> dict[str, float]:
+    def score(slot: str) -> float:
+        if slot not in true or slot not in predicted:
+            return float(slot not in true and slot not in predicted)
+        value = predicted[slot][0]
+        if categorical[slot]:
+            return float(true[slot][0] == value)
+        return float(max(fuzz.token_sort_ratio(spoken, value) for spoken in true[slot])) / 100
+
+    scores = {}
+    for kind, wanted in (("goal", (True, False)), ("cat", (True,)), ("noncat", (False,))):
+        slots = [slot for slot, is_categorical in categorical.items() if is_categorical in wanted]
+        active = [score(slot) for slot in slots if slot in true]
+        if active:
+            scores[f"average_{kind}_accuracy"] = sum(active) / len(active)
+        if slots:
+            scores[f"joint_{kind}_accuracy"] = math.prod(map(score, slots))
+    return scores
+
+
+def group_means(references: list[Row], predictions: list[Row]) -> dict[str, dict[str, float]]:
+    """Means over #ALL, #SEEN, #UNSEEN, services and domains, for rows of one variant."""
+    by_id = {row["frame_id"]: row for row in predictions}
+    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for reference in references:
+        service = reference["service"]
+        seen = "#SEEN_SERVICES" if reference["seen"] else "#UNSEEN_SERVICES"
+        scores = frame_scores(reference, by_id[reference["frame_id"]])
+        for group in {"#ALL_SERVICES", seen, service, service.split("_")[0]}:
+            for metric, score in scores.items():
+                values[group][metric].append(score)
+    return {
+        group: {metric: sum(scores) / len(scores) for metric, scores in metrics.items()}
+        for group, metrics in values.items()
+    }
+
+
+def sensitivity(scores: list[list[float]]) -> float:
+    """Schema sensitivity of per-frame scores, one list a variant, by the paper's equation."""
+    total = 0.0
+    for frame in zip(*scores):
+        mean = sum(frame) / len(frame)
+        variance = sum((score - mean) ** 2 for score in frame) / (len(frame) - 1)
+        total += math.sqrt(variance) / mean if mean else 0.0
+    return total / len(scores[0])

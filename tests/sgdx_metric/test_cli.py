@@ -1,0 +1,133 @@
+"""`python -m sgdx_metric` in real processes, on the shipped sample."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from sgdx_metric.references import write_references
+
+from ..conftest import Run
+
+VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
+KEYS = ["frame_id", "variant", "active_intent", "requested_slots", "slot_values", "slots"]
+SCORE = ("sgdx_metric", "score", "--source", "sample", "--split", "test", "--output", "s.json")
+
+
+@pytest.fixture(scope="session")
+def gold(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
+    """The sample's gold states as prediction rows, by variant."""
+    folder = tmp_path_factory.mktemp("frames")
+    assert write_references("sample", "test", list(VARIANTS), folder) == 0
+    return {v: pq.read_table(folder / f"{v}.parquet", columns=KEYS).to_pylist() for v in VARIANTS}
+
+
+def written(path: Path, rows: list[dict[str, Any]], **metadata: Any) -> Path:
+    header = [{"metadata": metadata}] if metadata else []
+    path.write_text("\n".join(map(json.dumps, [*header, *rows])))
+    return path
+
+
+def test_score_writes_json_and_prints_a_table(
+    tmp_path: Path, run: Run, gold: dict[str, list[dict[str, Any]]]
+) -> None:
+    arguments = []
+    for variant, rows in gold.items():
+        # One frame in two is wrong under v1, always the same as nothing is shuffled.
+        kept = [
+            row if variant != "v1" or i % 2 else row | {"active_intent": "?", "slot_values": []}
+            for i, row in enumerate(rows)
+        ]
+        path = written(tmp_path / f"{variant}.jsonl", kept, variant=variant, system_acts=False)
+        arguments += ["--predictions", f"{variant}={path}"]
+    done = run(*SCORE, *arguments)
+    assert done.returncode == 0, done.stderr
+    scores = json.loads((tmp_path / "s.json").read_text())
+    count = len(gold["original"])
+    wrong = sum(bool(row["slot_values"]) for row in gold["v1"][::2])
+    assert scores["frames"]["all"] == count
+    assert scores["frames"]["seen"] > 0 and scores["frames"]["unseen"] > 0
+    assert scores["sgdx"]["by_variant"]["v1"] == pytest.approx(1 - wrong / count)
+    assert scores["sgdx"]["jga_v1-5"] == pytest.approx(1 - wrong / count / 5)
+    # Right under four of five: mean 0.8, sample standard deviation sqrt(0.2).
+    assert scores["sgdx"]["ss_jga"] == pytest.approx(0.2**0.5 / 0.8 * wrong / count)
+    assert scores["variants"]["v5"]["#ALL_SERVICES"]["slot_tagging_f1"] == 1
+    assert f"|frames:{count}|" in scores["signature"] and "|system-acts:no|" in done.stdout
+    assert scores["signature"] in done.stdout
+    row = next(line for line in done.stdout.splitlines() if line.startswith("│ all"))
+    assert [cell.strip() for cell in row.strip("│").split("│")][1:3] == [str(count), "100.00"]
+    assert sorted(p.name for p in tmp_path.glob("*.json")) == ["s.json"]
+
+
+def test_exported_gold_is_perfect(tmp_path: Path, run: Run) -> None:
+    out = ("--config", "v2", "--split", "test", "--output", tmp_path)
+    exported = run("sgdx_dataset", "export", "--source", "sample", *out)
+    assert exported.returncode == 0, exported.stderr
+    done = run(*SCORE, "--predictions", f"v2={tmp_path / 'test'}")
+    assert done.returncode == 0, done.stderr
+    scores = json.loads((tmp_path / "s.json").read_text())
+    means = scores["variants"]["v2"]["#ALL_SERVICES"]
+    assert set(means.values()) == {1.0}
+    assert scores["sgdx"]["jga_orig"] is None and scores["sgdx"]["ss_jga"] is None
+
+
+def failed(tmp_path: Path, run: Run, *arguments: object) -> str:
+    """The one line of a command that must fail and leave nothing."""
+    done = run(*SCORE, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert not (tmp_path / "s.json").exists()
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+def test_a_missing_frame(tmp_path: Path, run: Run, gold: dict[str, list[dict[str, Any]]]) -> None:
+    path = written(tmp_path / "p.jsonl", gold["v1"][1:])
+    first = gold["v1"][0]["frame_id"]
+    assert failed(tmp_path, run, "--predictions", f"v1={path}") == (
+        f"sgdx-metric: error: predictions for v1: 1 of {len(gold['v1'])} frames are missing, "
+        f"the first is {first}"
+    )
+
+
+def test_frames_of_another_split(tmp_path: Path, run: Run) -> None:
+    out = ("--config", "v2", "--split", "validation", "--output", tmp_path)
+    exported = run("sgdx_dataset", "export", "--source", "sample", *out)
+    assert exported.returncode == 0, exported.stderr
+    line = failed(tmp_path, run, "--predictions", f"v2={tmp_path / 'dev'}")
+    assert "frames are not in the references, the first is" in line
+    assert line.endswith("are these predictions for another split?")
+
+
+def test_the_datasets_own_error_is_passed_on(
+    tmp_path: Path, run: Run, gold: dict[str, list[dict[str, Any]]]
+) -> None:
+    rows = [row | {"variant": "v9"} for row in gold["v1"]]
+    path = written(tmp_path / "p.jsonl", rows)
+    line = failed(tmp_path, run, "--predictions", f"v9={path}")
+    assert line.startswith("sgdx-dataset: error:") and "v9" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--predictions", "p.jsonl"], "--predictions p.jsonl: expected VARIANT=PATH, as in"),
+        (["--predictions", "v1=p", "--predictions", "v1=q"], "variant 'v1' is there twice"),
+        (["--predictions", "v1=nowhere"], "nowhere: No such file or directory"),
+        (["--predictions", "v1=p", "--split", "dev"], "argument --split: invalid choice: 'dev'"),
+        ([], "the following arguments are required: --predictions"),
+        (["--predictions", "v1=p", "--output", "no/s.json"], "--output no/s.json: expected a file"),
+    ],
+)
+def test_bad_arguments(tmp_path: Path, run: Run, arguments: list[str], message: str) -> None:
+    line = failed(tmp_path, run, *arguments)
+    assert line.startswith("sgdx-metric: error: ") and message in line
+
+
+def test_bad_json_is_named(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "cut.jsonl").write_text('{"frame_id": "1_000')
+    line = failed(tmp_path, run, "--predictions", "v1=cut.jsonl")
+    assert line == "sgdx-metric: error: cut.jsonl:1: Input data was truncated"

@@ -1,0 +1,131 @@
+"""The metric through `evaluate`, by folder and, once installed, by name in a fresh process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import evaluate
+import pytest
+
+from sgdx_metric.report import report
+from sgdx_metric.scoring import score_variants
+
+from ..conftest import ROOT, Run
+from .frames import prediction_table, reference_table, six_variants
+
+SCORES = {"original": [True, True, False], "v1": [True, False, False], "v2": [True, True, False]}
+USE = """
+import evaluate, json
+rows = json.load(open("rows.json"))
+result = evaluate.load("sgdx_metric").compute(**rows)
+print(json.dumps(result))
+"""
+
+HALF = """
+import evaluate, json, sys
+folder, me = sys.argv[1], int(sys.argv[2])
+metric = evaluate.load(folder, num_process=2, process_id=me, experiment_id="halves", cache_dir=".")
+rows = json.load(open("rows.json"))
+result = metric.compute(**{side: rows[side][me::2] for side in rows})
+print(json.dumps(result))
+"""
+
+
+def expected(**others: Any) -> dict[str, Any]:
+    references, predictions = six_variants(SCORES)
+    tables = reference_table(*references), prediction_table(*predictions)
+    return report(score_variants(*tables), **others)
+
+
+@pytest.fixture
+def metric() -> Any:
+    return evaluate.load(str(ROOT / "sgdx_metric"))
+
+
+def test_compute_by_folder(metric: Any) -> None:
+    references, predictions = six_variants(SCORES)
+    rows = [row | {"history": [{"speaker": "USER"}], "turn": 0} for row in references]
+    result = metric.compute(
+        predictions=predictions[::-1], references=rows, split="test", system_acts=True
+    )
+    plain = expected(split="test", system_acts="yes")
+    figures = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga")
+    assert result == plain | {key: plain["sgdx"][key] for key in figures}
+    assert result["jga_orig"] == pytest.approx(2 / 3)
+
+
+def test_add_and_add_batch_sum_up(metric: Any) -> None:
+    references, predictions = six_variants(SCORES)
+    metric.add(prediction=predictions[0], reference=references[-1])
+    metric.add_batch(predictions=predictions[1:4], references=references[:2])
+    metric.add_batch(predictions=predictions[4:], references=references[2:-1])
+    assert metric.compute()["sgdx"] == expected()["sgdx"]
+
+
+def test_two_processes_halves_equal_the_whole(tmp_path: Path) -> None:
+    references, predictions = six_variants(SCORES)
+    (tmp_path / "rows.json").write_text(
+        json.dumps({"predictions": predictions, "references": references[::-1]})
+    )
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", HALF, str(ROOT / "sgdx_metric"), str(me)],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for me in (0, 1)
+    ]
+    results = [json.loads(process.communicate(timeout=60)[0]) for process in processes]
+    assert results[0]["sgdx"] == expected()["sgdx"]
+    assert results[1] is None
+
+
+def test_spans_may_be_left_out_of_some_rows(metric: Any) -> None:
+    references, predictions = six_variants({"original": [True, True]})
+    references = [row | {"slots": [], "utterance": "any"} for row in references]
+    predictions[0]["slots"] = []
+    result = metric.compute(predictions=predictions, references=references)
+    groups = result["variants"]["original"]
+    assert groups["Hotels_1"]["slot_tagging_f1"] == 1
+    assert groups["Banks_2"]["slot_tagging_f1"] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"frame_id": None}, r"predictions\[1\]: Expected `str`, got `null` - at `\$.frame_id`"),
+        ({"slot_values": [{"slot": "city", "values": []}]}, "Expected `array` of length >= 1"),
+        ({"requested_slots": [float("nan")]}, "Expected `str`, got `float`"),
+        ({"variant": "v9"}, "only the predictions have rows of variant 'v9'"),
+    ],
+)
+def test_bad_rows_are_named(metric: Any, change: dict[str, Any], message: str) -> None:
+    references, predictions = six_variants(SCORES)
+    predictions[1] |= change
+    with pytest.raises(ValueError, match=message):
+        metric.compute(predictions=predictions, references=references)
+
+
+def test_missing_predictions_are_named(metric: Any) -> None:
+    references, predictions = six_variants(SCORES)
+    with pytest.raises(ValueError, match="v2: 1 of 3 frames are missing, the first is 1_00002/0"):
+        metric.compute(predictions=predictions[:-1], references=references)
+
+
+def test_installed_metric_loads_by_name_from_anywhere(tmp_path: Path, run: Run) -> None:
+    references, predictions = six_variants(SCORES)
+    home = {"HF_HOME": str(tmp_path / "home"), "HF_MODULES_CACHE": str(tmp_path / "modules")}
+    installed = run("sgdx_metric", "install", **home)
+    assert installed.returncode == 0, installed.stderr
+    rows = {"predictions": predictions, "references": references}
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    (tmp_path / "use.py").write_text(USE)
+    used = run("use", **home, PYTHONPATH="")
+    assert used.returncode == 0, used.stderr
+    assert json.loads(used.stdout)["sgdx"] == expected()["sgdx"]
+    assert len(list((tmp_path / "modules").rglob("sgdx_metric.py"))) == 1

@@ -1,0 +1,174 @@
+"""Prediction files: what they give, and the one line that a bad one gets."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgdx_metric.read import read_predictions, with_frame_ids
+from sgdx_metric.rows import ScoreError
+
+from .frames import Row, prediction, reference, reference_table
+
+GOOD = json.dumps(prediction({"city": ["Rome"]}))
+
+
+def written(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def changed(**keys: Any) -> str:
+    row = prediction({"city": ["Rome"]}) | keys
+    return json.dumps({key: value for key, value in row.items() if value is not None})
+
+
+def test_jsonl_with_header(tmp_path: Path) -> None:
+    header = {"split": "test", "variant": "original", "system_acts": False, "model": "any"}
+    path = written(tmp_path / "p.jsonl", json.dumps({"metadata": header}), GOOD, "", GOOD)
+    found = read_predictions(path, "test", "original")
+    assert found.system_acts is False
+    row = prediction({"city": ["Rome"]}) | {"slots": None}
+    assert found.rows.to_pylist() == [row, row]
+
+
+def test_jsonl_without_header_says_nothing_of_system_acts(tmp_path: Path) -> None:
+    found = read_predictions(written(tmp_path / "p.jsonl", GOOD), "test", "original")
+    assert found.system_acts is None
+
+
+def test_keys_of_its_own_and_long_values_are_no_matter(tmp_path: Path) -> None:
+    row = prediction({"city": ["x" * 2_000_000]}) | {"score": [1.5, {"deep": None}]}
+    path = written(tmp_path / "p.jsonl", GOOD, json.dumps(row), GOOD)
+    rows = read_predictions(path, "test", "original").rows
+    assert len(rows["slot_values"][1][0]["values"][0].as_py()) == 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "p.jsonl:2: Input data was truncated"),
+        (GOOD[:-20], "p.jsonl:2: Input data was truncated"),
+        ("nonsense", "p.jsonl:2: JSON is malformed"),
+        ("[]", "p.jsonl:2: Expected `object`, got `array`"),
+        (changed(frame_id=None), "p.jsonl:2: Object missing required field `frame_id`"),
+        (changed(frame_id=7), "p.jsonl:2: Expected `str`, got `int` - at `$.frame_id`"),
+        (changed(slot_values={}), "p.jsonl:2: Expected `array`, got `object` - at `$.slot_values`"),
+        (
+            changed(slot_values=[{"slot": "city", "values": []}]),
+            "p.jsonl:2: Expected `array` of length >= 1 - at `$.slot_values[0].values`",
+        ),
+        (
+            changed(slot_values=[{"slot": "city", "values": [None]}]),
+            "p.jsonl:2: Expected `str`, got `null` - at `$.slot_values[0].values[0]`",
+        ),
+        (changed(active_intent=float("nan")), "p.jsonl:2: JSON is malformed"),
+        (changed(variant="v2"), "p.jsonl:2: variant is 'v2', not 'original'"),
+        (GOOD[:-1] + ', "frame_id": "other"}', "p.jsonl: JSON parse error: Column(/frame_id) was"),
+        (r'{"frame_id": "\ud800 or so"}', "p.jsonl:2: JSON is malformed"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
+    path = written(tmp_path / "p.jsonl", GOOD, line)
+    with pytest.raises(ScoreError, match=re.escape(message)):
+        read_predictions(path, "test", "original")
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ({"split": "train"}, "p.jsonl:1: metadata: split is 'train', not 'test'"),
+        ({"variant": "v3"}, "p.jsonl:1: metadata: variant is 'v3', not 'original'"),
+        ({"system_acts": "yes"}, "Expected `bool | null`, got `str` - at `$.metadata.system_acts`"),
+        (3, "p.jsonl:1: Expected `object`, got `int` - at `$.metadata`"),
+    ],
+)
+def test_a_bad_header_is_named(tmp_path: Path, header: object, message: str) -> None:
+    path = written(tmp_path / "p.jsonl", json.dumps({"metadata": header}), GOOD)
+    with pytest.raises(ScoreError, match=re.escape(message)):
+        read_predictions(path, "test", "original")
+
+
+def test_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(GOOD.replace("Rome", "M\u00fcnchen").encode("utf-8"))
+    assert read_predictions(path, "test", "original").rows.num_rows == 1
+    path.write_bytes(GOOD.replace("Rome", "M\u00fcnchen").encode("latin-1"))
+    with pytest.raises(ScoreError, match="p.jsonl:1: not UTF-8"):
+        read_predictions(path, "test", "original")
+
+
+def test_no_such_path(tmp_path: Path) -> None:
+    with pytest.raises(ScoreError, match="nowhere: No such file or directory"):
+        read_predictions(tmp_path / "nowhere", "test", "original")
+
+
+def turn(speaker: str, *frames: Row) -> Row:
+    return {"speaker": speaker, "utterance": "any", "frames": list(frames)}
+
+
+def frame(service: str, values: dict[str, list[str]]) -> Row:
+    state = {"active_intent": "FindHotel", "requested_slots": [], "slot_values": values}
+    return {"service": service, "slots": [], "actions": [], "state": state}
+
+
+def dialogue(*turns: Row) -> list[Row]:
+    return [{"dialogue_id": "1_00000", "services": ["Hotels_11", "Banks_21"], "turns": turns}]
+
+
+FIRST = turn("USER", frame("Hotels_11", {"city": ["Rome"]}))
+SECOND = turn("USER", frame("Banks_21", {}), frame("Hotels_11", {"city": ["Pisa"]}))
+IDS = ["1_00000/0/Hotels_1", "1_00000/2/Banks_2", "1_00000/2/Hotels_1"]
+REFERENCES = reference_table(
+    *(reference(frame_id=frame_id, service=f"{frame_id.split('/')[-1]}1") for frame_id in IDS)
+)
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        (FIRST, turn("SYSTEM", {"service": "Hotels_11", "slots": 7}), SECOND),
+        (FIRST, SECOND),  # the system's turns are no matter
+        (turn("SYSTEM"), FIRST, turn("SYSTEM"), turn("SYSTEM"), SECOND),
+    ],
+)
+def test_directory_gives_the_rows_of_jsonl(tmp_path: Path, turns: tuple[Row, ...]) -> None:
+    written(tmp_path / "dialogues_001.json", json.dumps(dialogue(*turns)))
+    written(tmp_path / "dialogues_and_metrics.json", "the official scorer's")
+    rows = with_frame_ids(read_predictions(tmp_path, "test", "v1"), REFERENCES).to_pylist()
+    expected = [
+        prediction(values, frame_id, variant="v1", slots=[])
+        for values, frame_id in zip([{"city": ["Rome"]}, {}, {"city": ["Pisa"]}], IDS)
+    ]
+    assert rows == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (json.dumps(dialogue(FIRST))[:-30], "dialogues_001.json: Input data was truncated"),
+        ('{"a": 1}', "dialogues_001.json: Expected `array`, got `object`"),
+        ('[{"turns": []}]', "dialogues_001.json: Object missing required field `dialogue_id`"),
+        (
+            json.dumps(dialogue(turn("SYSTEM"), turn("USER", {"service": "Hotels_11"}))),
+            "dialogues_001.json: dialogue 1_00000, turn 1: Object missing required field `state`",
+        ),
+        (
+            json.dumps(dialogue(turn("USER", frame("Hotels_11", {"city": []})))),
+            "turn 0: Expected `array` of length >= 1 - at `$[0].state.slot_values[...]`",
+        ),
+    ],
+)
+def test_a_bad_dialogue_is_named(tmp_path: Path, text: str, message: str) -> None:
+    written(tmp_path / "dialogues_001.json", text)
+    with pytest.raises(ScoreError, match=re.escape(message)):
+        read_predictions(tmp_path, "test", "v1")
+
+
+def test_directory_without_dialogues(tmp_path: Path) -> None:
+    with pytest.raises(ScoreError, match=r"found no dialogues_\*\.json"):
+        read_predictions(tmp_path, "test", "v1")

@@ -1,0 +1,126 @@
+"""Robustness figures, groups and signature of frames that are right or wrong as told."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sgdx_metric.report import report
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.scoring import score_variants
+from sgdx_metric.sensitivity import variation
+
+from . import slow
+from .frames import prediction_table, reference_table, six_variants
+
+RIGHT, WRONG = True, False
+# Frames 0 and 2 are of Hotels_1 (seen), 1 and 3 of Banks_2 (unseen).
+SCORES = {
+    "original": [RIGHT, RIGHT, WRONG, RIGHT],
+    "v1": [RIGHT, RIGHT, WRONG, WRONG],
+    "v2": [RIGHT, WRONG, WRONG, WRONG],
+    "v3": [RIGHT, WRONG, WRONG, WRONG],
+    "v4": [RIGHT, WRONG, WRONG, WRONG],
+    "v5": [RIGHT, RIGHT, WRONG, WRONG],
+}
+# Two of five right: mean 0.4, sample variance (2 * 0.36 + 3 * 0.16) / 4 = 0.3.
+TWO_OF_FIVE = math.sqrt(0.3) / 0.4
+
+
+def score(scores: dict[str, list[bool]], **others: Any) -> dict[str, Any]:
+    references, predictions = six_variants(scores)
+    predictions.reverse()
+    tables = reference_table(*references), prediction_table(*predictions)
+    return report(score_variants(*tables), **others)
+
+
+def test_headline_figures_by_hand() -> None:
+    sgdx = score(SCORES)["sgdx"]
+    assert sgdx["by_variant"] == {
+        "original": 0.75, "v1": 0.5, "v2": 0.25, "v3": 0.25, "v4": 0.25, "v5": 0.5
+    }  # fmt: skip
+    assert sgdx["jga_orig"] == 0.75
+    assert sgdx["jga_v1-5"] == pytest.approx(0.35)
+    assert sgdx["relative_difference"] == pytest.approx(-0.4 / 0.75)
+    # Frames 2 and 3 are wrong under all five: they count as 0 among the four.
+    assert sgdx["ss_jga"] == pytest.approx(TWO_OF_FIVE / 4)
+
+
+def test_seen_unseen_and_services_by_hand() -> None:
+    sgdx = score(SCORES)["sgdx"]
+    unseen = {
+        "jga_orig": 1.0,
+        "jga_v1-5": pytest.approx(0.2),
+        "relative_difference": pytest.approx(-0.8),
+        "ss_jga": pytest.approx(TWO_OF_FIVE / 2),
+    }
+    seen = {"jga_orig": 0.5, "jga_v1-5": 0.5, "relative_difference": 0.0, "ss_jga": 0.0}
+    assert sgdx["seen"] == seen
+    assert sgdx["unseen"] == unseen
+    assert sgdx["by_service"] == {
+        "Banks_2": unseen | {"frames": 2},
+        "Hotels_1": seen | {"frames": 2},
+    }
+
+
+def test_groups_carry_the_names_of_the_variant() -> None:
+    result = score(SCORES)
+    assert set(result["variants"]["v1"]) == {
+        "#ALL_SERVICES", "#SEEN_SERVICES", "#UNSEEN_SERVICES",
+        "Hotels_11", "Hotels", "Banks_21", "Banks",
+    }  # fmt: skip
+    assert result["variants"]["v1"]["Banks_21"]["joint_goal_accuracy"] == 0.5
+    assert result["variants"]["v1"]["Banks_21"]["slot_tagging_f1"] is None
+    assert result["variants"]["v1"]["#SEEN_SERVICES"]["average_cat_accuracy"] == 0.5
+    assert result["frames"] == {"all": 4, "seen": 2, "unseen": 2}
+
+
+def test_signature() -> None:
+    assert score(SCORES, split="test", system_acts="no")["signature"] == (
+        "sgdx_metric|variants:original+v1+v2+v3+v4+v5|split:test|frames:4|match:fuzzy-token-sort|"
+        "joint:frame|zero-mean:0|sd:sample|system-acts:no|version:0.1.0"
+    )
+
+
+def test_figures_that_need_what_is_not_there_are_none() -> None:
+    some = score({name: SCORES[name] for name in ("v5", "v1")})
+    assert some["sgdx"]["jga_orig"] is None
+    assert some["sgdx"]["jga_v1-5"] is None
+    assert some["sgdx"]["relative_difference"] is None
+    assert some["sgdx"]["ss_jga"] == 0
+    assert some["signature"].startswith("sgdx_metric|variants:v1+v5|split:unknown|")
+    assert score({"original": SCORES["original"]})["sgdx"]["ss_jga"] is None
+    assert score({"v1": SCORES["v1"][:1]})["sgdx"]["unseen"]["ss_jga"] is None
+
+
+def test_all_wrong_on_original_has_no_relative_difference() -> None:
+    sgdx = score({name: [WRONG] for name in SCORES})["sgdx"]
+    assert (sgdx["jga_v1-5"], sgdx["relative_difference"], sgdx["ss_jga"]) == (0, None, 0)
+
+
+def test_variants_of_different_frames_are_refused() -> None:
+    with pytest.raises(
+        ScoreError, match="1 frames of v1 are not in original, the first is 1_00004"
+    ):
+        score({"original": SCORES["original"], "v1": [*SCORES["v1"], RIGHT]})
+
+
+def test_variant_without_predictions_is_refused() -> None:
+    references, predictions = six_variants(SCORES)
+    with pytest.raises(ScoreError, match="only the references have rows of variant 'v5'"):
+        score_variants(reference_table(*references), prediction_table(*predictions[:-4]))
+
+
+def test_variation_by_hand() -> None:
+    scores = np.array([[1, 0, 0.5, np.nan], [1, 0, 1.0, 1]])
+    # 0.5 and 1: sample standard deviation 0.25 * sqrt 2, mean 0.75
+    expected = [0, 0, math.sqrt(2) / 3, np.nan]
+    assert variation(scores).tolist() == pytest.approx(expected, nan_ok=True)
+
+
+def test_variation_equals_the_equation() -> None:
+    scores = np.random.default_rng(0).choice([0, 0, 0.5, 1], (5, 200))
+    assert variation(scores).mean() == pytest.approx(slow.sensitivity(scores.tolist()), abs=1e-12)

@@ -1,0 +1,229 @@
+"""Hand-computed scores of single frames, and agreement with the rules written down directly."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgdx_metric.report import group_means, report
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.scoring import METRICS, score_frames, score_variants
+
+from . import slow
+from .frames import Row, prediction, prediction_table, reference, reference_table, state
+
+NAN = math.nan
+GOALS = METRICS[-6:]
+
+
+def scores_of(true: Row, predicted: Row) -> dict[str, float]:
+    result = score_frames(reference_table(true), prediction_table(predicted), "original")
+    return {metric: float(values[0]) for metric, values in result.scores.items()}
+
+
+# average: all, categorical, free-form; joint: the same.
+@pytest.mark.parametrize(
+    ("true", "predicted", "expected"),
+    [
+        # nothing to say, nothing said: no average, all joint
+        ({}, {}, (NAN, NAN, NAN, 1, 1, 1)),
+        ({"stars": ["3"]}, {"stars": ["3"]}, (1, 1, NAN, 1, 1, 1)),
+        ({"stars": ["3"]}, {"stars": ["4"]}, (0, 0, NAN, 0, 0, 1)),
+        ({"stars": ["dontcare"]}, {"stars": ["dontcare"]}, (1, 1, NAN, 1, 1, 1)),
+        # no special case: 2 * 2 / 12, "o" and "e" are common
+        ({"city": ["dontcare"]}, {"city": ["Rome"]}, (0.33, NAN, 0.33, 0.33, 1, 0.33)),
+        # missed, and one too many: the latter costs the joint score only
+        ({"city": ["Rome"]}, {}, (0, NAN, 0, 0, 1, 0)),
+        ({}, {"wifi": ["True"]}, (NAN, NAN, NAN, 0, 0, 1)),
+        ({"city": ["Rome"]}, {"name": ["Rome"]}, (0, NAN, 0, 0, 1, 0)),
+        # fuzzy: 2 * 3 / 7 of 'rom' and 'rome'; the product counts both slots
+        ({"city": ["Rome"]}, {"city": ["Rom"]}, (0.86, NAN, 0.86, 0.86, 1, 0.86)),
+        (
+            {"city": ["Rome"], "name": ["Rome"], "stars": ["3"]},
+            {"city": ["Rom"], "name": ["Rom"], "stars": ["3"]},
+            (2.72 / 3, 1, 0.86, 0.86**2, 1, 0.86**2),
+        ),
+        # the best of the spoken variants counts, of the prediction only its first value
+        ({"city": ["NYC", "New York"]}, {"city": ["york new"]}, (1, NAN, 1, 1, 1, 1)),
+        ({"city": ["Rome"]}, {"city": ["xx", "Rome"]}, (0, NAN, 0, 0, 1, 0)),
+        # a categorical slot: first against first, exactly
+        ({"stars": ["3", "three"]}, {"stars": ["three"]}, (0, 0, NAN, 0, 0, 1)),
+        ({"wifi": ["True"]}, {"wifi": ["true"]}, (0, 0, NAN, 0, 0, 1)),
+        # a slot that the schema lacks is left out
+        ({"stars": ["3"]}, {"stars": ["3"], "pets": ["no"]}, (1, 1, NAN, 1, 1, 1)),
+    ],
+)
+def test_goal_accuracy(
+    true: dict[str, list[str]], predicted: dict[str, list[str]], expected: tuple[float, ...]
+) -> None:
+    scores = scores_of(reference(true), prediction(predicted))
+    assert [scores[metric] for metric in GOALS] == pytest.approx(list(expected), nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("true", "predicted", "expected"),
+    [
+        ([], [], (1, 1, 1)),
+        (["city"], [], (0, 1, 0)),
+        ([], ["city"], (0, 0, 1)),
+        (["city", "name"], ["city"], (2 / 3, 1, 1 / 2)),
+        (["city", "name"], ["city", "wifi", "stars"], (0.4, 1 / 3, 1 / 2)),
+        (["city"], ["city", "city"], (2 / 3, 1 / 2, 1)),  # a multiset
+    ],
+)
+def test_requested_slots(
+    true: list[str], predicted: list[str], expected: tuple[float, ...]
+) -> None:
+    scores = scores_of(reference(requested_slots=true), prediction(requested_slots=predicted))
+    assert [scores[metric] for metric in METRICS[1:4]] == pytest.approx(list(expected))
+
+
+def span(slot: str, start: int, end: int) -> Row:
+    return {"slot": slot, "start": start, "exclusive_end": end}
+
+
+@pytest.mark.parametrize(
+    ("predicted", "expected"),
+    [
+        (None, (NAN, NAN, NAN)),
+        ([], (0, 1, 0)),
+        ([span("city", 3, 7)], (1, 1, 1)),
+        ([span("city", 8, 12)], (1, 1, 1)),  # the same word elsewhere
+        ([span("name", 3, 7)], (0, 0, 0)),
+        ([span("city", 3, 7), span("wifi", 0, 2)], (1, 1, 1)),  # a categorical slot has no span
+        ([span("city", 3, 7), span("name", 0, 2)], (2 / 3, 1 / 2, 1)),
+    ],
+)
+def test_slot_tagging(predicted: list[Row] | None, expected: tuple[float, ...]) -> None:
+    true = reference(utterance="in Rome Rome", slots=[span("city", 3, 7)])
+    scores = scores_of(true, prediction(slots=predicted))
+    assert [scores[m] for m in METRICS[4:7]] == pytest.approx(list(expected), nan_ok=True)
+
+
+def test_active_intent() -> None:
+    assert scores_of(reference(), prediction())["active_intent_accuracy"] == 1
+    wrong = prediction(active_intent="NONE")
+    assert scores_of(reference(), wrong)["active_intent_accuracy"] == 0
+
+
+def test_service_without_slots_has_no_goal() -> None:
+    scores = scores_of(reference(schema={}), prediction({"city": ["Rome"]}))
+    assert all(math.isnan(scores[metric]) for metric in GOALS)
+
+
+def test_unknown_slots_are_counted() -> None:
+    true, predicted = reference(), prediction({"pets": ["no"], "pool": ["no"], "city": ["Rome"]})
+    result = score_frames(reference_table(true), prediction_table(predicted), "original")
+    assert result.ignored_slots == 2
+
+
+@pytest.mark.parametrize(
+    ("predicted", "message"),
+    [
+        (["a"], "1 of 2 frames are missing, the first is b"),
+        (["a", "b", "a"], "1 frames are there more than once, the first is a"),
+        (["a", "b", "x", "y"], "2 of 4 frames are not in the references, the first is x"),
+        ([], "2 of 2 frames are missing, the first is a"),
+    ],
+)
+def test_frames_must_match(predicted: list[str], message: str) -> None:
+    true = reference_table(reference(frame_id="b"), reference(frame_id="a"))
+    rows = prediction_table(*(prediction(frame_id=frame_id) for frame_id in predicted))
+    with pytest.raises(ScoreError, match=f"predictions for v3: {message}"):
+        score_frames(true, rows, "v3")
+
+
+def test_a_slot_twice_is_refused() -> None:
+    twice = prediction() | {"slot_values": state({"city": ["Rome"]}) * 2}
+    with pytest.raises(ScoreError, match="frame 1_00000/0/Hotels_1 has the slot 'city' twice"):
+        scores_of(reference(), twice)
+
+
+def test_spans_need_spans_in_the_references() -> None:
+    with pytest.raises(ScoreError, match="every reference needs 'slots' and 'utterance'"):
+        scores_of(reference(), prediction(slots=[]))
+
+
+SLOT = st.sampled_from(["city", "name", "stars", "wifi", "pets"])
+VALUE = st.sampled_from(["Rome", "rome italy", "Italy Rome", "dontcare", "3", "", "è"]) | st.text()
+STATE = st.dictionaries(SLOT, st.lists(VALUE, min_size=1, max_size=3)).map(state)
+SPANS = st.lists(st.builds(span, SLOT, st.integers(0, 9), st.integers(0, 12)), max_size=3)
+PARTS = {
+    "active_intent": st.sampled_from(["FindHotel", "NONE"]),
+    "requested_slots": st.lists(SLOT, max_size=3),
+    "slot_values": STATE,
+}
+SIDES = st.tuples(
+    st.fixed_dictionaries(PARTS | {"slots": SPANS, "utterance": st.text(max_size=12)}),
+    st.fixed_dictionaries(PARTS | {"slots": st.none() | SPANS}),
+    st.sampled_from([("Hotels_1", True), ("Hotels_2", False), ("Banks_1", False)]),
+)
+
+
+def rows_of(sides: list[tuple[Row, Row, tuple[str, bool]]]) -> tuple[list[Row], list[Row]]:
+    references, predictions = [], []
+    for i, (true, predicted, (service, seen)) in enumerate(sides):
+        frame_id = f"{i}/0/{service}"
+        references.append(reference(frame_id=frame_id, seen=seen) | true)
+        predictions.append(prediction(frame_id=frame_id) | predicted)
+    return references, predictions
+
+
+@given(st.lists(SIDES, min_size=1, max_size=8), st.randoms(use_true_random=False))
+def test_equals_the_rules_written_down_directly(
+    sides: list[tuple[Row, Row, tuple[str, bool]]], order: random.Random
+) -> None:
+    references, predictions = rows_of(sides)
+    expected = slow.group_means(references, predictions)
+    order.shuffle(references)
+    order.shuffle(predictions)
+    scores = score_frames(reference_table(*references), prediction_table(*predictions), "original")
+    found = {
+        group: {metric: mean for metric, mean in means.items() if mean is not None}
+        for group, means in group_means(scores).items()
+    }
+    assert set(found) == set(expected)
+    for group, means in expected.items():
+        assert found[group] == pytest.approx(means, abs=1e-9, rel=0)
+
+
+@given(st.lists(SIDES, min_size=1, max_size=8), st.randoms(use_true_random=False))
+def test_order_of_rows_changes_nothing(
+    sides: list[tuple[Row, Row, tuple[str, bool]]], order: random.Random
+) -> None:
+    references, predictions = rows_of(sides)
+    before = report(score_variants(reference_table(*references), prediction_table(*predictions)))
+    order.shuffle(references)
+    order.shuffle(predictions)
+    after = report(score_variants(reference_table(*references), prediction_table(*predictions)))
+    assert after == before
+
+
+@given(st.lists(SIDES, min_size=1, max_size=8))
+def test_gold_against_gold_is_one(sides: list[tuple[Row, Row, tuple[str, bool]]]) -> None:
+    references, predictions = [], []
+    for variant in ("original", "v1", "v2"):
+        rows = [row | {"variant": variant} for row in rows_of(sides)[0]]
+        references += rows
+        predictions += [{key: row[key] for key in [*prediction(), "slots"]} for row in rows]
+    result = report(score_variants(reference_table(*references), prediction_table(*predictions)))
+    for groups in result["variants"].values():
+        for means in groups.values():
+            assert {mean for mean in means.values() if mean is not None} == {1.0}
+    assert result["sgdx"]["ss_jga"] == 0
+
+
+@given(st.lists(SIDES, min_size=1, max_size=8))
+def test_no_slot_scores_less_than_the_joint_goal(
+    sides: list[tuple[Row, Row, tuple[str, bool]]],
+) -> None:
+    references, predictions = rows_of(sides)
+    for true, predicted in zip(references, predictions):
+        scores = scores_of(true, predicted)
+        joint = scores["joint_goal_accuracy"]
+        assert joint <= scores["joint_cat_accuracy"] and joint <= scores["joint_noncat_accuracy"]
+        assert not joint > scores["average_goal_accuracy"] + 1e-12
