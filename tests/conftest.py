@@ -50,11 +50,10 @@ def run(tmp_path: Path) -> Run:
     """Run ``python -m MODULE ...`` in an empty directory, as a user would."""
 
     def run_module(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-        path = {"PYTHONPATH": str(ROOT)} if str(arguments[0]).startswith("baselines") else {}
         return subprocess.run(
             [sys.executable, "-m", *map(str, arguments)],
             cwd=tmp_path,
-            env={**os.environ, **path, **environment},
+            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
             capture_output=True,
             text=True,
             timeout=120,
