@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sgdx_dataset import CONFIGS
+from sgdx_dataset import VARIANTS
 from sgdx_metric.__main__ import main as metric
 
 from .lexical.predict import predict_configs
@@ -32,12 +32,13 @@ def main() -> int:
     parser = argparse.ArgumentParser("python -m baselines.demo", description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("outputs/demo"))
     output = parser.parse_args().output
-    paths = predict_configs(list(CONFIGS), "test", "sample", output)
+    configs = ["original", *VARIANTS]
+    paths = predict_configs(configs, "test", "sample", output)
     predictions = [f"--predictions={config}={path}" for config, path in paths.items()]
     scores = f"--output={output / 'scores.json'}"
     if status := metric(["score", "--source=sample", "--split=test", *predictions, scores]):
         return status
-    arguments = [f"      --predictions {c}=outputs/lexical/{c}.jsonl" for c in CONFIGS]
+    arguments = [f"      --predictions {c}=outputs/lexical/{c}.jsonl" for c in configs]
     with paths["original"].open("rb") as file:
         frames = sum(1 for _ in file) - 1
     print(_NEXT.format(frames=frames, predictions=" \\\n".join(arguments)))

@@ -1,4 +1,4 @@
-"""``python -m sgdx_dataset``: prepare the cache, export the release's JSON, write frame rows."""
+"""``python -m sgdx_dataset``: prepare the cache, build a Hub repository, export, inspect."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from .corpus import check_config, check_split
+from .build import build, push
+from .corpus import check_split
 from .errors import SgdxError
 from .export import export
 from .frames import frames
-from .prepare import load, prepare
-from .release import open_release
-from .schema import CONFIGS, SPLITS
+from .prepare import load, prepare_release
+from .release import Release, open_release
+from .schema import CONFIGS, SPLITS, VARIANTS
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -34,32 +35,48 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     text = 'fill the cache of load_dataset("sgdx", ...)'
-    command = _with_source(commands.add_parser("prepare", help=text), _prepare)
-    _add_configs(command, "configs to prepare; default: all")
+    command = _command(commands.add_parser("prepare", help=text), _prepare)
+    _add_configs(command, "configs to prepare; default: all that the source has")
     command.add_argument("--cache-dir", type=Path, help="default: the Hugging Face cache")
 
+    text = "write a Hub dataset repository: Parquet and a card"
+    command = _command(commands.add_parser("build", help=text), _build)
+    command.add_argument("--output", required=True, type=Path, help="a new folder")
+
+    text = "build a Hub dataset repository and upload it"
+    command = _command(commands.add_parser("push", help=text), _push)
+    command.add_argument("repo_id", help="YOU/sgdx")
+    command.add_argument("--private", action="store_true")
+
     text = "write a config as the release's JSON"
-    command = _with_source(commands.add_parser("export", help=text), _export)
+    command = _command(commands.add_parser("export", help=text), _export)
     command.add_argument("--config", required=True, help=", ".join(CONFIGS))
     command.add_argument("--split", help=f"{', '.join(SPLITS)}; default: all")
     command.add_argument("--output", required=True, type=Path, help="folder for train, dev, test")
 
     text = "write frame rows, a Parquet file a config"
-    command = _with_source(commands.add_parser("frames", help=text), _frames)
-    _add_configs(command, "configs to write; default: all")
+    command = _command(commands.add_parser("frames", help=text), _frames)
+    _add_configs(command, "configs to write; default: original, v1..v5")
     command.add_argument("--split", required=True, help=", ".join(SPLITS))
     command.add_argument("--output", required=True, type=Path, help="folder for CONFIG.parquet")
     return parser
 
 
-def _with_source(
+def _command(
     command: argparse.ArgumentParser, run: Callable[[argparse.Namespace], None]
 ) -> argparse.ArgumentParser:
+    command.set_defaults(run=run)
     command.add_argument(
         "--source",
         help="release directory or archive, or 'sample'; default: $SGDX_SOURCE, else a download",
     )
-    command.set_defaults(run=run)
+    command.add_argument(
+        "--variant",
+        action="append",
+        default=[],
+        metavar="NAME=DIR",
+        help="a variant of your own: a directory with {train,dev,test}/schema.json",
+    )
     return command
 
 
@@ -67,24 +84,49 @@ def _add_configs(command: argparse.ArgumentParser, text: str) -> None:
     command.add_argument("--config", nargs="+", action="extend", metavar="CONFIG", help=text)
 
 
+def _variants(options: argparse.Namespace) -> dict[str, str]:
+    pairs = [argument.partition("=") for argument in options.variant]
+    for name, equals, folder in pairs:
+        if not (name and equals and folder):
+            raise SgdxError(f"--variant {name}{equals}{folder}: expected NAME=DIR")
+    return {name: folder for name, _, folder in pairs}
+
+
+def _release(options: argparse.Namespace) -> Release:
+    release = open_release(options.source, _variants(options))
+    if lacking := release.missing():
+        print(f"note: a partial copy of SGD: {lacking}", file=sys.stderr)
+    return release
+
+
 def _prepare(options: argparse.Namespace) -> None:
-    for place in prepare(options.source, options.config or CONFIGS, options.cache_dir):
-        print(place)
+    release = _release(options)
+    places = prepare_release(release, options.config or release.configs(), options.cache_dir)
+    print(*places, sep="\n")
+
+
+def _build(options: argparse.Namespace) -> None:
+    print(build(_release(options), options.output))
+
+
+def _push(options: argparse.Namespace) -> None:
+    print(push(_release(options), options.repo_id, private=options.private))
 
 
 def _export(options: argparse.Namespace) -> None:
-    splits = [options.split] if options.split else SPLITS
-    for place in export(open_release(options.source), options.config, options.output, splits):
-        print(place)
+    splits = [options.split] if options.split else None
+    print(*export(_release(options), options.config, options.output, splits), sep="\n")
 
 
 def _frames(options: argparse.Namespace) -> None:
+    release = _release(options)
     check_split(options.split)
-    for config in options.config or CONFIGS:
-        check_config(config)
+    configs = options.config or ["original", *VARIANTS]
+    for config in configs:
+        release.check_config(config)
     options.output.mkdir(parents=True, exist_ok=True)
-    for config in options.config or CONFIGS:
-        rows = frames(load(config, options.split, options.source))
+    for config in configs:
+        rows = frames(load(config, options.split, options.source, _variants(options)))
         staging = options.output / f".{config}.parquet.incomplete"
         pq.write_table(rows.data.table, staging, compression="zstd")
         staging.replace(options.output / f"{config}.parquet")

@@ -13,19 +13,22 @@ from .dialogue import read_dialogues
 from .errors import SgdxError
 from .names import Coder, Names
 from .release import Release
-from .schema import CONFIGS, SPLITS
+from .schema import SPLITS
 
 
 def tables(release: Release, split: str, config: str) -> Iterator[tuple[str, pa.Table]]:
     """A split's dialogue files in order, each with its table of rows (``DIALOGUE_ROW``).
 
+    A config of several variants (``backtrans``) goes through the files once for each.
+
     Raises:
         SgdxError: The release's JSON, schemas or dialogues are at fault; the message names them.
     """
-    schema, original = release.schema(split, config), release.schema(split, "original")
-    names = Names.of(config, schema, original, release.seen_services())
-    for file, table in read_split(release, split):
-        yield file, table(names)
+    original, seen = release.schema(split, "original"), release.seen_services()
+    for variant in release.variants(config):
+        names = Names.of(variant, release.schema(split, variant), original, seen)
+        for file, table in read_split(release, split):
+            yield file, table(names)
 
 
 @lru_cache(maxsize=len(SPLITS))
@@ -43,12 +46,6 @@ def read_split(release: Release, split: str) -> list[tuple[str, Callable[[Names]
             file_of[dialogue.dialogue_id] = file
         parsed.append((file, dialogue_columns(dialogues, coder, path)))
     return parsed
-
-
-def check_config(config: str) -> None:
-    """Raise ``SgdxError`` unless ``config`` is one of ``CONFIGS``."""
-    if config not in CONFIGS:
-        raise SgdxError(f"unknown config {config!r}, expected one of {', '.join(CONFIGS)}")
 
 
 def check_split(split: str) -> None:

@@ -5,23 +5,24 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-from .corpus import check_config, check_split, tables
+from .corpus import check_split, tables
 from .errors import SgdxError
 from .release import Release
-from .schema import SPLITS
+from .schema import BACKTRANS, SPLITS
 
 
 def export(
-    release: Release, config: str, output: Path, splits: Iterable[str] = tuple(SPLITS)
+    release: Release, config: str, output: Path, splits: Iterable[str] | None = None
 ) -> list[Path]:
     """Write a config in the release's layout: ``output/{train,dev,test}/*.json``.
 
     For ``original`` this is the release's JSON, for ``v1``..``v5`` what its converter
     (``sgd_x/generate_sgdx_dialogues.py``, fixed version of 2023-08-07) makes, value for value.
+    ``backtrans`` has every dialogue several times: ``output/backtrans-zh/train/*.json`` and so on.
 
     Returns:
         The folders written, one a split; each appears whole.
@@ -29,22 +30,31 @@ def export(
     Raises:
         SgdxError: A folder exists already, or the release is at fault.
     """
-    check_config(config)
-    return [_export_split(release, config, output, split) for split in splits]
+    release.check_config(config)
+    splits = list(splits or release.splits(config))
+    for split in splits:
+        check_split(split)
+        if split not in release.splits(config):
+            raise SgdxError(f"{release.name}: has no dialogues in {split} under {config}")
+    return [
+        _export_split(release, variant, output / variant if config == BACKTRANS else output, split)
+        for variant in release.variants(config)
+        for split in splits
+    ]
 
 
-def _export_split(release: Release, config: str, output: Path, split: str) -> Path:
-    check_split(split)
+def _export_split(release: Release, variant: str, output: Path, split: str) -> Path:
     place, staging = output / SPLITS[split], output / f".{SPLITS[split]}.incomplete"
     if place.exists():
         raise SgdxError(f"{place}: exists already, expected a new folder to export to")
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(parents=True)
     try:
-        (staging / "schema.json").write_bytes(release.read(release.schema_file(split, config)))
-        for file, table in tables(release, split, config):
+        services = release.schema(split, variant).services
+        (staging / "schema.json").write_bytes(_json(services))
+        for file, table in tables(release, split, variant):
             dialogues = [release_dialogue(row) for row in table.to_pylist()]
-            (staging / Path(file).name).write_bytes(_json(dialogues))
+            (staging / Path(file).name).write_bytes(_json(dialogues, order="sorted"))
         staging.rename(place)
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
@@ -52,8 +62,8 @@ def _export_split(release: Release, config: str, output: Path, split: str) -> Pa
     return place
 
 
-def _json(value: object) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2) + b"\n"
+def _json(value: object, order: Literal["sorted"] | None = None) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value, order=order), indent=2) + b"\n"
 
 
 def release_dialogue(row: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from .errors import SgdxError
 
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}  # ours -> the release's folder
 VARIANTS = ("v1", "v2", "v3", "v4", "v5")
-CONFIGS = ("original", *VARIANTS)
+BACKTRANS = "backtrans"  # the train split once for every pivot language, for augmentation
+CONFIGS = ("original", *VARIANTS, BACKTRANS)
 NONE_INTENT = "NONE"
 
 
@@ -71,16 +72,20 @@ def read_schema(data: bytes, path: str) -> Schema:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise SgdxError(f"{path}: not a schema.json of the release: {error}") from None
     schema = Schema(path, services)
-    _check_distinct(schema, "service", schema.service_names())
-    for service in services:
-        where = f"service {service.service_name}: slot"
-        _check_distinct(schema, where, [slot.name for slot in service.slots])
-        where = f"service {service.service_name}: intent"
-        _check_distinct(schema, where, [intent.name for intent in service.intents])
+    check_distinct(schema)
     return schema
 
 
-def _check_distinct(schema: Schema, what: str, names: list[str]) -> None:
+def check_distinct(schema: Schema) -> None:
+    """Raise ``SgdxError`` where a name is there twice: renaming would lose one of the two."""
+    _check_names(schema, "service", schema.service_names())
+    for service in schema.services:
+        where = f"service {service.service_name}"
+        _check_names(schema, f"{where}: slot", [slot.name for slot in service.slots])
+        _check_names(schema, f"{where}: intent", [intent.name for intent in service.intents])
+
+
+def _check_names(schema: Schema, what: str, names: list[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise SgdxError(f"{schema.path}: {what} {twice[0]} is there twice, expected distinct names")

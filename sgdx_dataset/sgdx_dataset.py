@@ -1,7 +1,9 @@
 """SGD and SGD-X as a ``datasets`` builder: one config a schema variant.
 
 Used by ``sgdx_dataset.prepare`` and, with ``datasets`` < 4, as a loading script:
-``load_dataset("path/to/sgdx_dataset", "v3", data_dir=SOURCE, trust_remote_code=True)``.
+``load_dataset("path/to/sgdx_dataset", "v3", data_dir=SOURCE, trust_remote_code=True)``. Then
+``datasets`` copies this file and the ones imported here into its cache and looks no further: every
+file that those import has to be imported here too.
 """
 
 from __future__ import annotations
@@ -12,14 +14,21 @@ from typing import ClassVar
 import datasets
 import pyarrow as pa
 
+from .archives import DAMAGE as DAMAGE
+from .columns import dialogue_columns as dialogue_columns
 from .corpus import tables
+from .dialogue import read_dialogues as read_dialogues
+from .errors import SgdxError as SgdxError
 from .features import DIALOGUE_ROW
+from .names import Names as Names
+from .overlay import apply_overlay as apply_overlay
 from .release import Release, open_release
-from .schema import CONFIGS, SPLITS
+from .schema import CONFIGS
+from .sgd import download as download
 
 VERSION = "1.0.0"  # of the rows: raised when what is written for the same release changes
 
-_CITATION = """\
+CITATION = """\
 @inproceedings{rastogi2020towards,
   title={Towards Scalable Multi-Domain Conversational Agents: The Schema-Guided Dialogue Dataset},
   author={Rastogi, Abhinav and Zang, Xiaoxue and Sunkara, Srinivas and Gupta, Raghav and
@@ -51,7 +60,7 @@ class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not
             features=DIALOGUE_ROW,
             homepage="https://github.com/google-research-datasets/dstc8-schema-guided-dialogue",
             license="CC-BY-SA-4.0",
-            citation=_CITATION,
+            citation=CITATION,
         )
 
     def _split_generators(
@@ -60,8 +69,7 @@ class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not
         release = self.release or open_release(self.config.data_dir)
         return [
             datasets.SplitGenerator(name=split, gen_kwargs={"release": release, "split": split})
-            for split in SPLITS
-            if release.dialogue_files(split)  # datasets cannot load a split without rows
+            for split in release.splits(self.config.name)
         ]
 
     def _generate_tables(
@@ -69,3 +77,11 @@ class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not
     ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
         for index, (_, table) in enumerate(tables(release, split, self.config.name)):
             yield (0, index), table
+
+
+def builder_class(config: str) -> type[SGDX]:
+    """``SGDX``, or one that knows the user's own variant besides."""
+    if config in CONFIGS:
+        return SGDX
+    configs = [*SGDX.BUILDER_CONFIGS, datasets.BuilderConfig(name=config, version=VERSION)]
+    return type("SGDX", (SGDX,), {"BUILDER_CONFIGS": configs, "__module__": SGDX.__module__})

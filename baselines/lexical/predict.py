@@ -11,7 +11,7 @@ from typing import Any
 from datasets import Dataset
 from datasets.utils import tqdm
 
-from sgdx_dataset import CONFIGS, SgdxError, frames, load
+from sgdx_dataset import VARIANTS, SgdxError, frames, load
 
 from ..predictions import write_predictions
 from .track import Lexicon, State, read_schema, track
@@ -65,12 +65,12 @@ def main() -> int:
     """Run the command; 0, or 2 after one line that says what is wrong."""
     parser = argparse.ArgumentParser("python -m baselines.lexical.predict", description=__doc__)
     parser.add_argument("--source", help="as of python -m sgdx_dataset prepare")
-    parser.add_argument("--config", nargs="+", action="extend", help="default: all")
+    parser.add_argument("--config", nargs="+", action="extend", help="default: original, v1..v5")
     parser.add_argument("--split", default="test")
     parser.add_argument("--output", type=Path, required=True, help="folder for CONFIG.jsonl")
     options = parser.parse_args()
     try:
-        configs = options.config or list(CONFIGS)
+        configs = options.config or ["original", *VARIANTS]
         paths = predict_configs(configs, options.split, options.source, options.output)
     except SgdxError as error:
         print(f"lexical: error: {error}", file=sys.stderr)

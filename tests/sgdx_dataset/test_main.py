@@ -57,7 +57,7 @@ def test_frames_of_two_splits_do_not_mix(run: Run, mini: Path, tmp_path: Path) -
         (
             ["prepare", "--source", "sample", "--config", "v9"],
             "sgdx-dataset: error: unknown config 'v9', expected one of original, v1, v2, v3, v4,"
-            " v5\n",
+            " v5, backtrans\n",
         ),
         (
             ["export", "--config", "v1", "--split", "dev", "--output", "x"],
@@ -70,7 +70,7 @@ def test_frames_of_two_splits_do_not_mix(run: Run, mini: Path, tmp_path: Path) -
         (
             ["frames", "--split", "test", "--config", "w", "--output", "x"],
             "sgdx-dataset: error: unknown config 'w', expected one of original, v1, v2, v3, v4,"
-            " v5\n",
+            " v5, backtrans\n",
         ),
     ],
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sgdx_dataset import CONFIGS, SgdxError, load, prepare
+from sgdx_dataset import CONFIGS, VARIANTS, SgdxError, load, prepare
 
 from .conftest import DIALOGUE, write
 
@@ -20,8 +20,9 @@ from datasets import load_dataset
 out = {}
 for config in sys.argv[2:]:
     data = load_dataset("sgdx", config, cache_dir=sys.argv[1])
-    first = next(iter(load_dataset("sgdx", config, cache_dir=sys.argv[1], streaming=True)["test"]))
-    assert first == data["test"][0]
+    last = list(data)[-1]
+    first = next(iter(load_dataset("sgdx", config, cache_dir=sys.argv[1], streaming=True)[last]))
+    assert first == data[last][0]
     out[config] = {"rows": {split: len(rows) for split, rows in data.items()},
                    "services": first["services"], "variant": first["variant"]}
 assert "sgdx_dataset" not in sys.modules
@@ -46,14 +47,23 @@ def load_elsewhere(cache: Path, empty: Path, *configs: str) -> dict[str, dict[st
 
 def test_every_config_loads_in_a_fresh_process(mini: Path, tmp_path: Path) -> None:
     prepare(mini, cache_dir=tmp_path / "cache")
-    loaded = load_elsewhere(tmp_path / "cache", tmp_path / "empty", *CONFIGS)
-    assert list(loaded) == ["original", "v1", "v2", "v3", "v4", "v5"]
-    for config, name in zip(CONFIGS, ["Flats_1", *(f"Flats_1{i}" for i in range(1, 6))]):
+    configs = ["original", *VARIANTS]
+    loaded = load_elsewhere(tmp_path / "cache", tmp_path / "empty", *configs)
+    for config, name in zip(configs, ["Flats_1", *(f"Flats_1{i}" for i in range(1, 6))]):
         assert loaded[config] == {
             "rows": {"train": 2, "validation": 2, "test": 2},
             "services": [name],
             "variant": config,
         }
+
+
+def test_all_seven_of_the_sample(tmp_path: Path) -> None:
+    prepare("sample", cache_dir=tmp_path / "cache")
+    loaded = load_elsewhere(tmp_path / "cache", tmp_path / "empty", *CONFIGS)
+    assert loaded.pop("backtrans")["rows"] == {"train": 198}
+    assert len(loaded) == 6
+    for config in loaded.values():
+        assert config["rows"] == {"train": 66, "validation": 19, "test": 36}
 
 
 def test_what_is_prepared_is_kept_until_its_source_changes(mini: Path, tmp_path: Path) -> None:

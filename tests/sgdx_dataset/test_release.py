@@ -107,7 +107,9 @@ def test_an_archive_that_climbs_out_is_refused(mini: Path, name: str) -> None:
 
 
 def test_an_archive_of_two_releases_is_refused(mini: Path) -> None:
-    with pytest.raises(SgdxError, match="other/test/schema.json is there twice, expected one copy"):
+    with pytest.raises(
+        SgdxError, match="other/test/schema.json: is there twice, expected one copy"
+    ):
         open_release(_zip_with(mini, "other/test/schema.json"))
 
 

@@ -1,0 +1,133 @@
+"""``python benchmarks/dataset.py --source PATH``: the dataset's speed beside a plain conversion.
+
+The peer does what the release's own converter does (parse, copy, rename in place, dump JSON with an
+indent), in plain Python without TensorFlow's file layer, for one config. Every line is a process of
+its own; memory is that process's peak.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from rich.console import Console  # noqa: E402
+from rich.table import Table  # noqa: E402
+
+from sgdx_dataset.build import build  # noqa: E402
+from sgdx_dataset.corpus import read_split, tables  # noqa: E402
+from sgdx_dataset.prepare import prepare_release  # noqa: E402
+from sgdx_dataset.release import Release, open_release  # noqa: E402
+from sgdx_dataset.schema import SPLITS  # noqa: E402
+
+
+def convert_plainly(release: Release, folder: Path) -> None:
+    """The peer: v1 as JSON files, by the release's own rules."""
+    from tests.sgdx_dataset.converter import convert
+
+    for split, name in SPLITS.items():
+        original, variant = (
+            json.loads(release.read(release.schema_file(split, c))) for c in ("original", "v1")
+        )
+        for file in release.dialogue_files(split):
+            made = [convert(d, original, variant) for d in json.loads(release.read(file))]
+            (folder / name).mkdir(parents=True, exist_ok=True)
+            (folder / file).write_text(json.dumps(made, indent=2, sort_keys=True))
+
+
+def parse(release: Release, _: Path) -> None:
+    """Inflate and parse every dialogue into columns: what no way of preparing can go without."""
+    for split in SPLITS:
+        read_split(release, split)
+
+
+def parse_and_write(release: Release, folder: Path) -> None:
+    """The limit: parse, and write the original's Arrow data once."""
+    import pyarrow as pa
+
+    for split in SPLITS:
+        for index, (_, table) in enumerate(tables(release, split, "original")):
+            path = str(folder / f"{split}-{index}.arrow")
+            with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+                writer.write_table(table)
+
+
+def prepare_six(release: Release, folder: Path) -> None:
+    """``prepare``: original and v1..v5 in the Hugging Face cache."""
+    prepare_release(release, [c for c in release.configs() if c != "backtrans"], folder)
+
+
+def build_all(release: Release, folder: Path) -> None:
+    """``build``: all configs that the source has as Parquet, and the card."""
+    build(release, folder / "hub")
+
+
+def stream_first(_: Release, folder: Path) -> None:
+    """The first row of a config streamed from a built repository."""
+    import datasets
+
+    next(iter(datasets.load_dataset(str(folder / "hub"), "v3", split="train", streaming=True)))
+
+
+TASKS: dict[str, Callable[[Release, Path], None]] = {
+    "plain conversion, 1 config": convert_plainly,
+    "parse": parse,
+    "parse + one write (limit)": parse_and_write,
+    "prepare, 6 configs": prepare_six,
+    "build, all configs": build_all,
+    "first streamed row": stream_first,
+}
+
+
+def main() -> None:
+    """Run every task, or the one named, which is how this script calls itself."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--task", choices=TASKS, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.task:
+        print(json.dumps(_measure(options.task, options.source, options.folder)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        figures = {}
+        for task in TASKS:
+            command = [sys.executable, __file__, "--source", options.source, "--task", task]
+            done = subprocess.run([*command, "--folder", folder], capture_output=True, check=True)
+            figures[task] = json.loads(done.stdout.splitlines()[-1])
+        size = sum(p.stat().st_size for p in (Path(folder) / "hub").rglob("*.parquet"))
+    _print(figures, size)
+
+
+def _measure(task: str, source: str, folder: Path) -> tuple[float, float]:
+    """Seconds, and peak resident megabytes."""
+    release = open_release(source)
+    start = time.perf_counter()
+    TASKS[task](release, folder)
+    seconds = time.perf_counter() - start
+    return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _print(figures: dict[str, tuple[float, float]], parquet_bytes: int) -> None:
+    table = Table("task", "seconds", "peak MB", "times the limit")
+    limit = figures["parse + one write (limit)"][0]
+    for task, (seconds, peak) in figures.items():
+        table.add_row(task, f"{seconds:.1f}", f"{peak:.0f}", f"{seconds / limit:.2f}")
+    console = Console(width=100)
+    console.print(table)
+    ratio = figures["plain conversion, 1 config"][0] / (figures["prepare, 6 configs"][0] / 6)
+    console.print(f"prepare is {ratio:.1f} times as fast per config as the plain conversion")
+    console.print(f"Parquet of all configs: {parquet_bytes / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""Real faults: broken downloads, killed processes, full disks, two processes at once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from ..conftest import ROOT
+from .test_prepare import load_elsewhere
+from .test_release import packed
+
+DOWNLOAD = """
+import sys
+from sgdx_dataset import SgdxError
+from sgdx_dataset.sgd import download
+try:
+    print(download(sys.argv[1], sys.argv[2] or None))
+except SgdxError as error:
+    sys.exit(f"error: {error}")
+"""
+
+
+class Server:
+    """Serves one file on loopback, with ranges; cuts the first ``broken`` answers off."""
+
+    def __init__(self, content: bytes, broken: int) -> None:
+        self.ranges: list[str | None] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                asked = self.headers.get("Range")
+                outer.ranges.append(asked)
+                start = int(asked.removeprefix("bytes=").split("-")[0]) if asked else 0
+                self.send_response(206 if asked else 200)
+                self.send_header("Content-Length", str(len(content) - start))
+                if asked:
+                    end = len(content) - 1
+                    self.send_header("Content-Range", f"bytes {start}-{end}/{len(content)}")
+                self.end_headers()
+                cut = len(outer.ranges) <= broken
+                self.wfile.write(content[start : (start + len(content)) // 2 if cut else None])
+                self.close_connection = True
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}/sgd.zip"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[bytes, int], Server]]:
+    servers: list[Server] = []
+
+    def start(content: bytes, broken: int = 0) -> Server:
+        servers.append(Server(content, broken))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.http.shutdown()
+        server.http.server_close()
+
+
+def download(home: Path, url: str, checksum: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", DOWNLOAD, url, checksum],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HOME": str(home), "HF_HUB_OFFLINE": "0"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_a_download_that_breaks_off_goes_on(
+    serve: Callable[[bytes, int], Server], tmp_path: Path
+) -> None:
+    content = os.urandom(24 << 20)  # it is kept in chunks of 10 MB
+    server = serve(content, 1)
+    done = download(tmp_path, server.url, hashlib.sha256(content).hexdigest())
+    assert done.returncode == 0, done.stderr
+    assert Path(done.stdout.strip()).read_bytes() == content
+    assert server.ranges == [None, f"bytes={10 << 20}-"]
+    again = download(tmp_path, server.url)
+    assert (again.stdout, len(server.ranges)) == (done.stdout, 2)
+
+
+def test_what_a_killed_download_got_is_used(
+    serve: Callable[[bytes, int], Server], mini: Path, tmp_path: Path
+) -> None:
+    content = packed(mini, "zip").read_bytes()
+    kept = tmp_path / "datasets" / "downloads" / "sgdx-sgd.incomplete"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(content[:1000])
+    server = serve(content, 0)
+    done = download(tmp_path, server.url)
+    assert done.returncode == 0, done.stderr
+    assert Path(done.stdout.strip()).read_bytes() == content
+    assert server.ranges == ["bytes=1000-"]
+
+
+def test_a_wrong_checksum(
+    serve: Callable[[bytes, int], Server], mini: Path, tmp_path: Path
+) -> None:
+    content = packed(mini, "zip").read_bytes()
+    done = download(tmp_path, serve(content, 0).url, "0" * 64)
+    found = hashlib.sha256(content).hexdigest()
+    assert f"SHA-256 is {found}, expected {'0' * 64}; what was downloaded" in done.stderr
+    assert done.returncode == 1
+    names = [path.name for path in (tmp_path / "datasets" / "downloads").iterdir()]
+    assert names == ["sgdx-sgd.lock"]
+
+
+def test_a_download_that_changed_on_disk(
+    serve: Callable[[bytes, int], Server], mini: Path, tmp_path: Path
+) -> None:
+    server = serve(packed(mini, "zip").read_bytes(), 0)
+    place = Path(download(tmp_path, server.url).stdout.strip())
+    place.write_bytes(place.read_bytes()[:-1] + b"x")
+    done = download(tmp_path, server.url)
+    assert "sgdx-sgd.zip: SHA-256 is " in done.stderr
+    assert "delete it to download it anew" in done.stderr
+
+
+def test_no_network(tmp_path: Path) -> None:
+    done = download(tmp_path, "http://127.0.0.1:9/sgd.zip")
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("error: http://127.0.0.1:9/sgd.zip: cannot be downloaded: ")
+    assert "try again, or give a copy's path" in done.stderr
+
+
+def start(*arguments: object) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "sgdx_dataset", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+
+
+def kill_when(process: subprocess.Popen[bytes], half_made: Path) -> None:
+    """SIGKILL as soon as there is something half-made."""
+    while not half_made.exists():
+        assert process.poll() is None, "ended before it could be killed"
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+
+
+def test_prepare_killed_in_the_middle(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    command = ["prepare", "--source", "sample", "--cache-dir", cache]
+    kill_when(start(*command), cache / ".sgdx-preparing" / "sgdx")
+    for place in cache.glob("sgdx/*/*/*"):  # all that load_dataset looks at
+        assert {"dataset_info.json", "sgdx-train.arrow"} <= {path.name for path in place.iterdir()}
+    assert start(*command).wait() == 0
+    assert not (cache / ".sgdx-preparing").exists()
+    rows = load_elsewhere(cache, tmp_path / "empty", "v5")["v5"]["rows"]
+    assert rows == {"train": 66, "validation": 19, "test": 36}
+
+
+def test_build_killed_in_the_middle(tmp_path: Path) -> None:
+    command = ["build", "--source", "sample", "--output", tmp_path / "hub"]
+    kill_when(start(*command), tmp_path / ".hub.incomplete" / "data")
+    assert not (tmp_path / "hub").exists()
+    assert start(*command).wait() == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["hub"]
+
+
+def test_two_processes_at_once(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    both = [start("prepare", "--source", "sample", "--cache-dir", cache) for _ in range(2)]
+    assert [process.wait() for process in both] == [0, 0]
+    assert len(list(cache.glob("sgdx/*/*/*"))) == 7
+    loaded = load_elsewhere(cache, tmp_path / "empty", "original", "v3")
+    assert loaded["v3"]["rows"] == {"train": 66, "validation": 19, "test": 36}
+
+
+@pytest.mark.parametrize("command", ["prepare", "build"])
+def test_a_full_disk(tmp_path: Path, command: str) -> None:
+    """On a file system of 700 kB, mounted in a namespace of the test's own."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    target = {"prepare": "--cache-dir", "build": "--output"}[command]
+    script = (
+        f"mount -t tmpfs -o size=700k tmpfs {disk} || exit 77;"
+        f" {sys.executable} -m sgdx_dataset {command} --source sample {target} {disk}/it; code=$?;"
+        f" find {disk} -name '*.arrow' -o -name '*.parquet'; exit $code"
+    )
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        pytest.skip("no unshare to mount a small file system with")
+    done = subprocess.run(
+        [unshare, "-rm", "sh", "-c", script],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    if done.returncode in (1, 77):
+        pytest.skip(f"may not mount a small file system: {done.stderr}")
+    assert done.returncode == 2, done.stderr
+    assert "No space left on device" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    whole = {"prepare": "sgdx/original/1.0.0/sgdx/", "build": "/it/data"}[command]
+    assert all(whole in line for line in done.stdout.splitlines())
