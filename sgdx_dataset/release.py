@@ -148,8 +148,9 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
     release = Release(name, digest, frozenset(files), read)
     for split in SPLITS.values():
         release.read(f"{split}/schema.json")
-    if source is None and (lacking := release.missing() or (not release.is_sgd() and "SGD")):
-        raise SgdxError(f"{name}: was downloaded, but lacks {lacking}; delete it and try again")
+    if source is None and (not release.is_sgd() or release.missing()):
+        lacks = release.missing() or "SGD's services"
+        raise SgdxError(f"{name}: was downloaded, but lacks {lacks}; delete it and try again")
     return _with_variants(release, variants) if variants else release
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import datasets
+from datasets.utils import tqdm
 from filelock import FileLock
 from huggingface_hub.file_download import http_get
 
@@ -62,7 +63,14 @@ def _fetch(url: str, place: Path, checksum: str | None) -> None:
     partial = place.with_suffix(".incomplete")
     try:
         with partial.open("ab") as file:
-            http_get(url, file, resume_size=file.tell(), displayed_filename=place.name)
+            # GitHub answers a request for the rest with the whole file: http_get starts anew then.
+            http_get(
+                url,
+                file,
+                resume_size=file.tell(),
+                displayed_filename=place.name,
+                tqdm_class=tqdm,
+            )
     except Exception as error:  # the HTTP library's own kinds, which differ by version
         reason = " ".join(str(error).split())
         advice = f"{partial.stat().st_size} bytes are kept; try again, or give a copy's path"

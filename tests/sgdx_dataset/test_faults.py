@@ -13,8 +13,14 @@ import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.archives import sha256
+from sgdx_dataset.release import open_release
+from sgdx_dataset.sgd import COMMIT
 
 from ..conftest import ROOT
 from .test_prepare import load_elsewhere
@@ -32,16 +38,19 @@ except SgdxError as error:
 
 
 class Server:
-    """Serves one file on loopback, with ranges; cuts the first ``broken`` answers off."""
+    """Serves one file on loopback; cuts the first ``broken`` answers off.
 
-    def __init__(self, content: bytes, broken: int) -> None:
+    Without ``partly`` it answers a request for the rest with the whole file, as GitHub does.
+    """
+
+    def __init__(self, content: bytes, broken: int = 0, partly: bool = True) -> None:
         self.ranges: list[str | None] = []
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                asked = self.headers.get("Range")
-                outer.ranges.append(asked)
+                outer.ranges.append(self.headers.get("Range"))
+                asked = outer.ranges[-1] if partly else None
                 start = int(asked.removeprefix("bytes=").split("-")[0]) if asked else 0
                 self.send_response(206 if asked else 200)
                 self.send_header("Content-Length", str(len(content) - start))
@@ -62,11 +71,11 @@ class Server:
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[[bytes, int], Server]]:
+def serve() -> Iterator[Callable[..., Server]]:
     servers: list[Server] = []
 
-    def start(content: bytes, broken: int = 0) -> Server:
-        servers.append(Server(content, broken))
+    def start(*arguments: Any) -> Server:
+        servers.append(Server(*arguments))
         return servers[-1]
 
     yield start
@@ -85,9 +94,7 @@ def download(home: Path, url: str, checksum: str = "") -> subprocess.CompletedPr
     )
 
 
-def test_a_download_that_breaks_off_goes_on(
-    serve: Callable[[bytes, int], Server], tmp_path: Path
-) -> None:
+def test_a_download_that_breaks_off_goes_on(serve: Callable[..., Server], tmp_path: Path) -> None:
     content = os.urandom(24 << 20)  # it is kept in chunks of 10 MB
     server = serve(content, 1)
     done = download(tmp_path, server.url, hashlib.sha256(content).hexdigest())
@@ -99,24 +106,34 @@ def test_a_download_that_breaks_off_goes_on(
 
 
 def test_what_a_killed_download_got_is_used(
-    serve: Callable[[bytes, int], Server], mini: Path, tmp_path: Path
+    serve: Callable[..., Server], mini: Path, tmp_path: Path
 ) -> None:
     content = packed(mini, "zip").read_bytes()
     kept = tmp_path / "datasets" / "downloads" / "sgdx-sgd.incomplete"
     kept.parent.mkdir(parents=True)
     kept.write_bytes(content[:1000])
-    server = serve(content, 0)
+    server = serve(content)
     done = download(tmp_path, server.url)
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip()).read_bytes() == content
     assert server.ranges == ["bytes=1000-"]
 
 
-def test_a_wrong_checksum(
-    serve: Callable[[bytes, int], Server], mini: Path, tmp_path: Path
+def test_a_server_that_knows_no_ranges(
+    serve: Callable[..., Server], mini: Path, tmp_path: Path
 ) -> None:
     content = packed(mini, "zip").read_bytes()
-    done = download(tmp_path, serve(content, 0).url, "0" * 64)
+    kept = tmp_path / "datasets" / "downloads" / "sgdx-sgd.incomplete"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(content[:1000])
+    done = download(tmp_path, serve(content, 0, False).url)
+    assert done.returncode == 0, done.stderr
+    assert Path(done.stdout.strip()).read_bytes() == content
+
+
+def test_a_wrong_checksum(serve: Callable[..., Server], mini: Path, tmp_path: Path) -> None:
+    content = packed(mini, "zip").read_bytes()
+    done = download(tmp_path, serve(content).url, "0" * 64)
     found = hashlib.sha256(content).hexdigest()
     assert f"SHA-256 is {found}, expected {'0' * 64}; what was downloaded" in done.stderr
     assert done.returncode == 1
@@ -125,14 +142,34 @@ def test_a_wrong_checksum(
 
 
 def test_a_download_that_changed_on_disk(
-    serve: Callable[[bytes, int], Server], mini: Path, tmp_path: Path
+    serve: Callable[..., Server], mini: Path, tmp_path: Path
 ) -> None:
-    server = serve(packed(mini, "zip").read_bytes(), 0)
+    server = serve(packed(mini, "zip").read_bytes())
     place = Path(download(tmp_path, server.url).stdout.strip())
     place.write_bytes(place.read_bytes()[:-1] + b"x")
     done = download(tmp_path, server.url)
     assert "sgdx-sgd.zip: SHA-256 is " in done.stderr
     assert "delete it to download it anew" in done.stderr
+
+
+@pytest.mark.release
+def test_a_download_that_is_not_whole(
+    release_archive: Path, hugging_face_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A partial copy is accepted where a user points at it, and not as what was downloaded."""
+    monkeypatch.delenv("SGDX_SOURCE")
+    place = hugging_face_home / "datasets" / "downloads" / f"sgdx-{COMMIT}.zip"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(release_archive, place)
+    place.with_suffix(".sha256").write_text(sha256(place))
+    lacking = open_release(release_archive).missing()
+    if not lacking:
+        pytest.skip("this copy of the release is whole")
+    assert "dialogue files" in lacking
+    with pytest.raises(SgdxError) as error:
+        open_release()
+    assert str(error.value).startswith(f"{place}: was downloaded, but lacks {lacking}; delete it")
+    place.unlink()
 
 
 def test_no_network(tmp_path: Path) -> None:

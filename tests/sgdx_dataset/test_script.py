@@ -32,7 +32,16 @@ def test_it_loads_under_datasets_3(tmp_path: Path) -> None:
     environment = {**os.environ, "HF_HOME": str(tmp_path / "home")}
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True, timeout=120)
-    install = [python, "-m", "pip", "install", "--quiet", "datasets==3.6.0", "filelock", "msgspec"]
+    install = [
+        str(python),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "datasets==3.6.0",
+        "filelock",
+        "msgspec",
+    ]
     done = subprocess.run(install, capture_output=True, text=True, timeout=600)
     if done.returncode:
         pytest.skip(f"datasets 3.6.0 cannot be installed here: {done.stderr.splitlines()[-1:]}")
