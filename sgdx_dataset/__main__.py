@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from .build import build, push
+from .compose import compose
 from .corpus import check_split
 from .errors import SgdxError
 from .export import export
@@ -17,6 +18,7 @@ from .frames import frames
 from .prepare import load, prepare_release
 from .release import Release, open_release
 from .schema import CONFIGS, SPLITS, VARIANTS
+from .stats import stats
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -59,6 +61,16 @@ def _parser() -> argparse.ArgumentParser:
     _add_configs(command, "configs to write; default: original, v1..v5")
     command.add_argument("--split", required=True, help=", ".join(SPLITS))
     command.add_argument("--output", required=True, type=Path, help="folder for CONFIG.parquet")
+
+    text = "print what a source holds, the published figures beside"
+    command = _command(commands.add_parser("stats", help=text), _stats)
+    command.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    command.add_argument("--plots", type=Path, metavar="DIR", help="folder for plots, as PNG")
+
+    text = "make variants of the schemas from a pool of paraphrases"
+    command = _command(commands.add_parser("compose", help=text), _compose)
+    command.add_argument("--pool", required=True, type=Path, metavar="FILE", help="JSON")
+    command.add_argument("--output", required=True, type=Path, help="a new folder for v1, v2, ...")
     return parser
 
 
@@ -130,6 +142,14 @@ def _frames(options: argparse.Namespace) -> None:
         staging = options.output / f".{config}.parquet.incomplete"
         pq.write_table(rows.data.table, staging, compression="zstd")
         staging.replace(options.output / f"{config}.parquet")
+
+
+def _stats(options: argparse.Namespace) -> None:
+    stats(_release(options), options.json, options.plots)
+
+
+def _compose(options: argparse.Namespace) -> None:
+    print(*compose(_release(options), options.pool, options.output), sep="\n")
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ from .distances import description_distance, name_distance
 from .errors import SgdxError
 from .pool import ElementPool, Pool, ServicePool, check_pool, read_pool
 from .release import Release
-from .schema import SPLITS, Intent, Schema, Service, Slot, check_aligned
+from .schema import SPLITS, Intent, Schema, Service, Slot, Wording, check_aligned, reworded
 
-Wordings = list[dict[str, tuple[str, str]]]  # a variant: old name -> new name and description
+Wordings = list[Wording]  # one a variant
 
 
 def compose(release: Release, pool_file: Path, output: Path) -> list[Path]:
@@ -73,7 +73,7 @@ def compose_service(service: Service, pool: ServicePool) -> list[Service]:
     slots = _wordings(service.slots, pool.slots, len(descriptions))
     intents = _wordings(service.intents, pool.intents, len(descriptions))
     return [
-        _variant(service, f"{service.service_name}{number}", *wording)
+        reworded(service, f"{service.service_name}{number}", *wording)
         for number, wording in enumerate(zip(descriptions, slots, intents), start=1)
     ]
 
@@ -95,31 +95,6 @@ def _nearest_first(
     original: str, paraphrases: list[str], distance: Callable[[str, str], float]
 ) -> list[str]:
     return sorted(paraphrases, key=lambda paraphrase: distance(original, paraphrase))
-
-
-def _variant(
-    service: Service,
-    name: str,
-    description: str,
-    slots: dict[str, tuple[str, str]],
-    intents: dict[str, tuple[str, str]],
-) -> Service:
-    new = {old: slot_name for old, (slot_name, _) in slots.items()}
-    return Service(
-        name,
-        description,
-        [Slot(*slots[s.name], s.is_categorical, s.possible_values) for s in service.slots],
-        [
-            Intent(
-                *intents[intent.name],
-                intent.is_transactional,
-                [new.get(slot, slot) for slot in intent.required_slots],
-                {new.get(slot, slot): value for slot, value in intent.optional_slots.items()},
-                [new.get(slot, slot) for slot in intent.result_slots],
-            )
-            for intent in service.intents
-        ],
-    )
 
 
 def _check_names(original: Schema, variant: Schema) -> None:

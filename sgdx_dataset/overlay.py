@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from .errors import SgdxError
-from .schema import Intent, Schema, Service, Slot, check_distinct
+from .schema import Intent, Schema, Service, Slot, Wording, check_distinct, reworded
 
 
 class Text(msgspec.Struct, forbid_unknown_fields=True):
@@ -64,45 +66,26 @@ def apply_overlay(schema: Schema, overlay: Overlay) -> Schema:
 
 
 def _translated(service: Service, changes: ServiceOverlay, overlay: Overlay) -> Service:
-    slot_name = _names(service, "slot", [s.name for s in service.slots], changes.slots, overlay)
-    intents = [intent.name for intent in service.intents]
-    intent_name = _names(service, "intent", intents, changes.intents, overlay)
-    return Service(
+    where = f"{overlay.path}: service {service.service_name}"
+    return reworded(
+        service,
         service.service_name,
-        _text(changes.description, service.description),
-        [
-            Slot(
-                slot_name[slot.name],
-                _text(changes.slots.get(slot.name, Element()).description, slot.description),
-                slot.is_categorical,
-                slot.possible_values,
-            )
-            for slot in service.slots
-        ],
-        [
-            Intent(
-                intent_name[intent.name],
-                _text(changes.intents.get(intent.name, Element()).description, intent.description),
-                intent.is_transactional,
-                [slot_name[slot] for slot in intent.required_slots],
-                {slot_name[slot]: value for slot, value in intent.optional_slots.items()},
-                [slot_name[slot] for slot in intent.result_slots],
-            )
-            for intent in service.intents
-        ],
+        changes.description.text if changes.description else service.description,
+        _wording(f"{where}: slot", service.slots, changes.slots),
+        _wording(f"{where}: intent", service.intents, changes.intents),
     )
 
 
-def _names(
-    service: Service, what: str, names: list[str], changes: dict[str, Element], overlay: Overlay
-) -> dict[str, str]:
-    """Old to new names."""
-    unknown = changes.keys() - set(names)
-    if unknown:
-        record = f"service {service.service_name}: {what} {min(unknown)}"
-        raise SgdxError(f"{overlay.path}: {record} is not in its schema, expected one of {names}")
-    return {name: _text(changes.get(name, Element()).name, name) for name in names}
-
-
-def _text(change: Text | None, original: str) -> str:
-    return change.text if change else original
+def _wording(
+    record: str, elements: Sequence[Slot | Intent], changes: dict[str, Element]
+) -> Wording:
+    names = [element.name for element in elements]
+    if unknown := changes.keys() - set(names):
+        raise SgdxError(f"{record} {min(unknown)} is not in its schema, expected one of {names}")
+    wording = {}
+    for element in elements:
+        change = changes.get(element.name, Element())
+        name = change.name.text if change.name else element.name
+        description = change.description.text if change.description else element.description
+        wording[element.name] = name, description
+    return wording

@@ -15,6 +15,8 @@ BACKTRANS = "backtrans"  # the train split once for every pivot language, for au
 CONFIGS = ("original", *VARIANTS, BACKTRANS)
 NONE_INTENT = "NONE"
 
+Wording = dict[str, tuple[str, str]]  # original name -> name and description
+
 
 class Slot(msgspec.Struct, forbid_unknown_fields=True):
     """A slot of a service; ``possible_values`` is closed when ``is_categorical``."""
@@ -89,6 +91,28 @@ def _check_names(schema: Schema, what: str, names: list[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise SgdxError(f"{schema.path}: {what} {twice[0]} is there twice, expected distinct names")
+
+
+def reworded(
+    service: Service, name: str, description: str, slots: Wording, intents: Wording
+) -> Service:
+    """The service in other words, which ``slots`` and ``intents`` have for every element."""
+    new = {old: slot_name for old, (slot_name, _) in slots.items()}
+    return Service(
+        name,
+        description,
+        [Slot(*slots[s.name], s.is_categorical, s.possible_values) for s in service.slots],
+        [
+            Intent(
+                *intents[intent.name],
+                intent.is_transactional,
+                [new.get(slot, slot) for slot in intent.required_slots],
+                {new.get(slot, slot): value for slot, value in intent.optional_slots.items()},
+                [new.get(slot, slot) for slot in intent.result_slots],
+            )
+            for intent in service.intents
+        ],
+    )
 
 
 def check_aligned(original: Schema, variant: Schema) -> None:

@@ -1,0 +1,17 @@
+"""Libraries of the extra ``report``, imported when a command needs them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from .errors import SgdxError
+
+
+def require(module: str) -> Any:
+    """Import ``module``; where it is not installed, ``SgdxError`` says how to get it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        library = module.partition(".")[0]
+        raise SgdxError(f'needs {library}: pip install "sgdx[report]"') from None

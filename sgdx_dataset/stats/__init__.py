@@ -1,0 +1,54 @@
+"""``python -m sgdx_dataset stats``: a source's figures, SGD's and SGD-X's beside the published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .. import sgd
+from ..extras import require
+from ..release import Release
+from . import published
+from .dialogues import dialogue_statistics
+from .report import print_report, write_json
+from .schemas import schema_statistics
+
+
+def stats(release: Release, json_file: Path | None = None, plots: Path | None = None) -> None:
+    """Print a source's statistics; write them as JSON and plot them where asked.
+
+    Raises:
+        SgdxError: The source is at fault, a library of the extra ``report`` is not installed, or a
+            file cannot be written.
+    """
+    if plots:
+        require("matplotlib")
+    figures = statistics(release)
+    print_report(figures)
+    if json_file:
+        write_json(figures, json_file)
+    if plots:
+        from .plots import plot
+
+        plot(figures, plots)
+
+
+def statistics(release: Release) -> dict[str, Any]:
+    """Everything ``stats`` shows, as JSON values.
+
+    ``schemas`` and ``dialogues`` are made from the source; ``published`` has the same figures
+    where papers or the release's own page have them, and is null unless the source is SGD;
+    ``missing`` says in words which dialogues a partial copy of SGD lacks.
+    """
+    schemas = schema_statistics(release)
+    dialogues = dialogue_statistics(release)
+    whole = {split: of["combined"]["dialogues"] for split, of in dialogues["counts"].items()}
+    is_sgd = release.is_sgd()
+    return {
+        "source": release.name,
+        "sgd": is_sgd,
+        "missing": sgd.missing(whole, sgd.DIALOGUES, "dialogues") if is_sgd else "",
+        "schemas": schemas,
+        "dialogues": dialogues,
+        "published": published.FIGURES if is_sgd else None,
+    }

@@ -1,0 +1,107 @@
+"""Counts of dialogues as on the release's page (``dstc8.md``, "Dataset Statistics").
+
+The page does not define its counts. With the definitions of ``counts`` they come out exactly, on
+every one of the single-domain dialogues of dev and test.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pyarrow.compute as pc
+
+from ..corpus import tables
+from ..release import Release
+from ..schema import NONE_INTENT, SPLITS, Service
+from .tally import Tally, add, tally
+
+
+def dialogue_statistics(release: Release) -> dict[str, Any]:
+    """What a release's original dialogues hold, by split.
+
+    Returns:
+        ``counts`` (of the split's ``single``-domain, ``multi``-domain and ``combined`` dialogues,
+        of those it has), ``domains`` (dialogues by domain), ``lengths`` (dialogues by number of
+        turns) and ``acts`` (actions by speaker, then act), each by split.
+    """
+    seen = release.seen_services()
+    statistics: dict[str, Any] = {"counts": {}, "domains": {}, "lengths": {}, "acts": {}}
+    for split in SPLITS:
+        if release.dialogue_files(split):
+            kinds = _tallies(release, split)
+            services = release.schema(split, "original").services
+            statistics["counts"][split] = {k: counts(t, services, seen) for k, t in kinds.items()}
+            combined = kinds["combined"]
+            statistics["domains"][split] = domains(combined)
+            statistics["lengths"][split] = dict(sorted(combined["lengths"].items()))
+            statistics["acts"][split] = acts(combined)
+    return statistics
+
+
+def counts(tally: Tally, services: list[Service], seen: set[str]) -> dict[str, float]:
+    """The page's counts, and the user turns and frames that trackers are scored on.
+
+    A token is what white space delimits, lower-cased. A slot counts where a state, a request or a
+    span has it, an informable one where a state has it. A slot value is the text of a span, an
+    informable one a value in a state, lower-cased. Intents are the active ones; those of one name
+    in a domain count once.
+    """
+    present = [service for service in services if service.service_name in tally["services"]]
+    unseen = [service for service in present if service.service_name not in seen]
+    dialogues, turns = tally["lengths"].total(), tally["speakers"].total()
+    tokens = tally["words"].total()
+    return {
+        "dialogues": dialogues,
+        "turns": turns,
+        "user_turns": tally["speakers"]["USER"],
+        "user_frames": tally["intents"].total(),
+        "tokens": tokens,
+        "turns_per_dialogue": turns / dialogues,
+        "tokens_per_turn": tokens / turns if turns else 0.0,
+        "unique_tokens": len(tally["words"]),
+        "slots": len(tally["state_slots"].keys() | tally["other_slots"].keys()),
+        "informable_slots": len(tally["state_slots"]),
+        "slot_values": len(tally["span_values"]),
+        "informable_slot_values": len(tally["state_values"]),
+        "domains": len({domain(service.service_name) for service in present}),
+        "services": len(present),
+        "seen_services": len(present) - len(unseen),
+        "unseen_services": len(unseen),
+        "intents": len({(domain(s), i) for s, i in tally["intents"] if i != NONE_INTENT}),
+    }
+
+
+def domains(tally: Tally) -> dict[str, int]:
+    """Dialogues by domain; one with two services of a domain counts twice, as on the page."""
+    total: Counter[str] = Counter()
+    for service, dialogues in tally["services"].items():
+        total[domain(service)] += dialogues
+    return dict(sorted(total.items()))
+
+
+def acts(tally: Tally) -> dict[str, dict[str, int]]:
+    """Actions by speaker, then act, the most frequent first."""
+    found: dict[str, dict[str, int]] = {"USER": {}, "SYSTEM": {}}
+    for (speaker, act), count in tally["acts"].most_common():
+        found[speaker][act] = count
+    return found
+
+
+def domain(service: str) -> str:
+    """``"Hotels"`` for ``"Hotels_2"``."""
+    return service.rpartition("_")[0] or service
+
+
+def _tallies(release: Release, split: str) -> dict[str, Tally]:
+    """Tallies by kind of dialogue; single-domain ones have one service."""
+    kinds: dict[str, Tally] = {"single": {}, "multi": {}, "combined": {}}
+    for _, table in tables(release, split, "original"):
+        single = pc.equal(pc.list_value_length(table["services"]), 1)
+        for kind, mask in (("single", single), ("multi", pc.invert(single))):
+            of_kind = table.filter(mask)
+            if len(of_kind):
+                counted = tally(of_kind)
+                add(kinds[kind], counted)
+                add(kinds["combined"], counted)
+    return {kind: total for kind, total in kinds.items() if total}

@@ -1,0 +1,115 @@
+"""Statistics as PNG files, by matplotlib (extra ``report``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..errors import SgdxError
+from ..extras import require
+
+Figures = dict[str, Any]
+_COLOURS = {"train": "#0072B2", "validation": "#E69F00", "test": "#009E73"}  # Okabe and Ito's
+
+
+def plot(figures: Figures, folder: Path) -> list[Path]:
+    """Write ``dialogue_lengths.png``, ``acts.png`` and, where there are any, ``variants.png``.
+
+    Raises:
+        SgdxError: matplotlib is not installed, or a file cannot be written.
+    """
+    require("matplotlib").use("agg")
+    plots = {
+        "dialogue_lengths": _lengths(figures["dialogues"]["lengths"], figures["missing"]),
+        "acts": _acts(figures["dialogues"]["acts"], figures["missing"]),
+    }
+    if rows := _variant_rows(figures["schemas"]["variants"]):
+        plots["variants"] = _variants(rows, figures["published"])
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return [_save(figure, folder / f"{name}.png") for name, figure in plots.items()]
+    except OSError as error:
+        raise SgdxError(f"{folder}: cannot be written: {error}") from None
+
+
+def _save(figure: Any, path: Path) -> Path:
+    staging = path.with_name(f".{path.name}.incomplete")
+    figure.savefig(staging, format="png", dpi=150)
+    staging.replace(path)
+    return path
+
+
+def _lengths(lengths: Figures, missing: str) -> Any:
+    figure, axes = _axes()
+    for split, of in lengths.items():
+        share = [100 * dialogues / sum(of.values()) for dialogues in of.values()]
+        label = f"{split} ({sum(of.values()):,})"
+        axes.plot(list(of), share, "o-", markersize=3, label=label, color=_COLOURS[split])
+    axes.set(xlabel="turns", ylabel="% of the split's dialogues", title="Dialogue length")
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    return _finished(figure, axes, missing)
+
+
+def _acts(acts: Figures, missing: str) -> Any:
+    """Each act's share of a speaker's actions, a bar a split."""
+    figure, all_axes = require("matplotlib.pyplot").subplots(
+        1, 2, figsize=(9, 4.5), layout="constrained"
+    )
+    for speaker, axes in zip(("USER", "SYSTEM"), all_axes):
+        by_split = {split: of[speaker] for split, of in acts.items()}
+        names = sorted(
+            {act for of in by_split.values() for act in of},
+            key=lambda act: -sum(of.get(act, 0) for of in by_split.values()),
+        )
+        height = 0.8 / max(len(by_split), 1)
+        for i, (split, of) in enumerate(by_split.items()):
+            share = [100 * of.get(act, 0) / max(sum(of.values()), 1) for act in names]
+            places = [place + (i - (len(by_split) - 1) / 2) * height for place in range(len(names))]
+            axes.barh(places, share, height, label=split, color=_COLOURS[split])
+        axes.set_yticks(range(len(names)), [name.replace("_", " ").lower() for name in names])
+        axes.invert_yaxis()
+        axes.set(xlabel="% of actions", title=speaker.capitalize())
+        _finished(figure, axes, missing)
+    return figure
+
+
+def _variant_rows(variants: Figures) -> Figures:
+    return {name: row for name, row in variants.items() if name not in ("original", "average")}
+
+
+def _variants(rows: Figures, published: Figures | None) -> Any:
+    """Names' distance and descriptions' BLEU of each variant beside the paper's."""
+    theirs = published["schemas"]["variants"] if published else {}
+    figure, all_axes = require("matplotlib.pyplot").subplots(
+        1, 2, figsize=(9, 3.6), layout="constrained"
+    )
+    panels = (("name_distance", "Distance of names"), ("description_bleu", "BLEU of descriptions"))
+    for axes, (key, title) in zip(all_axes, panels):
+        places = range(len(rows))
+        axes.bar(
+            [x - 0.2 for x in places],
+            [row[key] for row in rows.values()],
+            0.4,
+            label="these schemas",
+            color="#0072B2",
+        )
+        if theirs:
+            paper = [theirs.get(name, {}).get(key, 0) for name in rows]
+            axes.bar([x + 0.2 for x in places], paper, 0.4, label="the paper", color="#BBBBBB")
+        axes.set_xticks(places, list(rows))
+        axes.set(title=title)
+        _finished(figure, axes, "")
+    return figure
+
+
+def _axes() -> Any:
+    return require("matplotlib.pyplot").subplots(figsize=(7, 4), layout="constrained")
+
+
+def _finished(figure: Any, axes: Any, missing: str) -> Any:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    if missing:
+        figure.supxlabel(f"Partial copy of SGD: {missing}", fontsize=7, color="#555555")
+    return figure

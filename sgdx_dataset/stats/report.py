@@ -1,0 +1,168 @@
+"""Statistics for people (tables on the terminal) and for programs (JSON)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, JustifyMethod
+from rich.markup import escape
+from rich.table import Table
+
+from ..errors import SgdxError
+
+Figures = dict[str, Any]
+_ROWS = {  # label, format of ours, of the published
+    "slots_seen": ("% slots seen", ".1f", ".0f"),
+    "intents_seen": ("% intents seen", ".1f", ".0f"),
+    "name_distance": ("distance", ".3f", ".2f"),
+    "description_bleu": ("BLEU", ".1f", ".1f"),
+}
+_BIN = 4  # turns; a dialogue has an even number of them
+_BAR = 12  # characters of the longest bar
+
+
+def write_json(figures: Figures, path: Path) -> None:
+    """Write ``figures`` to ``path``, all of it or nothing; ``SgdxError`` where that fails."""
+    staging = path.with_name(f".{path.name}.incomplete")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        staging.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        staging.replace(path)
+    except OSError as error:
+        raise SgdxError(f"{path}: cannot be written: {error}") from None
+
+
+def print_report(figures: Figures, console: Console | None = None) -> None:
+    """Print the tables, the published figures beside the source's own where it is SGD."""
+    console = console or Console(highlight=False)
+    published = figures["published"]
+    note = f"Partial copy of SGD: {figures['missing']}." if figures["missing"] else ""
+    schemas = figures["schemas"]
+    ours = published["schemas"] if published else None
+    for part, title in (("variants", "Schema variants"), ("backtrans", "Back-translated schemas")):
+        if schemas[part]:
+            console.print(_schema_table(title, schemas[part], ours and ours[part]))
+            prefix = "" if part == "variants" else "backtrans_"
+            _print_self_bleu(console, schemas, ours, f"{prefix}self_bleu")
+    console.print(
+        "{services} services, {slots} slots, {intents} intents".format(**schemas["elements"])
+    )
+    console.print("Seen: of unseen test services' slot and intent names, those that train has.")
+    console.print("Distance: of names; insertions and deletions over both lengths (Indel).")
+    console.print(f"BLEU: of descriptions; {schemas['bleu']}")
+    if published:
+        console.print("In brackets: {schemas}; {dialogues}.".format(**published["sources"]))
+    dialogues = figures["dialogues"]
+    theirs = published["dialogues"] if published else {"counts": {}, "domains": {}}
+    for split, kinds in dialogues["counts"].items():
+        console.print(_count_table(split, kinds, theirs["counts"].get(split, {}), note))
+    console.print(_domain_table(dialogues["domains"], theirs["domains"], note))
+    console.print(_length_table(dialogues["lengths"], note))
+    console.print(_act_table(dialogues["acts"], note))
+
+
+def _schema_table(title: str, rows: Figures, published: Figures | None) -> Table:
+    table = _table(title, rows)
+    for name, (label, form, their_form) in _ROWS.items():
+        values = [row.get(name) for row in rows.values()]
+        if any(value is not None for value in values):
+            table.add_row(label, *(_number(value, form) for value in values))
+            if published:
+                theirs = [published.get(variant, {}).get(name) for variant in rows]
+                table.add_row(
+                    "", *(_beside(value, their_form) for value in theirs), end_section=True
+                )
+    return table
+
+
+def _print_self_bleu(
+    console: Console, schemas: Figures, published: Figures | None, name: str
+) -> None:
+    if found := schemas[name]:
+        beside = f" {_beside(published[name], '.1f')}" if published else ""
+        text = "self-BLEU: {corpus:.1f} as corpora, {sentence:.1f} as sentences".format(**found)
+        console.print(f"{text}{beside}")
+
+
+def _count_table(split: str, kinds: Figures, published: Figures, note: str) -> Table:
+    table = _table(f"Dialogues of {split}", kinds, note)
+    for name in kinds["combined"]:
+        form = ",.3f" if "_per_" in name else ",d"
+        cells = []
+        for kind, counts in kinds.items():
+            theirs = published.get(kind, {}).get(name)
+            cells.append(_pair(_number(counts[name], form), theirs, form))
+        table.add_row(name.replace("_", " "), *cells)
+    return table
+
+
+def _domain_table(domains: Figures, published: Figures, note: str) -> Table:
+    table = _table("Dialogues by domain", domains, note)
+    for name in sorted({name for of in (*domains.values(), *published.values()) for name in of}):
+        table.add_row(
+            escape(name),
+            *(
+                _pair(_number(of.get(name), ",d"), published.get(split, {}).get(name), ",d")
+                for split, of in domains.items()
+            ),
+        )
+    return table
+
+
+def _length_table(lengths: Figures, note: str) -> Table:
+    table = _table("Dialogues by number of turns", lengths, note, justify="left")
+    binned = {split: _bins(of) for split, of in lengths.items()}
+    for start in sorted({start for of in binned.values() for start in of}):
+        cells = [_bar(of.get(start, 0), max(of.values())) for of in binned.values()]
+        table.add_row(f"{start}-{start + _BIN - 1}", *cells)
+    return table
+
+
+def _act_table(acts: Figures, note: str) -> Table:
+    table = _table("Actions by speaker and act", acts, note)
+    total: dict[tuple[str, str], int] = {}
+    for of_split in acts.values():
+        for speaker, of_speaker in of_split.items():
+            for act, count in of_speaker.items():
+                total[speaker, act] = total.get((speaker, act), 0) + count
+    for speaker, act in sorted(total, key=lambda key: (key[0] != "USER", -total[key])):
+        cells = [_number(of_split[speaker].get(act), ",d") for of_split in acts.values()]
+        table.add_row(escape(f"{speaker} {act}"), *cells)
+    return table
+
+
+def _bins(lengths: dict[int, int]) -> dict[int, int]:
+    bins: dict[int, int] = {}
+    for turns, dialogues in lengths.items():
+        start = turns // _BIN * _BIN
+        bins[start] = bins.get(start, 0) + dialogues
+    return bins
+
+
+def _bar(count: int, largest: int) -> str:
+    return f"{count:>6,} {'█' * round(_BAR * count / largest)}"
+
+
+def _table(
+    title: str, columns: Iterable[str], note: str = "", justify: JustifyMethod = "right"
+) -> Table:
+    table = Table(title=title, caption=note or None, title_justify="left", caption_justify="left")
+    table.add_column("")
+    for column in columns:
+        table.add_column("avg" if column == "average" else escape(column), justify=justify)
+    return table
+
+
+def _pair(ours: str, published: float | None, form: str) -> str:
+    return ours if published is None else f"{ours} {_beside(published, form)}"
+
+
+def _beside(published: float | None, form: str) -> str:
+    return "" if published is None else f"[dim]({published:{form}})[/dim]"
+
+
+def _number(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)

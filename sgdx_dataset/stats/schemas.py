@@ -1,0 +1,163 @@
+"""The SGD-X paper's Table 1: how far the variants' words are from the original's.
+
+A variant is compared element by element: every service once, whatever the splits it is in. How the
+paper's figures come about is not spelled out in it; these definitions come nearest to its table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import permutations
+from statistics import fmean
+from typing import Any
+
+from rapidfuzz.distance import Indel
+
+from ..extras import require
+from ..release import Release
+from ..schema import BACKTRANS, SPLITS, VARIANTS, Service
+
+Row = dict[str, float | None]
+Pairs = list[tuple[Service, Service]]  # (original, variant)
+
+
+def schema_statistics(release: Release) -> dict[str, Any]:
+    """Table 1 of Lee et al. 2022 for the variants that a release has.
+
+    Returns:
+        ``elements`` (counts of services, slots and intents), ``variants`` and ``backtrans`` (a row
+        a variant, and ``average``), each one's ``self_bleu``, and ``bleu``, sacreBLEU's signature.
+        A row's ``slots_seen`` and ``intents_seen`` are percentages, null where no test service is
+        unseen; ``name_distance`` is in [0, 1], ``description_bleu`` in [0, 100].
+    """
+    bleu = Bleu()
+    pairs = {v: _pairs(release, v) for v in (*VARIANTS, *release.own_variants)}
+    pairs = {variant: of for variant, of in pairs.items() if of}
+    pivots = {v: _pairs(release, v, ["train"]) for v in release.variants(BACKTRANS)}
+    original = [service for service, _ in _pairs(release, "original")]
+    rows = {v: {**_seen(release, v), **_wording(of, bleu)} for v, of in pairs.items()}
+    released = {v: row for v, row in rows.items() if v in VARIANTS}
+    pivot_rows = {variant: _wording(of, bleu) for variant, of in pivots.items()}
+    return {
+        "elements": {
+            "services": len(original),
+            "slots": len(_slots(original)),
+            "intents": len(_intents(original)),
+        },
+        "variants": {"original": _seen(release, "original"), **rows, **_average(released)},
+        "self_bleu": self_bleu([_descriptions(pairs[v]) for v in released], bleu),
+        "backtrans": {**pivot_rows, **_average(pivot_rows)},
+        "backtrans_self_bleu": self_bleu([_descriptions(of) for of in pivots.values()], bleu),
+        "bleu": bleu.signature,
+    }
+
+
+def name_distance(originals: Sequence[str], variants: Sequence[str]) -> float:
+    """Mean distance of names: 1 - Indel similarity, insertions + deletions over both lengths.
+
+    The paper calls it Levenshtein distance; divided by the longer length, Levenshtein's gives 0.39
+    for v1 where the paper has 0.30.
+    """
+    return fmean(map(Indel.normalized_distance, originals, variants))
+
+
+def share_seen(names: Sequence[str], train: Iterable[str]) -> float | None:
+    """Percentage of ``names``, repeated ones counted again, that are among ``train``."""
+    known = set(train)
+    return 100 * fmean(name in known for name in names) if names else None
+
+
+class Bleu:
+    """Lower-cased BLEU by sacreBLEU with its default tokenizer, 13a; scores in [0, 100]."""
+
+    def __init__(self) -> None:
+        metrics = require("sacrebleu.metrics")
+        self._corpus = metrics.BLEU(lowercase=True)
+        self._sentence = metrics.BLEU(lowercase=True, effective_order=True)
+        self._corpus.corpus_score(["a"], [["a"]])  # without a score it has no signature
+        self.signature = str(self._corpus.get_signature())
+
+    def corpus(self, texts: Sequence[str], references: Sequence[str]) -> float:
+        """One score for all texts together."""
+        return float(self._corpus.corpus_score(texts, [references]).score)
+
+    def sentences(self, texts: Sequence[str], references: Sequence[str]) -> float:
+        """The mean of every text's own score (exponential smoothing, effective order)."""
+        pairs = zip(texts, references, strict=True)
+        return fmean(self._sentence.sentence_score(text, [ref]).score for text, ref in pairs)
+
+
+def self_bleu(variants: Sequence[Sequence[str]], bleu: Bleu) -> dict[str, float] | None:
+    """How alike variants' descriptions are, over every ordered pair of variants; lower is more
+    diverse.
+
+    ``corpus`` is the mean of the pairs' corpus BLEU, ``sentence`` that of every description's own.
+    The paper's text tells of the second; but it depends on the smoothing, and the first comes
+    near the paper's figure.
+    """
+    if len(variants) < 2:
+        return None
+    pairs = list(permutations(variants, 2))
+    return {
+        "corpus": fmean(bleu.corpus(*pair) for pair in pairs),
+        "sentence": fmean(bleu.sentences(*pair) for pair in pairs),
+    }
+
+
+def _wording(pairs: Pairs, bleu: Bleu) -> Row:
+    originals, variants = [original for original, _ in pairs], [variant for _, variant in pairs]
+    names = [_slots(services) + _intents(services) for services in (originals, variants)]
+    references = [text for service in originals for text in _texts(service)]
+    return {
+        "name_distance": name_distance(*names),
+        "description_bleu": bleu.corpus(_descriptions(pairs), references),
+    }
+
+
+def _seen(release: Release, variant: str) -> Row:
+    """How many names of test services unseen in train are those of original train services."""
+    seen, train = release.seen_services(), release.schema("train", "original").services
+    test = _pairs(release, variant, ["test"])
+    unseen = [service for original, service in test if original.service_name not in seen]
+    return {
+        "slots_seen": share_seen(_slots(unseen), _slots(train)),
+        "intents_seen": share_seen(_intents(unseen), _intents(train)),
+    }
+
+
+def _pairs(release: Release, variant: str, splits: Iterable[str] = SPLITS) -> Pairs:
+    """A variant's services beside the original ones; of the splits that have the variant."""
+    pairs: dict[str, tuple[Service, Service]] = {}
+    for split in splits:
+        overlay = variant.startswith(f"{BACKTRANS}-")
+        if overlay or release.schema_file(split, variant) in release.files:
+            originals = release.schema(split, "original").services
+            for original, service in zip(originals, release.schema(split, variant).services):
+                pairs.setdefault(original.service_name, (original, service))
+    return list(pairs.values())
+
+
+def _slots(services: Iterable[Service]) -> list[str]:
+    return [slot.name for service in services for slot in service.slots]
+
+
+def _intents(services: Iterable[Service]) -> list[str]:
+    return [intent.name for service in services for intent in service.intents]
+
+
+def _descriptions(pairs: Pairs) -> list[str]:
+    return [text for _, service in pairs for text in _texts(service)]
+
+
+def _texts(service: Service) -> list[str]:
+    slots = [slot.description for slot in service.slots]
+    return [service.description, *slots, *(intent.description for intent in service.intents)]
+
+
+def _average(rows: dict[str, Row]) -> dict[str, Row]:
+    """``{"average": row}``, or nothing of no rows."""
+    if not rows:
+        return {}
+    columns = {key: [row[key] for row in rows.values()] for key in next(iter(rows.values()))}
+    known = {key: [v for v in values if v is not None] for key, values in columns.items()}
+    return {"average": {key: fmean(v) if v else None for key, v in known.items()}}

@@ -1,0 +1,93 @@
+"""Counting what dialogue rows hold, on their Arrow columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Tally = dict[str, Counter[Any]]  # see tally(); of several tables it is the sum, counter by counter
+
+_SEPARATOR = "\t"
+
+
+def tally(dialogues: pa.Table) -> Tally:
+    """Count the parts of dialogue rows (``DIALOGUE_ROW``).
+
+    Returns:
+        Counters of dialogues by ``lengths`` (their turns) and ``services``, of turns by
+        ``speakers``, of ``words``, of ``acts`` (speaker, act), of user frames by ``intents``
+        (service, active intent), of ``state_slots`` and ``other_slots`` (service, slot; others are
+        requested or have a span), and of the lower-cased texts ``state_values`` and
+        ``span_values``.
+    """
+    turns_of = dialogues["turns"].combine_chunks()
+    turns = pc.list_flatten(turns_of)
+    frames, turn_of_frame = _flat(pc.struct_field(turns, "frames"))
+    of_dialogues = {
+        "lengths": _count(pc.list_value_length(turns_of)),
+        "services": _count(pc.list_flatten(dialogues["services"].combine_chunks())),
+    }
+    return of_dialogues | _in_turns(turns) | _in_frames(frames, turns.take(turn_of_frame))
+
+
+def add(total: Tally, tally: Tally) -> Tally:
+    """Count ``tally`` into ``total``, which may be empty, and return it."""
+    for key, counter in tally.items():
+        total.setdefault(key, Counter()).update(counter)
+    return total
+
+
+def _in_turns(turns: pa.StructArray) -> Tally:
+    utterances = pc.utf8_lower(pc.struct_field(turns, "utterance"))
+    words = pc.list_flatten(pc.utf8_split_whitespace(utterances))
+    return {
+        "speakers": _count(pc.struct_field(turns, "speaker")),
+        "words": _count(words.filter(pc.not_equal(words, ""))),
+    }
+
+
+def _in_frames(frames: pa.StructArray, turns: pa.StructArray) -> Tally:
+    """``turns`` has each frame's turn."""
+    services, states = pc.struct_field(frames, "service"), pc.struct_field(frames, "state")
+    actions, frame_of_action = _flat(pc.struct_field(frames, "actions"))
+    requested, frame_of_request = _flat(pc.struct_field(states, "requested_slots"))
+    values, frame_of_value = _flat(pc.struct_field(states, "slot_values"))
+    spans, frame_of_span = _flat(pc.struct_field(frames, "slots"))
+    speakers = pc.struct_field(turns, "speaker").take(frame_of_action)
+    utterances = pc.struct_field(turns, "utterance").take(frame_of_span)
+    user = pc.is_valid(states)
+    intents = pc.struct_field(states, "active_intent")
+    state_values = pc.list_flatten(pc.struct_field(values, "values"))
+    return {
+        "acts": _count_pairs(speakers, pc.struct_field(actions, "act")),
+        "intents": _count_pairs(services.filter(user), intents.filter(user)),
+        "state_slots": _count_pairs(services.take(frame_of_value), pc.struct_field(values, "slot")),
+        "other_slots": _count_pairs(services.take(frame_of_request), requested)
+        + _count_pairs(services.take(frame_of_span), pc.struct_field(spans, "slot")),
+        "span_values": Counter(_texts(utterances, spans)),
+        "state_values": _count(pc.utf8_lower(state_values)),
+    }
+
+
+def _texts(utterances: pa.StringArray, spans: pa.StructArray) -> list[str]:
+    starts = pc.struct_field(spans, "start").to_pylist()
+    ends = pc.struct_field(spans, "exclusive_end").to_pylist()
+    return [text[a:b].lower() for text, a, b in zip(utterances.to_pylist(), starts, ends)]
+
+
+def _flat(lists: pa.ListArray) -> tuple[pa.Array, pa.Array]:
+    """The lists' items end to end, and the index of each one's list."""
+    return pc.list_flatten(lists), pc.list_parent_indices(lists)
+
+
+def _count(values: pa.Array) -> Counter[Any]:
+    found = pc.value_counts(values)
+    return Counter(dict(zip(found.field("values").to_pylist(), found.field("counts").to_pylist())))
+
+
+def _count_pairs(first: pa.StringArray, second: pa.StringArray) -> Counter[Any]:
+    joined = _count(pc.binary_join_element_wise(first, second, _SEPARATOR))
+    return Counter({tuple(key.split(_SEPARATOR, 1)): count for key, count in joined.items()})
