@@ -20,14 +20,15 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
+from rich.console import Console
+from rich.table import Table
 
-from sgdx_dataset.build import build  # noqa: E402
-from sgdx_dataset.corpus import read_split, tables  # noqa: E402
-from sgdx_dataset.prepare import prepare_release  # noqa: E402
-from sgdx_dataset.release import Release, open_release  # noqa: E402
-from sgdx_dataset.schema import SPLITS  # noqa: E402
+from sgdx_dataset.build import build
+from sgdx_dataset.corpus import read_split, tables
+from sgdx_dataset.prepare import prepare_release
+from sgdx_dataset.release import Release
+from sgdx_dataset.schema import SPLITS
+from sgdx_dataset.sources import open_release
 
 
 def convert_plainly(release: Release, folder: Path) -> None:

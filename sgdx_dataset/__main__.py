@@ -16,8 +16,9 @@ from .errors import SgdxError
 from .export import export
 from .frames import frames
 from .prepare import load, prepare_release
-from .release import Release, open_release
+from .release import Release
 from .schema import CONFIGS, SPLITS, VARIANTS
+from .sources import open_release
 from .stats import stats
 
 

@@ -14,9 +14,10 @@ from huggingface_hub import DatasetCardData
 
 from . import sgd
 from .corpus import tables
-from .release import Release, open_release
+from .release import Release
 from .schema import SPLITS
 from .sgdx_dataset import CITATION
+from .sources import open_release
 
 _TEMPLATE = Path(__file__).with_name("card.md")
 _EXAMPLE = "Vets_1"  # the sample's service that the card shows in every wording

@@ -13,9 +13,10 @@ from filelock import FileLock
 
 from .corpus import check_split, read_split
 from .errors import SgdxError
-from .release import Release, Source, Variants, open_release
+from .release import Release
 from .schema import VARIANTS
 from .sgdx_dataset import SGDX, builder_class
+from .sources import Source, Variants, open_release
 
 _HASH = "sgdx"  # the folder for the builder's code, fixed: VERSION says when rows change
 _STAGING = ".sgdx-preparing"

@@ -1,23 +1,16 @@
-"""Where the data comes from: a directory, an archive, the sample, or the pinned download."""
+"""A copy of the SGD release: its files, schemas and splits, and the configs that it can give."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import sgd
-from .archives import DAMAGE, Read, read_archive, read_directory
+from .archives import DAMAGE, Read
 from .errors import SgdxError
 from .overlay import apply_overlay, read_overlay
 from .schema import BACKTRANS, CONFIGS, SPLITS, Schema, check_aligned, read_schema
-
-SAMPLE = Path(__file__).parent / "sample"
-Source = str | os.PathLike[str] | None
-Variants = Mapping[str, str | os.PathLike[str]]
 
 
 @dataclass(frozen=True)
@@ -116,60 +109,11 @@ class Release:
 
     def fingerprint_of(self, config: str) -> str:
         """The fingerprint of what a config is made from."""
-        if config not in self.own_variants:
+        if config == BACKTRANS:
+            own = [file for file in sorted(self.files) if file.startswith(f"{BACKTRANS}/")]
+        elif config in self.own_variants:
+            own = [self.schema_file(split, config) for split in self.splits(config)]
+        else:
             return self.fingerprint
-        schemas = (self.read(self.schema_file(s, config)) for s in self.splits(config))
-        return hashlib.sha256(b"\0".join([self.fingerprint.encode(), *schemas])).hexdigest()
-
-
-def open_release(source: Source = None, variants: Variants | None = None) -> Release:
-    """Open ``source``: a directory, an archive (.zip, .tar.*), ``"sample"``, or None.
-
-    None means ``$SGDX_SOURCE`` and, where that is unset, the pinned archive, downloaded once.
-
-    Args:
-        source: See above.
-        variants: The user's own variants of the schemas by name: a directory with
-            ``{train,dev,test}/schema.json``, of which some may be missing.
-
-    Raises:
-        SgdxError: The source does not exist, is no archive, or lacks ``test/schema.json``; a
-            variant's directory has no schema, or its name is taken.
-    """
-    source = source or os.environ.get("SGDX_SOURCE")
-    path = SAMPLE if source == "sample" else Path(source) if source else sgd.download()
-    name = str(source or path)
-    if path.is_dir():
-        digest, files, read = read_directory(path)
-    elif path.is_file():
-        digest, files, read = read_archive(name, path)
-    else:
-        raise SgdxError(f"{name}: no such source, expected a directory, an archive or 'sample'")
-    release = Release(name, digest, frozenset(files), read)
-    for split in SPLITS.values():
-        release.read(f"{split}/schema.json")
-    if source is None and (not release.is_sgd() or release.missing()):
-        lacks = release.missing() or "SGD's services"
-        raise SgdxError(f"{name}: was downloaded, but lacks {lacks}; delete it and try again")
-    return _with_variants(release, variants) if variants else release
-
-
-def _with_variants(release: Release, variants: Variants) -> Release:
-    own: dict[str, Path] = {}
-    for name, folder in variants.items():
-        if name in CONFIGS or name.startswith(BACKTRANS) or not re.fullmatch(r"[\w-]+", name):
-            raise SgdxError(f"variant {name!r}: expected a name of letters and digits, not taken")
-        schemas = {
-            f"sgd_x/data/{name}/{split}/schema.json": path
-            for split in SPLITS.values()
-            if (path := Path(folder) / split / "schema.json").is_file()
-        }
-        if not schemas:
-            raise SgdxError(f"{folder}: has no schema.json in train, dev or test, expected one")
-        own |= schemas
-
-    def read(file: str) -> bytes:
-        return own[file].read_bytes() if file in own else release.read(file)
-
-    files = release.files.union(own)
-    return Release(release.name, release.fingerprint, files, read, tuple(variants))
+        parts = [self.fingerprint.encode(), *(self.read(file) for file in own)]
+        return hashlib.sha256(b"\0".join(parts)).hexdigest()

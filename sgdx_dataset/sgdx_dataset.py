@@ -22,9 +22,10 @@ from .errors import SgdxError as SgdxError
 from .features import DIALOGUE_ROW
 from .names import Names as Names
 from .overlay import apply_overlay as apply_overlay
-from .release import Release, open_release
+from .release import Release
 from .schema import CONFIGS
 from .sgd import download as download
+from .sources import open_release
 
 VERSION = "1.0.0"  # of the rows: raised when what is written for the same release changes
 

@@ -16,7 +16,7 @@ from huggingface_hub import DatasetCard
 from sgdx_dataset import CONFIGS, SgdxError, load
 from sgdx_dataset.build import build, push
 from sgdx_dataset.features import DIALOGUE_ROW
-from sgdx_dataset.release import open_release
+from sgdx_dataset.sources import open_release
 
 LOAD = """
 import importlib.abc, json, sys

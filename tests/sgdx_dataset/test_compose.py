@@ -18,8 +18,8 @@ from sgdx_dataset.compose import compose, compose_schema, compose_service
 from sgdx_dataset.corpus import tables
 from sgdx_dataset.distances import description_distance, name_distance
 from sgdx_dataset.pool import ElementPool, ServicePool, read_pool
-from sgdx_dataset.release import open_release
 from sgdx_dataset.schema import Service, Slot
+from sgdx_dataset.sources import open_release
 
 from ..conftest import Run
 from .conftest import write

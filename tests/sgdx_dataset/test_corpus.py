@@ -14,7 +14,7 @@ import pytest
 from sgdx_dataset import SgdxError
 from sgdx_dataset.corpus import tables
 from sgdx_dataset.features import DIALOGUE_ROW
-from sgdx_dataset.release import open_release
+from sgdx_dataset.sources import open_release
 
 from .conftest import DIALOGUE, write
 

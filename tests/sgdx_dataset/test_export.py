@@ -9,7 +9,7 @@ import pytest
 
 from sgdx_dataset import SPLITS, VARIANTS, SgdxError
 from sgdx_dataset.export import export
-from sgdx_dataset.release import SAMPLE, open_release
+from sgdx_dataset.sources import SAMPLE, open_release
 
 from .converter import convert
 

@@ -19,8 +19,8 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.archives import sha256
-from sgdx_dataset.release import open_release
 from sgdx_dataset.sgd import COMMIT
+from sgdx_dataset.sources import open_release
 
 from ..conftest import ROOT
 from .test_prepare import load_elsewhere

@@ -10,7 +10,7 @@ import pytest
 
 from sgdx_dataset import SgdxError, frames, load
 from sgdx_dataset.export import export
-from sgdx_dataset.release import SAMPLE, open_release
+from sgdx_dataset.sources import SAMPLE, open_release
 
 from .conftest import write
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import SgdxError, load, prepare
-from sgdx_dataset.release import open_release
+from sgdx_dataset.sources import open_release
 
 from ..conftest import Run
 from .conftest import SCHEMAS, service, write

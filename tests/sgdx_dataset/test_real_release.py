@@ -12,8 +12,9 @@ import pytest
 from sgdx_dataset import SPLITS, VARIANTS, frames, load
 from sgdx_dataset.corpus import tables
 from sgdx_dataset.export import release_dialogue
-from sgdx_dataset.release import Release, open_release
+from sgdx_dataset.release import Release
 from sgdx_dataset.sgd import COMMIT
+from sgdx_dataset.sources import open_release
 
 from .converter import convert
 
@@ -95,6 +96,34 @@ def _states_that_differ(old: Json, new: Json) -> list[str]:
         for a, b in zip(before["frames"], after["frames"])
         if a.get("state") != b.get("state")
     ]
+
+
+def test_backtrans_is_train_three_times_over(release: Release) -> None:
+    """Under schemas that differ from the original, and from each other, in words alone."""
+    train = sum(table.num_rows for _, table in tables(release, "train", "original"))
+    counts: dict[str, int] = {}
+    for _, table in tables(release, "train", "backtrans"):
+        variant = table["variant"][0].as_py()
+        counts[variant] = counts.get(variant, 0) + table.num_rows
+    assert counts == dict.fromkeys(("backtrans-ja", "backtrans-ko", "backtrans-zh"), train)
+
+
+@pytest.mark.parametrize("language", ["ja", "ko", "zh"])
+def test_overlays_hold_only_what_differs(release: Release, language: str) -> None:
+    path = f"backtrans/{language}.json"
+    overlay = json.loads(release.read(path))
+    original = json.loads(release.read("train/schema.json"))
+    services = {service["service_name"]: service for service in original}
+    assert len(overlay) == 26
+    for name, changes in overlay.items():
+        if "description" in changes:
+            assert changes["description"]["text"] != services[name]["description"]
+        for kind in ("slots", "intents"):
+            elements = {element["name"]: element for element in services[name][kind]}
+            for element, texts in changes.get(kind, {}).items():
+                for part, text in texts.items():
+                    assert text["text"] != elements[element][part]
+                    assert text["pivot"] and not text["pivot"].isascii()
 
 
 def test_frames_of_six_configs_line_up(release_archive: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.corpus import tables
-from sgdx_dataset.release import open_release
+from sgdx_dataset.sources import open_release
 
 TOP = "dstc8-schema-guided-dialogue-0123abc"
 

@@ -13,7 +13,8 @@ import pytest
 from rich.console import Console
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.release import Release, open_release
+from sgdx_dataset.release import Release
+from sgdx_dataset.sources import open_release
 from sgdx_dataset.stats import statistics, stats
 from sgdx_dataset.stats.dialogues import dialogue_statistics
 from sgdx_dataset.stats.published import FIGURES
