@@ -15,11 +15,13 @@ import datasets
 import pyarrow as pa
 
 from .archives import DAMAGE as DAMAGE
+from .arrays import code_array as code_array
 from .columns import dialogue_columns as dialogue_columns
 from .corpus import tables
 from .dialogue import read_dialogues as read_dialogues
 from .errors import SgdxError as SgdxError
 from .features import DIALOGUE_ROW
+from .frame_columns import frame_column as frame_column
 from .names import Names as Names
 from .overlay import apply_overlay as apply_overlay
 from .release import Release
