@@ -1,4 +1,4 @@
-"""``python benchmarks/dataset.py --source PATH``: the dataset's speed beside a plain conversion.
+"""``python -m benchmarks.dataset --source PATH``: the dataset's speed beside a plain conversion.
 
 The peer does what the release's own converter does (parse, copy, rename in place, dump JSON with an
 indent), in plain Python without TensorFlow's file layer, for one config. Every line is a process of
@@ -16,9 +16,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
 
 from rich.console import Console
 from rich.table import Table
@@ -102,7 +99,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         figures = {}
         for task in TASKS:
-            command = [sys.executable, __file__, "--source", options.source, "--task", task]
+            command = [
+                sys.executable,
+                "-m",
+                "benchmarks.dataset",
+                "--source",
+                options.source,
+                "--task",
+                task,
+            ]
             done = subprocess.run([*command, "--folder", folder], capture_output=True, check=True)
             figures[task] = json.loads(done.stdout.splitlines()[-1])
         size = sum(p.stat().st_size for p in (Path(folder) / "hub").rglob("*.parquet"))

@@ -140,8 +140,12 @@ def _frames(options: argparse.Namespace) -> None:
     options.output.mkdir(parents=True, exist_ok=True)
     for config in configs:
         rows = frames(load(config, options.split, options.source, _variants(options)))
+        table = rows.data.table
+        table = table.replace_schema_metadata(
+            {**table.schema.metadata, "release": release.version()}
+        )
         staging = options.output / f".{config}.parquet.incomplete"
-        pq.write_table(rows.data.table, staging, compression="zstd")
+        pq.write_table(table, staging, compression="zstd")
         staging.replace(options.output / f"{config}.parquet")
 
 

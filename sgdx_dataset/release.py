@@ -97,6 +97,12 @@ class Release:
         files = {split: len(self.dialogue_files(split)) for split in SPLITS}
         return sgd.missing(files, sgd.FILES, "dialogue files") if self.is_sgd() else ""
 
+    def version(self) -> str:
+        """The commit for a whole copy of SGD, "sample" for the sample, "" for anything else."""
+        if self.name == "sample":
+            return self.name
+        return sgd.COMMIT if self.is_sgd() and not self.missing() else ""
+
     def check_config(self, config: str) -> None:
         """Raise ``SgdxError`` unless ``config`` is one that there is."""
         known = (*CONFIGS, *self.own_variants)

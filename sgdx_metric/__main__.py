@@ -1,31 +1,26 @@
-"""Command line: `python -m sgdx_metric install` and `python -m sgdx_metric score`."""
+"""Command line: `python -m sgdx_metric install`, `score`, `compare` and `explain`."""
 
 import argparse
-import json
-import os
 import sys
-import tempfile
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from rich.console import Console
-
-from .read import Predictions, read_predictions, with_frame_ids
-from .references import read_references, write_references
-from .report import report
+from .commands import SourceError, run_compare, run_explain, run_install, run_score
 from .rows import ScoreError
-from .scoring import score_frames
-from .table import print_scores
+from .rules import ZERO_MEAN
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command; the exit status is 2 on bad input."""
     args = _parser().parse_args(argv)
     try:
-        return int(args.run(args))
+        args.run(args)
     except ScoreError as error:
         print(f"sgdx-metric: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
+    except SourceError as error:
+        return int(error.args[0])
+    return 0
 
 
 class _Parser(argparse.ArgumentParser):
@@ -36,80 +31,63 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="sgdx-metric", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    install = commands.add_parser("install", help='make evaluate.load("sgdx_metric") work anywhere')
-    install.set_defaults(run=_install)
-    score = commands.add_parser("score", help="score prediction files")
-    score.set_defaults(run=_score)
-    score.add_argument("--source", help="the SGD release: directory, archive or 'sample'")
-    score.add_argument("--split", default="test", choices=("train", "validation", "test"))
-    score.add_argument(
+
+    command = commands.add_parser("install", help='make evaluate.load("sgdx_metric") work anywhere')
+    command.set_defaults(run=run_install)
+
+    command = commands.add_parser("score", help="score prediction files")
+    command.set_defaults(run=run_score)
+    _add_inputs(command)
+    command.add_argument("--output", type=Path, required=True, help="the JSON file to write")
+    command.add_argument(
+        "--per-frame",
+        type=Path,
+        metavar="FILE",
+        help="write every frame's scores: .parquet, .jsonl",
+    )
+    command.add_argument(
+        "--joint-acc-across-turn", action="store_true", help="joint accuracies of turns, not frames"
+    )
+    command.add_argument(
+        "--zero-mean",
+        choices=ZERO_MEAN,
+        default="0",
+        help="sensitivity of a frame that is wrong under every variant: 0, or left out",
+    )
+
+    command = commands.add_parser("compare", help="test whether two systems differ")
+    command.set_defaults(run=run_compare)
+    command.add_argument("first", type=Path, help="scores.json of a system")
+    command.add_argument("second", type=Path, help="scores.json of another")
+    command.add_argument("--json", type=Path, metavar="FILE", help="write what the tables say")
+
+    command = commands.add_parser("explain", help="show one frame slot by slot")
+    command.set_defaults(run=run_explain)
+    command.add_argument("frame_id", metavar="FRAME_ID", help="<dialogue>/<turn>/<service>")
+    _add_inputs(command)
+    return parser
+
+
+def _add_inputs(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--source", help="the SGD release: directory, archive or 'sample'")
+    command.add_argument(
+        "--variant",
+        action="append",
+        default=[],
+        metavar="NAME=DIR",
+        help="a variant of your own: a directory with {train,dev,test}/schema.json",
+    )
+    command.add_argument("--split", default="test", choices=("train", "validation", "test"))
+    command.add_argument(
         "--predictions",
         action="append",
         required=True,
         metavar="VARIANT=PATH",
         help="JSONL file or directory of dialogues_*.json; once for each variant",
     )
-    score.add_argument("--output", type=Path, required=True, help="the JSON file to write")
-    return parser
-
-
-def _install(_: argparse.Namespace) -> int:
-    from .install import install  # evaluate takes seconds to import
-
-    print(install())
-    return 0
-
-
-def _score(args: argparse.Namespace) -> int:
-    paths = _paths(args.predictions)
-    if not args.output.parent.is_dir() or args.output.is_dir():
-        raise ScoreError(f"--output {args.output}: expected a file in a directory that exists")
-    predictions = {
-        variant: read_predictions(path, args.split, variant) for variant, path in paths.items()
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        status = write_references(args.source, args.split, list(paths), Path(folder))
-        if status:
-            return status
-        scores = {}
-        for variant, given in predictions.items():
-            references = read_references(Path(folder) / f"{variant}.parquet")
-            rows = with_frame_ids(given, references)
-            scores[variant] = score_frames(references, rows, variant)
-    result = report(scores, args.split, _system_acts(list(predictions.values())))
-    _write(result, args.output)
-    print_scores(result, _console())
-    return 0
-
-
-def _paths(predictions: list[str]) -> dict[str, Path]:
-    """VARIANT=PATH arguments as a mapping."""
-    paths: dict[str, Path] = {}
-    for argument in predictions:
-        variant, equals, path = argument.partition("=")
-        if not (variant and equals and path):
-            raise ScoreError(f"--predictions {argument}: expected VARIANT=PATH, as in v1=v1.jsonl")
-        if variant in paths:
-            raise ScoreError(f"--predictions {argument}: variant '{variant}' is there twice")
-        paths[variant] = Path(path)
-    return paths
-
-
-def _system_acts(predictions: list[Predictions]) -> str:
-    said = {given.system_acts for given in predictions}
-    return {True: "yes", False: "no", None: "unknown"}[said.pop()] if len(said) == 1 else "mixed"
-
-
-def _write(result: dict[str, Any], output: Path) -> None:
-    """Write scores.json, whole or not at all."""
-    beside = output.with_name(f".{output.name}.{os.getpid()}")
-    beside.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    beside.replace(output)
-
-
-def _console() -> Console:
-    # Piped output has no width of its own; rich would fold the table at 80 columns.
-    return Console() if sys.stdout.isatty() else Console(width=120)
+    command.add_argument(
+        "--no-fuzzy-match", action="store_true", help="free-form values are right or wrong"
+    )
 
 
 if __name__ == "__main__":

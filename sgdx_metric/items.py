@@ -1,13 +1,15 @@
 """F1 of the requested slots and of the tagged spans of each frame."""
 
 import numpy as np
+import pyarrow as pa
 
 from .columns import Floats, Ints, Side, encode, field, flags, over, strings
 from .rows import ScoreError
-from .slots import SchemaSlots
+from .slots import SchemaSlots, locate
 
 # Items of many frames, flat: the frame of each and a code that equal items share [items].
 Items = tuple[Ints, Ints]
+_ENDS = ("start", "exclusive_end")
 
 
 def requested_slots(reference: Side, predicted: Side) -> dict[str, Floats]:
@@ -36,27 +38,29 @@ def slot_tagging(reference: Side, predicted: Side, schema: SchemaSlots) -> dict[
             "'slots' and 'utterance'"
         )
     free = schema.only(~schema.categorical)
-    known = set(zip(free.frame.tolist(), free.name.to_pylist()))
     texts = strings(reference.aligned("utterance")).to_pylist()
-    codes: dict[tuple[str, str], int] = {}
-    true, tags = (_spans(side, texts, known, codes) for side in (reference, predicted))
+    true, tags = _spans((reference, predicted), free, texts)
     scores = _f1("slot_tagging", true, tags, reference.count)
     return {metric: np.where(tagged, values, np.nan) for metric, values in scores.items()}
 
 
-def _spans(
-    side: Side, texts: list[str], known: set[tuple[int, str]], codes: dict[tuple[str, str], int]
-) -> Items:
-    """The spans of known (frame, slot) pairs; (slot, text) pairs not in `codes` are added."""
-    frames, spans = side.exploded("slots")
-    parts = (field(spans, key).to_pylist() for key in ("slot", "start", "exclusive_end"))
-    items = [
-        (frame, codes.setdefault((slot, texts[frame][start:end]), len(codes)))
-        for frame, slot, start, end in zip(frames.tolist(), *parts)
-        if (frame, slot) in known
-    ]
-    pairs = np.array(items, dtype=np.int64).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1]
+def _spans(sides: tuple[Side, Side], free: SchemaSlots, texts: list[str]) -> list[Items]:
+    """Each side's spans of free-form slots as items, (slot, text) being what must be equal."""
+    exploded = [side.exploded("slots") for side in sides]
+    names = [strings(field(spans, "slot")) for _, spans in exploded]
+    _, (known, *codes) = encode(free.name, *names)
+    width = 1 + max(int(code.max(initial=0)) for code in (known, *codes))
+    seen: dict[tuple[int, str], int] = {}
+    items = []
+    for (frame, spans), code in zip(exploded, codes):
+        kept = np.flatnonzero(locate(free.frame * width + known, frame * width + code) >= 0)
+        ends = (field(spans, key).take(pa.array(kept)).to_pylist() for key in _ENDS)
+        tagged = [
+            seen.setdefault((slot, texts[i][start:end]), len(seen))
+            for slot, i, start, end in zip(code[kept].tolist(), frame[kept].tolist(), *ends)
+        ]
+        items.append((frame[kept], np.array(tagged, dtype=np.int64)))
+    return items
 
 
 def _f1(prefix: str, true: Items, predicted: Items, count: int) -> dict[str, Floats]:

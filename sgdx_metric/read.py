@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .columns import column, strings
+from .decoding import check_keys, decode
 from .rows import (
     PREDICTION,
     Prediction,
@@ -17,7 +18,6 @@ from .rows import (
     Span,
     Values,
     arrow_table,
-    decode,
 )
 
 # What the official scorer writes into the directory of predictions it scored.
@@ -92,6 +92,7 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions:
     metadata = Metadata()
     if lines[0].lstrip().startswith(b'{"metadata"'):
         metadata = decode(lines[0], _Header, f"{path}:1").metadata
+        check_keys(lines[0], f"{path}:1")
         lines[0] = b""
     _check_metadata(metadata, f"{path}:1: metadata", split, variant)
     for number, line in enumerate(lines, 1):
@@ -99,7 +100,17 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions:
             row = decode(line, Prediction, f"{path}:{number}")
             if row.variant != variant:
                 raise ScoreError(f"{path}:{number}: variant is '{row.variant}', not '{variant}'")
-    return Predictions(arrow_table(lines, PREDICTION, str(path)), metadata.system_acts)
+    return Predictions(_table(lines, path), metadata.system_acts)
+
+
+def _table(lines: list[bytes], path: Path) -> pa.Table:
+    try:
+        return arrow_table(lines, PREDICTION, str(path))
+    except ScoreError:  # a key twice: say in which line
+        for number, line in enumerate(lines, 1):
+            if line and not line.isspace():
+                check_keys(line, f"{path}:{number}")
+        raise
 
 
 def _check_metadata(metadata: Metadata, where: str, split: str, variant: str) -> None:
@@ -121,7 +132,10 @@ def _read_directory(path: Path, variant: str) -> pa.Table:
 
 def _rows(file: Path, variant: str) -> Iterator[Prediction]:
     """The row of every user frame of a file."""
-    for dialogue in decode(file.read_bytes(), list[_Dialogue], str(file)):
+    data = file.read_bytes()
+    dialogues = decode(data, list[_Dialogue], str(file))
+    check_keys(data, str(file))
+    for dialogue in dialogues:
         users = [(i, turn) for i, turn in enumerate(dialogue.turns) if turn.speaker == "USER"]
         for place, (index, turn) in enumerate(users):
             where = f"{file}: dialogue {dialogue.dialogue_id}, turn {index}"

@@ -1,4 +1,4 @@
-"""Per-frame scores summed up: the structure of scores.json, and the signature."""
+"""Per-frame scores summed up: the structure of scores.json."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,28 +7,32 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .columns import Bools, Floats
+from .columns import Bools
+from .confidence import ORIGINAL
+from .robustness import robustness
 from .rows import ScoreError
+from .rules import OFFICIAL, Rules
 from .scoring import METRICS, FrameScores
-from .sensitivity import mean_defined, variation
-from .version import __version__
+from .sensitivity import mean_defined
+from .signature import signature
+from .units import places, unit_scores
 
 ALL, SEEN, UNSEEN = "#ALL_SERVICES", "#SEEN_SERVICES", "#UNSEEN_SERVICES"
-ORIGINAL = "original"
-PAPER_VARIANTS = ("v1", "v2", "v3", "v4", "v5")
-HEADLINE = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga")
-_JGA = "joint_goal_accuracy"
 
 
 def report(
-    variants: Mapping[str, FrameScores], split: str | None = None, system_acts: str = "unknown"
+    variants: Mapping[str, FrameScores],
+    split: str | None = None,
+    system_acts: str = "unknown",
+    rules: Rules = OFFICIAL,
+    release: str | None = None,
 ) -> dict[str, Any]:
     """Sum up the scores of one system under one or more schema variants.
 
     Args:
         variants: per-frame scores by variant, `original` among them or not.
-        split: for the signature.
-        system_acts: "yes", "no", "mixed" or "unknown", for the signature.
+        split, system_acts, release: for the signature, see `signature`.
+        rules: those by which the frames were scored.
 
     Returns:
         `variants`, `sgdx`, `signature`, `frames`, `ignored_slots`. Scores are in [0, 1],
@@ -36,105 +40,53 @@ def report(
         needs a variant which is not there, is None.
 
     Raises:
-        ScoreError: the variants' frames differ.
+        ScoreError: the variants' frames, or which of them are seen, differ.
     """
-    variants = {name: variants[name] for name in _ordered(variants)}
+    variants = {name: variants[name] for name in sorted(variants, key=_original_first)}
     _check_same_frames(variants)
     first = next(iter(variants.values()))
-    seen = int(first.seen.sum())
-    frames = {"all": len(first.seen), "seen": seen, "unseen": len(first.seen) - seen}
+    place = places(first.frame_id, first.seen)
+    seen, count = int(first.seen.sum()), len(first.seen)
+    dialogues = len(np.unique(place.dialogue))
     return {
-        "variants": {name: group_means(scores) for name, scores in variants.items()},
-        "sgdx": _sgdx(variants),
-        "signature": signature(list(variants), split, frames["all"], system_acts),
-        "frames": frames,
+        "variants": {name: group_means(scores, rules) for name, scores in variants.items()},
+        "sgdx": robustness(variants, place, rules),
+        "signature": signature(
+            list(variants), count, dialogues, rules, split, release, system_acts
+        ),
+        "frames": {"all": count, "seen": seen, "unseen": count - seen},
         "ignored_slots": {name: scores.ignored_slots for name, scores in variants.items()},
     }
 
 
-def signature(variants: list[str], split: str | None, frames: int, system_acts: str) -> str:
-    """One line that says how a score came about."""
-    parts = {
-        "variants": "+".join(variants),
-        "split": split or "unknown",
-        "frames": frames,
-        "match": "fuzzy-token-sort",
-        "joint": "frame",
-        "zero-mean": 0,
-        "sd": "sample",
-        "system-acts": system_acts,
-        "version": __version__,
-    }
-    return "|".join(["sgdx_metric", *(f"{key}:{value}" for key, value in parts.items())])
-
-
-def group_means(frames: FrameScores) -> dict[str, dict[str, float | None]]:
+def group_means(frames: FrameScores, rules: Rules = OFFICIAL) -> dict[str, dict[str, float | None]]:
     """Every metric's mean over the frames where it is defined, for each group of services.
 
     Groups: #ALL_SERVICES, #SEEN_SERVICES, #UNSEEN_SERVICES, each service, each domain (a service's
     name up to its first underscore). A group without frames is left out; a metric defined in none
     of a group's frames is None.
     """
+    turn = places(frames.frame_id, frames.seen).turn
+    means = {}
+    for group, member in _groups(frames).items():
+        these = np.flatnonzero(member)
+        units = {m: unit_scores(m, frames.scores[m][these], turn[these], rules) for m in METRICS}
+        means[group] = {metric: mean_defined(values) for metric, values in units.items()}
+    return means
+
+
+def _groups(frames: FrameScores) -> dict[str, Bools]:
     encoded = frames.service.dictionary_encode()
-    service = encoded.indices.to_numpy(zero_copy_only=False)
-    names = encoded.dictionary.to_pylist()
-    # Sums are taken once per service and seen/unseen; every group is a union of those.
-    kind = service * 2 + frames.seen
-    groups: dict[str, Bools] = {}
-    for code in np.unique(kind).tolist():
-        name = names[code // 2]
-        for group in (ALL, SEEN if code % 2 else UNSEEN, name, name.split("_")[0]):
-            groups.setdefault(group, np.zeros(len(names) * 2, dtype=bool))[code] = True
-    member = np.stack(list(groups.values()), axis=1)
-    means = {metric: _means(frames.scores[metric], kind, member) for metric in METRICS}
-    return {
-        group: {metric: means[metric][i] for metric in METRICS} for i, group in enumerate(groups)
-    }
+    code = encoded.indices.to_numpy(zero_copy_only=False)
+    groups = {ALL: np.ones(len(code), dtype=bool), SEEN: frames.seen, UNSEEN: ~frames.seen}
+    for i, name in enumerate(encoded.dictionary.to_pylist()):
+        for group in {name, name.split("_")[0]}:
+            groups[group] = groups.get(group, False) | (code == i)
+    return {group: member for group, member in groups.items() if member.any()}
 
 
-def _means(values: Floats, kind: Any, member: Bools) -> list[float | None]:
-    """Mean of the defined values of each group; `member` [kinds, groups] says what is in it."""
-    defined = ~np.isnan(values)
-    total = np.bincount(kind[defined], values[defined], len(member)) @ member
-    count = np.bincount(kind[defined], minlength=len(member)) @ member
-    return [float(t / n) if n else None for t, n in zip(total, count, strict=True)]
-
-
-def _sgdx(variants: Mapping[str, FrameScores]) -> dict[str, Any]:
-    """The robustness figures of SGD-X for all frames, seen, unseen and each original service."""
-    first = next(iter(variants.values()))
-    jga = {name: frames.scores[_JGA] for name, frames in variants.items()}
-    others = [values for name, values in jga.items() if name != ORIGINAL]
-    varies = variation(np.stack(others)) if len(others) > 1 else np.full(len(first.seen), np.nan)
-    services = pc.replace_substring_regex(first.frame_id, "^.*/", "").to_numpy(zero_copy_only=False)
-    everything = np.ones(len(first.seen), dtype=bool)
-    by_service = {}
-    for service in sorted(set(services)):
-        these = services == service
-        by_service[service] = _figures(jga, varies, these) | {"frames": int(these.sum())}
-    return {
-        **_figures(jga, varies, everything),
-        "by_variant": {name: mean_defined(values) for name, values in jga.items()},
-        "seen": _figures(jga, varies, first.seen),
-        "unseen": _figures(jga, varies, ~first.seen),
-        "by_service": by_service,
-    }
-
-
-def _figures(jga: Mapping[str, Floats], varies: Floats, these: Bools) -> dict[str, float | None]:
-    """The four headline figures over some frames; `varies` [frames] is their variation."""
-    mean = {name: mean_defined(values[these]) for name, values in jga.items()}
-    original = mean.get(ORIGINAL)
-    known = [value for name in PAPER_VARIANTS if (value := mean.get(name)) is not None]
-    average = sum(known) / len(known) if len(known) == len(PAPER_VARIANTS) else None
-    difference = (average - original) / original if original and average is not None else None
-    sensitivity = mean_defined(varies[these])
-    return dict(zip(HEADLINE, (original, average, difference, sensitivity), strict=True))
-
-
-def _ordered(variants: Mapping[str, Any]) -> list[str]:
-    """`original` first, the others by name."""
-    return sorted(variants, key=lambda name: (name != ORIGINAL, name))
+def _original_first(variant: str) -> tuple[bool, str]:
+    return variant != ORIGINAL, variant
 
 
 def _check_same_frames(variants: Mapping[str, FrameScores]) -> None:
@@ -147,6 +99,9 @@ def _check_same_frames(variants: Mapping[str, FrameScores]) -> None:
                     f"the variants' frames differ: {len(absent)} frames of {a} are not in {b}, "
                     f"the first is {absent[0]}"
                 )
+        if len(differ := np.flatnonzero(first.seen != frames.seen)):
+            frame = first.frame_id[int(differ[0])]
+            raise ScoreError(f"frame {frame} is seen in one of {name} and {other}, not in both")
 
 
 def _absent(frame_id: pa.Array, others: pa.Array) -> pa.Array:

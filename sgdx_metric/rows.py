@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Iterable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 import pyarrow as pa
@@ -87,33 +87,25 @@ REFERENCE = pa.schema(
     ]
 )
 
-_T = TypeVar("_T")
 
-
-def decode(data: bytes | msgspec.Raw, kind: type[_T], where: str) -> _T:
-    """JSON from outside as `kind`; keys that it lacks are skipped.
+def json_lines(rows: Iterable[Any] | None, kind: type[Prediction], side: str) -> list[str]:
+    """Python rows as `kind`, each a line of JSON; keys that it lacks are skipped.
 
     Raises:
-        ScoreError: beginning with `where`; not UTF-8, malformed, or not of that kind.
+        ScoreError: naming the row as `<side>[<index>]`; not of that kind, or not Unicode text.
     """
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except UnicodeDecodeError as error:
-        raise ScoreError(f"{where}: not UTF-8: {error}") from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise ScoreError(f"{where}: {error}") from None
-
-
-def convert(row: Any, kind: type[_T], where: str) -> _T:
-    """A Python row as `kind`, as `decode`."""
-    try:
-        return msgspec.convert(row, kind)
-    except msgspec.ValidationError as error:
-        raise ScoreError(f"{where}: {error}") from None
+    encode = msgspec.json.Encoder().encode
+    lines = []
+    for i, row in enumerate(rows or ()):
+        try:
+            lines.append(encode(msgspec.convert(row, kind)).decode())
+        except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
+            raise ScoreError(f"{side}[{i}]: {error}") from None
+    return lines
 
 
 def arrow_table(lines: Iterable[bytes], schema: pa.Schema, where: str) -> pa.Table:
-    """A table of rows that `decode` or `convert` have checked, one JSON object a line.
+    """A table of rows that are checked already, one JSON object a line.
 
     Args:
         lines: blank ones are skipped.

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from .columns import Bools, Floats, Side, column, field, flags, over, positions, strings
 from .items import requested_slots, slot_tagging
 from .rows import ScoreError
+from .rules import OFFICIAL, Rules
 from .slots import SchemaSlots, SlotScores, score_slots
 
 METRICS = (
@@ -48,13 +49,16 @@ class FrameScores:
     ignored_slots: int
 
 
-def score_frames(references: pa.Table, predictions: pa.Table, variant: str) -> FrameScores:
+def score_frames(
+    references: pa.Table, predictions: pa.Table, variant: str, rules: Rules = OFFICIAL
+) -> FrameScores:
     """Score one variant's predictions.
 
     Args:
         references: frame rows, in any order.
         predictions: prediction rows for the same frames, in any order.
         variant: for error messages.
+        rules: how free-form values are compared.
 
     Raises:
         ScoreError: frames missing, twice or unknown; a slot twice in a frame; spans predicted
@@ -68,7 +72,8 @@ def score_frames(references: pa.Table, predictions: pa.Table, variant: str) -> F
     rows, listed = reference.exploded("schema_slots")
     categorical = flags(field(listed, "is_categorical"))
     schema = SchemaSlots(rows, strings(field(listed, "name")), categorical)
-    slots = score_slots(schema, reference.slot_values(), predicted.slot_values(), order)
+    states = reference.slot_values(), predicted.slot_values()
+    slots = score_slots(schema, *states, order, rules.use_fuzzy_match)
     scores = {
         "active_intent_accuracy": _same(reference, predicted, "active_intent"),
         **requested_slots(reference, predicted),
@@ -79,7 +84,9 @@ def score_frames(references: pa.Table, predictions: pa.Table, variant: str) -> F
     return FrameScores(order, strings(reference.aligned("service")), seen, scores, slots.ignored)
 
 
-def score_variants(references: pa.Table, predictions: pa.Table) -> dict[str, FrameScores]:
+def score_variants(
+    references: pa.Table, predictions: pa.Table, rules: Rules = OFFICIAL
+) -> dict[str, FrameScores]:
     """Score the rows of several variants, told apart by their column `variant`.
 
     Raises:
@@ -94,7 +101,8 @@ def score_variants(references: pa.Table, predictions: pa.Table) -> dict[str, Fra
     if not true:
         raise ScoreError("no references and no predictions, expected rows of one variant at least")
     return {
-        name: score_frames(_only(references, name), _only(predictions, name), name) for name in true
+        name: score_frames(_only(references, name), _only(predictions, name), name, rules)
+        for name in true
     }
 
 

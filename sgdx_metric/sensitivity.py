@@ -10,18 +10,22 @@ import numpy as np
 from .columns import Floats, over
 
 
-def variation(scores: Floats) -> Floats:
-    """Coefficient of variation of each frame, of any metric.
+def variation(scores: Floats, zero_mean: str = "0") -> Floats:
+    """Coefficient of variation of each frame, or turn, of any metric.
 
     Args:
-        scores: one row a variant, NaN where undefined [variants K >= 2, frames].
+        scores: one row a variant, NaN where undefined [variants, frames].
+        zero_mean: "0" or "drop", see `Rules`.
 
     Returns:
-        Values >= 0 [frames]: 0 where a frame scores 0 under all variants, NaN where a variant's
-        score is undefined.
+        Values in [0, sqrt K] [frames]. NaN where the score is undefined under any variant, and with
+        fewer than two variants; where it is 0 under all of them, 0 or, with "drop", NaN.
     """
+    if len(scores) < 2:
+        return np.full(scores.shape[1:], np.nan)
     mean = scores.mean(axis=0)
-    values = over(scores.std(axis=0, ddof=1), mean, otherwise=0.0)
+    spread = scores.std(axis=0, ddof=1)
+    values = over(spread, mean, otherwise=np.nan if zero_mean == "drop" else 0.0)
     return np.where(np.isnan(mean), np.nan, values)
 
 

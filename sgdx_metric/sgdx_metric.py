@@ -8,16 +8,20 @@ from typing import Any
 
 import datasets
 import evaluate
-import msgspec
 
 from .columns import column as column
+from .confidence import bootstrap as bootstrap
 from .fuzzy import fuzzy_scores as fuzzy_scores
 from .items import requested_slots as requested_slots
-from .report import HEADLINE, report
-from .rows import PREDICTION, REFERENCE, Prediction, Reference, arrow_table, convert
+from .report import report
+from .robustness import HEADLINE
+from .rows import PREDICTION, REFERENCE, Prediction, Reference, arrow_table, json_lines
+from .rules import Rules
 from .scoring import score_variants
 from .sensitivity import variation as variation
+from .signature import signature as signature
 from .slots import score_slots as score_slots
+from .units import places as places
 from .version import __version__ as __version__
 
 _DESCRIPTION = """\
@@ -45,13 +49,32 @@ Args:
     references: frame rows of the same variants: the keys of a prediction, `service`, `seen`,
         `schema_slots` [{`name`, `is_categorical`}], and `utterance` where spans are predicted.
         Other keys are skipped.
-    split: name of the split, for the signature.
+    split, release: names of the split and of the data (a commit), for the signature.
     system_acts: whether the predictions used the system's dialogue acts, for the signature.
+    use_fuzzy_match: whether a free-form value scores its similarity, default True; else 1 if it
+        equals one of the reference's spoken variants, and 0.
+    joint_acc_across_turn: whether joint accuracies are of turns, the product over a turn's frames,
+        default False. Both as the official scorer's flags of these names.
+    zero_mean: "0", the default, to count a frame that is wrong under every variant as sensitivity
+        0, or "drop" to leave it out.
 
 Returns:
     `jga_orig`, `jga_v1-5`, `relative_difference`, `ss_jga` (fractions, None where a variant that
     they need is not there), and the whole of scores.json: `variants`, `sgdx`, `signature`,
     `frames`, `ignored_slots`.
+
+Examples:
+
+    >>> import evaluate
+    >>> metric = evaluate.load("sgdx_metric")
+    >>> said = {"active_intent": "FindHotel", "requested_slots": [],
+    ...         "slot_values": [{"slot": "city", "values": ["Rome"]}]}
+    >>> schema = {"service": "Hotels_1", "seen": True,
+    ...           "schema_slots": [{"name": "city", "is_categorical": False}]}
+    >>> frame = {"frame_id": "1_00000/0/Hotels_1", "variant": "original", **said}
+    >>> result = metric.compute(predictions=[frame], references=[frame | schema])
+    >>> result["jga_orig"]
+    1.0
 """
 
 
@@ -72,17 +95,26 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
         """Add rows; predictions and references need not be of the same frames, nor as many."""
-        left = _lines(predictions, Prediction, "predictions")
-        right = _lines(references, Reference, "references")
+        left = json_lines(predictions, Prediction, "predictions")
+        right = json_lines(references, Reference, "references")
         # `evaluate` wants columns of one length; blank lines are skipped again.
         missing = len(right) - len(left)
         left += [""] * missing
         right += [""] * -missing
         super().add_batch(predictions=left, references=right, **kwargs)
 
-    def add(self, *, prediction: Any = None, reference: Any = None, **kwargs: Any) -> None:
-        """Add one row of each."""
-        self.add_batch(predictions=[prediction], references=[reference], **kwargs)
+    def add(
+        self,
+        *,
+        prediction: Any = None,
+        reference: Any = None,
+        predictions: Any = None,
+        references: Any = None,
+    ) -> None:
+        """Add one row of each; `evaluate.combine` says `predictions` and `references` here."""
+        prediction = predictions if prediction is None else prediction
+        reference = references if reference is None else reference
+        self.add_batch(predictions=[prediction], references=[reference])
 
     def _compute(
         self,
@@ -90,18 +122,15 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
         predictions: Any = None,
         references: Any = None,
         split: str | None = None,
+        release: str | None = None,
         system_acts: bool | None = None,
+        use_fuzzy_match: bool = True,
+        joint_acc_across_turn: bool = False,
+        zero_mean: str = "0",
     ) -> dict[str, Any]:
+        rules = Rules(use_fuzzy_match, joint_acc_across_turn, zero_mean)
         predicted = arrow_table(map(str.encode, predictions), PREDICTION, "predictions")
         true = arrow_table(map(str.encode, references), REFERENCE, "references")
         used = {None: "unknown", True: "yes", False: "no"}[system_acts]
-        result = report(score_variants(true, predicted), split, used)
+        result = report(score_variants(true, predicted, rules), split, used, rules, release)
         return {name: result["sgdx"][name] for name in HEADLINE} | result
-
-
-def _lines(rows: Any, kind: type[Prediction], side: str) -> list[str]:
-    """Each row's keys that are read, as a line of JSON."""
-    return [
-        msgspec.json.encode(convert(row, kind, f"{side}[{i}]")).decode()
-        for i, row in enumerate(rows or ())
-    ]

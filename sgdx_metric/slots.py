@@ -36,14 +36,18 @@ class SlotScores:
 
 
 def score_slots(
-    schema: SchemaSlots, reference: SlotValues, predicted: SlotValues, frame_id: pa.Array
+    schema: SchemaSlots,
+    reference: SlotValues,
+    predicted: SlotValues,
+    frame_id: pa.Array,
+    use_fuzzy_match: bool = True,
 ) -> SlotScores:
     """Compare the predicted with the reference state, slot by slot of the schema.
 
     1 where neither side has a value, 0 where only one has. With two values a categorical slot is
     right or wrong, first value against first value; a free-form slot scores the best fuzzy match of
-    the first predicted value over the reference's spoken variants. Slots that the schema lacks are
-    left out.
+    the first predicted value over the reference's spoken variants, or whether it equals one.
+    Slots that the schema lacks are left out.
 
     Args:
         frame_id: [frames], for the error message.
@@ -59,8 +63,8 @@ def score_slots(
     _check_once(reference, reference_key, frame_id, "reference")
     _check_once(predicted, predicted_key, frame_id, "prediction")
 
-    reference_at = _locate(slot_key, reference_key)
-    predicted_at = _locate(slot_key, predicted_key)
+    reference_at = locate(slot_key, reference_key)
+    predicted_at = locate(slot_key, predicted_key)
     reference_of = _invert(reference_at, len(slot_key))
     predicted_of = _invert(predicted_at, len(slot_key))
     active = reference_of >= 0
@@ -76,14 +80,15 @@ def score_slots(
 
     # Every spoken variant of a free-form slot is a pair of its own; the best one stays.
     slot = reference_at[reference.parent]
-    spoken = np.flatnonzero((slot >= 0) & (both & ~schema.categorical)[slot])
+    spoken = np.flatnonzero(np.append(both & ~schema.categorical, False)[slot])
     slot = slot[spoken]
-    match = fuzzy_scores(vocabulary.to_pylist(), reference_code[spoken], hypothesis[slot])
+    left, right = reference_code[spoken], hypothesis[slot]
+    match = fuzzy_scores(vocabulary.to_pylist(), left, right) if use_fuzzy_match else left == right
     np.maximum.at(score, slot, match)
     return SlotScores(score, active, int(np.sum(predicted_at < 0)))
 
 
-def _locate(slot_key: Ints, key: Ints) -> Ints:
+def locate(slot_key: Ints, key: Ints) -> Ints:
     """Index of each key in `slot_key`, -1 where it is not there."""
     if not len(slot_key):
         return np.full(len(key), -1)

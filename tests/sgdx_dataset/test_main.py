@@ -37,6 +37,7 @@ def test_frames_writes_parquet(run: Run, tmp_path: Path) -> None:
     table = pq.read_table(tmp_path / "f" / "v5.parquet")
     assert table.column_names == list(FRAME_ROW)
     assert set(table["variant"].to_pylist()) == {"v5"}
+    assert table.schema.metadata[b"release"] == b"sample"  # for the metric's signature
 
 
 def test_frames_of_two_splits_do_not_mix(run: Run, mini: Path, tmp_path: Path) -> None:

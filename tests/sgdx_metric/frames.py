@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import random
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -63,3 +66,34 @@ def six_variants(scores: dict[str, list[bool]]) -> tuple[list[Row], list[Row]]:
             guess = prediction({"stars": ["3" if right else "4"]}, frame_id, variant=variant)
             predictions.append(guess)
     return references, predictions
+
+
+def written(path: Path, rows: list[Row], **metadata: Any) -> Path:
+    """A prediction file, with a header line if there is metadata."""
+    header = [{"metadata": metadata}] if metadata else []
+    path.write_text("\n".join(map(json.dumps, [*header, *rows])), encoding="utf-8")
+    return path
+
+
+def with_errors(row: Row, chance: random.Random) -> Row:
+    """A prediction: the frame row's gold with slots left out, made up, or said otherwise, and now
+    and then another intent, request or span."""
+    guess = {key: row[key] for key in PREDICTION.names if key in row}
+    values = [
+        item | {"values": [_misspelt(item["values"][0], chance)]}
+        for item in row["slot_values"]
+        if chance.random() > 0.1
+    ]
+    if chance.random() < 0.05:
+        values.append({"slot": "unheard_of", "values": ["any"]})
+    spans = [span for span in guess.get("slots") or [] if chance.random() > 0.1]
+    guess |= {"slot_values": values, "slots": spans if row.get("utterance") else None}
+    if chance.random() < 0.1:
+        guess |= {"active_intent": "NONE", "requested_slots": ["unheard_of"]}
+    return guess
+
+
+def _misspelt(value: str, chance: random.Random) -> str:
+    luck = chance.random()
+    cut = " ".join(reversed(value.split())) if luck < 0.05 else value[: 1 + len(value) // 2]
+    return cut if luck < 0.15 else value

@@ -11,7 +11,7 @@ from fuzzywuzzy import fuzz
 Row = dict[str, Any]
 
 
-def frame_scores(reference: Row, prediction: Row) -> dict[str, float]:
+def frame_scores(reference: Row, prediction: Row, use_fuzzy_match: bool = True) -> dict[str, float]:
     """Every metric that is defined for the frame."""
     scores = {
         "active_intent_accuracy": float(reference["active_intent"] == prediction["active_intent"])
@@ -29,7 +29,7 @@ def frame_scores(reference: Row, prediction: Row) -> dict[str, float]:
             for row in (reference, prediction)
         ]
         scores |= f1("slot_tagging", *tagged)
-    return scores | goals(categorical, state(reference), state(prediction))
+    return scores | goals(categorical, state(reference), state(prediction), use_fuzzy_match)
 
 
 def state(row: Row) -> dict[str, list[str]]:
@@ -49,7 +49,10 @@ def f1(prefix: str, true: list[Any], predicted: list[Any]) -> dict[str, float]:
 
 
 def goals(
-    categorical: dict[str, bool], true: dict[str, list[str]], predicted: dict[str, list[str]]
+    categorical: dict[str, bool],
+    true: dict[str, list[str]],
+    predicted: dict[str, list[str]],
+    use_fuzzy_match: bool,
 ) -> dict[str, float]:
     def score(slot: str) -> float:
         if slot not in true or slot not in predicted:
@@ -57,6 +60,8 @@ def goals(
         value = predicted[slot][0]
         if categorical[slot]:
             return float(true[slot][0] == value)
+        if not use_fuzzy_match:
+            return max(float(spoken == value) for spoken in true[slot])
         return float(max(fuzz.token_sort_ratio(spoken, value) for spoken in true[slot])) / 100
 
     scores = {}
@@ -70,28 +75,49 @@ def goals(
     return scores
 
 
-def group_means(references: list[Row], predictions: list[Row]) -> dict[str, dict[str, float]]:
+def group_means(
+    references: list[Row],
+    predictions: list[Row],
+    use_fuzzy_match: bool = True,
+    joint_acc_across_turn: bool = False,
+) -> dict[str, dict[str, float]]:
     """Means over #ALL, #SEEN, #UNSEEN, services and domains, for rows of one variant."""
-    by_id = {row["frame_id"]: row for row in predictions}
-    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for reference in references:
-        service = reference["service"]
-        seen = "#SEEN_SERVICES" if reference["seen"] else "#UNSEEN_SERVICES"
-        scores = frame_scores(reference, by_id[reference["frame_id"]])
-        for group in {"#ALL_SERVICES", seen, service, service.split("_")[0]}:
-            for metric, score in scores.items():
-                values[group][metric].append(score)
+    values = unit_scores(references, predictions, use_fuzzy_match, joint_acc_across_turn)
     return {
-        group: {metric: sum(scores) / len(scores) for metric, scores in metrics.items()}
+        group: {metric: sum(units.values()) / len(units) for metric, units in metrics.items()}
         for group, metrics in values.items()
     }
 
 
-def sensitivity(scores: list[list[float]]) -> float:
-    """Schema sensitivity of per-frame scores, one list a variant, by the paper's equation."""
-    total = 0.0
+def unit_scores(
+    references: list[Row],
+    predictions: list[Row],
+    use_fuzzy_match: bool,
+    joint_acc_across_turn: bool,
+) -> dict[str, dict[str, dict[str, float]]]:
+    """By group and metric the score of each frame, or for joint accuracies of each turn."""
+    by_id = {row["frame_id"]: row for row in predictions}
+    values: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    for reference in references:
+        service, frame = reference["service"], reference["frame_id"]
+        seen = "#SEEN_SERVICES" if reference["seen"] else "#UNSEEN_SERVICES"
+        scores = frame_scores(reference, by_id[frame], use_fuzzy_match)
+        for group in {"#ALL_SERVICES", seen, service, service.split("_")[0]}:
+            for metric, score in scores.items():
+                across = joint_acc_across_turn and metric.startswith("joint")
+                unit = frame.rpartition("/")[0] if across else frame
+                units = values[group][metric]
+                units[unit] = units.get(unit, 1.0) * score
+    return values
+
+
+def sensitivity(scores: list[list[float]], drop: bool = False) -> float | None:
+    """Schema sensitivity of per-frame scores, one list a variant, by the paper's equation; with
+    `drop`, of the frames that are not wrong under all variants."""
+    found = []
     for frame in zip(*scores):
         mean = sum(frame) / len(frame)
         variance = sum((score - mean) ** 2 for score in frame) / (len(frame) - 1)
-        total += math.sqrt(variance) / mean if mean else 0.0
-    return total / len(scores[0])
+        if mean or not drop:
+            found.append(math.sqrt(variance) / mean if mean else 0.0)
+    return sum(found) / len(found) if found else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 
 import pytest
+import yaml
 
 from ..conftest import ROOT
 
@@ -14,3 +15,11 @@ def test_examples_of_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
     result = doctest.testfile(str(ROOT / "sgdx_metric" / "README.md"), module_relative=False)
     assert result.attempted >= 7
     assert result.failed == 0
+
+
+def test_front_matter_is_a_space() -> None:
+    text = (ROOT / "sgdx_metric" / "README.md").read_text(encoding="utf-8")
+    card = yaml.safe_load(text.split("---")[1])
+    assert card["sdk"] == "gradio" and card["sdk_version"].startswith("6.")
+    assert (ROOT / "sgdx_metric" / card["app_file"]).is_file()
+    assert {"evaluate", "metric"} <= set(card["tags"])

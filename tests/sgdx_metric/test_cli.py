@@ -4,36 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
-from sgdx_metric.references import write_references
-
 from ..conftest import Run
+from .frames import Row, written
 
-VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
-KEYS = ["frame_id", "variant", "active_intent", "requested_slots", "slot_values", "slots"]
 SCORE = ("sgdx_metric", "score", "--source", "sample", "--split", "test", "--output", "s.json")
 
 
-@pytest.fixture(scope="session")
-def gold(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
-    """The sample's gold states as prediction rows, by variant."""
-    folder = tmp_path_factory.mktemp("frames")
-    assert write_references("sample", "test", list(VARIANTS), folder) == 0
-    return {v: pq.read_table(folder / f"{v}.parquet", columns=KEYS).to_pylist() for v in VARIANTS}
-
-
-def written(path: Path, rows: list[dict[str, Any]], **metadata: Any) -> Path:
-    header = [{"metadata": metadata}] if metadata else []
-    path.write_text("\n".join(map(json.dumps, [*header, *rows])))
-    return path
-
-
 def test_score_writes_json_and_prints_a_table(
-    tmp_path: Path, run: Run, gold: dict[str, list[dict[str, Any]]]
+    tmp_path: Path, run: Run, gold: dict[str, list[Row]]
 ) -> None:
     arguments = []
     for variant, rows in gold.items():
@@ -75,6 +56,36 @@ def test_exported_gold_is_perfect(tmp_path: Path, run: Run) -> None:
     assert scores["sgdx"]["jga_orig"] is None and scores["sgdx"]["ss_jga"] is None
 
 
+def test_rules_stand_in_the_signature(tmp_path: Path, run: Run, gold: dict[str, list[Row]]) -> None:
+    path = written(tmp_path / "p.jsonl", gold["v1"], system_acts=True)
+    rules = ("--no-fuzzy-match", "--joint-acc-across-turn", "--zero-mean", "drop")
+    done = run(*SCORE, "--predictions", f"v1={path}", *rules)
+    assert done.returncode == 0, done.stderr
+    scores = json.loads((tmp_path / "s.json").read_text())
+    assert scores["signature"] == (
+        f"sgdx_metric|variants:v1|split:test|release:sample|frames:{len(gold['v1'])}|match:exact|"
+        "joint:turn|zero-mean:drop|sd:sample|system-acts:yes|ci:95%-bootstrap-1000-seed-0|"
+        "version:0.1.0"
+    )
+    assert scores["variants"]["v1"]["#ALL_SERVICES"]["joint_goal_accuracy"] == 1
+
+
+def test_variants_of_ones_own(tmp_path: Path, run: Run) -> None:
+    """Sensitivity over any variants: here one that is worded like v2, and v1."""
+    arguments: list[object] = []
+    for variant, config in {"mine": "v2", "v1": "v1"}.items():
+        out = ("--config", config, "--split", "test", "--output", tmp_path / variant)
+        exported = run("sgdx_dataset", "export", "--source", "sample", *out)
+        assert exported.returncode == 0, exported.stderr
+        arguments += ["--predictions", f"{variant}={tmp_path / variant / 'test'}"]
+    done = run(*SCORE, *arguments, "--variant", f"mine={tmp_path / 'mine'}")
+    assert done.returncode == 0, done.stderr
+    scores = json.loads((tmp_path / "s.json").read_text())
+    assert scores["sgdx"]["by_variant"] == {"mine": 1, "v1": 1}
+    assert scores["sgdx"]["ss_jga"] == 0
+    assert "|variants:mine+v1|" in scores["signature"]
+
+
 def failed(tmp_path: Path, run: Run, *arguments: object) -> str:
     """The one line of a command that must fail and leave nothing."""
     done = run(*SCORE, *arguments)
@@ -84,7 +95,7 @@ def failed(tmp_path: Path, run: Run, *arguments: object) -> str:
     return line
 
 
-def test_a_missing_frame(tmp_path: Path, run: Run, gold: dict[str, list[dict[str, Any]]]) -> None:
+def test_a_missing_frame(tmp_path: Path, run: Run, gold: dict[str, list[Row]]) -> None:
     path = written(tmp_path / "p.jsonl", gold["v1"][1:])
     first = gold["v1"][0]["frame_id"]
     assert failed(tmp_path, run, "--predictions", f"v1={path}") == (
@@ -103,7 +114,7 @@ def test_frames_of_another_split(tmp_path: Path, run: Run) -> None:
 
 
 def test_the_datasets_own_error_is_passed_on(
-    tmp_path: Path, run: Run, gold: dict[str, list[dict[str, Any]]]
+    tmp_path: Path, run: Run, gold: dict[str, list[Row]]
 ) -> None:
     rows = [row | {"variant": "v9"} for row in gold["v1"]]
     path = written(tmp_path / "p.jsonl", rows)
@@ -115,10 +126,12 @@ def test_the_datasets_own_error_is_passed_on(
     ("arguments", "message"),
     [
         (["--predictions", "p.jsonl"], "--predictions p.jsonl: expected VARIANT=PATH, as in"),
-        (["--predictions", "v1=p", "--predictions", "v1=q"], "variant 'v1' is there twice"),
+        (["--predictions", "v1=.", "--predictions", "v1=q"], "variant 'v1' is there twice"),
         (["--predictions", "v1=nowhere"], "nowhere: No such file or directory"),
         (["--predictions", "v1=p", "--split", "dev"], "argument --split: invalid choice: 'dev'"),
         ([], "the following arguments are required: --predictions"),
+        (["--predictions", "v1=p", "--per-frame", "f.csv"], "name ending in .parquet or .jsonl"),
+        (["--predictions", "v1=p", "--zero-mean", "nan"], "argument --zero-mean: invalid choice"),
         (["--predictions", "v1=p", "--output", "no/s.json"], "--output no/s.json: expected a file"),
     ],
 )

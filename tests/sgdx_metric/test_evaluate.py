@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import subprocess
 import sys
@@ -85,6 +86,80 @@ def test_two_processes_halves_equal_the_whole(tmp_path: Path) -> None:
     assert results[1] is None
 
 
+def test_rules_reach_the_scores(metric: Any) -> None:
+    references, predictions = six_variants(SCORES)
+    rows = {"predictions": predictions, "references": references}
+    rules = {"use_fuzzy_match": False, "joint_acc_across_turn": True, "zero_mean": "drop"}
+    result = metric.compute(**rows, **rules, release="c0ffee", split="my own")
+    assert "|match:exact|joint:turn|zero-mean:drop|" in result["signature"]
+    assert "|split:my own|release:c0ffee|" in result["signature"]
+    # Frame 0 is right under both, frame 2 wrong under both and left out.
+    assert result["ss_jga"] == pytest.approx(2**0.5 / 2)
+    with pytest.raises(ValueError, match="zero_mean is 'mean', expected '0' or 'drop'"):
+        metric.compute(**rows, zero_mean="mean")
+
+
+COUNT = """
+import datasets
+import evaluate
+
+
+class Count(evaluate.Metric):
+    def _info(self):
+        row = {"frame_id": datasets.Value("string"), "variant": datasets.Value("string")}
+        features = datasets.Features({"predictions": row, "references": row})
+        return evaluate.MetricInfo(
+            description="", citation="", inputs_description="", features=features
+        )
+
+    def add_batch(self, *, predictions=None, references=None):
+        "evaluate appends to it"
+        keep = ("frame_id", "variant")
+        left, right = ([{key: row[key] for key in keep} for row in rows]
+                       for rows in (predictions, references))
+        super().add_batch(predictions=left, references=right)
+
+    def add(self, *, predictions=None, references=None):
+        "evaluate appends to it"
+        self.add_batch(predictions=[predictions], references=[references])
+
+    def _compute(self, predictions, references):
+        return {"rows": len(predictions), "frames": len({row["frame_id"] for row in references})}
+"""
+
+
+def test_combined_with_another_metric(tmp_path: Path) -> None:
+    (tmp_path / "count").mkdir()
+    (tmp_path / "count" / "count.py").write_text(COUNT)
+    both = evaluate.combine([str(ROOT / "sgdx_metric"), str(tmp_path / "count")])
+    references, predictions = six_variants(SCORES)
+    whole = both.compute(predictions=predictions, references=references)
+    assert whole["ss_jga"] == expected()["sgdx"]["ss_jga"]
+    assert whole["rows"] == len(predictions)
+    # `frames` is a key of both, which `combine` tells apart.
+    assert whole["sgdx_metric_frames"] == expected()["frames"]
+    assert whole["count_frames"] == 3
+    both.add(prediction=predictions[0], reference=references[0])
+    both.add_batch(predictions=predictions[1:], references=references[1:])
+    assert both.compute() == whole
+
+
+def test_add_one_row_at_a_time(metric: Any) -> None:
+    references, predictions = six_variants(SCORES)
+    for prediction, reference in zip(predictions, references):
+        metric.add(prediction=prediction, reference=reference)
+    assert metric.compute()["sgdx"] == expected()["sgdx"]
+
+
+def test_examples_of_the_docstring(monkeypatch: pytest.MonkeyPatch, metric: Any) -> None:
+    monkeypatch.chdir(ROOT)
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
+    examples = parser.get_doctest(metric.inputs_description, {}, "inputs_description", None, 0)
+    result = runner.run(examples)
+    assert result.attempted >= 3
+    assert result.failed == 0
+
+
 def test_spans_may_be_left_out_of_some_rows(metric: Any) -> None:
     references, predictions = six_variants({"original": [True, True]})
     references = [row | {"slots": [], "utterance": "any"} for row in references]
@@ -101,6 +176,10 @@ def test_spans_may_be_left_out_of_some_rows(metric: Any) -> None:
         ({"frame_id": None}, r"predictions\[1\]: Expected `str`, got `null` - at `\$.frame_id`"),
         ({"slot_values": [{"slot": "city", "values": []}]}, "Expected `array` of length >= 1"),
         ({"requested_slots": [float("nan")]}, "Expected `str`, got `float`"),
+        ({"active_intent": "\ud800"}, r"predictions\[1\]: .* surrogates not allowed"),
+        ({"slot_values": None}, "Expected `array`, got `null`"),
+        ({"slots": [{"slot": "city", "start": "0", "exclusive_end": 1}]}, "Expected `int`, got"),
+        ({"slot_values": [{"slot": "city", "values": "Rome"}]}, "Expected `array`, got `str`"),
         ({"variant": "v9"}, "only the predictions have rows of variant 'v9'"),
     ],
 )

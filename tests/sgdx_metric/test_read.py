@@ -7,10 +7,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from sgdx_metric.read import read_predictions, with_frame_ids
+from sgdx_metric.references import read_references, read_release
 from sgdx_metric.rows import ScoreError
+from sgdx_metric.rules import OFFICIAL
+from sgdx_metric.signature import rules_of, signature, signature_parts
 
 from .frames import Row, prediction, reference, reference_table
 
@@ -68,7 +72,7 @@ def test_keys_of_its_own_and_long_values_are_no_matter(tmp_path: Path) -> None:
         ),
         (changed(active_intent=float("nan")), "p.jsonl:2: JSON is malformed"),
         (changed(variant="v2"), "p.jsonl:2: variant is 'v2', not 'original'"),
-        (GOOD[:-1] + ', "frame_id": "other"}', "p.jsonl: JSON parse error: Column(/frame_id) was"),
+        (GOOD[:-1] + ', "frame_id": "other"}', "p.jsonl:2: an object has the key 'frame_id' twice"),
         (r'{"frame_id": "\ud800 or so"}', "p.jsonl:2: JSON is malformed"),
     ],
 )
@@ -169,6 +173,75 @@ def test_a_bad_dialogue_is_named(tmp_path: Path, text: str, message: str) -> Non
         read_predictions(tmp_path, "test", "v1")
 
 
+@pytest.mark.parametrize(
+    ("once", "twice", "key"),
+    [
+        ('"city": ["Rome"]', '"city": ["Rome"], "city": ["Pisa"]', "city"),
+        ('"speaker": "USER"', '"speaker": "SYSTEM", "speaker": "USER"', "speaker"),
+        ('"dialogue_id"', '"services": [], "dialogue_id"', "services"),
+        # an escaped quotation mark before a colon is no key
+        ('"city": ["Rome"]', r'"city": ["\u0022:"], "city": ["Pisa"]', "city"),
+    ],
+)
+def test_a_key_twice_in_a_dialogue_is_refused(
+    tmp_path: Path, once: str, twice: str, key: str
+) -> None:
+    text = json.dumps(dialogue(FIRST))
+    assert once in text
+    written(tmp_path / "dialogues_001.json", text.replace(once, twice, 1))
+    message = f"dialogues_001.json: an object has the key '{key}' twice"
+    with pytest.raises(ScoreError, match=re.escape(message)):
+        read_predictions(tmp_path, "test", "v1")
+
+
+@pytest.mark.parametrize("value", ['":', r'a "b": "c"', "\\", 'é":', "\\u0022:"])
+def test_values_that_look_like_keys_are_read(tmp_path: Path, value: str) -> None:
+    rows = dialogue(turn("USER", frame("Hotels_11", {"city": [value], value: ["x"]})))
+    texts = [json.dumps(rows), json.dumps(rows, ensure_ascii=False, indent=1)]
+    if "\\" not in value:
+        texts.append(texts[0].replace(r"\"", r"\u0022"))
+    for text in texts:
+        written(tmp_path / "dialogues_001.json", text)
+        (row,) = read_predictions(tmp_path, "test", "v1").rows.to_pylist()
+        assert row["slot_values"][0] == {"slot": "city", "values": [value]}
+
+
+def test_a_key_twice_in_the_header_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "p.jsonl", '{"metadata": {"split": "dev", "split": "test"}}', GOOD)
+    with pytest.raises(ScoreError, match=r"p.jsonl:1: an object has the key 'split' twice"):
+        read_predictions(path, "test", "original")
+
+
 def test_directory_without_dialogues(tmp_path: Path) -> None:
     with pytest.raises(ScoreError, match=r"found no dialogues_\*\.json"):
         read_predictions(tmp_path, "test", "v1")
+
+
+def test_release_is_what_the_references_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, path = reference_table(reference()), tmp_path / "v1.parquet"
+    pq.write_table(table, path)
+    monkeypatch.delenv("SGDX_SOURCE", raising=False)
+    assert read_release(path, "somewhere") is None
+    assert read_release(path, "sample") == "sample"
+    monkeypatch.setenv("SGDX_SOURCE", "sample")
+    assert read_release(path, None) == "sample"
+    pq.write_table(table.replace_schema_metadata({"release": "c0ffee"}), path)
+    assert read_release(path, "somewhere") == "c0ffee"
+    assert read_references(path).num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("dialogues", "release", "expected"),
+    [
+        (4201, "c0ffee", "c0ffee"),
+        (4201, None, "unknown"),
+        (4200, "c0ffee", "partial:4200/4201"),
+        (36, "sample", "sample"),
+    ],
+)
+def test_release_in_the_signature(dialogues: int, release: str | None, expected: str) -> None:
+    line = signature(["v1"], 9, dialogues, OFFICIAL, "test", release)
+    assert signature_parts(line, "")["release"] == expected
+    assert rules_of(signature_parts(line, "")) == OFFICIAL

@@ -227,3 +227,48 @@ def test_no_slot_scores_less_than_the_joint_goal(
         joint = scores["joint_goal_accuracy"]
         assert joint <= scores["joint_cat_accuracy"] and joint <= scores["joint_noncat_accuracy"]
         assert not joint > scores["average_goal_accuracy"] + 1e-12
+
+
+@given(st.lists(SIDES, min_size=1, max_size=8), st.permutations(["a", "city", "name", "x", "y"]))
+def test_renaming_slots_consistently_changes_nothing(
+    sides: list[tuple[Row, Row, tuple[str, bool]]], names: list[str]
+) -> None:
+    new = dict(zip(["city", "name", "stars", "wifi", "pets"], names))
+
+    def renamed(row: Row) -> Row:
+        slots = {
+            key: [item | {"slot": new[item["slot"]]} for item in row[key]]
+            for key in ("slot_values", "slots")
+            if row.get(key) is not None
+        }
+        schema = [slot | {"name": new[slot["name"]]} for slot in row.get("schema_slots", [])]
+        requested = [new[slot] for slot in row["requested_slots"]]
+        return row | slots | {"requested_slots": requested, "schema_slots": schema}
+
+    references, predictions = rows_of(sides)
+    before = score_frames(reference_table(*references), prediction_table(*predictions), "v1")
+    after = score_frames(
+        reference_table(*map(renamed, references)),
+        prediction_table(*map(renamed, predictions)),
+        "v1",
+    )
+    assert after.ignored_slots == before.ignored_slots
+    for metric in METRICS:
+        assert after.scores[metric].tolist() == pytest.approx(
+            before.scores[metric].tolist(), nan_ok=True
+        )
+
+
+def test_a_value_of_a_megabyte_is_scored_in_time() -> None:
+    long = "word " * 200_000
+    scores = scores_of(reference({"city": ["Rome"]}), prediction({"city": [long]}))
+    assert scores["joint_goal_accuracy"] == 0
+    scores = scores_of(reference({"city": [long]}), prediction({"city": [long]}))
+    assert scores["joint_goal_accuracy"] == 1
+
+
+def test_same_dialogue_id_in_two_splits_is_refused() -> None:
+    """Every split has a dialogue 1_00000: mixed, its frames are there twice."""
+    rows = [reference(frame_id="1_00000/0/Hotels_1")] * 2
+    with pytest.raises(ScoreError, match="references for v1: 1 frames are there more than once"):
+        score_frames(reference_table(*rows), prediction_table(prediction()), "v1")

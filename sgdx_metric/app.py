@@ -1,0 +1,182 @@
+"""The metric's Space: drop prediction files for the sample corpus and see what they score."""
+
+import os
+import sys
+import tempfile
+import zlib
+from functools import partial
+from html import escape
+from pathlib import Path
+from typing import Any
+
+# A Space runs this file as a script: its folder comes first on the path then, and sgdx_metric.py
+# in it would hide the installed package of that name.
+if not __package__:
+    sys.path = [entry for entry in sys.path if Path(entry).resolve() != Path(__file__).parent]
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+
+import gradio as gr
+import msgspec
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from sgdx_metric.decoding import decode
+from sgdx_metric.explain import explain, frame_of
+from sgdx_metric.read import Metadata, read_predictions
+from sgdx_metric.references import read_references, write_references
+from sgdx_metric.report import report
+from sgdx_metric.rows import PREDICTION, ScoreError
+from sgdx_metric.scoring import FrameScores, score_frames
+from sgdx_metric.sensitivity import variation
+from sgdx_metric.views import CSS, by_service, explanation, overview
+
+VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
+Tables = dict[str, pa.Table]
+INTRODUCTION = """
+# SGD-X metric
+Does a dialogue state tracker still work when somebody else words the API's schema? Drop one JSONL
+file of predictions per schema variant for the test split of the sample corpus
+(`python -m sgdx_dataset frames --source sample --split test --output DIR` writes its frames). Until
+then an **invented** tracker is shown: gold states with slots dropped at random, more under later
+variants.
+"""
+
+
+class _FirstLine(msgspec.Struct):
+    variant: str | None = None
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+
+
+def load_references() -> Tables:
+    """The sample's test frames by variant, from the dataset's own command."""
+    with tempfile.TemporaryDirectory() as folder:
+        if write_references("sample", "test", list(VARIANTS), Path(folder)):
+            raise SystemExit("the sample's frames cannot be had: is the package sgdx installed?")
+        return {name: read_references(Path(folder) / f"{name}.parquet") for name in VARIANTS}
+
+
+def invented(references: pa.Table, variant: str) -> pa.Table:
+    """Gold states with slots dropped at random, always the same, more under later variants."""
+    rows = references.select(["frame_id", *PREDICTION.names[1:5]]).to_pylist()
+    for row in rows:
+        service = row["frame_id"].rpartition("/")[2]
+        rate = 0.02 + 0.01 * VARIANTS.index(variant) * (zlib.crc32(service.encode()) % 5)
+        row["slot_values"] = [
+            item
+            for place, item in enumerate(row["slot_values"])
+            if zlib.crc32(f"{row['frame_id']}/{place}/{variant}".encode()) / 2**32 >= rate
+        ]
+    return pa.Table.from_pylist(rows, PREDICTION)
+
+
+def read_dropped(paths: list[str]) -> Tables:
+    """Prediction files by the variant that their first line names."""
+    tables: Tables = {}
+    for path in map(Path, paths):
+        line = path.read_bytes().partition(b"\n")[0]
+        first = decode(line, _FirstLine, f"{path}:1")
+        variant = first.variant or first.metadata.variant or "original"
+        if variant in tables:
+            raise ScoreError(f"{path}: a second file for variant '{variant}'")
+        tables[variant] = read_predictions(path, "test", variant).rows
+    return tables
+
+
+def score(references: Tables, predictions: Tables) -> dict[str, FrameScores]:
+    """Per-frame scores of the variants that were dropped."""
+    if unknown := sorted(set(predictions) - set(references)):
+        raise ScoreError(f"variant is '{unknown[0]}', expected one of {', '.join(references)}")
+    return {name: score_frames(references[name], rows, name) for name, rows in predictions.items()}
+
+
+def most_varied_first(scores: dict[str, FrameScores]) -> list[str]:
+    """Frame ids, those whose joint goal accuracy varies most with the schema's words first."""
+    goals = np.stack([frames.scores["joint_goal_accuracy"] for frames in scores.values()])
+    order = np.argsort(-variation(goals), kind="stable")
+    return [str(i) for i in next(iter(scores.values())).frame_id.take(pa.array(order))]
+
+
+def show(references: Tables, paths: list[str] | None) -> tuple[Any, ...]:
+    """Everything on the page: predictions, table, signature, plot, frames, explanation."""
+    try:
+        predictions = (
+            read_dropped(paths)
+            if paths
+            else {name: invented(rows, name) for name, rows in references.items()}
+        )
+        scores = score(references, predictions)
+        result = report(scores, "test", release="sample")
+    except ScoreError as error:
+        text = str(error)
+        for path in paths or ():  # by its name; where the upload lies is nobody's business
+            text = text.replace(path, Path(path).name)
+        raise gr.Error(escape(text)) from None  # which takes it for HTML
+    headers, rows = overview(result)
+    known = references["original"]
+    seen = set(known["service"].filter(known["seen"]).to_pylist())
+    points = pd.DataFrame(by_service(result, seen))
+    frames = most_varied_first(scores)
+    return (
+        predictions,
+        pd.DataFrame(rows, columns=headers),
+        result["signature"],
+        gr.ScatterPlot(points, y_lim=[0, max(100, 10 + points["SS_JGA"].max())]),
+        gr.Dropdown(choices=frames, value=frames[0]),
+        show_frame(references, frames[0], predictions),
+    )
+
+
+def show_frame(references: Tables, frame_id: str, predictions: Tables) -> str:
+    """A frame's explanation as HTML."""
+    known = {name: rows for name, rows in references.items() if name in predictions}
+    try:
+        lines = explain(frame_id, known, predictions)
+    except ScoreError as error:
+        raise gr.Error(escape(str(error))) from None
+    row = frame_of(next(iter(known.values())), frame_id, "references")
+    return explanation(row["utterance"][0].as_py() or "", lines)
+
+
+def build(references: Tables) -> gr.Blocks:
+    """The page, for frames that everything is scored against."""
+    page: gr.Blocks
+    with gr.Blocks(title="SGD-X metric") as page:
+        predictions = gr.State({})
+        gr.Markdown(INTRODUCTION)
+        files = gr.File(
+            label="Predictions (.jsonl), one file per variant",
+            file_count="multiple",
+            file_types=[".jsonl"],
+            height=120,
+        )
+        table = gr.Dataframe(
+            label="Joint goal accuracy and schema sensitivity, % [95 % interval]", interactive=False
+        )
+        signature = gr.Textbox(label="Signature", interactive=False)
+        plot = gr.ScatterPlot(
+            label="Services, % (blue: seen in train, orange: not)",
+            x="JGA_v1-5",
+            y="SS_JGA",
+            color="in train",
+            color_title=" ",
+            color_map={"seen": "#2563eb", "unseen": "#ea580c"},
+            x_lim=[0, 100],
+            tooltip=["service", "JGA_v1-5", "SS_JGA"],
+            height=380,
+        )
+        frame = gr.Dropdown(label="Frame, the most sensitive first", choices=[], interactive=True)
+        details = gr.HTML()
+        everything = [predictions, table, signature, plot, frame, details]
+        load = partial(show, references)
+        page.load(load, files, everything)
+        files.change(load, files, everything)
+        frame.input(partial(show_frame, references), [frame, predictions], details)
+    return page
+
+
+if __name__ == "__main__":
+    fonts = {"font": ["system-ui", "sans-serif"], "font_mono": ["monospace"]}  # none from a server
+    build(load_references()).launch(
+        share=False, css=CSS, theme=gr.themes.Soft(**fonts), max_file_size="50mb"
+    )

@@ -1,0 +1,148 @@
+"""One frame taken apart: reference and prediction slot by slot under every schema variant."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .fuzzy import fuzzy_scores
+from .rows import ScoreError
+from .rules import OFFICIAL, Rules
+from .scoring import score_frames
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one aspect of a frame scores under one variant, and why.
+
+    place: -3 the joint goal, -2 the active intent, -1 the requested slots, then the schema's slots
+        from 0 in their order, and after them slots that the schema lacks.
+    aspect: what the lines of one place share: a slot goes by its name under the first variant.
+    slot: its name under this variant.
+    reference, predicted: values, [] for none.
+    score: in [0, 1]; None for a slot that the schema lacks.
+    """
+
+    place: int
+    aspect: str
+    variant: str
+    slot: str
+    reference: list[str]
+    predicted: list[str]
+    score: float | None
+    why: str
+
+
+def explain(
+    frame_id: str,
+    references: Mapping[str, pa.Table],
+    predictions: Mapping[str, pa.Table],
+    rules: Rules = OFFICIAL,
+) -> list[Line]:
+    """Explain a frame's scores.
+
+    Args:
+        references, predictions: tables by variant, as for `score_frames`; other frames are skipped.
+
+    Returns:
+        Lines sorted by place, the variants in the order given; without slots that have no value on
+        either side under any variant.
+
+    Raises:
+        ScoreError: no such frame; the variants' schemas have different numbers of slots.
+    """
+    lines: list[Line] = []
+    aspects: list[str] = []
+    for variant, table in references.items():
+        one = frame_of(table, frame_id, f"references for {variant}")
+        other = frame_of(predictions[variant], frame_id, f"predictions for {variant}")
+        scores = score_frames(one, other, variant, rules).scores
+        reference, predicted = one.to_pylist()[0], other.to_pylist()[0]
+        names = [slot["name"] for slot in reference["schema_slots"]]
+        aspects = aspects or names
+        if len(names) != len(aspects):
+            raise ScoreError(
+                f"references for {variant}: frame {frame_id} has {len(names)} slots in its schema, "
+                f"expected {len(aspects)} as under the first variant"
+            )
+        lines += _whole(variant, reference, predicted, {m: float(v[0]) for m, v in scores.items()})
+        lines += _slots(variant, reference, predicted, aspects, rules)
+    return list(_told(sorted(lines, key=lambda line: (line.place, line.aspect))))
+
+
+def frame_of(table: pa.Table, frame_id: str, whose: str) -> pa.Table:
+    """The one row of a frame.
+
+    Raises:
+        ScoreError: none or several; beginning with `whose`.
+    """
+    found = table.filter(pc.equal(table["frame_id"], frame_id))
+    if found.num_rows != 1:
+        raise ScoreError(
+            f"{whose}: frame {frame_id} is there {found.num_rows} times among {table.num_rows} "
+            "rows, expected once"
+        )
+    return found
+
+
+def _told(lines: list[Line]) -> Iterator[Line]:
+    """The aspects that have a value or a verdict under some variant."""
+    for _, same in groupby(lines, key=lambda line: (line.place, line.aspect)):
+        group = list(same)
+        if any(line.reference or line.predicted or line.place < 0 for line in group):
+            yield from group
+
+
+def _whole(
+    variant: str, reference: Row, predicted: Row, scores: Mapping[str, float]
+) -> Iterator[Line]:
+    """Lines that are not of one slot."""
+    joint = scores["joint_goal_accuracy"]
+    why = "no slots" if np.isnan(joint) else "product"
+    yield Line(-3, "joint goal", variant, "", [], [], None if np.isnan(joint) else joint, why)
+    true, guess = reference["active_intent"], predicted["active_intent"]
+    score = scores["active_intent_accuracy"]
+    why = "equal" if score else "differs"
+    yield Line(-2, "active intent", variant, "", [true], [guess], score, why)
+    wanted, asked = reference["requested_slots"], predicted["requested_slots"]
+    score = scores["requested_slots_f1"]
+    why = "equal" if score == 1 else "F1"
+    yield Line(-1, "requested slots", variant, "", wanted, asked, score, why)
+
+
+def _slots(
+    variant: str, reference: Row, predicted: Row, aspects: list[str], rules: Rules
+) -> Iterator[Line]:
+    """A line for each slot of the schema, and for each predicted one that it lacks."""
+    true, guess = _state(reference), _state(predicted)
+    for place, slot in enumerate(reference["schema_slots"]):
+        name = slot["name"]
+        values = true.get(name, []), guess.pop(name, [])
+        judged = _judge(*values, slot["is_categorical"], rules)
+        yield Line(place, aspects[place], variant, name, *values, *judged)
+    for name, unknown in guess.items():
+        yield Line(len(aspects), name, variant, name, [], unknown, None, "ignored: not a slot")
+
+
+def _state(row: Row) -> dict[str, list[str]]:
+    return {item["slot"]: item["values"] for item in row["slot_values"]}
+
+
+def _judge(true: list[str], guess: list[str], categorical: bool, rules: Rules) -> tuple[float, str]:
+    """A slot's score, and why."""
+    if not (true and guess):
+        return (0.0, "missing") if true else (0.0, "extra") if guess else (1.0, "no value")
+    if true[0] == guess[0] or (guess[0] in true and not categorical):
+        return 1.0, "equal"
+    if categorical or not rules.use_fuzzy_match:
+        return 0.0, "differs"
+    last = np.full(len(true), len(true))
+    match = fuzzy_scores([*true, guess[0]], np.arange(len(true)), last)
+    best = int(match.argmax())
+    return float(match[best]), f'fuzzy {100 * match[best]:.0f} against "{true[best]}"'

@@ -1,0 +1,112 @@
+"""What is written: scores.json and per-frame scores; a file appears whole or not at all."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .columns import Floats
+from .rows import ScoreError
+from .scoring import METRICS, FrameScores
+from .units import places
+
+PER_FRAME = (".parquet", ".jsonl")
+
+
+def check_output(option: str, output: Path, suffixes: tuple[str, ...] = ()) -> None:
+    """Refuse a file that could not be written, before any work is done.
+
+    Raises:
+        ScoreError: naming the option.
+    """
+    if not output.parent.is_dir() or output.is_dir():
+        raise ScoreError(f"{option} {output}: expected a file in a directory that exists")
+    if suffixes and output.suffix not in suffixes:
+        raise ScoreError(f"{option} {output}: expected a name ending in {' or '.join(suffixes)}")
+
+
+def write_scores(
+    result: Mapping[str, Any], variants: Mapping[str, FrameScores], output: Path
+) -> None:
+    """Write scores.json: a report and, in one line at its end, `paired`, which `compare` reads."""
+    text = _indented(result).removesuffix("\n}")
+    line = msgspec.json.encode(paired(variants)).decode()
+    with _beside(output) as path:
+        path.write_text(f'{text},\n  "paired": {line}\n}}\n', encoding="utf-8")
+
+
+def write_json(result: Mapping[str, Any], output: Path) -> None:
+    """Write JSON for people and programs."""
+    with _beside(output) as path:
+        path.write_text(_indented(result) + "\n", encoding="utf-8")
+
+
+def paired(variants: Mapping[str, FrameScores]) -> dict[str, Any]:
+    """Every frame's joint goal accuracy: `frame_id`, `seen` (the seen services, by their original
+    names) and `joint_goal_accuracy`, by variant; None where undefined."""
+    first = next(iter(variants.values()))
+    place = places(first.frame_id, first.seen)
+    return {
+        "frame_id": first.frame_id.to_pylist(),
+        "seen": sorted(set(place.service[first.seen])),
+        "joint_goal_accuracy": {
+            name: _numbers(frames.scores["joint_goal_accuracy"])
+            for name, frames in variants.items()
+        },
+    }
+
+
+def write_per_frame(variants: Mapping[str, FrameScores], output: Path) -> None:
+    """Write one row per variant and frame, with all metrics, as Parquet or JSON Lines.
+
+    Columns: `frame_id`, `variant`, `service` (under the variant's name), `seen`, and the metrics,
+    null where undefined.
+    """
+    with _beside(output) as path:
+        if output.suffix == ".parquet":
+            pq.write_table(pa.concat_tables(_table(*item) for item in variants.items()), path)
+            return
+        with path.open("wb") as file:
+            for item in variants.items():
+                file.write(msgspec.json.Encoder().encode_lines(_table(*item).to_pylist()))
+
+
+def _table(variant: str, frames: FrameScores) -> pa.Table:
+    columns = {
+        "frame_id": frames.frame_id,
+        "variant": pa.array([variant] * len(frames.seen), pa.string()),
+        "service": frames.service,
+        "seen": frames.seen,
+    }
+    scores = {metric: pa.array(frames.scores[metric], from_pandas=True) for metric in METRICS}
+    return pa.table(columns | scores)
+
+
+def _numbers(scores: Floats) -> list[float | None]:
+    """Scores as JSON has them, whole ones without a point."""
+    return [
+        None if np.isnan(score) else int(score) if score in (0, 1) else score
+        for score in scores.tolist()
+    ]
+
+
+def _indented(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2, allow_nan=False)
+
+
+@contextmanager
+def _beside(output: Path) -> Iterator[Path]:
+    """A path to write to that takes the place of `output` at the end."""
+    path = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        yield path
+        path.replace(output)
+    finally:
+        path.unlink(missing_ok=True)

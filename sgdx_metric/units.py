@@ -1,0 +1,72 @@
+"""What a mean is taken over: frames or, for MultiWOZ-style joint accuracies, whole turns."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .columns import Bools, Floats, Ints
+from .rules import Rules
+
+ALL, SEEN, UNSEEN = "all", "seen", "unseen"
+_JOINT = ("joint_goal_accuracy", "joint_cat_accuracy", "joint_noncat_accuracy")
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where frames belong, which is the same under every variant.
+
+    service: original names; turn, dialogue: codes that do not decrease; seen. All are [frames].
+    """
+
+    service: np.ndarray[tuple[int], np.dtype[np.object_]]
+    turn: Ints
+    dialogue: Ints
+    seen: Bools
+
+    def groups(self) -> dict[str, Ints]:
+        """The frames of all services, of the seen and the unseen ones, and of each service."""
+        groups = {ALL: np.arange(len(self.seen)), SEEN: np.flatnonzero(self.seen)}
+        groups[UNSEEN] = np.flatnonzero(~self.seen)
+        return groups | {name: np.flatnonzero(self.service == name) for name in self.services()}
+
+    def services(self) -> list[str]:
+        """Sorted."""
+        return sorted(set(self.service))
+
+
+def places(frame_id: pa.Array, seen: Bools) -> Places:
+    """Read frame ids, `<dialogue>/<turn>/<original service>` in sorted order."""
+    service = pc.replace_substring_regex(frame_id, "^.*/", "").to_numpy(zero_copy_only=False)
+    return Places(service, _codes(frame_id, "(/[^/]*){1}$"), _codes(frame_id, "(/[^/]*){2}$"), seen)
+
+
+def _codes(frame_id: pa.Array, ending: str) -> Ints:
+    """A code for what comes before `ending`; in sorted order equal beginnings are neighbours."""
+    codes = pc.replace_substring_regex(frame_id, ending, "").dictionary_encode().indices
+    return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def unit_scores(metric: str, scores: Floats, turn: Ints, rules: Rules) -> Floats:
+    """The scores that a metric's mean is of.
+
+    Args:
+        scores: of some frames, NaN where undefined [..., frames].
+        turn: of the same frames, equal ones neighbours [frames].
+
+    Returns:
+        `scores`; for a joint accuracy across turns, the product of each turn's defined scores, NaN
+        where there are none [..., turns].
+    """
+    if not (rules.joint_acc_across_turn and metric in _JOINT and len(turn)):
+        return scores
+    start = turn_starts(turn)
+    defined = ~np.isnan(scores)
+    product = np.multiply.reduceat(np.where(defined, scores, 1.0), start, axis=-1)
+    return np.where(np.logical_or.reduceat(defined, start, axis=-1), product, np.nan)
+
+
+def turn_starts(turn: Ints) -> Ints:
+    """Index of each turn's first frame [turns]."""
+    return np.flatnonzero(np.diff(turn, prepend=-1))

@@ -1,0 +1,176 @@
+"""The Space in a real browser: Chromium without a window, the server on loopback.
+
+The folder is copied as a Space has it, app.py at its root and run as a script.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..conftest import ROOT
+from .frames import Row, written
+
+pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[app]")
+webdriver = pytest.importorskip("selenium.webdriver", reason="pip install selenium")
+By = pytest.importorskip("selenium.webdriver.common.by").By
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+if not (CHROMIUM and DRIVER):
+    pytest.skip("no browser: apt-get install chromium chromium-driver", allow_module_level=True)
+
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--window-size=1280,1800",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The Space, running."""
+    space = tmp_path_factory.mktemp("hub") / "space"
+    shutil.copytree(ROOT / "sgdx_metric", space)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    environment = {
+        "GRADIO_SERVER_NAME": "127.0.0.1",
+        "GRADIO_SERVER_PORT": port,
+        "GRADIO_TEMP_DIR": str(space / "uploads"),
+    }
+    process = subprocess.Popen(
+        [sys.executable, "app.py"],
+        cwd=space,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+    )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        until(lambda: answers(address) or process.poll() is not None, 90)
+        assert process.poll() is None
+        yield address
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address, timeout=2):  # noqa: S310
+            return True
+    except OSError:
+        return False
+
+
+def until(true: Callable[[], Any], seconds: float = 30) -> None:
+    """Wait for what a page does in its own time."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come about in time"
+        time.sleep(0.2)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(url: str, browser: Any) -> Any:
+    """The page as it opens, filled."""
+    browser.get(url)
+    until(lambda: "gold:" in text(browser) or browser.find_elements(By.CSS_SELECTOR, ".explain td"))
+    return browser
+
+
+def text(page: Any) -> str:
+    return str(page.find_element(By.TAG_NAME, "body").text)
+
+
+def table(page: Any) -> dict[str, list[str]]:
+    """The main table, by the first cell of its rows."""
+    cells: dict[str, list[str]] = {}
+    script = """return [...document.querySelectorAll("[data-testid^='cell-']")].map(
+        cell => [cell.dataset.testid, cell.innerText.trim()])"""
+    for place, content in page.execute_script(script):
+        cells.setdefault(place.split("-")[1], []).append(content)
+    return {first: rest for first, *rest in cells.values()}
+
+
+def services(page: Any) -> list[str]:
+    """The marks of the plot, as a screen reader says them."""
+    marks = page.find_elements(By.CSS_SELECTOR, "svg.marks path[aria-roledescription]")
+    return sorted(mark.get_attribute("aria-label").rpartition("service: ")[2] for mark in marks)
+
+
+def signature(page: Any) -> str:
+    return str(page.find_element(By.CSS_SELECTOR, "textarea").get_property("value"))
+
+
+def test_opens_with_the_sample(page: Any, gold: dict[str, list[Row]]) -> None:
+    rows = table(page)
+    assert set(rows) == {"all", "seen", "unseen"}
+    assert rows["all"][0] == "273"
+    assert re.fullmatch(r"\d\d\.\d \[\d\d\.\d, \d\d\.\d\]", rows["all"][4])
+    assert "|split:test|release:sample|frames:273|" in signature(page)
+    names = sorted({row["frame_id"].rpartition("/")[2] for row in gold["original"]})
+    until(lambda: services(page) == names)
+
+
+def test_explains_the_frame_that_is_chosen(page: Any) -> None:
+    before = page.find_element(By.CSS_SELECTOR, ".explain").text
+    assert "original" in before and "missing" in before
+    page.find_element(By.CSS_SELECTOR, "input[role=combobox]").click()
+    until(lambda: page.find_elements(By.CSS_SELECTOR, "li[role=option]"))
+    page.find_elements(By.CSS_SELECTOR, "li[role=option]")[3].click()
+    until(lambda: page.find_element(By.CSS_SELECTOR, ".explain").text != before)
+
+
+def test_dropped_files_are_scored(page: Any, tmp_path: Path, gold: dict[str, list[Row]]) -> None:
+    paths = [written(tmp_path / f"{variant}.jsonl", rows) for variant, rows in gold.items()]
+    drop(page, *paths)
+    right, none = "100.0 [100.0, 100.0]", "0.0 [0.0, 0.0]"
+    until(lambda: table(page)["all"] == ["273", right, right, "0.0", none, *["100.0"] * 5])
+    assert "missing" not in page.find_element(By.CSS_SELECTOR, ".explain").text
+
+
+def test_a_bad_file_is_named(page: Any, tmp_path: Path, gold: dict[str, list[Row]]) -> None:
+    rows = [gold["v1"][0] | {"slot_values": [{"slot": "<b>", "values": []}]}, *gold["v1"][1:]]
+    drop(page, written(tmp_path / "broken.jsonl", rows))
+    until(lambda: "broken.jsonl:1: Expected `array` of length >= 1" in text(page))
+    assert str(tmp_path) not in text(page) and "/uploads/" not in text(page)
+
+
+def drop(page: Any, *paths: Path) -> None:
+    box = page.find_element(By.CSS_SELECTOR, "input[type=file]")
+    box.send_keys("\n".join(map(str, paths)))
+
+
+def test_nothing_is_fetched_from_elsewhere(page: Any, url: str) -> None:
+    messages = (json.loads(entry["message"])["message"] for entry in page.get_log("performance"))
+    fetched = {
+        message["params"]["request"]["url"]
+        for message in messages
+        if message["method"] == "Network.requestWillBeSent"
+    }
+    assert any(address.startswith(url) for address in fetched)
+    outside = [a for a in fetched if a.startswith("http") and not a.startswith(url)]
+    assert outside == []

@@ -1,0 +1,164 @@
+"""`score --per-frame`, `compare` and `explain` in real processes, on the shipped sample."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from sgdx_metric.scoring import METRICS
+
+from ..conftest import Run
+from .frames import Row, written
+
+SAMPLE = ("--source", "sample", "--split", "test")
+GOAL = "joint_goal_accuracy"
+
+
+def worse(rows: list[Row], every: int) -> list[Row]:
+    return [
+        row | {"slot_values": []} if i % every == every - 1 else row for i, row in enumerate(rows)
+    ]
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("compare")
+
+
+@pytest.fixture(scope="session")
+def scored(folder: Path, gold: dict[str, list[Row]]) -> dict[str, Path]:
+    """scores.json of gold (`good`) and of gold with one state in three left out (`bad`)."""
+    from sgdx_metric.__main__ import main
+
+    paths = {}
+    for name, every in (("good", 10**9), ("bad", 3)):
+        arguments = []
+        for variant, rows in gold.items():
+            path = written(folder / f"{name}-{variant}.jsonl", worse(rows, every))
+            arguments.append(f"--predictions={variant}={path}")
+        paths[name] = folder / f"{name}.json"
+        per_frame = folder / f"{name}.parquet"
+        files = ("--output", str(paths[name]), "--per-frame", str(per_frame))
+        assert main(["score", *SAMPLE, *arguments, *files]) == 0
+    return paths
+
+
+def test_compare_prints_and_writes(tmp_path: Path, run: Run, scored: dict[str, Path]) -> None:
+    done = run("sgdx_metric", "compare", scored["bad"], scored["good"], "--json", "c.json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "c.json").read_text())
+    bad = json.loads(scored["bad"].read_text())
+    goal = result["groups"]["all"]["jga_v1-5"]
+    assert goal["first"] == pytest.approx(bad["sgdx"]["jga_v1-5"])
+    assert goal["second"] == 1
+    assert goal["difference"] == pytest.approx(1 - goal["first"])
+    assert goal["interval"][0] < goal["difference"] < goal["interval"][1]
+    assert goal["p"] == pytest.approx(1 / 10_001)  # no swap makes as large a difference
+    services = set(bad["sgdx"]["by_service"])
+    assert set(result["groups"]) == {"all", "seen", "unseen"} | services
+    assert "JGA_v1-5" in done.stdout and bad["signature"] in done.stdout
+    assert all(service in done.stdout for service in services)
+
+
+def test_compare_with_itself(run: Run, tmp_path: Path, scored: dict[str, Path]) -> None:
+    done = run("sgdx_metric", "compare", scored["bad"], scored["bad"], "--json", "c.json")
+    assert done.returncode == 0, done.stderr
+    for group in json.loads((tmp_path / "c.json").read_text())["groups"].values():
+        for figure in ("jga_orig", "jga_v1-5", "ss_jga"):
+            assert group[figure]["difference"] == 0 and group[figure]["p"] == 1
+
+
+def changed(path: Path, target: Path, change: Any) -> Path:
+    scores = json.loads(path.read_text())
+    change(scores)
+    target.write_text(json.dumps(scores))
+    return target
+
+
+def rename_frame(scores: dict[str, Any]) -> None:
+    scores["paired"]["frame_id"][3] = "9_99999/0/Cabs_1"
+
+
+def frame_twice(scores: dict[str, Any]) -> None:
+    frame_ids = scores["paired"]["frame_id"]
+    frame_ids.append(frame_ids[0])
+
+
+def turn_rule(scores: dict[str, Any]) -> None:
+    scores["signature"] = scores["signature"].replace("joint:frame", "joint:turn")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (turn_rule, "other.json: joint is 'turn' in the signature, and 'frame' in that of"),
+        (frame_twice, "1 frames are there more than once, the first is 1_00000/0/Cabs_1"),
+        (rename_frame, "2 are in one of them only, the first is 1_00000/"),
+        (lambda s: s.update(signature="BLEU|c:x"), "expected 'sgdx_metric|key:value|...'"),
+        (lambda s: s.pop("paired"), "other.json: Object missing required field `paired`"),
+        (lambda s: s["paired"][GOAL]["v1"].pop(), "272 scores of v1, expected 273"),
+        (lambda s: s["paired"]["seen"].pop(), "the seen services are not those of"),
+        (lambda s: s["paired"][GOAL].pop("v5"), "other.json: no scores of v5"),
+    ],
+)
+def test_what_does_not_compare_is_refused(
+    tmp_path: Path, run: Run, scored: dict[str, Path], change: Any, message: str
+) -> None:
+    other = changed(scored["bad"], tmp_path / "other.json", change)
+    done = run("sgdx_metric", "compare", scored["good"], other, "--json", "c.json")
+    (line,) = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert line.startswith("sgdx-metric: error: ") and message in line
+    assert not (tmp_path / "c.json").exists()
+
+
+def test_per_frame_scores_have_the_means_of_scores_json(scored: dict[str, Path]) -> None:
+    scores = json.loads(scored["bad"].read_text())
+    frames = pq.read_table(scored["bad"].with_suffix(".parquet")).to_pandas()
+    assert list(frames.columns) == ["frame_id", "variant", "service", "seen", *METRICS]
+    assert len(frames) == 6 * scores["frames"]["all"]
+    for variant, rows in frames.groupby("variant"):
+        means = rows[list(METRICS)].mean()
+        expected = scores["variants"][variant]["#ALL_SERVICES"]
+        for metric in METRICS:
+            assert means[metric] == pytest.approx(expected[metric])
+    # Undefined is null: no value in the state, no average.
+    assert frames["average_goal_accuracy"].isna().any()
+
+
+def test_per_frame_jsonl(tmp_path: Path, run: Run, folder: Path, scored: dict[str, Path]) -> None:
+    predictions = f"v2={folder / 'bad-v2.jsonl'}"
+    files = ("--output", "s.json", "--per-frame", "f.jsonl")
+    done = run("sgdx_metric", "score", *SAMPLE, "--predictions", predictions, *files)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "f.jsonl").read_text().splitlines()]
+    means = json.loads((tmp_path / "s.json").read_text())["variants"]["v2"]["#ALL_SERVICES"]
+    assert sum(row[GOAL] for row in rows) / len(rows) == pytest.approx(means[GOAL])
+    assert {row["variant"] for row in rows} == {"v2"}
+    assert any(row["average_goal_accuracy"] is None for row in rows)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["f.jsonl", "s.json"]
+
+
+def test_explain(run: Run, folder: Path, gold: dict[str, list[Row]]) -> None:
+    row = next(row for row in gold["v1"] if row["slot_values"])
+    place = gold["v1"].index(row)
+    changes: dict[str, list[Row]] = {
+        "original": gold["original"][place]["slot_values"],
+        "v1": [row["slot_values"][0] | {"values": ["[b]zzz[/b]"]}, {"slot": "x", "values": ["y"]}],
+    }
+    arguments = []
+    for variant, values in changes.items():
+        rows = [*gold[variant]]
+        rows[place] = rows[place] | {"slot_values": values}
+        arguments += ["--predictions", f"{variant}={written(folder / f'e-{variant}', rows)}"]
+    done = run("sgdx_metric", "explain", row["frame_id"], *SAMPLE, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert row["frame_id"] in done.stdout and "[b]zzz[/b]" in done.stdout
+    assert "ignored: not a slot" in done.stdout
+    done = run("sgdx_metric", "explain", "no/0/Such", *SAMPLE, *arguments)
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 2 and "frame no/0/Such is there 0 times among 273 rows" in line

@@ -1,0 +1,106 @@
+"""Intervals and p-values: whole dialogues are drawn, and both are right where that is known."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sgdx_metric.compare import randomisation
+from sgdx_metric.confidence import (
+    Sums,
+    bootstrap,
+    dialogue_sums,
+    figures,
+    resampled,
+    with_replacement,
+)
+from sgdx_metric.rules import OFFICIAL, Rules
+from sgdx_metric.units import places
+
+VARIANTS = ["original", "v1", "v2"]
+# Dialogue 1 has two turns, the first of two frames; dialogue 2 has one frame.
+IDS = ["1/0/A_1", "1/0/B_1", "1/2/A_1", "2/0/A_1"]
+JGA = {
+    "original": np.array([1.0, 0.0, 1.0, 0.5]),
+    "v1": np.array([1.0, 0.5, 0.0, 1.0]),
+    "v2": np.array([1.0, 0.5, 0.0, 0.0]),
+}
+PLACE = places(pa.array(IDS), np.array([True, False, True, True]))
+
+
+def test_sums_of_dialogues_by_hand() -> None:
+    sums = dialogue_sums(JGA, PLACE, np.arange(4), OFFICIAL)
+    varies = 2**0.5  # of 1 and 0; equal scores vary by 0
+    assert sums.total.tolist() == [[2, 1.5, 1.5, 0], [0.5, 1, 0, pytest.approx(varies)]]
+    assert sums.number.tolist() == [[3] * 4, [1] * 4]
+
+
+def test_sums_of_turns_by_hand() -> None:
+    sums = dialogue_sums(JGA, PLACE, np.arange(4), Rules(joint_acc_across_turn=True))
+    assert sums.total[:, :3].tolist() == [[1, 0.5, 0.5], [0.5, 1, 0]]
+    assert sums.number[:, :3].tolist() == [[2] * 3, [1] * 3]
+
+
+def test_dropped_frames_are_not_counted() -> None:
+    sums = dialogue_sums(JGA, PLACE, np.arange(4), Rules(zero_mean="drop"))
+    assert sums.number[:, 3].tolist() == [2, 1]
+
+
+def test_group_of_services_has_its_own_dialogues() -> None:
+    sums = dialogue_sums(JGA, PLACE, PLACE.groups()["B_1"], OFFICIAL)
+    assert sums.total[:, :3].tolist() == [[0, 0.5, 0.5]]
+
+
+def test_a_draw_takes_as_many_dialogues_with_replacement() -> None:
+    weights = np.concatenate(list(resampled(with_replacement, 7, 250)))
+    assert weights.shape == (250, 7)
+    assert set(weights.sum(axis=1)) == {7}
+    assert weights.max() > 1 and weights.min() == 0
+    again = np.concatenate(list(resampled(with_replacement, 7, 250)))
+    assert (weights == again).all()
+
+
+def test_interval_has_the_width_that_theory_gives() -> None:
+    """400 dialogues of 5 equal frames, half of them right: as 400 independent observations."""
+    total = np.array([[0.0, 0.0]] * 200 + [[5.0, 5.0]] * 200)
+    sums = Sums(total, np.full_like(total, 5))
+    found = bootstrap(lambda weights: figures(sums.means(weights), ["original"]), 400)
+    low, high = found["jga_orig"] or (0, 0)
+    standard_error = (0.5 * 0.5 / 400) ** 0.5
+    assert (low, high) == pytest.approx(
+        (0.5 - 1.96 * standard_error, 0.5 + 1.96 * standard_error), abs=0.005
+    )
+
+
+def test_interval_holds_the_truth_19_times_in_20() -> None:
+    random = np.random.default_rng(7)
+    held = 0
+    for _ in range(200):
+        right = random.random(60) < random.beta(2, 2, 60)  # dialogues of one frame, mean 0.5
+        sums = Sums(np.tile(right[:, None], 2).astype(float), np.ones((60, 2)))
+        found = bootstrap(lambda weights, s=sums: figures(s.means(weights), ["original"]), 60)  # type: ignore[misc]
+        low, high = found["jga_orig"] or (0, 0)
+        held += low <= 0.5 <= high
+    assert 180 <= held <= 200
+
+
+def test_p_is_the_share_of_swaps_with_as_large_a_difference() -> None:
+    random = np.random.default_rng(3)
+    first, second = (
+        Sums(random.integers(0, 4, (8, 2)).astype(np.float64), np.full((8, 2), 4.0)) for _ in "ab"
+    )
+    observed = second.total.sum(0)[0] - first.total.sum(0)[0]
+    change = (second.total - first.total)[:, 0]
+    every = [abs(change @ signs) >= abs(observed) for signs in product((1, -1), repeat=8)]
+    difference = {"jga_orig": np.array([observed / 32])}
+    p = randomisation(first, second, ["original"], difference)["jga_orig"]
+    assert p == pytest.approx(sum(every) / len(every), abs=0.02)
+
+
+def test_equal_systems_do_not_differ() -> None:
+    sums = dialogue_sums(JGA, PLACE, np.arange(4), OFFICIAL)
+    none = {"jga_orig": np.zeros(1), "ss_jga": np.zeros(1)}
+    assert randomisation(sums, sums, VARIANTS, none) == {"jga_orig": 1, "ss_jga": 1}
