@@ -1,0 +1,63 @@
+"""A run's settings: a small YAML file, checked against a struct."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
+
+from sgdx_dataset import SgdxError
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What every tracker's training has.
+
+    A batch has at most ``batch_size`` examples and, longest times count, ``token_budget`` tokens
+    (one example alone may have more). ``steps`` are of the optimizer: each takes ``accumulation``
+    batches on every process.
+    """
+
+    model: str  # a checkpoint's name on the Hub or its folder
+    train: tuple[str, ...] = ("original",)  # configs of the dataset
+    steps: Count
+    batch_size: Count
+    token_budget: Count
+    accumulation: Count = 1
+    optimizer: Literal["adafactor", "adamw"]
+    learning_rate: float
+    schedule: Literal["constant", "linear"] = "constant"
+    warmup: Fraction = 0.0  # of the steps
+    weight_decay: float = 0.0  # none on biases and norms
+    clip: float | None = None  # of the gradient's norm
+    precision: Literal["auto", "no", "bf16", "fp16"] = "auto"
+    gradient_checkpointing: bool = False
+    static_shapes: bool = False  # for XLA: every batch has the same shape
+    seed: int = 0
+    log_every: Count = 50
+    save_every: Count  # steps from checkpoint to checkpoint
+    evaluate_every: Count  # steps; on dev under the original schemas
+    evaluate_frames: Count = 1000  # of dev, evenly spread
+    patience: Count | None = None  # evaluations without a better one before an early stop
+    log_with: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = ()
+
+
+_Settings = TypeVar("_Settings", bound=Settings)
+
+
+def read_config(path: Path, kind: type[_Settings]) -> _Settings:
+    """Read a YAML file of settings.
+
+    Raises:
+        SgdxError: It cannot be read, is not YAML, or has a setting that ``kind`` does not.
+    """
+    try:
+        # Not strict, as YAML 1.1 reads 1e-4 as a string.
+        return msgspec.yaml.decode(path.read_bytes(), type=kind, strict=False)
+    except OSError as error:
+        raise SgdxError(f"{path}: {error.strerror}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise SgdxError(f"{path}: {' '.join(str(error).split())}") from None

@@ -1,0 +1,41 @@
+"""The optimizer, and its learning rate as a function of the step."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from transformers.optimization import Adafactor
+
+from .config import Settings
+
+
+def make_optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimizer:
+    """Adafactor without relative steps or parameter scaling, or AdamW.
+
+    Weight decay is for matrices: biases and norms, which have one dimension, get none.
+    """
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in parameters if p.dim() > 1], "weight_decay": settings.weight_decay},
+        {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
+    ]
+    groups = [group for group in groups if group["params"]]
+    if settings.optimizer == "adamw":
+        return torch.optim.AdamW(groups, lr=settings.learning_rate)
+    return Adafactor(groups, lr=settings.learning_rate, scale_parameter=False, relative_step=False)
+
+
+def learning_rate(step: int, settings: Settings) -> float:
+    """The rate of step 0, 1, ...: linear warm-up, then constant or linearly to zero."""
+    warmup = int(settings.warmup * settings.steps)
+    if step < warmup:
+        return settings.learning_rate * (step + 1) / warmup
+    if settings.schedule == "constant":
+        return settings.learning_rate
+    return settings.learning_rate * (settings.steps - step) / max(1, settings.steps - warmup)
+
+
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """Give every group of parameters this rate."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate

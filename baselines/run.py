@@ -1,0 +1,101 @@
+"""The folder of a training run: what it says of itself, and whose it is."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sgdx_dataset import SgdxError
+
+_PACKAGES = ("torch", "transformers", "accelerate", "datasets")
+
+
+def versions() -> dict[str, str]:
+    """What was at work."""
+    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file, whole or not at all."""
+    staging = path.with_name(f".{path.name}.{os.getpid()}")
+    staging.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    staging.replace(path)
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        SgdxError: There is none, or it is not JSON.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes())
+    except OSError as error:
+        raise SgdxError(f"{path}: {error.strerror}") from None
+    except msgspec.DecodeError as error:
+        raise SgdxError(f"{path}: {error}") from None
+
+
+def check_output(output: Path, record: dict[str, Any], resume: bool) -> None:
+    """Check that a folder is free for a run or, to resume, holds the same run.
+
+    Args:
+        output: The run's folder; it need not exist.
+        record: What decides the run: settings, data, number of processes.
+        resume: Whether it should be there.
+
+    Raises:
+        SgdxError: It holds something else, or nothing to resume.
+    """
+    path = output / "run.json"
+    if not resume:
+        if output.is_file() or (output.is_dir() and any(map(_of_a_run, output.iterdir()))):
+            raise SgdxError(
+                f"{output}: holds another run's files, expected an empty folder; "
+                "to go on with that run give --resume"
+            )
+        return
+    if not path.exists():
+        raise SgdxError(f"{output}: found no run.json, expected a run to resume")
+    before = _flat(read_json(path)["record"])
+    now = _flat(msgspec.json.decode(msgspec.json.encode(record)))
+    for name in [*before, *now]:
+        if before.get(name) != now.get(name):
+            raise SgdxError(
+                f"{path}: {name} is {before.get(name)!r}, to resume it cannot be {now.get(name)!r}"
+            )
+
+
+def _of_a_run(path: Path) -> bool:
+    """Whether it is more than what a run leaves that failed before it began."""
+    return path.name != "initial" and not path.name.startswith(".")
+
+
+def _flat(value: Any, name: str = "") -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {name: value}
+    return {
+        key: leaf
+        for inner, item in value.items()
+        for key, leaf in _flat(item, f"{name}.{inner}" if name else inner).items()
+    }
+
+
+def append_log(output: Path, line: dict[str, Any]) -> None:
+    """Add a line to the run's ``log.jsonl``."""
+    with (output / "log.jsonl").open("ab") as file:
+        file.write(msgspec.json.encode(line) + b"\n")
+
+
+def trim_log(output: Path, step: int) -> None:
+    """Drop what a killed run logged after the step that it resumes at."""
+    path = output / "log.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    # The last line of a killed run may be half a line.
+    whole = [line for line in lines if line.endswith(b"\n")]
+    path.write_bytes(b"".join(line for line in whole if msgspec.json.decode(line)["step"] <= step))

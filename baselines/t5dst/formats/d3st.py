@@ -1,0 +1,117 @@
+"""D3ST (Zhao et al. 2022, arXiv 2201.08904): one pass per frame, descriptions alone, lower case.
+
+``0=description 1=description 1a) value 1b) value ... i0=description ... [user] utterance [system]
+utterance ...`` -> ``[states] 0=value 1=1a [intents] i0 [req_slots] 2``. Slots that are not set are
+not in the answer; no intent is written for ``NONE``. A categorical slot whose values are all
+numbers is treated as free. Slots, values and intents are shuffled in training.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from .values import State, find_value, letters, quote, read_value, spoken, write_value
+
+HISTORY_FIRST = False
+SHUFFLED = True
+TRACKS: tuple[str, ...] = ("slot_values", "active_intent", "requested_slots")
+_ANSWER = re.compile(r"\s*\[states\](.*)\[intents\](.*)\[req_slots\](.*)", re.DOTALL)
+_PAIR = re.compile(r"(?<!\S)(\d+)=(.*?)(?=\s+\d+=|\s*$)", re.DOTALL)
+Schema = Mapping[str, Any]
+
+
+def history(turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
+    """The dialogue's part of the input."""
+    return spoken(turns, utterance, "[user]", "[system]").lower()
+
+
+def parts(schema: Schema) -> list[str]:
+    """The schema's part of the input: one for the whole frame."""
+    slots = [
+        " ".join([f"{index}={slot['description']}", *_options(index, slot)])
+        for index, slot in enumerate(schema["slots"])
+    ]
+    intents = [f"i{index}={i['description']}" for index, i in enumerate(schema["intents"])]
+    return [" ".join([*slots, *intents]).lower()]
+
+
+def _options(index: int, slot: Mapping[str, Any]) -> list[str]:
+    return [f"{index}{letters(i)}) {quote(value)}" for i, value in enumerate(_lettered(slot))]
+
+
+def _lettered(slot: Mapping[str, Any]) -> list[str]:
+    """The values that have letters: none where the slot is free, or all of them are numbers."""
+    values: list[str] = slot["possible_values"]
+    return values if slot["is_categorical"] and not all(v.isdigit() for v in values) else []
+
+
+def targets(schema: Schema, state: State) -> list[str]:
+    """What to answer: one text for the whole frame."""
+    names = [slot["name"] for slot in schema["slots"]]
+    states = [
+        f"{index}={_target(index, slot, state.slot_values[slot['name']][0])}"
+        for index, slot in enumerate(schema["slots"])
+        if state.slot_values.get(slot["name"])
+    ]
+    intents = [
+        f"i{index}"
+        for index, intent in enumerate(schema["intents"])
+        if intent["name"] == state.active_intent
+    ]
+    requested = sorted(names.index(name) for name in state.requested_slots if name in names)
+    words = ["[states]", *states, "[intents]", *intents, "[req_slots]", *map(str, requested)]
+    return [" ".join(words)]
+
+
+def _target(index: int, slot: Mapping[str, Any], value: str) -> str:
+    lettered = _lettered(slot)
+    if value in lettered:
+        return f"{index}{letters(lettered.index(value))}"
+    return write_value(value).lower()
+
+
+def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> State:
+    """The state that a model's answer means; ``dialogue`` as spoken, in its own case.
+
+    An answer that lacks one of the three markers, or has them in another order, is invalid.
+    """
+    (output,) = outputs
+    answer = _ANSWER.fullmatch(output)
+    if answer is None:
+        return State(invalid=1)
+    states, intents, requested = answer.groups()
+    values, invalid = _values(schema["slots"], states, dialogue)
+    named = {f"i{index}": intent["name"] for index, intent in enumerate(schema["intents"])}
+    asked = {str(index): slot["name"] for index, slot in enumerate(schema["slots"])}
+    words = requested.split()
+    invalid += sum(word not in asked for word in words) + (intents.strip() not in ("", *named))
+    return State(
+        named.get(intents.strip(), "NONE"),
+        list(dict.fromkeys(asked[word] for word in words if word in asked)),
+        values,
+        invalid,
+    )
+
+
+def _values(
+    slots: Sequence[Mapping[str, Any]], text: str, dialogue: str
+) -> tuple[dict[str, list[str]], int]:
+    """The values in ``0=value 1=1a``, and how many there cannot be read."""
+    found: dict[str, list[str]] = {}
+    invalid = 0
+    for index, said in _PAIR.findall(text):
+        slot = slots[int(index)] if len(index) < 5 and int(index) < len(slots) else None
+        value = slot and read_value(said, partial(_find, int(index), slot, dialogue))[0]
+        if slot and value:
+            found.setdefault(slot["name"], [value])
+        else:
+            invalid += 1
+    return found, invalid
+
+
+def _find(index: int, slot: Mapping[str, Any], dialogue: str, text: str) -> str | None:
+    lettered = {f"{index}{letters(i)}": value for i, value in enumerate(_lettered(slot))}
+    return lettered.get(text.lower()) or find_value(slot, dialogue, text)

@@ -1,0 +1,71 @@
+"""A layout with descriptions alone and lettered options: one pass per slot, all in lower case.
+
+``[user] utterance [system] utterance ... [slot] description a) value b) value`` -> the option's
+letter; for a free slot every way to say its value, joined by ``|``; ``none`` or ``dontcare``. What
+the authors of SGD-X trained, by a third party's account; options are shuffled in training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from .values import NONE, State, find_value, letters, quote, read_value, spoken, write_value
+
+HISTORY_FIRST = True
+SHUFFLED = True
+TRACKS: tuple[str, ...] = ("slot_values",)
+_OR = " | "
+Schema = Mapping[str, Any]
+
+
+def history(turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
+    """The dialogue's part of the input."""
+    return spoken(turns, utterance, "[user]", "[system]").lower()
+
+
+def parts(schema: Schema) -> list[str]:
+    """The schema's part of the input, for each slot in the schema's order."""
+    return [
+        " ".join(["[slot]", slot["description"], *_options(slot)]).lower()
+        for slot in schema["slots"]
+    ]
+
+
+def _options(slot: Mapping[str, Any]) -> list[str]:
+    values = slot["possible_values"] if slot["is_categorical"] else []
+    return [f"{letters(index)}) {quote(value)}" for index, value in enumerate(values)]
+
+
+def targets(schema: Schema, state: State) -> list[str]:
+    """What to answer for each slot."""
+    return [_target(slot, state.slot_values.get(slot["name"])) for slot in schema["slots"]]
+
+
+def _target(slot: Mapping[str, Any], values: list[str] | None) -> str:
+    if not values:
+        return NONE
+    if slot["is_categorical"] and values[0] in slot["possible_values"]:
+        return letters(slot["possible_values"].index(values[0]))
+    return _OR.join(map(write_value, values)).lower()
+
+
+def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> State:
+    """The state that a model's answers mean; ``dialogue`` as spoken, in its own case."""
+    found: dict[str, list[str]] = {}
+    invalid = 0
+    for slot, output in zip(schema["slots"], outputs, strict=True):
+        read = [read_value(text, partial(_find, slot, dialogue)) for text in output.split(_OR)]
+        if values := [value for value, _ in read if value is not None]:
+            found[slot["name"]] = values
+        invalid += not any(valid for _, valid in read)
+    return State(slot_values=found, invalid=invalid)
+
+
+def _find(slot: Mapping[str, Any], dialogue: str, text: str) -> str | None:
+    if slot["is_categorical"]:
+        named = {letters(index): value for index, value in enumerate(slot["possible_values"])}
+        if (letter := text.lower().rstrip(")")) in named:
+            return str(named[letter])
+    return find_value(slot, dialogue, text)

@@ -1,0 +1,56 @@
+"""T5DST (Lee et al. 2021, arXiv 2109.07506; Figure 3 of SGD-X): one pass per slot, names in it.
+
+``[USER] utterance [SYSTEM] utterance ... [USER] utterance [domain] service description [slot]
+name description [PVs] value, value`` -> the slot's value so far, ``dontcare`` or ``NONE``.
+``[PVs]`` only where the slot is categorical. Of several ways to say a value the first is the
+target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from .values import State, find_value, quote, read_value, spoken, write_value
+
+HISTORY_FIRST = True
+SHUFFLED = False
+TRACKS: tuple[str, ...] = ("slot_values",)
+Schema = Mapping[str, Any]
+
+
+def history(turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
+    """The dialogue's part of the input."""
+    return spoken(turns, utterance, "[USER]", "[SYSTEM]")
+
+
+def parts(schema: Schema) -> list[str]:
+    """The schema's part of the input, for each slot in the schema's order."""
+    domain = f"[domain] {schema['service_name']} {schema['description']}"
+    return [f"{domain} [slot] {_slot(slot)}" for slot in schema["slots"]]
+
+
+def _slot(slot: Mapping[str, Any]) -> str:
+    text = f"{slot['name']} {slot['description']}"
+    if not slot["is_categorical"]:
+        return text
+    return f"{text} [PVs] {', '.join(map(quote, slot['possible_values']))}"
+
+
+def targets(schema: Schema, state: State) -> list[str]:
+    """What to answer for each slot."""
+    given = [state.slot_values.get(slot["name"]) for slot in schema["slots"]]
+    return [write_value(values[0]) if values else "NONE" for values in given]
+
+
+def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> State:
+    """The state that a model's answers mean; ``dialogue`` as spoken, in its own case."""
+    values: dict[str, list[str]] = {}
+    invalid = 0
+    for slot, output in zip(schema["slots"], outputs, strict=True):
+        value, valid = read_value(output, partial(find_value, slot, dialogue))
+        invalid += not valid
+        if value is not None:
+            values[slot["name"]] = [value]
+    return State(slot_values=values, invalid=invalid)

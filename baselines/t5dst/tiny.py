@@ -1,0 +1,46 @@
+"""A tiny T5 of random weights and a tokenizer of the training texts: to try a recipe with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration, set_seed
+
+
+def tiny_tokenizer(texts: Iterable[str], size: int = 2000) -> PreTrainedTokenizerFast:
+    """Byte-level BPE, which knows every text; ``</s>`` ends one, as T5's does."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=["<pad>", "</s>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 1)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        **{"pad_token": "<pad>", "eos_token": "</s>"},
+    )
+
+
+def tiny_t5(vocabulary: int, seed: int = 0) -> T5ForConditionalGeneration:
+    """A T5 of 2 + 2 layers, 64 wide; weights are random, and those of a seed always the same."""
+    set_seed(seed)
+    config = T5Config(
+        vocab_size=vocabulary,
+        d_model=64,
+        d_kv=16,
+        d_ff=256,
+        num_layers=2,
+        num_heads=4,
+        pad_token_id=0,
+        eos_token_id=1,
+    )
+    config.decoder_start_token_id = 0
+    return T5ForConditionalGeneration(config)

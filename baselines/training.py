@@ -1,0 +1,217 @@
+"""The training loop that every tracker shares: one process or many, through Accelerate.
+
+What a step does is a function of the settings, the data and the step's number: its batches, its
+learning rate and its random numbers. So a run that was killed goes on bit for bit from its last
+checkpoint, which holds only weights, the optimizer's state and ``Progress``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from accelerate.utils import set_seed
+from datasets.utils import tqdm
+from torch.utils.data import DataLoader
+from transformers import PreTrainedModel
+
+from . import checkpoint
+from .batching import Ints, training_batches
+from .config import Settings
+from .meter import Meter
+from .optimizer import learning_rate, make_optimizer, set_rate
+from .run import append_log, trim_log
+
+Batch = dict[str, torch.Tensor]
+
+
+@dataclass
+class Progress:
+    """How far a training is: steps taken, the best evaluation (in [0, 1]) and those since it."""
+
+    step: int = 0
+    best: float = -1.0
+    best_step: int = 0
+    since_best: int = 0
+    oracle: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a tracker brings to the loop.
+
+    model: Called with a batch it returns an output with a ``loss``. lengths [examples]: in tokens.
+    collate: The batch of some examples, on the CPU. evaluate: A model's score on dev in [0, 1],
+    the higher the better; all processes call it. save: Write a model of these weights into a
+    folder.
+    """
+
+    model: PreTrainedModel
+    lengths: Ints
+    collate: Callable[[Any], Batch]
+    evaluate: Callable[[PreTrainedModel], float]
+    save: Callable[[Path, PreTrainedModel, dict[str, torch.Tensor]], None]
+    oracle: bool = False
+
+
+def train(
+    accelerator: Accelerator, settings: Settings, task: Task, output: Path, resume: bool
+) -> Progress:
+    """Train to the last step or an early stop; the best model by dev stands in ``output`` then."""
+    if settings.gradient_checkpointing:
+        task.model.gradient_checkpointing_enable({"use_reentrant": False})
+    model, optimizer = accelerator.prepare(task.model, make_optimizer(task.model, settings))
+    progress = Progress(oracle=task.oracle)
+    if resume and (last := checkpoint.folders(output)):
+        state = checkpoint.load(last[-1], model, optimizer.optimizer)
+        progress = Progress(**state["progress"])
+        if accelerator.scaler is not None:
+            accelerator.scaler.load_state_dict(state["scaler"])
+    if accelerator.is_main_process:
+        trim_log(output, progress.step)
+    batches = _batches(accelerator, settings, task, progress.step)
+    bar = _bar(accelerator, settings, progress)
+    meter = Meter(accelerator)
+    while progress.step < settings.steps and not _stopped(progress, settings):
+        _step(accelerator, settings, model, optimizer, batches, progress.step, meter)
+        progress.step += 1
+        bar.update()
+        last_step = progress.step == settings.steps
+        if last_step or progress.step % settings.log_every == 0:
+            _log(accelerator, progress, meter, bar, output)
+        evaluated = last_step or progress.step % settings.evaluate_every == 0
+        meter.pause()
+        if evaluated:
+            _evaluate(accelerator, task, model, progress, output)
+        if evaluated or progress.step % settings.save_every == 0:
+            _save(accelerator, task, model, optimizer, progress, output)
+        meter.go_on()
+    bar.close()
+    return progress
+
+
+def _batches(
+    accelerator: Accelerator, settings: Settings, task: Task, step: int
+) -> Iterator[tuple[Batch, int]]:
+    """The batches of this process from ``step`` on, and the tokens that each has."""
+    mine = training_batches(
+        task.lengths,
+        settings.batch_size,
+        settings.token_budget,
+        settings.seed,
+        begin=step * settings.accumulation,
+        end=settings.steps * settings.accumulation,
+        process=accelerator.process_index,
+        processes=accelerator.num_processes,
+        whole=settings.static_shapes,
+    )
+    on_gpu = accelerator.device.type == "cuda"
+    loader: DataLoader[Any] = DataLoader(
+        mine,  # type: ignore[arg-type]  # a list of arrays is a data set
+        batch_size=None,
+        collate_fn=task.collate,
+        pin_memory=on_gpu,
+        num_workers=2 if on_gpu else 0,
+    )
+    for examples, batch in zip(mine, loader):
+        yield (
+            {name: t.to(accelerator.device, non_blocking=True) for name, t in batch.items()},
+            int(task.lengths[examples].sum()),
+        )
+
+
+def _step(
+    accelerator: Accelerator,
+    settings: Settings,
+    model: Any,
+    optimizer: Any,
+    batches: Iterator[tuple[Batch, int]],
+    step: int,
+    meter: Meter,
+) -> None:
+    """One step of the optimizer. Nothing here waits for the device."""
+    set_rate(optimizer, learning_rate(step, settings))
+    model.train()
+    for number, (batch, tokens) in enumerate(islice(batches, settings.accumulation)):
+        words = (settings.seed, step, number, accelerator.process_index)
+        set_seed(int(np.random.SeedSequence(words).generate_state(1)[0]))
+        with accelerator.accumulate(model):
+            loss = model(**batch).loss
+            accelerator.backward(loss)
+            if accelerator.sync_gradients and settings.clip is not None:
+                accelerator.clip_grad_norm_(model.parameters(), settings.clip)
+            optimizer.step()
+            optimizer.zero_grad()
+        meter.add(loss, tokens)
+
+
+def _stopped(progress: Progress, settings: Settings) -> bool:
+    return settings.patience is not None and progress.since_best >= settings.patience
+
+
+def _bar(accelerator: Accelerator, settings: Settings, progress: Progress) -> Any:
+    return tqdm(
+        desc="Training",
+        unit=" steps",
+        initial=progress.step,
+        total=settings.steps,
+        disable=None if accelerator.is_main_process else True,
+    )
+
+
+def _log(
+    accelerator: Accelerator, progress: Progress, meter: Meter, bar: Any, output: Path
+) -> None:
+    loss, speed = meter.read()
+    bar.set_postfix({"loss": f"{loss:.4f}", "tokens/s": f"{speed:.0f}"})
+    _record(accelerator, progress, output, {"loss": loss, "tokens_per_second": round(speed)})
+
+
+def _evaluate(
+    accelerator: Accelerator, task: Task, model: Any, progress: Progress, output: Path
+) -> None:
+    """Score on dev, and keep the model in ``output`` if it is the best so far."""
+    model.eval()
+    score = task.evaluate(accelerator.unwrap_model(model))
+    progress.since_best += 1
+    if score > progress.best:
+        progress.best, progress.best_step, progress.since_best = score, progress.step, 0
+        weights = accelerator.get_state_dict(model)
+        if accelerator.is_main_process:
+            best = accelerator.unwrap_model(model)
+            checkpoint.replace_files(output, lambda folder: task.save(folder, best, weights))
+    _record(accelerator, progress, output, {"dev_joint_goal_accuracy": score})
+
+
+def _record(
+    accelerator: Accelerator, progress: Progress, output: Path, figures: dict[str, float]
+) -> None:
+    accelerator.log(figures, step=progress.step)
+    if accelerator.is_main_process:
+        append_log(output, {"step": progress.step, **figures})
+
+
+def _save(
+    accelerator: Accelerator,
+    task: Task,
+    model: Any,
+    optimizer: Any,
+    progress: Progress,
+    output: Path,
+) -> None:
+    weights = accelerator.get_state_dict(model)
+    state = checkpoint.optimizer_state(model, optimizer.optimizer)
+    if accelerator.is_main_process:
+        training: dict[str, Any] = {"progress": asdict(progress)}
+        if accelerator.scaler is not None:
+            training["scaler"] = accelerator.scaler.state_dict()
+        last = accelerator.unwrap_model(model)
+        folder = output / "checkpoints" / f"step-{progress.step:08d}"
+        checkpoint.save(folder, training, state, lambda place: task.save(place, last, weights))
+    accelerator.wait_for_everyone()

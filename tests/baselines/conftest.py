@@ -1,0 +1,59 @@
+"""A tiny trained model and a recipe of seconds, shared by the tests of the trackers."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import torch
+
+from baselines.t5dst import train
+
+# Here and in processes that tests start: sums of floats depend on how many threads share them.
+torch.set_num_threads(1)
+os.environ["OMP_NUM_THREADS"] = "1"
+
+SETTINGS: dict[str, Any] = {
+    "model": "tiny",
+    "format": "t5dst",
+    "max_input": 160,
+    "max_target": 6,
+    "steps": 12,
+    "batch_size": 8,
+    "token_budget": 1024,
+    "optimizer": "adafactor",
+    "learning_rate": 0.01,
+    "clip": 1.0,
+    "log_every": 4,
+    "save_every": 3,
+    "evaluate_every": 6,
+    "evaluate_frames": 4,
+}
+
+
+def write_recipe(path: Path, **settings: Any) -> Path:
+    """A recipe file: the settings above, changed."""
+    path.write_bytes(msgspec.yaml.encode(SETTINGS | settings))
+    return path
+
+
+def command(monkeypatch: pytest.MonkeyPatch, module: Any, *arguments: object) -> int:
+    """Run a command's ``main`` in this process."""
+    monkeypatch.setattr(sys, "argv", ["command", *map(str, arguments)])
+    status: int = module.main()
+    return status
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A run's folder."""
+    folder = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patch:
+        arguments = ("--config", write_recipe(folder / "recipe.yaml"), "--output", folder / "run")
+        assert command(patch, train, *arguments) == 0
+    yield folder / "run"

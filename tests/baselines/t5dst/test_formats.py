@@ -1,0 +1,208 @@
+"""Prompt formats: literal texts, and answers back to a state."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from baselines.t5dst.formats import FORMATS, Format, get_format, shuffled
+from baselines.t5dst.formats.values import State, allowed_value, restore_case, spoken
+from sgdx_dataset import SgdxError
+
+Row = dict[str, Any]
+
+
+def slot(name: str, description: str, *values: str) -> Row:
+    return {
+        "name": name,
+        "description": description,
+        "is_categorical": bool(values),
+        "possible_values": [*values],
+    }
+
+
+SCHEMA: Row = {
+    "service_name": "Media_21",
+    "description": "Films to rent",
+    "slots": [
+        slot("film", "Title of the film"),
+        slot("subtitles", "Language of subtitles", "None", "English", "Sign language"),
+        slot("viewers", "How many watch", "1", "2", "3"),
+    ],
+    "intents": [
+        {"name": "FindFilm", "description": "Look for a Film"},
+        {"name": "Play", "description": "Start it"},
+    ],
+}
+HISTORY = [
+    {"speaker": "USER", "utterance": "Rent Up for me."},
+    {"speaker": "SYSTEM", "utterance": "With subtitles?"},
+]
+UTTERANCE = "No subtitles. We are Two."
+GOLD = State("Play", ["film"], {"film": ["Up", "up film"], "subtitles": ["None"], "viewers": ["2"]})
+SAID = "Rent Up for me. With subtitles? No subtitles. We are Two."
+
+T5DST = [
+    "[domain] Media_21 Films to rent [slot] film Title of the film",
+    "[domain] Media_21 Films to rent [slot] subtitles Language of subtitles "
+    '[PVs] "None", English, Sign language',
+    "[domain] Media_21 Films to rent [slot] viewers How many watch [PVs] 1, 2, 3",
+]
+OPTIONS = [
+    "[slot] title of the film",
+    '[slot] language of subtitles a) "none" b) english c) sign language',
+    "[slot] how many watch a) 1 b) 2 c) 3",
+]
+D3ST = [
+    '0=title of the film 1=language of subtitles 1a) "none" 1b) english 1c) sign language '
+    "2=how many watch i0=look for a film i1=start it"
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "history", "parts", "targets"),
+    [
+        (
+            "t5dst",
+            "[USER] Rent Up for me. [SYSTEM] With subtitles? [USER] No subtitles. We are Two.",
+            T5DST,
+            ["Up", '"None"', "2"],
+        ),
+        (
+            "t5dst-options",
+            "[user] rent up for me. [system] with subtitles? [user] no subtitles. we are two.",
+            OPTIONS,
+            ["up | up film", "a", "b"],
+        ),
+        (
+            "d3st",
+            "[user] rent up for me. [system] with subtitles? [user] no subtitles. we are two.",
+            D3ST,
+            ["[states] 0=up 1=1a 2=2 [intents] i1 [req_slots] 0"],
+        ),
+    ],
+)
+def test_literal_texts(name: str, history: str, parts: list[str], targets: list[str]) -> None:
+    prompt = get_format(name)
+    assert prompt.history(HISTORY, UTTERANCE) == history
+    assert prompt.parts(SCHEMA) == parts
+    assert prompt.targets(SCHEMA, GOLD) == targets
+    state = prompt.decode(SCHEMA, SAID, targets)
+    assert {name: values[0] for name, values in state.slot_values.items()} == {
+        "film": "Up",
+        "subtitles": "None",
+        "viewers": "2",
+    }
+    assert state.invalid == 0
+    if "active_intent" in prompt.TRACKS:
+        assert (state.active_intent, state.requested_slots) == ("Play", ["film"])
+
+
+@pytest.mark.parametrize(
+    ("name", "unset", "dontcare"),
+    [
+        ("t5dst", ["NONE", "NONE", "NONE"], ["dontcare", "dontcare", "dontcare"]),
+        ("t5dst-options", ["none", "none", "none"], ["dontcare", "dontcare", "dontcare"]),
+        (
+            "d3st",
+            ["[states] [intents] [req_slots]"],
+            ["[states] 0=dontcare 1=dontcare 2=dontcare [intents] [req_slots]"],
+        ),
+    ],
+)
+def test_unset_and_dontcare(name: str, unset: list[str], dontcare: list[str]) -> None:
+    prompt = get_format(name)
+    indifferent = {slot["name"]: ["dontcare"] for slot in SCHEMA["slots"]}
+    for targets, values in ((unset, {}), (dontcare, indifferent)):
+        assert prompt.targets(SCHEMA, State(slot_values=values)) == targets
+        assert prompt.decode(SCHEMA, SAID, targets) == State(slot_values=values)
+
+
+@pytest.mark.parametrize(
+    ("name", "outputs", "values", "invalid"),
+    [
+        ("t5dst", ["up", "sign  LANGUAGE", "four"],
+         {"film": "Up", "subtitles": "Sign language"}, 1),
+        ("t5dst", ["", "none", "None"], {}, 0),  # without its quotes a None is no value
+        ("t5dst", ['"dontcare"', '"NONE"', "2."],
+         {"film": "dontcare", "subtitles": "None", "viewers": "2"}, 0),
+        ("t5dst-options", ["UP", "b)", "z"], {"film": "Up", "subtitles": "English"}, 1),
+        ("t5dst-options", ["up | none", "english", "3"],
+         {"film": "Up", "subtitles": "English", "viewers": "3"}, 0),
+        ("d3st", ["[states] 0=up 1=1b 2=9 [intents] [req_slots]"],
+         {"film": "Up", "subtitles": "English"}, 1),
+        ("d3st", ["[states] 0=we are two 7=x 1=1z [intents] i5 [req_slots] 9"],
+         {"film": "We are Two"}, 4),
+        ("d3st", ["0=up"], {}, 1),
+        ("d3st", ["[intents] [states] [req_slots]"], {}, 1),
+        ("d3st", ["[states] 0=0=up 99999999999=1 [intents] [req_slots]"], {"film": "0=up"}, 1),
+    ],
+)  # fmt: skip
+def test_what_models_write(
+    name: str, outputs: list[str], values: dict[str, str], invalid: int
+) -> None:
+    state = get_format(name).decode(SCHEMA, SAID, outputs)
+    assert {slot: given[0] for slot, given in state.slot_values.items()} == values
+    assert state.invalid == invalid
+
+
+# Spaces within a value are one space; what a value may not hold is the layouts' own punctuation.
+_VALUE = st.one_of(
+    st.sampled_from(
+        ["none", "None", "NONE", "Dontcare", '"none"', '""None""', '"none', "dontcare"]
+    ),
+    st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="|=[]"), min_size=1),
+)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(value=_VALUE, categorical=st.booleans())
+def test_no_real_value_is_taken_for_unset(name: str, value: str, categorical: bool) -> None:
+    """Every value comes back as it was, in the case in which the dialogue has it."""
+    prompt: Format = FORMATS[name]
+    values = [value, "another value"] if categorical else []
+    schema = {**SCHEMA, "slots": [slot("film", "Title", *values)]}
+    targets = prompt.targets(schema, State(slot_values={"film": [value]}))
+    state = prompt.decode(schema, f"Take {value} please", targets)
+    if not categorical and prompt is not FORMATS["t5dst"]:  # in lower case, as long as it matches
+        assert [v.lower() for v in state.slot_values["film"]] == [value.lower()]
+    else:
+        assert state.slot_values == {"film": [value]}
+    assert state.invalid == 0
+
+
+def test_allowed_values() -> None:
+    assert allowed_value("new-york", ["New York", "Rome"]) == "New York"
+    assert allowed_value("a b", ["a-b", "a_b"]) is None  # which of both?
+    assert allowed_value("a_b", ["a-b", "a_b"]) == "a_b"
+    assert allowed_value("$$", ["$", "$$"]) == "$$"
+    assert allowed_value("?", ["!", "yes"]) is None
+
+
+def test_case_is_restored_from_whole_words() -> None:
+    assert restore_case("la rosa", "To La  Rosa, not La Rosalia") == "La  Rosa"
+    assert restore_case("rome", "Romeo waits") == "rome"
+    assert restore_case("a (b", "see A (B") == "A (B"
+
+
+def test_shuffling_moves_elements_and_keeps_answers() -> None:
+    other = shuffled(SCHEMA, random.Random(3))  # noqa: S311
+    assert other["slots"] != SCHEMA["slots"]
+    assert sorted(s["name"] for s in other["slots"]) == ["film", "subtitles", "viewers"]
+    for prompt in FORMATS.values():
+        state = prompt.decode(other, SAID, prompt.targets(other, GOLD))
+        assert state.slot_values["subtitles"] == ["None"]
+        assert state.slot_values["film"][0] == "Up"
+
+
+def test_spoken_has_every_turn() -> None:
+    assert spoken([], "Hi", "U:", "S:") == "U: Hi"
+
+
+def test_unknown_format() -> None:
+    with pytest.raises(SgdxError, match="format 't5' is unknown, expected one of t5dst, "):
+        get_format("t5")

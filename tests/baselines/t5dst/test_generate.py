@@ -1,0 +1,71 @@
+"""Greedy generation against ``model.generate``, for two architectures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    GenerationConfig,
+    PreTrainedModel,
+    T5Config,
+    T5ForConditionalGeneration,
+    set_seed,
+)
+
+from baselines.t5dst.generate import greedy
+
+
+def bart() -> PreTrainedModel:
+    set_seed(1)
+    config = BartConfig(
+        vocab_size=40, d_model=32, encoder_layers=1, decoder_layers=2, encoder_ffn_dim=32,
+        decoder_ffn_dim=32, encoder_attention_heads=2, decoder_attention_heads=2,
+        bos_token_id=0, pad_token_id=1, eos_token_id=2, decoder_start_token_id=2, init_std=1.5,
+    )  # fmt: skip
+    return BartForConditionalGeneration(config)
+
+
+def t5() -> PreTrainedModel:
+    set_seed(5)
+    untied: Any = {"tie_word_embeddings": False}  # tied, random ones say one word for ever
+    config = T5Config(
+        vocab_size=40, d_model=32, d_kv=8, d_ff=32, num_layers=2, num_heads=4,
+        pad_token_id=0, eos_token_id=1, initializer_factor=8.0, **untied,
+    )  # fmt: skip
+    config.decoder_start_token_id = 0
+    return T5ForConditionalGeneration(config)
+
+
+@pytest.mark.parametrize("make", [t5, bart])
+def test_it_writes_what_generate_writes(make: Callable[[], PreTrainedModel]) -> None:
+    model = make().eval()
+    model.generation_config.forced_eos_token_id = None  # BART's own habit, which training drops
+    torch.manual_seed(0)
+    ids = torch.randint(3, 40, (48, 11))
+    mask = torch.ones_like(ids)
+    for row in range(0, 48, 3):
+        mask[row, 11 - row % 7 :] = 0
+    ids[mask == 0] = model.config.pad_token_id
+    start, end = model.generation_config.decoder_start_token_id, model.config.eos_token_id
+    settings = GenerationConfig(
+        max_new_tokens=20, decoder_start_token_id=start, eos_token_id=end, pad_token_id=end
+    )
+    expected = model.generate(ids, attention_mask=mask, generation_config=settings)[:, 1:]
+    found = greedy(model, ids, mask[:, None, None].bool(), 20)
+    lengths = {row.index(end) if end in row else 20 for row in found.tolist()}
+    assert len(lengths) > 2  # so that sequences left the batch at different places
+    assert found.tolist() == expected.tolist()
+
+
+def test_one_input_alone_gives_the_same() -> None:
+    model = t5().eval()
+    ids = torch.arange(3, 23).reshape(4, 5)
+    together = greedy(model, ids, torch.ones(4, 1, 1, 5).bool(), 8)
+    alone = [greedy(model, row[None], torch.ones(1, 1, 1, 5).bool(), 8)[0].tolist() for row in ids]
+    for row, one in zip(together.tolist(), alone):
+        assert row[: len(one)] == one

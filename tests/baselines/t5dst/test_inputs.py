@@ -1,0 +1,103 @@
+"""Inputs: the schema part survives, each text is tokenized once, answers match the joint text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import PreTrainedTokenizerFast
+
+from baselines.t5dst.formats import get_format
+from baselines.t5dst.inputs import Inputs, Limits, Texts
+from baselines.t5dst.tiny import tiny_tokenizer
+from sgdx_dataset import SgdxError, frames, load
+
+NAMES = ("t5dst", "t5dst-options", "d3st")
+
+
+@pytest.fixture(scope="module")
+def rows() -> Any:
+    return frames(load("original", "train", "sample")).select(range(24))
+
+
+@pytest.fixture(scope="module")
+def tokenizer(rows: Any) -> PreTrainedTokenizerFast:
+    return tiny_tokenizer(rows["utterance"], 400)
+
+
+def read(rows: Any, name: str, shuffle: int | None = None) -> Texts:
+    texts = Texts()
+    texts.read(rows, get_format(name), shuffle)
+    return texts
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_history_is_cut_from_its_beginning_and_the_schema_survives(
+    rows: Any, tokenizer: PreTrainedTokenizerFast, name: str
+) -> None:
+    prompt, texts = get_format(name), read(rows, name)
+    whole = Inputs(texts, tokenizer, prompt, Limits(4096, 64))
+    assert whole.cut == {"inputs": 0, "of": len(texts.pairs), "history_tokens": 0, "answers": 0}
+    longest = max(len(part) for part in whole.parts)
+    short = Inputs(texts, tokenizer, prompt, Limits(longest + 12, 64))
+    assert short.cut["inputs"] > 0
+    assert short.cut["history_tokens"] == int((whole.lengths - short.lengths).sum())
+    histories, parts = list(texts.histories), list(texts.parts)
+    for index, (history, part) in enumerate(texts.pairs):
+        ids = short.ids(index)
+        assert len(ids) == short.lengths[index] <= longest + 12
+        text = str(tokenizer.decode(ids, skip_special_tokens=True))
+        assert parts[part].strip() in text
+        kept = text.replace(parts[part], "").lstrip("\N{REPLACEMENT CHARACTER}")  # half a letter
+        assert histories[history].endswith(kept)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parts_tokenized_apart_are_the_joint_text_s_tokens(
+    rows: Any, tokenizer: PreTrainedTokenizerFast, name: str
+) -> None:
+    texts = read(rows, name)
+    inputs = Inputs(texts, tokenizer, get_format(name), Limits(4096, 64))
+    histories, parts = list(texts.histories), list(texts.parts)
+    for index in (0, 7, len(texts.pairs) - 1):
+        history, part = (column[i] for column, i in zip((histories, parts), texts.pairs[index]))
+        joint = history + part if get_format(name).HISTORY_FIRST else part + history
+        assert inputs.ids(index).tolist() == tokenizer(joint)["input_ids"]
+
+
+def test_no_room_for_the_schema_part(rows: Any, tokenizer: PreTrainedTokenizerFast) -> None:
+    texts = read(rows, "d3st")
+    with pytest.raises(SgdxError, match=r"^max_input: 16 tokens leave no room for the schema part"):
+        Inputs(texts, tokenizer, get_format("d3st"), Limits(16, 64))
+
+
+def test_batches(rows: Any, tokenizer: PreTrainedTokenizerFast) -> None:
+    inputs = Inputs(read(rows, "t5dst", 0), tokenizer, get_format("t5dst"), Limits(256, 32))
+    batch = inputs.training_batch(np.array([0, 9, 40]))
+    mask = batch["attention_mask"][:, 0, 0]
+    assert batch["input_ids"].shape == mask.shape
+    assert batch["input_ids"].shape[1] % 8 == 0
+    assert mask.sum(1).tolist() == inputs.lengths[[0, 9, 40]].tolist()
+    assert torch.equal(batch["input_ids"] != tokenizer.pad_token_id, mask)
+    labels = batch["labels"][0]
+    assert tokenizer.decode(labels[labels >= 0], skip_special_tokens=True) == "Galway"
+    assert labels[labels >= 0][-1] == tokenizer.eos_token_id
+    static = inputs.training_batch(np.array([0, 9]), static=True)
+    assert static["input_ids"].shape == (2, 256)
+    assert static["labels"].shape == (2, 32)
+
+
+def test_each_text_is_kept_once(rows: Any) -> None:
+    texts = read(rows, "t5dst")
+    assert len(texts.pairs) == sum(texts.counts) == sum(len(s["slots"]) for s in rows["schema"])
+    assert len(texts.histories) <= len(rows)
+    services = {schema["service_name"]: len(schema["slots"]) for schema in rows["schema"]}
+    assert len(texts.parts) == sum(services.values())
+    assert not texts.targets  # gold is not read to predict
+
+
+def test_shuffling_depends_on_the_seed_alone(rows: Any) -> None:
+    first, again, other = (list(read(rows, "d3st", seed).parts) for seed in (1, 1, 2))
+    assert first == again != other

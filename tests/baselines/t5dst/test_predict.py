@@ -1,0 +1,172 @@
+"""Predictions: the same from one process, two, or a killed one; never from the gold state."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from baselines.data import GOLD, INPUTS
+from baselines.predictions import run_shards
+from baselines.processes import make_accelerator
+from baselines.t5dst import predict as command_module
+from baselines.t5dst.model import load_tracker
+from baselines.t5dst.predict import Sizes, predict
+from sgdx_dataset import frames, load
+
+from ...conftest import ROOT, Run
+from ..conftest import command
+
+SMALL = ("--shard-size", 200, "--batch-size", 50)
+
+
+def lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def predicted(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Predictions of one process, original and v5."""
+    folder = tmp_path_factory.mktemp("predicted")
+    arguments = ("--model", trained, "--config", "original", "v5", "--output", folder, *SMALL)
+    with pytest.MonkeyPatch.context() as patch:
+        assert command(patch, command_module, *arguments) == 0
+    return folder
+
+
+def test_a_file_says_how_it_was_made(predicted: Path, trained: Path) -> None:
+    assert sorted(path.name for path in predicted.iterdir()) == ["original.jsonl", "v5.jsonl"]
+    header, *rows = lines(predicted / "v5.jsonl")
+    metadata = header["metadata"]
+    expected = {
+        "model": str(trained), "format": "t5dst", "variant": "v5", "split": "test", "seed": 0,
+        "system_acts": False, "oracle": False, "train": ["original"], "tracks": ["slot_values"],
+    }  # fmt: skip
+    assert expected.items() <= metadata.items()
+    assert set(metadata["versions"]) == {
+        "python",
+        "torch",
+        "transformers",
+        "accelerate",
+        "datasets",
+    }
+    assert metadata["counts"]["frames"] == 546
+    assert metadata["counts"]["cut"]["inputs"] > 0
+    assert len(rows) == 273
+    assert {row["variant"] for row in rows} == {"v5"}
+
+
+def test_the_metric_takes_them(predicted: Path, run: Run, tmp_path: Path) -> None:
+    given = [f"--predictions={v}={predicted / v}.jsonl" for v in ("original", "v5")]
+    done = run("sgdx_metric", "score", *given, "--output", "scores.json")
+    assert done.returncode == 0, done.stderr
+    signature = json.loads((tmp_path / "scores.json").read_text())["signature"]
+    assert "system-acts:no" in signature
+
+
+def test_two_processes_predict_what_one_does(
+    predicted: Path, trained: Path, run: Run, tmp_path: Path
+) -> None:
+    done = run(
+        "accelerate.commands.launch", "--multi_gpu", "--num_processes", 2,
+        "-m", "baselines.t5dst.predict", "--model", trained, "--config", "original", "v5",
+        "--output", "two", *SMALL,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for name in ("original.jsonl", "v5.jsonl"):
+        assert (tmp_path / "two" / name).read_bytes() == (predicted / name).read_bytes()
+
+
+def test_a_killed_run_goes_on_from_its_shards(
+    predicted: Path, trained: Path, run: Run, tmp_path: Path
+) -> None:
+    given = ("--model", trained, "--config", "original", "v5", "--output", tmp_path / "o", *SMALL)
+    arguments = ["baselines.t5dst.predict", *map(str, given)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([sys.executable, "-m", *arguments], env=environment) as process:
+        shards = tmp_path / "o" / "shards"
+        for _ in range(1200):
+            if len(done := list(shards.rglob("*.json"))) >= 2 or process.poll() is not None:
+                break
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+    done = sorted(shards.rglob("*.json"))
+    assert done, "it was killed too late to test anything"
+    # What it goes on from is what it wrote: an answer put in the file by hand comes out.
+    marked = json.loads(done[0].read_text())
+    done[0].write_text(json.dumps(["Xanadu"] * len(marked)))
+    assert run(*arguments).returncode == 0
+    assert not shards.exists()
+    found = [row for name in ("original", "v5") for row in lines(tmp_path / "o" / f"{name}.jsonl")]
+    values = [v["values"] for row in found[1:] for v in row.get("slot_values", [])]
+    assert values.count(["Xanadu"]) > 50  # in the free slots of that shard
+    for name in ("original.jsonl", "v5.jsonl"):
+        assert len(lines(tmp_path / "o" / name)) == len(lines(predicted / name))
+
+
+def test_another_model_s_predictions_are_not_overwritten(
+    predicted: Path, trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    arguments = ("--model", trained, "--config", "v5", "--output", predicted)
+    assert command(monkeypatch, command_module, *arguments, "--split", "validation") == 2
+    message = capsys.readouterr().err
+    assert "v5.jsonl: holds another run's predictions: split is 'test', expected 'validation'" in (
+        message
+    )
+
+
+def test_the_gold_state_is_out_of_reach(trained: Path, tmp_path: Path) -> None:
+    assert set(GOLD).isdisjoint(INPUTS)
+    rows = frames(load("v2", "test", "sample")).select(range(12))
+    scrambled = rows.map(
+        lambda row: {"active_intent": "x", "requested_slots": [], "slot_values": [], "slots": []}
+    )
+    tracker, accelerator = load_tracker(str(trained)), make_accelerator()
+    first, second = (
+        predict(tracker, given, accelerator, tmp_path / name, Sizes())
+        for name, given in (("a", rows), ("b", scrambled))
+    )
+    assert first == second
+    assert len(first.rows) == 12
+
+
+def test_equal_inputs_are_generated_once(trained: Path, tmp_path: Path) -> None:
+    rows = frames(load("original", "test", "sample")).select([0, 1, 0, 1, 1])
+    predicted = predict(
+        load_tracker(str(trained)), rows, make_accelerator(), tmp_path, Sizes(batch=2)
+    )
+    assert predicted.counts["unique_inputs"] < predicted.counts["inputs"] / 2
+    assert predicted.rows[0] == predicted.rows[2]
+    assert predicted.rows[1] == predicted.rows[3] == predicted.rows[4]
+
+
+def test_shards_that_are_there_are_not_worked_on(tmp_path: Path) -> None:
+    worked: list[list[int]] = []
+
+    def work(shard: Any) -> list[int]:
+        worked.append(shard.tolist())
+        return [10 * index for index in shard.tolist()]
+
+    shards = [np.array([2, 0]), np.array([1])]
+    accelerator = make_accelerator()
+    assert run_shards(accelerator, shards, work, tmp_path) == [0, 10, 20]
+    (tmp_path / "000001.json").unlink()
+    assert run_shards(accelerator, shards, work, tmp_path) == [0, 10, 20]
+    assert worked == [[2, 0], [1], [1]]
+
+
+def test_bfloat16(trained: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    arguments = ("--model", trained, "--config", "v1", "--output", tmp_path / "o", "--split")
+    given = (*arguments, "validation", "--dtype", "bfloat16")
+    assert command(monkeypatch, command_module, *given) == 0
+    assert lines(tmp_path / "o" / "v1.jsonl")[0]["metadata"]["dtype"] == "bfloat16"
+    assert load_tracker(str(trained), dtype=torch.bfloat16).model.dtype == torch.bfloat16

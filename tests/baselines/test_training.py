@@ -1,0 +1,180 @@
+"""The loop through real processes: what a kill leaves, what --resume makes of it, who may train."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from baselines import training
+from baselines.config import read_config
+from baselines.optimizer import learning_rate
+from baselines.t5dst import train
+from baselines.t5dst.train import T5Settings
+from sgdx_dataset import SgdxError
+
+from ..conftest import ROOT, Run
+from .conftest import command, write_recipe
+
+
+def log(output: Path, key: str) -> dict[int, float]:
+    lines = map(json.loads, (output / "log.jsonl").read_text().splitlines())
+    return {line["step"]: line[key] for line in lines if key in line}
+
+
+def weights(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("*.safetensors")}
+
+
+def test_kill_and_resume_end_in_the_weights_of_an_unbroken_run(
+    trained: Path, run: Run, tmp_path: Path
+) -> None:
+    """``trained`` is the unbroken run, of the same recipe, in another process."""
+    recipe = write_recipe(tmp_path / "recipe.yaml")
+    arguments = ["baselines.t5dst.train", "--config", recipe, "--output", tmp_path / "run"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([sys.executable, "-m", *map(str, arguments)], env=environment) as process:
+        checkpoints = tmp_path / "run" / "checkpoints"
+        wait_for(lambda: checkpoints.is_dir() and any(checkpoints.glob("step-*")), process)
+        process.send_signal(signal.SIGKILL)
+    kept = [folder.name for folder in checkpoints.glob("step-*")]
+    assert kept
+    assert kept != ["step-00000012"], "it was killed too late to test anything"
+    done = run(*arguments, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert weights(checkpoints / "step-00000012") == weights(trained / "checkpoints/step-00000012")
+    assert weights(tmp_path / "run") == weights(trained)
+    assert list(log(tmp_path / "run", "loss")) == [4, 8, 12]
+    assert log(tmp_path / "run", "dev_joint_goal_accuracy") == log(
+        trained, "dev_joint_goal_accuracy"
+    )
+
+
+def wait_for(condition: Any, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(1200):
+        if condition():
+            return
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(0.05)
+    pytest.fail("nothing happened for a minute")
+
+
+def test_a_checkpoint_is_safetensors_and_json(trained: Path) -> None:
+    (last,) = (trained / "checkpoints").iterdir()
+    kinds = {path.suffix for path in last.iterdir()}
+    assert kinds == {".safetensors", ".json"}
+    tensors = load_file(last / "optimizer.safetensors")
+    assert tensors["shared.weight|exp_avg_sq_row"].dtype == torch.float32
+    state = json.loads((last / "state.json").read_text())
+    assert state["training"]["progress"]["step"] == 12
+    assert state["optimizer"]["shared.weight"]["step"] == 12
+
+
+def test_loss_falls_on_the_sample(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    recipe = write_recipe(
+        tmp_path / "r.yaml", steps=24, log_every=4, save_every=99, evaluate_every=99,
+        accumulation=2, gradient_checkpointing=True, optimizer="adamw", schedule="linear",
+        warmup=0.1, weight_decay=0.01, static_shapes=True,
+        train=["original", "backtrans"],
+    )  # fmt: skip
+    assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
+    losses = list(log(tmp_path / "run", "loss").values())
+    assert len(losses) == 6
+    assert losses[-1] < 0.75 * losses[0]
+
+
+def test_the_step_does_not_wait_for_the_device(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """No step reads a tensor's value, once the loader has begun."""
+    reads: list[str] = []
+    counts: list[int] = []
+    inside = training._step
+
+    def noted(name: str, method: Any) -> Any:
+        def call(*given: Any) -> Any:
+            reads.append(name)
+            return method(*given)
+
+        return call
+
+    def step(*arguments: Any) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("item", "tolist", "__float__", "__bool__", "__int__", "cpu", "numpy"):
+                patch.setattr(torch.Tensor, name, noted(name, getattr(torch.Tensor, name)))
+            inside(*arguments)
+        counts.append(len(reads))
+
+    monkeypatch.setattr(training, "_step", step)
+    recipe = write_recipe(tmp_path / "r.yaml", steps=3, evaluate_every=99)
+    assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
+    assert counts == [counts[0]] * 3
+
+
+def test_early_stop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    recipe = write_recipe(
+        tmp_path / "r.yaml", learning_rate=0.0, evaluate_every=1, patience=2, log_every=1
+    )
+    assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
+    assert list(log(tmp_path / "run", "dev_joint_goal_accuracy")) == [1, 2, 3]
+    arguments = ("--config", recipe, "--output", tmp_path / "run", "--resume")
+    assert command(monkeypatch, train, *arguments) == 0  # and stays stopped
+    assert list(log(tmp_path / "run", "dev_joint_goal_accuracy")) == [1, 2, 3]
+
+
+def test_two_processes_train_one_model(run: Run, tmp_path: Path) -> None:
+    recipe = write_recipe(tmp_path / "r.yaml", steps=4, log_with=["tensorboard"])
+    done = run(
+        "accelerate.commands.launch", "--multi_gpu", "--num_processes", 2,
+        "-m", "baselines.t5dst.train", "--config", recipe, "--output", "run",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["record"]["processes"] == 2
+    assert list(log(tmp_path / "run", "dev_joint_goal_accuracy")) == [4]
+    assert list((tmp_path / "run" / "logs").rglob("events.out.tfevents.*"))
+
+
+def test_rates() -> None:
+    settings = T5Settings(
+        model="tiny", format="t5dst", max_input=8, max_target=8, steps=10, batch_size=1,
+        token_budget=1, optimizer="adamw", learning_rate=1.0, schedule="linear", warmup=0.2,
+        save_every=1, evaluate_every=1,
+    )  # fmt: skip
+    rates = [learning_rate(step, settings) for step in range(10)]
+    assert rates == [0.5, 1.0, 1.0, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("model: [", r"r.yaml: while parsing"),
+        ("model: tiny", "r.yaml: Object missing required field"),
+        ("modle: tiny", "r.yaml: Object contains unknown field `modle`"),
+        ("steps: 0", r"r.yaml: Expected `int` >= 1 - at `\$.steps`"),
+        ("- 1", "r.yaml: Expected `object`, got `array`"),
+    ],
+)
+def test_a_recipe_at_fault(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "r.yaml").write_text(text)
+    with pytest.raises(SgdxError, match=message) as error:
+        read_config(tmp_path / "r.yaml", T5Settings)
+    assert "\n" not in str(error.value)
+
+
+def test_shipped_recipes_are_whole() -> None:
+    recipes = sorted((ROOT / "baselines" / "t5dst" / "config").glob("*.yaml"))
+    assert {"paper.yaml", "smoke.yaml"} <= {recipe.name for recipe in recipes}
+    for recipe in recipes:
+        settings = read_config(recipe, T5Settings)
+        assert settings.train == ("original",)
+        for said in ("Hardware:", "Time:", "Result:", "Source:"):
+            assert f"# {said}" in recipe.read_text()
