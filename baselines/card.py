@@ -13,8 +13,9 @@ from sgdx_dataset import SgdxError
 
 from .run import read_json
 
-# What of a run's folder is published: the model, its card, its record and its scores.
-_PUBLISHED = ["*.json", "*.safetensors", "README.md", "log.jsonl", "*.model", "*.txt"]
+# What of a run's folder is published: the model, its code, card, record and scores.
+PUBLISHED = ["*.json", "*.safetensors", "*.py", "README.md", "*log.jsonl", "*.model", "*.txt"]
+KEPT_BACK = ["*checkpoints/*", "initial/*", "logs/*", "dev/*", "shards/*", "*.incomplete*"]
 _FIGURES = {"JGA_orig": "jga_orig", "JGA_v1-5": "jga_v1-5", "SS_JGA": "ss_jga"}
 
 
@@ -107,8 +108,8 @@ def push(output: Path, repository: str) -> str:
         api = HfApi()
         api.create_repo(repository, exist_ok=True)
         done = api.upload_folder(
-            repo_id=repository, folder_path=output, allow_patterns=_PUBLISHED,
-            ignore_patterns=["*/*"], commit_message="Add tracker",
+            repo_id=repository, folder_path=output, allow_patterns=PUBLISHED,
+            ignore_patterns=KEPT_BACK, commit_message="Add tracker",
         )  # fmt: skip
     except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError) as error:
         raise SgdxError(

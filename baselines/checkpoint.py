@@ -8,6 +8,7 @@ a step's randomness is a function of seed, step and process (``training``).
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Callable
@@ -110,3 +111,12 @@ def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> di
     set_optimizer_state_dict(model, optimizer, whole, options=_TO_LOAD)
     training: dict[str, Any] = record["training"]
     return training
+
+
+def weights_digest(model: nn.Module) -> str:
+    """A digest of a model's weights: names, and bytes whatever the type."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.cpu().contiguous().view(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()

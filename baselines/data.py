@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from datasets import Dataset, concatenate_datasets
 
 from sgdx_dataset import VARIANTS, SgdxError, frames, load
@@ -35,11 +36,27 @@ def training_frames(configs: Sequence[str], source: str | None, oracle: bool) ->
     return concatenate_datasets([frames(load(config, "train", source)) for config in configs])
 
 
-def dev_frames(source: str | None, count: int) -> Dataset:
-    """``count`` of dev's frame rows under the original schemas, evenly spread; all if fewer."""
-    rows = frames(load("original", "validation", source))
+def dev_frames(source: str | None) -> Dataset:
+    """Dev's frame rows under the original schemas."""
+    return frames(load("original", "validation", source))
+
+
+def spread(rows: Dataset, count: int) -> Dataset:
+    """``count`` frame rows, evenly spread; all if there are fewer."""
     count = min(count, len(rows))
     return rows.select([len(rows) * i // count for i in range(count)])
+
+
+def whole_dialogues(rows: Dataset, count: int) -> Dataset:
+    """Dialogues, evenly spread, with about ``count`` frame rows together; all if there are fewer.
+
+    For trackers that go by a dialogue's turns in order.
+    """
+    ids = np.array(rows["dialogue_id"])
+    starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
+    kept = min(len(starts), max(1, round(len(starts) * count / len(rows))))
+    picked = starts[np.arange(kept) * len(starts) // kept]
+    return rows.select(np.flatnonzero(np.isin(ids, ids[picked])))
 
 
 def describe(rows: Dataset) -> dict[str, Any]:

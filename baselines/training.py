@@ -49,7 +49,7 @@ class Task:
     model: Called with a batch it returns an output with a ``loss``. lengths [examples]: in tokens.
     collate: The batch of some examples, on the CPU. evaluate: A model's score on dev in [0, 1],
     the higher the better; all processes call it. save: Write a model of these weights into a
-    folder.
+    folder. measure: What the log calls the score.
     """
 
     model: PreTrainedModel
@@ -58,6 +58,7 @@ class Task:
     evaluate: Callable[[PreTrainedModel], float]
     save: Callable[[Path, PreTrainedModel, dict[str, torch.Tensor]], None]
     oracle: bool = False
+    measure: str = "dev_joint_goal_accuracy"
 
 
 def train(
@@ -186,7 +187,7 @@ def _evaluate(
         if accelerator.is_main_process:
             best = accelerator.unwrap_model(model)
             checkpoint.replace_files(output, lambda folder: task.save(folder, best, weights))
-    _record(accelerator, progress, output, {"dev_joint_goal_accuracy": score})
+    _record(accelerator, progress, output, {task.measure: score})
 
 
 def _record(

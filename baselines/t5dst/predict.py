@@ -17,12 +17,14 @@ import torch
 from accelerate import Accelerator
 from datasets import Dataset, concatenate_datasets
 
-from sgdx_dataset import VARIANTS, SgdxError, frames, load
+from sgdx_dataset import frames, load
 
 from ..batching import by_length, cut
+from ..checkpoint import weights_digest
 from ..data import INPUTS
+from ..launch import prediction_configs, prediction_options, run_command
 from ..predictions import check_predictions, run_shards, write_predictions
-from ..processes import is_first, make_accelerator
+from ..processes import make_accelerator
 from ..run import versions
 from .formats import FORMATS, Format
 from .formats.values import State
@@ -111,18 +113,9 @@ def _texts(tracker: Tracker, tokens: np.ndarray) -> list[str]:
 
 def fingerprint(tracker: Tracker, inputs: Inputs, first: np.ndarray, sizes: Sizes) -> str:
     """A digest of all that decides the shards: weights, inputs and sizes."""
-    digest = hashlib.sha256(repr((model_digest(tracker), tracker.about, sizes)).encode())
+    digest = hashlib.sha256(repr((weights_digest(tracker.model), tracker.about, sizes)).encode())
     for index in first.tolist():
         digest.update(inputs.ids(index).tobytes() + b"|")
-    return digest.hexdigest()
-
-
-def model_digest(tracker: Tracker) -> str:
-    """A digest of a model's weights."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(tracker.model.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(tensor.cpu().contiguous().view(-1).view(torch.uint8).numpy())
     return digest.hexdigest()
 
 
@@ -156,10 +149,10 @@ def predict_configs(options: argparse.Namespace) -> list[Path]:
             format=options.format, max_input=options.max_input, max_target=options.max_target
         )
     tracker = load_tracker(options.model, about, DTYPES[options.dtype])
-    configs = list(dict.fromkeys(options.config or ["original", *VARIANTS]))
+    configs = prediction_configs(options)
     making = {
         "model": options.model,
-        "weights": model_digest(tracker),
+        "weights": weights_digest(tracker.model),
         **msgspec.to_builtins(tracker.about),
         "tracks": tracker.prompt.TRACKS,
         "split": options.split,
@@ -188,27 +181,13 @@ def predict_configs(options: argparse.Namespace) -> list[Path]:
 
 def main() -> int:
     """Run the command; 0, or 2 after one line that says what is wrong."""
-    sizes = Sizes()
-    parser = argparse.ArgumentParser("python -m baselines.t5dst.predict", description=__doc__)
-    parser.add_argument("--model", required=True, help="folder of a training, or name on the Hub")
-    parser.add_argument("--source", help="as of python -m sgdx_dataset prepare")
-    parser.add_argument("--config", nargs="+", action="extend", help="default: original v1 .. v5")
-    parser.add_argument("--split", default="test")
-    parser.add_argument("--output", type=Path, required=True, help="folder for CONFIG.jsonl")
-    parser.add_argument("--batch-size", type=int, default=sizes.batch, help="inputs in a batch")
-    parser.add_argument("--token-budget", type=int, default=sizes.tokens, help="tokens in a batch")
-    parser.add_argument("--shard-size", type=int, default=sizes.shard, help="inputs in a shard")
+    sizes = msgspec.to_builtins(Sizes())
+    parser = prediction_options("baselines.t5dst.predict", __doc__, **sizes)
     parser.add_argument("--dtype", default="float32", choices=DTYPES)
     parser.add_argument("--format", choices=FORMATS, help="for a model that does not say its own")
     parser.add_argument("--max-input", type=int, default=512, help="with --format: tokens")
     parser.add_argument("--max-target", type=int, default=256, help="with --format: tokens")
-    try:
-        predict_configs(parser.parse_args())
-    except SgdxError as error:
-        if is_first():
-            print(f"t5dst: error: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    return 0
+    return run_command("t5dst", predict_configs, parser)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from sgdx_dataset import SgdxError
-
 from ..card import push, write_card
+from ..launch import publish_options, run_command
 from ..run import read_json
 from .formats import get_format
 
@@ -69,19 +68,14 @@ def publish(output: Path, repository: str | None) -> str | None:
     return push(output, repository) if repository else None
 
 
+def run(options: argparse.Namespace) -> None:
+    """Publish, and say where it is."""
+    print(publish(options.model, options.push_to_hub) or options.model / "README.md")
+
+
 def main() -> int:
     """Run the command; 0, or 2 after one line that says what is wrong."""
-    parser = argparse.ArgumentParser("python -m baselines.t5dst.publish", description=__doc__)
-    parser.add_argument("--model", type=Path, required=True, help="folder of a training")
-    parser.add_argument("--push-to-hub", metavar="REPO", help="you/name")
-    options = parser.parse_args()
-    try:
-        place = publish(options.model, options.push_to_hub)
-    except SgdxError as error:
-        print(f"t5dst: error: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    print(place or options.model / "README.md")
-    return 0
+    return run_command("t5dst", run, publish_options("baselines.t5dst.publish", __doc__))
 
 
 if __name__ == "__main__":

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import torch
 from accelerate import Accelerator
-from accelerate.utils import is_bf16_available
 from datasets import Dataset
 from transformers import PreTrainedModel
-from transformers.utils import logging
-
-from sgdx_dataset import SgdxError
 
 from .. import checkpoint
 from ..config import Count, Settings, read_config
-from ..data import GOLD, INPUTS, describe, dev_frames, is_oracle, training_frames
+from ..data import GOLD, INPUTS, describe, dev_frames, is_oracle, spread, training_frames
 from ..evaluation import joint_goal_accuracy
-from ..processes import is_first, make_accelerator
+from ..launch import accelerator_for, run_command, training_options
 from ..run import check_output, versions, write_json
-from ..training import Progress, Task, train
+from ..training import Task, train
 from .formats import get_format
 from .inputs import Inputs, Texts
 from .model import About, Tracker, load_model, load_tracker, save_tracker
@@ -44,12 +37,12 @@ class T5Settings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True
     prediction_tokens: Count = 16384  # in a batch when dev is tracked
 
 
-def run(options: argparse.Namespace) -> Progress:
+def run(options: argparse.Namespace) -> None:
     """Train as a config says; everything is written under ``options.output``."""
     settings = read_config(options.config, T5Settings)
     prompt = get_format(settings.format)
     rows = training_frames(settings.train, options.source, options.oracle)
-    dev = dev_frames(options.source, settings.evaluate_frames)
+    dev = spread(dev_frames(options.source), settings.evaluate_frames)
     output = options.output or Path("outputs") / options.config.stem
     accelerator = accelerator_for(settings, output)
     data = {"source": options.source, "train": describe(rows), "dev": describe(dev)}
@@ -76,29 +69,8 @@ def run(options: argparse.Namespace) -> Progress:
     )
     if accelerator.is_main_process:
         print(publish(output, options.push_to_hub) or output / "README.md")
+        print(f"best dev joint goal accuracy {progress.best:.4f} at step {progress.best_step}")
     accelerator.end_training()
-    return progress
-
-
-def accelerator_for(settings: Settings, output: Path) -> Accelerator:
-    """Where to train, in what precision and whom to tell.
-
-    Raises:
-        SgdxError: A package to log with is not installed.
-    """
-    for name in settings.log_with:
-        if importlib.util.find_spec(name) is None:
-            raise SgdxError(f"log_with: {name} is not installed; pip install {name}")
-    precision: str | None = settings.precision
-    if precision == "auto":  # as accelerate launch was told, else what the hardware has
-        has = torch.cuda.is_available() and is_bf16_available()
-        precision = os.environ.get("ACCELERATE_MIXED_PRECISION", "bf16" if has else "no")
-    return make_accelerator(
-        mixed_precision=precision,
-        gradient_accumulation_steps=settings.accumulation,
-        log_with=list(settings.log_with) or None,
-        project_dir=output / "logs",
-    )
 
 
 def first_tracker(
@@ -168,32 +140,9 @@ def _task(
     )
 
 
-def parse() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser("python -m baselines.t5dst.train", description=__doc__)
-    parser.add_argument("--config", type=Path, required=True, help="a recipe: a YAML file")
-    parser.add_argument("--source", help="as of python -m sgdx_dataset prepare")
-    parser.add_argument("--output", type=Path, help="folder of the run; default: outputs/CONFIG")
-    parser.add_argument("--resume", action="store_true", help="go on with the run in --output")
-    parser.add_argument(
-        "--oracle", action="store_true", help="allow variants in train: an upper bound"
-    )
-    parser.add_argument("--push-to-hub", metavar="REPO", help="publish the best model at the end")
-    return parser.parse_args()
-
-
 def main() -> int:
     """Run the command; 0, or 2 after one line that says what is wrong."""
-    logging.disable_progress_bar()  # of transformers, which shows one for each file it writes
-    try:
-        progress: Any = run(parse())
-    except SgdxError as error:
-        if is_first():
-            print(f"t5dst: error: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    if is_first():
-        print(f"best dev joint goal accuracy {progress.best:.4f} at step {progress.best_step}")
-    return 0
+    return run_command("t5dst", run, training_options("baselines.t5dst.train", __doc__))
 
 
 if __name__ == "__main__":

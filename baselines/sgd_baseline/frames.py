@@ -1,0 +1,93 @@
+"""Frame rows as columns: each turn's texts once, each service's schema once under each variant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from datasets import Dataset
+
+from ..batching import Ints
+
+Row = dict[str, Any]
+# Nothing else of a frame row is read to predict: the gold state is out of reach.
+INPUTS = [
+    "frame_id", "variant", "dialogue_id", "turn", "service", "history", "utterance", "schema",
+]  # fmt: skip
+_ROWS = 1000  # that are in memory at once
+
+
+@dataclass
+class Frames:
+    """Columns of frames, in the rows' order.
+
+    ids, variants, dialogues: of each frame. numbers: each frame's turn in its dialogue. texts: the
+    different pairs of what system and user say; text: each frame's place among them. schemas: the
+    different services, as rows have them; service: each frame's place among them.
+    """
+
+    ids: list[str] = field(default_factory=list)
+    variants: list[str] = field(default_factory=list)
+    dialogues: list[str] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    texts: list[tuple[str, str]] = field(default_factory=list)
+    text: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    schemas: list[Row] = field(default_factory=list)
+    service: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def group(self, index: int) -> tuple[str, str, int]:
+        """Of which service in which dialogue and variant a frame is."""
+        return self.variants[index], self.dialogues[index], int(self.service[index])
+
+
+def read_frames(rows: Dataset) -> Frames:
+    """Read frame rows of one or several variants; only ``INPUTS`` of them."""
+    frames = Frames()
+    texts: dict[tuple[str, str], int] = {}
+    services: dict[tuple[str, str], int] = {}
+    text, service = [], []
+    for table in rows.select_columns(INPUTS).with_format("arrow").iter(_ROWS):
+        variants = table["variant"].to_pylist()
+        frames.ids += table["frame_id"].to_pylist()
+        frames.variants += variants
+        frames.dialogues += table["dialogue_id"].to_pylist()
+        frames.numbers += table["turn"].to_pylist()
+        said = zip(last_utterances(table["history"]), table["utterance"].to_pylist())
+        text += [texts.setdefault(pair, len(texts)) for pair in said]
+        for index, key in enumerate(zip(variants, table["service"].to_pylist())):
+            if key not in services:
+                services[key] = len(services)
+                frames.schemas.append(table["schema"][index].as_py())
+            service.append(services[key])
+    frames.texts = list(texts)
+    frames.text, frames.service = np.array(text, np.int64), np.array(service, np.int64)
+    return frames
+
+
+def last_utterances(histories: pa.ChunkedArray) -> list[str]:
+    """What was said last in each history; nothing in an empty one."""
+    turns = histories.combine_chunks()
+    lengths = turns.value_lengths().to_numpy()
+    last = pa.array(np.cumsum(lengths) - 1, mask=lengths == 0)
+    said = pc.struct_field(turns.flatten(), "utterance").take(last)
+    found: list[str] = pc.fill_null(said, "").to_pylist()
+    return found
+
+
+def by_text(frames: Frames) -> list[Ints]:
+    """The frames of each text: what one pass of the encoder serves."""
+    order = np.argsort(frames.text, kind="stable")
+    return np.split(order, np.searchsorted(frames.text[order], np.arange(1, len(frames.texts))))
+
+
+def by_turn(frames: Frames) -> list[Ints]:
+    """The frames of each turn of a dialogue under a variant, which stand beside each other."""
+    turns = list(zip(frames.variants, frames.dialogues, frames.numbers))
+    starts = [i for i in range(1, len(turns)) if turns[i] != turns[i - 1]]
+    return np.split(np.arange(len(turns)), starts) if turns else []

@@ -1,0 +1,153 @@
+"""``python -m benchmarks.sgd_baseline --source PATH``: the SGD baseline's speed and its bound.
+
+The weights are untrained, so no score means anything. Slots that are active alone are asked for
+spans, so statuses are set: to none active, and to all, the worst there is; in the sample's gold one
+free slot in nine is. The bound is the turn encoder alone on the same batches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from datasets import Dataset, concatenate_datasets
+from rich.console import Console
+from rich.table import Table as Lines
+
+from baselines.batching import by_length, training_batches
+from baselines.encoder import corpus_texts, load_encoder, tiny_encoder
+from baselines.sgd_baseline.examples import Examples
+from baselines.sgd_baseline.labels import ACTIVE, UNCHANGED
+from baselines.sgd_baseline.model import About, Tracker, new_tracker
+from baselines.sgd_baseline.modeling import ENCODER_INPUTS
+from baselines.sgd_baseline.track import Sizes, read_inputs, track
+from baselines.sgd_baseline.train import training_examples
+from sgdx_dataset import VARIANTS, frames, load
+
+CONFIGS = ["original", *VARIANTS]
+Report = Callable[[str, float, str, float], None]
+
+
+def rows_of(config: str, split: str, options: argparse.Namespace) -> Dataset:
+    """Frame rows of the first dialogues."""
+    return frames(load(config, split, options.source).select(range(options.dialogues)))
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """What it gives, and the seconds it takes."""
+    start = time.perf_counter()
+    found = work()
+    return found, time.perf_counter() - start
+
+
+def predicting(tracker: Tracker, options: argparse.Namespace, report: Report) -> None:
+    """Six variants in one pass, and one after the other."""
+    accelerator, cache = Accelerator(), Path(tempfile.mkdtemp())
+    tracker.model.to(accelerator.device).train(False)
+    parts = [rows_of(config, "test", options) for config in CONFIGS]
+    together = concatenate_datasets(parts)
+
+    def read(rows: Dataset) -> Examples:
+        return read_inputs(tracker, rows, cache, accelerator)
+
+    def predict(examples: Examples) -> int:
+        folder = Path(tempfile.mkdtemp())
+        sizes = Sizes(batch=options.batch)
+        return len(track(tracker.model, examples, accelerator, folder, sizes))
+
+    def predict_all() -> int:
+        return predict(examples)
+
+    examples, cold = timed(lambda: read(together))
+    report("read and embed, six variants, empty cache", len(together), "frames", cold)
+    _, warm = timed(lambda: read(together))
+    report("the same, embeddings kept", len(together), "frames", warm)
+    set_status(tracker, ACTIVE)
+    report("predict six, every slot active", len(together), "frames", timed(predict_all)[1])
+    set_status(tracker, UNCHANGED)
+    report("predict six in one pass", len(together), "frames", timed(predict_all)[1])
+    _, apart = timed(lambda: [predict(each) for each in map(read, parts)])
+    report("read and predict them one by one", len(together), "frames", apart)
+    _, alone = timed(lambda: encode_all(tracker, examples, options))
+    report("bound: the turn encoder alone, once", len(together), "frames", alone)
+
+
+def set_status(tracker: Tracker, status: int) -> None:
+    """Have the model take every slot's status for this one."""
+    for name in ("categorical_status", "free_status"):
+        last: Any = tracker.model.heads[name]
+        torch.nn.init.zeros_(last.out.weight)
+        last.out.bias.data = torch.eye(3, device=tracker.model.device)[status]
+
+
+@torch.inference_mode()
+def encode_all(tracker: Tracker, examples: Examples, options: argparse.Namespace) -> None:
+    """Every different turn through the encoder, and nothing else."""
+    for batch in by_length(examples.lengths, options.batch, Sizes().tokens):
+        inputs = examples.turns.batch(examples.texts[batch].tolist())
+        tracker.model.encode(**{n: t.to(tracker.model.device) for n, t in inputs.items()})
+
+
+def training(tracker: Tracker, options: argparse.Namespace, report: Report) -> None:
+    """Reading labels; steps of 32 turns, and the encoder's share of them."""
+    accelerator = Accelerator()
+    rows = rows_of("original", "train", options)
+    examples, seconds = timed(lambda: training_examples(tracker, rows, accelerator))
+    report("read, embed and label to train", len(rows), "frames", seconds)
+    batches = training_batches(examples.lengths, 32, 2560, 0, begin=0, end=options.steps)
+    turns = sum(map(len, batches))
+    model = tracker.model.train()
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
+
+    def steps(loss: Callable[[dict[str, torch.Tensor]], torch.Tensor]) -> None:
+        for chosen in batches:
+            batch = examples.training_batch(chosen.tolist())
+            torch.autograd.backward(loss({n: t.to(model.device) for n, t in batch.items()}))
+            optimizer.step()
+            optimizer.zero_grad()
+        if model.device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def encoder(batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        pooled, tokens = model.encode(**{n: batch[n] for n in ENCODER_INPUTS if n in batch})
+        return torch.stack([pooled.sum(), tokens.sum()]).sum()
+
+    report("train", turns, "turns", timed(lambda: steps(lambda batch: model(**batch).loss))[1])
+    report("bound: the turn encoder alone", turns, "turns", timed(lambda: steps(encoder))[1])
+
+
+def main() -> None:
+    """Run all and print a table."""
+    parser = argparse.ArgumentParser("python -m benchmarks.sgd_baseline", description=__doc__)
+    parser.add_argument("--source", default="sample")
+    parser.add_argument("--model", default="tiny", help="an encoder's name or folder, or tiny")
+    parser.add_argument("--dialogues", type=int, default=36, help="of each split")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--batch", type=int, default=128, help="turns, to predict")
+    options = parser.parse_args()
+    if options.model == "tiny":
+        texts = rows_of("original", "train", options)
+        found = tiny_encoder(
+            corpus_texts(texts.select_columns(["history", "utterance", "schema"])), hidden=128
+        )
+    else:
+        found = load_encoder(options.model)  # type: ignore[assignment]
+    tracker = new_tracker(*found, About(max_turn=80))
+    lines = Lines("what", "count", "of", "seconds", "per second", title="Untrained heads")
+
+    def report(what: str, count: float, unit: str, seconds: float) -> None:
+        lines.add_row(what, str(count), unit, f"{seconds:.2f}", f"{count / seconds:.0f}")
+
+    predicting(tracker, options, report)
+    training(tracker, options, report)
+    Console().print(lines)
+
+
+if __name__ == "__main__":
+    main()

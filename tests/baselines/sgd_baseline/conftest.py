@@ -1,0 +1,76 @@
+"""A tiny tracker, untrained, and a recipe of seconds with the run that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from accelerate import Accelerator
+from datasets import Dataset, concatenate_datasets
+
+from baselines.encoder import corpus_texts, tiny_encoder
+from baselines.sgd_baseline import train
+from baselines.sgd_baseline.model import About, Tracker, new_tracker
+from sgdx_dataset import frames, load
+
+from ..conftest import command
+
+SETTINGS: dict[str, Any] = {
+    "model": "tiny",
+    "max_turn": 64,
+    "steps": 8,
+    "batch_size": 16,
+    "token_budget": 1024,
+    "optimizer": "adamw",
+    "learning_rate": 0.001,
+    "clip": 1.0,
+    "log_every": 4,
+    "save_every": 2,
+    "evaluate_every": 4,
+    "evaluate_frames": 12,
+}
+
+
+def write_recipe(path: Path, **settings: Any) -> Path:
+    """A recipe file: the settings above, changed."""
+    path.write_bytes(msgspec.yaml.encode(SETTINGS | settings))
+    return path
+
+
+@pytest.fixture(scope="session")
+def train_rows() -> Dataset:
+    return frames(load("original", "train", "sample"))
+
+
+@pytest.fixture(scope="session")
+def test_rows() -> Dataset:
+    """The first frames of the test split under three schemas, one after the other."""
+    parts = [frames(load(config, "test", "sample")) for config in ("original", "v2", "v5")]
+    return concatenate_datasets([part.select(range(60)) for part in parts])
+
+
+@pytest.fixture(scope="session")
+def tracker(train_rows: Dataset) -> Tracker:
+    texts = corpus_texts(train_rows.select_columns(["history", "utterance", "schema"]))
+    model, tokenizer = tiny_encoder(texts, hidden=64)
+    made = new_tracker(model, tokenizer, About(max_turn=64))
+    made.model.train(False)
+    return made
+
+
+@pytest.fixture(scope="session")
+def accelerator() -> Accelerator:
+    return Accelerator(cpu=True)
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A run's folder."""
+    folder = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patch:
+        arguments = ("--config", write_recipe(folder / "recipe.yaml"), "--output", folder / "run")
+        assert command(patch, train, *arguments) == 0
+    yield folder / "run"

@@ -1,0 +1,213 @@
+"""The commands: a run's folder, resuming, prediction files, the Hub's way to load, bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+from baselines import training
+from baselines.sgd_baseline import predict, publish, train
+from baselines.sgd_baseline.model import load_tracker
+from baselines.sgd_baseline.modeling import SgdBaselineModel
+
+from ...conftest import Run
+from ..conftest import command
+from .conftest import write_recipe
+
+
+def log(output: Path, key: str) -> list[float]:
+    lines = map(json.loads, (output / "log.jsonl").read_text().splitlines())
+    return [line[key] for line in lines if key in line]
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "model.safetensors").read_bytes()
+
+
+def test_a_run_s_folder(trained: Path) -> None:
+    run = json.loads((trained / "run.json").read_text())
+    assert run["oracle"] is False
+    assert run["turns"] == 482
+    assert run["labels"] == {"changes": 390, "not_in_schema": 0, "not_in_turn": 44}
+    assert len(log(trained, "loss")) == len(log(trained, "dev_joint_goal_accuracy")) == 2
+    card = (trained / "README.md").read_text()
+    assert "trust_remote_code=True" in card
+    assert not (trained / "dev").exists()
+
+
+def test_loss_falls_on_the_sample(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    recipe = write_recipe(tmp_path / "r.yaml", steps=48, log_every=8, evaluate_every=99)
+    assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
+    losses = log(tmp_path / "run", "loss")
+    assert losses[-1] < 0.75 * losses[0]
+
+
+def test_a_killed_training_ends_in_the_same_weights(
+    monkeypatch: pytest.MonkeyPatch, trained: Path, tmp_path: Path
+) -> None:
+    recipe = write_recipe(tmp_path / "recipe.yaml")
+    arguments = ("--config", recipe, "--output", tmp_path / "run")
+    with monkeypatch.context() as patch:
+        step = training._step
+
+        def killed(*given: Any) -> None:
+            if given[5] == 5:
+                raise KeyboardInterrupt
+            step(*given)
+
+        patch.setattr(training, "_step", killed)
+        with pytest.raises(KeyboardInterrupt):
+            command(patch, train, *arguments)
+    assert command(monkeypatch, train, *arguments, "--resume") == 0
+    assert weights(tmp_path / "run/checkpoints/step-00000008") == weights(
+        trained / "checkpoints/step-00000008"
+    )
+    assert weights(tmp_path / "run") == weights(trained)
+
+
+def test_the_frozen_encoder_is_the_one_that_training_began_with(trained: Path) -> None:
+    before, after = load_tracker(str(trained / "initial")).model, load_tracker(str(trained)).model
+    old, new = before.state_dict(), after.state_dict()
+    same = {name for name, tensor in old.items() if torch.equal(tensor, new[name])}
+    frozen = {name for name in old if name.startswith("schema_encoder.")}
+    assert same >= frozen
+    assert "encoder.embeddings.word_embeddings.weight" not in same
+    assert not any(p.requires_grad for p in after.schema_encoder.parameters())
+
+
+def test_prediction_files(monkeypatch: pytest.MonkeyPatch, trained: Path, tmp_path: Path) -> None:
+    arguments = ("--model", trained, "--config", "original", "v3", "--output", tmp_path / "out")
+    assert command(monkeypatch, predict, *arguments) == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"original.jsonl", "v3.jsonl"}
+    lines = (tmp_path / "out" / "v3.jsonl").read_text().splitlines()
+    metadata = json.loads(lines[0])["metadata"]
+    said = {
+        "tracker": "sgd_baseline",
+        "variant": "v3",
+        "split": "test",
+        "system_acts": False,
+        "reads": "the system's last utterance and the user's, and no dialogue act",
+        "oracle": False,
+        "tracks": ["active_intent", "requested_slots", "slot_values"],
+        "max_turn": 64,
+    }
+    assert {name: metadata[name] for name in said} == said
+    assert len(lines) == 1 + 273
+    # Both configs at once: half as many turns again as there are would show here.
+    assert metadata["counts"]["frames"] == 2 * 273 > 2 * metadata["counts"]["turns"]
+    again = ("--model", trained / "initial", *arguments[2:])
+    assert command(monkeypatch, predict, *again) == 2  # another model's are not overwritten
+    scores = tmp_path / "scores.json"
+    files = [f"--predictions={c}={tmp_path}/out/{c}.jsonl" for c in ("original", "v3")]
+    score = [sys.executable, "-m", "sgdx_metric", "score", "--source", "sample", "--split", "test"]
+    subprocess.run([*score, *files, "--output", str(scores)], check=True, capture_output=True)
+    assert "system-acts:no" in json.loads(scores.read_text())["signature"]
+
+
+def test_auto_model_takes_the_project_s_code(trained: Path) -> None:
+    assert isinstance(AutoModel.from_pretrained(trained), SgdBaselineModel)
+    assert AutoTokenizer.from_pretrained(trained).is_fast
+
+
+def test_the_card_s_example_runs_without_the_project(
+    monkeypatch: pytest.MonkeyPatch, trained: Path, tmp_path: Path
+) -> None:
+    """In a process that cannot import it: the code beside the weights is enough."""
+    example = publish.example(str(trained))
+    assert example.strip() in (trained / "README.md").read_text()
+    environment = {name: v for name, v in os.environ.items() if name != "PYTHONPATH"}
+    script = "import importlib.util\nassert not importlib.util.find_spec('baselines')\n" + example
+    (tmp_path / "use.py").write_text(script)
+    done = subprocess.run(
+        [sys.executable, "-P", "use.py"],
+        cwd=tmp_path,
+        env=environment | {"HF_MODULES_CACHE": str(tmp_path / "modules")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(numbers(done.stdout)) == {
+        "intent", "requested", "categorical_status", "value", "free_status", "start", "end",
+    }  # fmt: skip
+
+
+def numbers(printed: str) -> dict[str, Any]:
+    """A printed dict of lists of numbers."""
+    found: dict[str, Any] = json.loads(printed.replace("'", '"'))
+    return found
+
+
+def test_two_processes(run: Run, tmp_path: Path) -> None:
+    recipe = write_recipe(tmp_path / "r.yaml", steps=2, evaluate_every=2)
+    launch = ("accelerate.commands.launch", "--multi_gpu", "--num_processes", 2)
+    options = ("--main_process_port", 0, "--mixed_precision", "no", "--dynamo_backend", "no")
+    done = run(
+        *launch, *options, "-m", "baselines.sgd_baseline.train", "--config", recipe,
+        "--output", "out",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["record"]["processes"] == 2
+    assert len(log(tmp_path / "out", "dev_joint_goal_accuracy")) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"train": ["v1"]}, "give --oracle"),
+        ({"static_shapes": True}, "static_shapes: services differ in size, expected false"),
+        ({"max_turn": 8}, "max_turn"),
+        ({"max_turn": 4096}, "max_turn: is 4096, the encoder reads 512 tokens"),
+        ({"model": "nowhere"}, "nowhere: encoder cannot be loaded"),
+        ({"formats": "t5"}, "formats"),
+    ],
+)
+def test_bad_recipes(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    settings: dict[str, Any],
+    message: str,
+) -> None:
+    recipe = write_recipe(tmp_path / "r.yaml", **settings)
+    assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 2
+    (line,) = [x for x in capsys.readouterr().err.splitlines() if "error" in x]
+    assert line.startswith("sgd_baseline: error: ")
+    assert message in line
+    assert not (tmp_path / "run" / "run.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--model", "nowhere"), "nowhere: model cannot be loaded"),
+        (("--model", "{trained}/initial", "--config", "v9"), "v9"),
+        (("--model", "{bert}"), "is a bert model, expected one of sgd_baseline.train"),
+        (("--model", "{trained}", "--split", "exam"), "exam"),
+    ],
+)
+def test_bad_predictions(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    trained: Path,
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    bert = tmp_path / "bert"
+    load_tracker(str(trained)).model.encoder.save_pretrained(bert)
+    filled = [word.format(trained=trained, bert=bert) for word in arguments]
+    output = tmp_path / "out"
+    assert command(monkeypatch, predict, *filled, "--output", output) == 2
+    (line,) = [x for x in capsys.readouterr().err.splitlines() if "error" in x]
+    assert line.startswith("sgd_baseline: error: ")
+    assert message in line
+    assert not output.exists()

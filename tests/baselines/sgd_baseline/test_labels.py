@@ -1,0 +1,153 @@
+"""Labels of the sample: each says what the gold state says, or is counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from datasets import Dataset
+
+from baselines.evaluation import joint_goal_accuracy
+from baselines.sgd_baseline.decode import read_changes
+from baselines.sgd_baseline.examples import Examples, ranges
+from baselines.sgd_baseline.frames import by_turn, read_frames
+from baselines.sgd_baseline.labels import ACTIVE, IS_DONTCARE, Labels, read_labels
+from baselines.sgd_baseline.model import Tracker
+from baselines.sgd_baseline.modeling import IGNORED
+from baselines.sgd_baseline.schemas import Table
+from baselines.sgd_baseline.states import differences
+from baselines.sgd_baseline.track import prediction_rows
+from baselines.sgd_baseline.turns import Turns
+
+
+@pytest.fixture(scope="module")
+def examples(tracker: Tracker, train_rows: Dataset) -> Examples:
+    frames = read_frames(train_rows)
+    turns = Turns(frames.texts, tracker.tokenizer, 64)
+    table = Table(frames.schemas)
+    labels = read_labels(train_rows, frames, table, turns)
+    vectors = torch.arange(len(table.pairs))[:, None].float()  # each says its place
+    return Examples(frames, by_turn(frames), turns, table, vectors, labels)
+
+
+def labels_of(examples: Examples) -> Labels:
+    assert examples.labels is not None
+    return examples.labels
+
+
+def test_labels_say_what_the_state_says(examples: Examples, train_rows: Dataset) -> None:
+    """Reads the labels back, slot by slot, and compares them with the rows' gold state."""
+    frames, table, columns = examples.frames, examples.table, labels_of(examples).columns
+    states = [{s["slot"]: s["values"] for s in state} for state in train_rows["slot_values"]]
+    changes = list(differences(map(frames.group, range(len(frames))), states))
+    at = {"categorical": 0, "free": 0}
+    not_in_turn = 0
+    for index, (row, changed) in enumerate(zip(train_rows, changes, strict=True)):
+        service = table.services[frames.service[index]]
+        intents = ["NONE", *service.intents]
+        assert intents[columns["intent"][index]] == row["active_intent"]
+        for slot, choices in zip(service.categorical, service.values):
+            place = at["categorical"]
+            at["categorical"] += 1
+            requested = columns["categorical_requested"][place]
+            assert requested == (slot in row["requested_slots"])
+            status, value = columns["categorical_status"][place], columns["value"][place]
+            assert status == expected_status(slot, changed)
+            assert (value != IGNORED) == (status == ACTIVE)
+            if status == ACTIVE:
+                assert choices[value] == changed[slot][0]
+        for slot in service.free:
+            place = at["free"]
+            at["free"] += 1
+            assert columns["free_requested"][place] == (slot in row["requested_slots"])
+            status = columns["free_status"][place]
+            assert status == expected_status(slot, changed)
+            start, end = columns["start"][place], columns["end"][place]
+            if status != ACTIVE or start == IGNORED:
+                assert start == end == IGNORED
+                not_in_turn += status == ACTIVE
+                continue
+            said = examples.turns.turn(frames.text[index]).text(start, end)
+            assert said in changed[slot]
+    counts = labels_of(examples).counts
+    assert at == {
+        "categorical": len(columns["value"]),
+        "free": len(columns["start"]),
+    }
+    assert counts["changes"] == sum(map(len, changes))
+    assert counts["not_in_schema"] == 0
+    assert 0 < counts["not_in_turn"] == not_in_turn < 0.15 * counts["changes"]
+
+
+def expected_status(slot: str, changed: Any) -> int:
+    if slot not in changed:
+        return 0
+    return IS_DONTCARE if changed[slot] == ["dontcare"] else ACTIVE
+
+
+def test_a_batch_is_its_turns_frames_and_labels(examples: Examples) -> None:
+    chosen = [next(i for i, g in enumerate(examples.groups) if len(g) > 1), 0, 7]
+    batch = examples.training_batch(chosen)
+    frames = np.concatenate([examples.groups[i] for i in chosen])
+    table, columns = examples.table, labels_of(examples).columns
+    assert batch["turn"].tolist() == [
+        place for place, i in enumerate(chosen) for _ in examples.groups[i]
+    ]
+    assert batch["intent_label"].tolist() == columns["intent"][frames].tolist()
+    first = table.services[examples.frames.service[frames[0]]]
+    # Vectors say which pair they are: the batch's few elements are those of the whole table.
+    pairs = [table.pairs[int(place)] for place in batch["elements"][:, 0]]
+    assert [pairs[i - 1] for i in batch["intents"][0].tolist() if i > 0] == first.pairs[
+        : len(first.intents)
+    ]
+    of_first = batch["categorical"][batch["categorical_frame"] == 0]
+    begin = len(first.intents)
+    assert [pairs[i - 1] for i in of_first.tolist()] == first.pairs[
+        begin : begin + len(first.categorical)
+    ]
+    slots = len(batch["categorical"]) + len(batch["free"])
+    assert len(batch["requested_label"]) == slots
+    assert len(batch["span"]) == len(batch["start_label"])
+    assert (batch["free_status_label"][batch["span"]] == ACTIVE).all()
+    assert (batch["value_label"] >= 0).tolist() == (
+        batch["categorical_status_label"] == ACTIVE
+    ).tolist()
+
+
+def test_every_turn_is_one_example(examples: Examples, train_rows: Dataset) -> None:
+    turns = set(zip(train_rows["dialogue_id"], train_rows["turn"]))
+    assert len(examples.groups) == len(turns) < len(train_rows)
+    assert np.concatenate(examples.groups).tolist() == list(range(len(train_rows)))
+
+
+def test_ranges() -> None:
+    places, owners = ranges(np.array([0, 2, 2, 5]), np.array([2, 1, 0]))
+    assert places.tolist() == [2, 3, 4, 0, 1]
+    assert owners.tolist() == [0, 0, 0, 2, 2]
+
+
+def test_perfect_logits_give_the_gold_state(examples: Examples, train_rows: Dataset) -> None:
+    """Labels as logits, decoded and accumulated: only what is in no turn is lost."""
+    everything = range(len(examples.groups))
+    batch, (_, asked) = examples.training_batch(everything), examples.batch(everything)
+    sizes = {"intent": batch["intents"].shape[1], "value": batch["values"].shape[1]}
+    logits = {
+        name: torch.nn.functional.one_hot(
+            batch[f"{name}_label"].clamp(min=0), sizes.get(name, 3)
+        ).float()
+        for name in ("intent", "value", "categorical_status", "free_status")
+    }
+    logits["requested"] = batch["requested_label"].float()
+    spans = zip(*(batch[name].tolist() for name in ("span", "start_label", "end_label")))
+    changes = read_changes(examples, asked, logits, list(spans))
+    rows = list(prediction_rows(examples, changes))
+    assert [row["active_intent"] for row in rows] == list(train_rows["active_intent"])
+    for row, gold in zip(rows, train_rows):
+        assert set(row["requested_slots"]) == set(gold["requested_slots"])
+        known = {given["slot"]: given["values"] for given in gold["slot_values"]}
+        for given in row["slot_values"]:
+            assert given["values"][0] in known[given["slot"]]
+    # The ceiling of a tracker that reads two utterances and neither history nor other services.
+    assert joint_goal_accuracy(train_rows, rows) == pytest.approx(0.6463, abs=1e-4)

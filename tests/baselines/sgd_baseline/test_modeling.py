@@ -1,0 +1,178 @@
+"""Heads and losses on literal inputs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from torch.nn.functional import gelu
+from transformers import BertConfig
+
+from baselines.sgd_baseline.configuration import SgdBaselineConfig
+from baselines.sgd_baseline.modeling import (
+    IGNORED,
+    Head,
+    SgdBaselineModel,
+    Tensors,
+    losses_of,
+)
+
+LOG2, LOG3 = math.log(2), math.log(3)
+
+
+@pytest.fixture
+def model() -> SgdBaselineModel:
+    torch.manual_seed(0)
+    encoder = BertConfig(
+        vocab_size=20, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=16,
+    )  # fmt: skip
+    made = SgdBaselineModel(SgdBaselineConfig(encoder=encoder))
+    made.train(False)
+    return made
+
+
+def batch() -> Tensors:
+    """Two turns; three frames, the last two of the second turn; elements of two services."""
+    torch.manual_seed(1)
+    places = {
+        "turn": [0, 1, 1],
+        "intents": [[0, 1, -1], [0, 1, -1], [0, 2, 3]],
+        "categorical": [4, 4],
+        "categorical_frame": [0, 1],
+        "values": [[5, 6, -1], [5, 6, 7]],
+        "free": [8, 8, 9],
+        "free_frame": [0, 1, 2],
+        "span": [2],
+        "intent_label": [1, 0, 2],
+        "requested_label": [0, 1, 0, 0, 0],
+        "categorical_status_label": [2, 0],
+        "value_label": [1, IGNORED],
+        "free_status_label": [0, 1, 2],
+        "start_label": [3],
+        "end_label": [4],
+    }
+    ids = torch.tensor([[2, 3, 7, 8, 3, 0], [2, 9, 3, 10, 11, 3]])
+    return {
+        "input_ids": ids,
+        "attention_mask": (ids > 0).long(),
+        "token_type_ids": torch.zeros_like(ids),
+        "elements": torch.randn(9, 16),
+        **{name: torch.tensor(column) for name, column in places.items()},
+    }
+
+
+def test_a_head_is_dense_layers_over_the_concatenation() -> None:
+    torch.manual_seed(0)
+    head, texts, elements = Head(8, 3), torch.randn(2, 8), torch.randn(4, 8)
+    text, element = torch.tensor([0, 1, 1]), torch.tensor([3, 3, 0])
+    weight = torch.cat([head.text.weight, head.element.weight], 1)
+    assert head.dense is not None
+    joint = torch.cat([gelu(head.dense(texts))[text], elements[element]], 1)
+    expected = head.out(gelu(joint @ weight.T + head.text.bias))
+    torch.testing.assert_close(head(texts, elements, text, element), expected)
+
+
+def test_each_loss_is_the_mean_over_what_is_not_masked() -> None:
+    logits = {
+        "intent": torch.tensor([[0.0, 0.0, -1e30], [9.0, 0.0, 0.0]]),
+        "requested": torch.tensor([0.0, 0.0, 50.0]),
+        "categorical_status": torch.tensor([[0.0, 0.0, 0.0], [7.0, 0.0, 0.0]]),
+        "value": torch.tensor([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]]),
+        "free_status": torch.tensor([[0.0, 0.0, 0.0]]),
+        "start": torch.zeros(1, 4),
+        "end": torch.zeros(0, 4),
+    }
+    labels = {
+        "intent_label": [1, IGNORED],
+        "requested_label": [1, 0, IGNORED],
+        "categorical_status_label": [2, IGNORED],
+        "value_label": [IGNORED, 1, IGNORED],
+        "free_status_label": [IGNORED],
+        "start_label": [2],
+        "end_label": [],
+    }
+    columns = {name: torch.tensor(column, dtype=torch.long) for name, column in labels.items()}
+    expected = {
+        "intent": LOG2,
+        "requested": LOG2,
+        "categorical_status": LOG3,
+        "value": math.log(1 + math.exp(5)),
+        "free_status": 0.0,
+        "start": math.log(4),
+        "end": 0.0,
+    }
+    found = {name: loss.item() for name, loss in losses_of(logits, columns).items()}
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_loss_is_the_mean_of_seven(model: SgdBaselineModel) -> None:
+    output = model(**batch())
+    assert output.losses is not None
+    assert len(output.losses) == 7
+    assert output.loss.item() == pytest.approx(
+        sum(loss.item() for loss in output.losses.values()) / 7
+    )
+
+
+def test_what_pads_is_never_chosen(model: SgdBaselineModel) -> None:
+    logits = model(**batch()).logits
+    assert (logits["intent"][:2, 2] < -1e30).all()
+    assert logits["value"][0, 2] < -1e30
+    assert {name: tuple(each.shape) for name, each in logits.items()} == {
+        "intent": (3, 3),
+        "requested": (5,),
+        "categorical_status": (2, 3),
+        "value": (2, 3),
+        "free_status": (3, 3),
+        "start": (1, 6),
+        "end": (1, 6),
+    }
+    asked = batch() | {"span": torch.tensor([0])}
+    assert model(**asked).logits["start"][0, 5] < -1e30  # the first turn is one token shorter
+
+
+def test_a_frame_s_logits_depend_on_its_own_turn_and_service(model: SgdBaselineModel) -> None:
+    before, changed = batch(), batch()
+    changed["input_ids"][0, 2] = 12  # the first turn
+    changed["elements"][2] += 1.0  # an intent of the third frame alone
+    old, new = model(**before).logits, model(**changed).logits
+    assert torch.equal(old["free_status"][1:], new["free_status"][1:])
+    assert torch.equal(old["intent"][1], new["intent"][1])
+    assert not torch.equal(old["intent"][0], new["intent"][0])
+    assert not torch.equal(old["intent"][2], new["intent"][2])
+
+
+def test_training_moves_all_but_the_frozen_encoder(model: SgdBaselineModel) -> None:
+    model(**batch()).loss.backward()
+    moved = {name for name, p in model.named_parameters() if p.grad is not None}
+    frozen = {name for name, _ in model.named_parameters() if name.startswith("schema_encoder.")}
+    assert frozen
+    assert moved == {name for name, _ in model.named_parameters()} - frozen
+
+
+def test_a_batch_where_nothing_is_active_has_a_loss(model: SgdBaselineModel) -> None:
+    nothing = batch() | {
+        "value_label": torch.tensor([IGNORED, IGNORED]),
+        **dict.fromkeys(("span", "start_label", "end_label"), torch.zeros(0, dtype=torch.long)),
+    }
+    output = model(**nothing)
+    assert output.losses["value"] == output.losses["start"] == output.losses["end"] == 0
+    output.loss.backward()  # of the span head too: processes average all gradients
+    gradients = {name: p.grad for name, p in model.named_parameters()}
+    assert gradients["heads.span.out.weight"] is not None
+
+
+def test_it_embeds_by_the_frozen_encoder_without_dropout(model: SgdBaselineModel) -> None:
+    ids = torch.tensor([[2, 7, 8, 3]])
+    expected = model.schema_encoder(input_ids=ids).last_hidden_state[:, 0]
+    model.train()
+    assert torch.equal(model.embed(input_ids=ids), expected)
+
+
+def test_saved_and_loaded_it_says_the_same(model: SgdBaselineModel, tmp_path: Path) -> None:
+    model.save_pretrained(tmp_path)
+    again = SgdBaselineModel.from_pretrained(tmp_path)
+    assert torch.equal(again(**batch()).loss, model(**batch()).loss)

@@ -1,0 +1,115 @@
+"""Schema embeddings: what is embedded, where it stands, and that it is computed once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from baselines.sgd_baseline.embeddings import embed, embeddings
+from baselines.sgd_baseline.model import Tracker
+from baselines.sgd_baseline.schemas import Table, read_service
+
+CABS: dict[str, Any] = {
+    "service_name": "Cabs_9",
+    "description": "Rides",
+    "intents": [
+        {"name": "OrderCab", "description": "Call a cab"},
+        {"name": "FindCab", "description": "Look for one"},
+    ],
+    "slots": [
+        {
+            "name": "to",
+            "description": "Where to",
+            "is_categorical": False,
+            "possible_values": ["Galway"],
+        },
+        {
+            "name": "seats",
+            "description": "How many",
+            "is_categorical": True,
+            "possible_values": ["1", "2"],
+        },
+    ],
+}
+VANS = CABS | {"service_name": "Vans_1", "intents": CABS["intents"][:1]}
+
+
+def test_sentence_pairs() -> None:
+    service = read_service(CABS)
+    assert service.pairs == [
+        ("Rides", "OrderCab Call a cab"),
+        ("Rides", "FindCab Look for one"),
+        ("Rides", "seats How many"),
+        ("Rides", "to Where to"),
+        ("seats How many", "1"),
+        ("seats How many", "2"),
+    ]
+    assert (service.intents, service.categorical, service.free, service.values) == (
+        ["OrderCab", "FindCab"], ["seats"], ["to"], [["1", "2"]],
+    )  # fmt: skip
+
+
+def test_places() -> None:
+    table = Table([VANS, CABS])
+    assert len(table.pairs) == 6  # what both have is embedded once
+    assert table.intents.tolist() == [[0, 1, -1], [0, 1, 6]]
+    assert table.categorical.tolist() == [2, 2]
+    assert table.free.tolist() == [3, 3]
+    assert table.values.tolist() == [[4, 5], [4, 5]]
+    assert table.categorical_begin.tolist() == table.free_begin.tolist() == [0, 1, 2]
+
+
+@pytest.fixture
+def calls(tracker: Tracker) -> Any:
+    """How many texts the frozen encoder read, a number per call."""
+    sizes: list[int] = []
+
+    def note(module: Any, given: Any, named: Any, output: Any) -> None:
+        sizes.append(len(named["input_ids"]))
+
+    hook = tracker.model.schema_encoder.register_forward_hook(note, with_kwargs=True)
+    yield sizes
+    hook.remove()
+
+
+def test_embedded_once_and_kept(tracker: Tracker, calls: list[int], tmp_path: Path) -> None:
+    table = Table([CABS])
+    first = embeddings(table, tracker.model, tracker.tokenizer, tmp_path)
+    assert sum(calls) == 6
+    for pair, vector in zip(table.pairs, first):
+        inputs = tracker.tokenizer(*pair, return_tensors="pt")
+        alone = tracker.model.schema_encoder(**inputs).last_hidden_state[0, 0]
+        torch.testing.assert_close(vector, alone, rtol=1e-4, atol=1e-5)
+    calls.clear()
+    (file,) = tmp_path.rglob("*.safetensors")
+    assert torch.equal(embeddings(table, tracker.model, tracker.tokenizer, tmp_path), first)
+    assert not calls
+    embeddings(Table([CABS, VANS]), tracker.model, tracker.tokenizer, tmp_path)
+    assert calls == [5]  # the other service alone
+    calls.clear()
+    file.write_bytes(file.read_bytes()[:100])
+    assert torch.equal(embeddings(table, tracker.model, tracker.tokenizer, tmp_path), first)
+    assert calls == [6]
+
+
+def test_other_words_and_other_weights_are_embedded_anew(
+    tracker: Tracker, calls: list[int], tmp_path: Path
+) -> None:
+    embeddings(Table([CABS]), tracker.model, tracker.tokenizer, tmp_path)
+    reworded = CABS | {"description": "Journeys"}
+    embeddings(Table([reworded]), tracker.model, tracker.tokenizer, tmp_path)
+    assert sum(calls) == 12
+    weight = tracker.model.schema_encoder.get_input_embeddings().weight
+    before = weight.clone()
+    weight.add_(0.5)
+    embeddings(Table([CABS]), tracker.model, tracker.tokenizer, tmp_path)
+    weight.copy_(before)
+    assert sum(calls) == 18
+    assert len(list(tmp_path.rglob("*.safetensors"))) == 3
+
+
+def test_nothing_to_embed(tracker: Tracker) -> None:
+    assert embed([], tracker.model, tracker.tokenizer).shape == (0, 64)

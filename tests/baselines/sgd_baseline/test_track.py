@@ -1,0 +1,121 @@
+"""Tracking: one pass for all variants, no gold, states of predictions alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from accelerate import Accelerator
+from datasets import Dataset
+
+from baselines.sgd_baseline.frames import last_utterances, read_frames
+from baselines.sgd_baseline.model import Tracker
+from baselines.sgd_baseline.track import Sizes, read_inputs, track
+
+SIZES = Sizes(batch=8, shard=16)
+Row = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("embeddings")
+
+
+def predictions(
+    tracker: Tracker, rows: Dataset, accelerator: Accelerator, cache: Path, folder: Path
+) -> list[Row]:
+    examples = read_inputs(tracker, rows, cache, accelerator)
+    return track(tracker.model, examples, accelerator, folder, SIZES)
+
+
+def of_variant(rows: Dataset, variant: str) -> Dataset:
+    return rows.select([i for i, name in enumerate(rows["variant"]) if name == variant])
+
+
+def test_variants_together_are_variants_apart_for_one_pass_of_the_encoder(
+    tracker: Tracker, test_rows: Dataset, accelerator: Accelerator, cache: Path, tmp_path: Path
+) -> None:
+    passes: list[int] = []
+    hook = tracker.model.encoder.register_forward_hook(
+        lambda module, given, named, output: passes.append(len(named["input_ids"])),
+        with_kwargs=True,
+    )
+    together = predictions(tracker, test_rows, accelerator, cache, tmp_path / "together")
+    of_all = list(passes)
+    apart = []
+    for variant in ("original", "v2", "v5"):
+        passes.clear()
+        rows = of_variant(test_rows, variant)
+        apart += predictions(tracker, rows, accelerator, cache, tmp_path / variant)
+        assert passes == of_all
+    hook.remove()
+    assert together == apart
+    assert sum(of_all) == len(set(read_frames(test_rows).texts)) <= len(test_rows) / 3
+    assert [row["frame_id"] for row in together] == list(test_rows["frame_id"])
+    assert [row["variant"] for row in together] == list(test_rows["variant"])
+    # An untrained model says something, and not the same under each schema's words.
+    values = {str(row["slot_values"]) for row in together}
+    assert len(values) > 10
+
+
+def test_no_gold_reaches_a_prediction(
+    tracker: Tracker, test_rows: Dataset, accelerator: Accelerator, cache: Path, tmp_path: Path
+) -> None:
+    def scramble(row: Row) -> Row:
+        return {
+            "active_intent": "Nonsense",
+            "requested_slots": ["nonsense"],
+            "slot_values": [{"slot": "nonsense", "values": ["nonsense"]}],
+            "slots": [{"slot": "nonsense", "start": 0, "exclusive_end": 1}],
+        }
+
+    scrambled = test_rows.map(scramble, features=test_rows.features)
+    assert scrambled["active_intent"] != test_rows["active_intent"]
+    expected = predictions(tracker, test_rows, accelerator, cache, tmp_path / "a")
+    assert predictions(tracker, scrambled, accelerator, cache, tmp_path / "b") == expected
+    bare = test_rows.remove_columns(["active_intent", "requested_slots", "slot_values", "slots"])
+    assert predictions(tracker, bare, accelerator, cache, tmp_path / "c") == expected
+
+
+def test_a_state_lasts_in_its_dialogue(
+    tracker: Tracker, test_rows: Dataset, accelerator: Accelerator, cache: Path, tmp_path: Path
+) -> None:
+    """Slots are changed or kept, never dropped, and a dialogue begins with none of another's."""
+    rows = predictions(tracker, test_rows, accelerator, cache, tmp_path)
+    before: dict[tuple[str, str, str], set[str]] = {}
+    kept = 0
+    for row in rows:
+        dialogue, _, service = row["frame_id"].split("/")
+        slots = {given["slot"] for given in row["slot_values"]}
+        last = before.get((row["variant"], dialogue, service), set())
+        assert last <= slots
+        kept += len(last)
+        before[row["variant"], dialogue, service] = slots
+    assert kept > 0
+
+
+def test_a_killed_run_goes_on(
+    tracker: Tracker,
+    test_rows: Dataset,
+    accelerator: Accelerator,
+    cache: Path,
+    tmp_path: Path,
+) -> None:
+    expected = predictions(tracker, test_rows, accelerator, cache, tmp_path)
+    shards = sorted(tmp_path.rglob("*.json"))
+    assert len(shards) > 1
+    kept = shards[0].stat().st_mtime_ns
+    shards[1].unlink()
+    assert predictions(tracker, test_rows, accelerator, cache, tmp_path) == expected
+    assert shards[0].stat().st_mtime_ns == kept
+    assert shards[1].exists()
+
+
+def test_what_was_said_last(test_rows: Dataset) -> None:
+    table = test_rows.with_format("arrow")[3:40]
+    found = last_utterances(table["history"])
+    histories = test_rows.select(range(3, 40))["history"]
+    expected = [turns[-1]["utterance"] if turns else "" for turns in histories]
+    assert found == expected
+    assert "" in found

@@ -1,0 +1,115 @@
+"""A service, a recipe of seconds and a run trained by it, shared by the tests of SGP-DST."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from baselines.sgp_dst import train
+from baselines.sgp_dst.schema import Schema, read_schema
+
+Row = dict[str, Any]
+
+
+def slot(name: str, description: str, *values: str) -> Row:
+    return {
+        "name": name,
+        "description": description,
+        "is_categorical": bool(values),
+        "possible_values": [*values],
+    }
+
+
+def intent(name: str, description: str, required: list[str], optional: list[str]) -> Row:
+    return {
+        "name": name,
+        "description": description,
+        "required_slots": required,
+        "optional_slots": [{"slot": other, "value": ""} for other in optional],
+    }
+
+
+CABS: Row = {
+    "service_name": "Cabs_9",
+    "description": "Rides through town",
+    "slots": [
+        slot("destination", "Where the ride goes to"),
+        slot("pickup_time", "When the cab comes"),
+        slot("shared", "Whether others ride along", "True", "False"),
+        slot("riders", "Number of people", "1", "2", "3"),
+        slot("fare", "What it costs"),
+    ],
+    "intents": [
+        intent("OrderCab", "Call a cab", ["destination", "pickup_time"], ["shared"]),
+        intent("PlanRide", "Look up a ride", ["destination"], ["riders"]),
+    ],
+}
+MUSEUMS: Row = {
+    "service_name": "Museums_9",
+    "description": "Museums to visit",
+    "slots": [
+        slot("museum", "Name of the museum"),
+        slot("address", "Street and number"),
+        slot("tickets", "How many tickets", "1", "2", "3"),
+    ],
+    "intents": [intent("BuyTickets", "Buy tickets", ["museum"], ["tickets"])],
+}
+
+
+@pytest.fixture
+def cabs() -> Schema:
+    return read_schema(CABS)
+
+
+@pytest.fixture
+def museums() -> Schema:
+    return read_schema(MUSEUMS)
+
+
+def part(epochs: int, negatives: float = 1.0) -> Row:
+    return {"epochs": epochs, "warmup": 0.1, "max_tokens": 144, "negatives": negatives}
+
+
+SETTINGS: Row = {
+    "model": "tiny",
+    "parts": {name: part(2) for name in ("intent", "combine", "copy", "cross")},
+    "steps": 12,
+    "batch_size": 8,
+    "token_budget": 1024,
+    "optimizer": "adamw",
+    "learning_rate": 0.001,
+    "clip": 1.0,
+    "log_every": 4,
+    "save_every": 4,
+    "evaluate_every": 12,
+    "evaluate_frames": 20,
+    "expected": "nothing",
+}
+
+
+def write_recipe(path: Path, **settings: Any) -> Path:
+    """A recipe file: the settings above, changed."""
+    path.write_bytes(msgspec.yaml.encode(SETTINGS | settings))
+    return path
+
+
+def command(monkeypatch: pytest.MonkeyPatch, module: Any, *arguments: object) -> int:
+    """Run a command's ``main`` in this process."""
+    monkeypatch.setattr(sys, "argv", ["command", *map(str, arguments)])
+    status: int = module.main()
+    return status
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A run's folder, with all four sub-models."""
+    folder = tmp_path_factory.mktemp("sgp")
+    with pytest.MonkeyPatch.context() as patch:
+        arguments = ("--config", write_recipe(folder / "recipe.yaml"), "--output", folder / "run")
+        assert command(patch, train, *arguments) == 0
+    yield folder / "run"

@@ -1,0 +1,178 @@
+"""Training, resuming, predicting and their errors, as commands."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from huggingface_hub.utils import filter_repo_objects  # type: ignore[attr-defined]
+from safetensors.torch import load_file
+
+from baselines.card import KEPT_BACK, PUBLISHED
+from baselines.config import read_config
+from baselines.data import whole_dialogues
+from baselines.sgp_dst import predict, publish, train
+from baselines.sgp_dst.parts import PARTS, SgpSettings
+from sgdx_dataset import frames, load
+
+from ...conftest import ROOT, Run
+from .conftest import SETTINGS, command, part, write_recipe
+
+
+def test_a_run_leaves_four_sub_models_and_a_card(trained: Path) -> None:
+    for name in PARTS:
+        config = json.loads((trained / name / "config.json").read_text())
+        assert config["sgdx"]["part"] == name
+        assert set(config["auto_map"]) == {"AutoConfig", "AutoModel"}
+        log = [json.loads(line) for line in (trained / name / "log.jsonl").read_text().splitlines()]
+        assert log[-2]["step"] == 12
+        assert log[-2]["loss"] > 0
+        assert 0 <= log[-1]["dev_accuracy"] <= 1
+    card = (trained / "README.md").read_text()
+    assert "expected: nothing" in card
+    assert "best dev joint goal accuracy" in card
+    assert json.loads((trained / "run.json").read_text())["oracle"] is False
+
+
+def test_the_cards_example_runs(trained: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", publish.example(str(trained))],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert 0 <= float(done.stdout) <= 1
+
+
+def test_a_killed_part_goes_on_bit_for_bit(
+    tmp_path: Path, trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = write_recipe(tmp_path / "recipe.yaml", steps=8, model=str(trained / "initial"))
+    arguments = ("--config", recipe, "--part", "copy", "--output")
+    assert command(monkeypatch, train, *arguments, tmp_path / "whole") == 0
+    whole = tmp_path / "whole" / "copy"
+    from baselines import training
+
+    step = training._step
+
+    def die(*args: object) -> None:
+        if args[5] == 6:
+            raise KeyboardInterrupt
+        step(*args)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(training, "_step", die)
+        command(patch, train, *arguments, tmp_path / "killed")
+    killed = tmp_path / "killed" / "copy"
+    assert [folder.name for folder in (killed / "checkpoints").iterdir()] == ["step-00000004"]
+    assert command(monkeypatch, train, *arguments, tmp_path / "killed", "--resume") == 0
+    one, other = (load_file(folder / "model.safetensors") for folder in (whole, killed))
+    assert all(one[name].equal(other[name]) for name in one)
+
+
+def test_predictions_under_two_configs_are_scored(
+    trained: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "out"
+    arguments = ("--model", trained, "--config", "original", "v3", "--output", output)
+    assert command(monkeypatch, predict, *arguments, "--shard-size", 20) == 0
+    assert sorted(path.name for path in output.glob("*.jsonl")) == ["original.jsonl", "v3.jsonl"]
+    metadata = json.loads((tmp_path / "out" / "v3.jsonl").open().readline())["metadata"]
+    assert metadata["system_acts"] is True
+    assert metadata["oracle"] is False
+    done = run(
+        "sgdx_metric", "score", "--source", "sample", "--split", "test",
+        "--predictions", "original=out/original.jsonl", "--predictions", "v3=out/v3.jsonl",
+        "--output", "scores.json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "system-acts:yes" in json.loads((tmp_path / "scores.json").read_text())["signature"]
+
+
+def test_two_processes_train_one_sub_model(run: Run, tmp_path: Path, trained: Path) -> None:
+    recipe = write_recipe(tmp_path / "recipe.yaml", steps=2, model=str(trained / "initial"))
+    done = run(
+        "accelerate.commands.launch", "--multi_gpu", "--num_processes", 2,
+        "-m", "baselines.sgp_dst.train", "--config", recipe, "--part", "cross", "--output", "run",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "run" / "cross" / "run.json").read_text())["record"]
+    assert record["processes"] == 2
+
+
+def test_dev_is_whole_dialogues() -> None:
+    rows = frames(load("original", "validation", "sample"))
+    some = whole_dialogues(rows, 50)
+    ids = set(some["dialogue_id"])
+    assert 25 <= len(some) <= 75
+    assert some["frame_id"] == [r["frame_id"] for r in rows if r["dialogue_id"] in ids]
+    assert whole_dialogues(rows, 10**6)["frame_id"] == rows["frame_id"]
+
+
+def test_the_recipes_are_read() -> None:
+    for path in sorted((ROOT / "baselines" / "sgp_dst" / "config").glob("*.yaml")):
+        assert read_config(path, SgpSettings).expected
+    paper = read_config(ROOT / "baselines" / "sgp_dst" / "config" / "paper.yaml", SgpSettings)
+    own = {name: getattr(paper.parts, name) for name in PARTS}
+    assert [(p.epochs, p.warmup, p.max_tokens) for p in own.values()] == [
+        (1, 0.1, 196), (3, 0.1, 144), (1, 0.7, 160), (1, 0.3, 160),
+    ]  # fmt: skip
+    assert (paper.learning_rate, paper.batch_size, paper.weight_decay) == (2e-5, 32, 0.01)
+
+
+WRONG = {
+    "a variant": ({"train": ["original", "v2"]}, (), "give --oracle"),
+    "no epochs": (
+        {"parts": SETTINGS["parts"] | {"copy": part(0)}}, (), "epochs|>= 1",
+    ),
+    "a part too few": ({"parts": {"intent": part(1)}}, (), "missing required field"),
+    "no model": ({"model": "/nowhere/bert"}, (), "/nowhere/bert: "),
+    "no room": (
+        {"parts": {name: part(1) | {"max_tokens": 12} for name in PARTS}}, (), "max_tokens: 12 ",
+    ),
+    "nothing to resume": ({}, ("--resume",), "expected a run to resume"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_bad_input_is_one_line(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings, more, said = WRONG[name]
+    recipe = write_recipe(tmp_path / "recipe.yaml", **settings)
+    assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "o", *more) == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1
+    assert error.startswith("sgp_dst: error: ")
+    assert any(part in error for part in said.split("|"))
+
+
+def test_another_runs_folder_and_a_missing_sub_model(
+    tmp_path: Path, trained: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    recipe = write_recipe(tmp_path / "recipe.yaml")
+    assert command(monkeypatch, train, "--config", recipe, "--output", trained) == 2
+    assert "holds another run's files" in capsys.readouterr().err
+    shutil.copytree(trained, tmp_path / "copy", ignore=shutil.ignore_patterns("checkpoints"))
+    shutil.rmtree(tmp_path / "copy" / "cross")
+    arguments = ("--model", tmp_path / "copy", "--output", tmp_path / "out")
+    assert command(monkeypatch, predict, *arguments) == 2
+    assert "cross: sub-model cannot be loaded" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert command(monkeypatch, predict, "--model", "no/such", "--output", tmp_path / "out") == 2
+    assert "no/such: no such folder or repository" in capsys.readouterr().err
+    assert command(monkeypatch, publish, "--model", tmp_path) == 2
+    assert "run.json" in capsys.readouterr().err
+
+
+def test_what_is_published(trained: Path) -> None:
+    files = [path.relative_to(trained).as_posix() for path in trained.rglob("*") if path.is_file()]
+    published = set(filter_repo_objects(files, allow_patterns=PUBLISHED, ignore_patterns=KEPT_BACK))
+    own = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+    logs = ("log.jsonl", "modeling.py", "run.json")
+    in_parts = {f"{part}/{name}" for part in PARTS for name in (*own, *logs)}
+    assert published == in_parts | {"README.md", "log.jsonl", "modeling.py", "run.json"}

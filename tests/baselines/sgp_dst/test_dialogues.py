@@ -1,0 +1,75 @@
+"""Dialogues from frame rows, and what is known before a turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from baselines.sgp_dst.dialogues import LEARNT, TRACKED, Memory, State, gives, read_dialogues
+from baselines.sgp_dst.schema import Schema
+from sgdx_dataset import frames, load
+
+
+def act(service: str, name: str, slot: str = "", *values: str) -> dict[str, Any]:
+    return {"service": service, "act": name, "slot": slot, "values": [*values]}
+
+
+def test_every_frame_is_read_once_and_in_order() -> None:
+    rows = frames(load("v2", "test", "sample"))
+    dialogues = list(read_dialogues(rows.select_columns(LEARNT)))
+    read = [f.frame_id for d in dialogues for turn in d.turns for f in turn.frames]
+    assert read == rows["frame_id"]
+    assert len(dialogues) == len(set(rows["dialogue_id"]))
+    assert {dialogue.variant for dialogue in dialogues} == {"v2"}
+    schemas = {id(f.schema) for d in dialogues for turn in d.turns for f in turn.frames}
+    assert len(schemas) == 7  # one a service
+    assert max(len(turn.frames) for dialogue in dialogues for turn in dialogue.turns) > 1
+
+
+def test_turns_have_what_the_system_said_just_before() -> None:
+    rows = frames(load("original", "test", "sample"))
+    last = {row["frame_id"]: row["history"][-1:] for row in rows}
+    acts = 0
+    for dialogue in read_dialogues(rows.select_columns(TRACKED)):
+        for turn in dialogue.turns:
+            for frame in turn.frames:
+                assert frame.gold is None
+                before = last[frame.frame_id]
+                assert turn.system == (before[0]["utterance"] if before else "")
+                assert turn.acts == (before[0]["actions"] if before else [])
+            acts += len(turn.acts)
+    assert acts > 300
+
+
+def test_memory(cabs: Schema) -> None:
+    memory = Memory()
+    memory.hear(
+        [
+            act("A", "OFFER", "place", "Bath"),
+            act("A", "INFORM", "price", "$9"),
+            act("A", "REQUEST", "time", "5 pm"),
+            act("A", "REQUEST", "class", "first", "second"),
+            act("B", "NOTIFY_SUCCESS"),
+        ]
+    )
+    assert memory.offered == {"A": {"place": "Bath", "time": "5 pm"}}
+    assert memory.told == {"A": {"place": "Bath", "time": "5 pm", "price": "$9"}}
+    memory.hear([act("A", "CONFIRM", "place", "Wells")])
+    assert memory.offered["A"]["place"] == "Wells"  # the latest
+    assert memory.succeeded == {"B"}
+    assert memory.state("A") == State()
+
+
+def test_gives() -> None:
+    assert not gives(act("A", "OFFER", "place"))
+    assert not gives(act("A", "INFORM_COUNT", "count", "3"))
+
+
+def test_schema(cabs: Schema) -> None:
+    assert cabs.tracked == {"destination", "pickup_time", "shared", "riders"}
+    assert (cabs.required("OrderCab"), cabs.free("OrderCab"), cabs.required("NONE")) == (
+        ["destination", "pickup_time"], ["shared"], [],
+    )  # fmt: skip
+    assert cabs.options("shared") == [None, "dontcare", "True", "False"]
+    assert cabs.options("fare") == [None, "dontcare"]
+    assert [cabs.admits("riders", value) for value in ("2", "4", "dontcare")] == [True, False, True]
+    assert cabs.admits("fare", "$9")

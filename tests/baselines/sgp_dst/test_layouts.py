@@ -1,0 +1,94 @@
+"""Sequences and binary features, literally."""
+
+from __future__ import annotations
+
+from baselines.sgp_dst.features import combine_bits, copy_bits, cross_bits, role_bits
+from baselines.sgp_dst.layouts import (
+    Prompt,
+    Said,
+    combine_prompt,
+    copy_prompt,
+    cross_prompt,
+    intent_prompt,
+    turn_text,
+)
+from baselines.sgp_dst.schema import Schema
+
+
+def words(prompt: Prompt) -> str:
+    head, tail = (" ".join(piece.text for piece in side) for side in (prompt.head, prompt.tail))
+    return f"{head} TURN {tail}"
+
+
+def elements(prompt: Prompt) -> list[tuple[str, int]]:
+    return [(piece.text, piece.element) for piece in prompt.tail if piece.element]
+
+
+def test_turn_text() -> None:
+    said = turn_text("Where to?", "To Bath.")
+    assert said == Said("sys : Where to? usr : To Bath.", 22)
+    assert said.text[said.user :] == "To Bath."
+    assert turn_text("", "Hi") == ("sys : usr : Hi", 12)
+
+
+def test_intent(cabs: Schema) -> None:
+    prompt = intent_prompt(cabs, "PlanRide", True)
+    assert words(prompt) == (
+        "[CLS] keep [SEP] TURN [SEP] Call a cab # OrderCab [SEP] Look up a ride # PlanRide [SEP]"
+        " none [SEP]"
+    )
+    assert [(text[:6], number) for text, number in elements(prompt)] == [
+        ("Call a", 1),
+        ("Look u", 2),
+        ("none", 3),
+    ]
+    assert [piece.text for piece in prompt.tail if piece.bits == 1] == ["Look up a ride # PlanRide"]
+    first = intent_prompt(cabs, "NONE", False)
+    assert words(first).startswith("[CLS] jump [SEP] TURN")
+    assert [piece.text for piece in first.tail if piece.bits == 1] == ["none"]
+    assert first.turn == 0
+
+
+def test_combine(cabs: Schema) -> None:
+    free = combine_prompt(cabs, "destination")
+    assert words(free) == (
+        "[CLS] TURN null [SEP] tag # destination # Where the ride goes to [SEP] null [SEP]"
+        " do not care [SEP]"
+    )
+    assert elements(free) == [("null", -1), ("null", 1), ("do not care", 2)]
+    assert free.turn == -1  # where spans are looked for, as in the null behind
+    sort = combine_prompt(cabs, "shared")
+    assert words(sort) == (
+        "[CLS] TURN null [SEP] sort # shared # Whether others ride along [SEP] null [SEP]"
+        " do not care [SEP] True [SEP] False [SEP]"
+    )
+    assert elements(sort)[1:] == [("null", 1), ("do not care", 2), ("True", 3), ("False", 4)]
+
+
+def test_copy(cabs: Schema, museums: Schema) -> None:
+    assert words(copy_prompt(cabs, "fare")) == (
+        "[CLS] api: Rides through town [SEP] TURN [SEP] What it costs [SEP]"
+    )
+    assert words(cross_prompt(cabs, "destination", museums, "address")) == (
+        "[CLS] TURN [SEP] destination # Where the ride goes to [SEP] address # Street and number"
+        " [SEP]"
+    )
+
+
+def test_bits(cabs: Schema) -> None:
+    acts = [
+        {"service": "Cabs_9", "act": "REQUEST", "slot": "shared", "values": ["True", "False"]},
+        {"service": "Cabs_9", "act": "REQUEST", "slot": "riders", "values": ["2"]},
+        {"service": "Cabs_9", "act": "OFFER", "slot": "fare", "values": ["$9"]},
+        {"service": "Museums_9", "act": "OFFER", "slot": "destination", "values": ["x"]},
+    ]
+    names = ("shared", "riders", "fare", "destination")
+    assert [combine_bits("Cabs_9", name, acts) for name in names] == [4, 6, 2, 0]
+    assert [role_bits(cabs, "OrderCab", name) for name in names] == [8, 0, 0, 4]
+    assert role_bits(cabs, "NONE", "destination") == 0
+    assert copy_bits(cabs, "OrderCab", "shared", given=True, known=False) == 1 + 8
+    assert copy_bits(cabs, "PlanRide", "destination", given=True, known=True) == 1 + 2 + 4
+    told = {"source": True, "given": True, "success": True}
+    assert cross_bits(cabs, "OrderCab", "destination", **told) == 1 + 2 + 4 + 16
+    told = {"source": False, "given": False, "success": True}
+    assert cross_bits(cabs, "NONE", "destination", **told) == 16

@@ -1,0 +1,168 @@
+"""The sub-models: what sees what, heads, and the way through ``AutoModel``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModel, AutoTokenizer, BertConfig, RobertaConfig, set_seed
+
+from baselines.sgp_dst.decode import best_spans
+from baselines.sgp_dst.layouts import intent_prompt, turn_text
+from baselines.sgp_dst.modeling import (
+    CombineModel,
+    CopyModel,
+    ElementScorer,
+    IntentModel,
+    SgpConfig,
+    apart,
+)
+from baselines.sgp_dst.parts import load_part
+from baselines.sgp_dst.questions import Question
+from baselines.sgp_dst.schema import Schema
+from baselines.sgp_dst.sequences import Questions, Sequences
+
+SIZE: dict[str, Any] = {
+    "vocab_size": 60,
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "initializer_range": 0.5,
+    "hidden_dropout_prob": 0.0,
+}
+BATCH = {
+    "input_ids": torch.tensor([[2, 11, 12, 3, 20, 21, 3, 30, 3, 0]]),
+    "attention_mask": torch.tensor([[1] * 9 + [0]]),
+    "token_type_ids": torch.tensor([[0] * 4 + [1] * 5 + [0]]),
+    "features": torch.zeros(1, 10, dtype=torch.long),
+    "elements": torch.tensor([[0, -1, -1, 0, 1, 1, 0, 2, 0, 0]]),
+}
+
+
+def config() -> SgpConfig:
+    set_seed(0)
+    return SgpConfig(encoder=BertConfig(**SIZE).to_dict(), initializer_range=0.5)
+
+
+def test_elements_do_not_see_each_other() -> None:
+    mask = apart(BATCH["elements"], BATCH["attention_mask"], torch.float32)
+    seen = (mask[0, 0] == 0).tolist()
+    common = [0, 1, 2, 3, 6, 8]
+    assert [i for i in range(10) if seen[4][i]] == sorted([*common, 4, 5])
+    assert [i for i in range(10) if seen[7][i]] == sorted([*common, 7])
+    assert [i for i in range(10) if seen[1][i]] == common
+
+
+def test_an_intent_is_scored_whatever_the_others_are() -> None:
+    model = IntentModel(config()).train(False)
+    other = BATCH | {"input_ids": BATCH["input_ids"].clone()}
+    other["input_ids"][0, 7] = 31
+    one, two = model(**BATCH).logits, model(**other).logits
+    assert one.shape == (1, 2)
+    torch.testing.assert_close(one[0, 0], two[0, 0])
+    assert abs((one[0, 1] - two[0, 1]).item()) > 1e-2
+
+
+@pytest.mark.parametrize("kind", [IntentModel, CombineModel, CopyModel])
+def test_every_tokens_feature_counts(kind: type[IntentModel]) -> None:
+    model = kind(config()).train(False)
+    plain = model(**BATCH).logits
+    for place in (0, 2):
+        features = BATCH["features"].clone()
+        features[0, place] = 5
+        assert not torch.allclose(plain, model(**BATCH | {"features": features}).logits)
+
+
+def test_the_pool_is_of_an_elements_tokens() -> None:
+    scorer = ElementScorer(2)
+    scorer.dense.load_state_dict({"weight": torch.eye(2), "bias": torch.zeros(2)})
+    scorer.score.load_state_dict({"weight": torch.ones(1, 2), "bias": torch.zeros(1)})
+    hidden = torch.tensor([[[9.0, 9.0], [0.1, -3.0], [-2.0, 0.3], [-0.5, -0.5]]] * 2)
+    elements = torch.tensor([[0, 1, 1, 2], [-1, 0, 0, 1]])
+    tanh = np.tanh
+    expected = [[tanh(0.1) + tanh(0.3), 2 * tanh(-0.5)], [2 * tanh(-0.5), -np.inf]]
+    np.testing.assert_allclose(scorer(hidden, elements).detach().numpy(), expected, rtol=1e-6)
+
+
+def test_combine_sums_four_losses() -> None:
+    model = CombineModel(config()).train(False)
+    answers = model(**BATCH, labels=torch.tensor([[1, 2, 1, 0]]))
+    heads = (answers.start, answers.end, answers.logits, answers.requested)
+    terms = [-logits.log_softmax(-1)[0, label] for logits, label in zip(heads, (1, 2, 1, 0))]
+    torch.testing.assert_close(answers.loss, torch.stack(terms).sum())
+    assert torch.isfinite(answers.start[0]).tolist() == [False, True, True] + [False] * 7
+
+
+def test_an_encoder_without_segments_or_pooler() -> None:
+    set_seed(0)
+    told = RobertaConfig(**SIZE, type_vocab_size=1, max_position_embeddings=40)
+    model = CopyModel(SgpConfig(encoder=told.to_dict())).train(False)
+    assert torch.isfinite(model(**BATCH).logits).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels"),
+    [(IntentModel, [[1]]), (CombineModel, [[1, 2, 1, 0]]), (CopyModel, [[1]])],
+)
+def test_half_precision_and_checkpointing(kind: type[IntentModel], labels: list[list[int]]) -> None:
+    model: Any = kind(config())
+    model.gradient_checkpointing_enable({"use_reentrant": False})
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = model(**BATCH, labels=torch.tensor(labels)).loss
+    loss.backward()
+    gradients = {name: p.grad for name, p in model.named_parameters()}
+    missing = [name for name, gradient in gradients.items() if gradient is None]
+    assert missing == []  # else processes would wait for it
+    assert all(torch.isfinite(g).all() for g in gradients.values() if g is not None)
+
+
+def test_best_spans() -> None:
+    start = torch.tensor([[0.9, 0.2, 0.6, 0.1], [0.1, 0.5, 0.3, 0.4], [1.0, 0.0, 0.0, 0.0]])
+    end = torch.tensor([[0.9, 0.7, 0.5, 0.4], [0.4, 0.3, 0.6, 0.1], [1.0, 0.0, 0.0, 0.0]])
+    user = torch.tensor([[1, 4], [0, 4], [2, 2]])
+    first, last, score = best_spans(start, end, user)
+    assert list(zip(first.tolist(), last.tolist()))[:2] == [(2, 2), (1, 2)]
+    torch.testing.assert_close(score, torch.tensor([1.1, 1.1, -torch.inf]))
+
+
+_ALONE = """
+import sys, torch
+from transformers import AutoModel, AutoTokenizer
+folder = sys.argv[1]
+tokenizer = AutoTokenizer.from_pretrained(folder, subfolder="intent", trust_remote_code=True)
+model = AutoModel.from_pretrained(folder, subfolder="intent", trust_remote_code=True)
+assert "baselines" not in sys.modules
+print(type(model).__name__, sum(p.detach().double().abs().sum().item() for p in model.parameters()))
+print(tokenizer("a null")["input_ids"])
+"""
+
+
+def test_auto_model_loads_it_without_the_project(trained: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _ALONE, str(trained)],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    ours = load_part(trained / "intent")
+    name, total = done.stdout.splitlines()[0].split()
+    assert name == "IntentModel"
+    mine = sum(p.detach().double().abs().sum().item() for p in ours.model.parameters())
+    assert float(total) == pytest.approx(mine, rel=1e-12)
+    tokenizer = ours.vocabulary.tokenizer
+    assert done.stdout.splitlines()[1] == str(tokenizer("a null")["input_ids"])
+
+
+def test_a_reloaded_model_answers_alike(trained: Path, cabs: Schema) -> None:
+    ours = load_part(trained / "intent")
+    question = Question(turn_text("Hello", "A cab please"), intent_prompt(cabs, "NONE", False))
+    batch = Sequences(Questions([question]), ours.vocabulary, 144).batch(np.array([0]))
+    theirs = AutoModel.from_pretrained(trained / "intent", trust_remote_code=True)
+    torch.testing.assert_close(ours.model(**batch).logits, theirs(**batch).logits)
+    tokenizer = AutoTokenizer.from_pretrained(trained / "intent", trust_remote_code=True)
+    assert tokenizer("A cab?")["input_ids"] == ours.vocabulary.tokenizer("A cab?")["input_ids"]

@@ -1,0 +1,134 @@
+"""The joining rules, each one, and that their order matters."""
+
+from __future__ import annotations
+
+import pytest
+
+from baselines.sgp_dst.dialogues import State, Values
+from baselines.sgp_dst.rules import (
+    RULES,
+    Evidence,
+    Frame,
+    Rule,
+    Scored,
+    Span,
+    carry_over,
+    copy_across,
+    copy_within,
+    drop_untracked,
+    join,
+    put_spans,
+    put_values,
+    save,
+    set_intent,
+    set_requested,
+)
+from baselines.sgp_dst.schema import Schema
+
+
+def values(schema: Schema, evidence: Evidence, previous: State | None = None) -> Values:
+    return join(Frame(schema, previous or State(), evidence)).values
+
+
+def test_nothing_is_answered(cabs: Schema) -> None:
+    assert join(Frame(cabs, State(), Evidence())) == ("NONE", {}, ())
+
+
+def test_intent_and_requested(cabs: Schema) -> None:
+    evidence = Evidence("OrderCab", {"fare": 0.91, "riders": 0.9, "shared": 0.2})
+    state = join(Frame(cabs, State("PlanRide", {}, ("riders",)), evidence))
+    assert state == ("OrderCab", {}, ("fare",))
+
+
+def test_the_previous_state_is_carried_over_and_left_alone(cabs: Schema) -> None:
+    previous = State("OrderCab", {"destination": ["Bath"], "shared": ["True"]})
+    evidence = Evidence(spans={"destination": Span(3, 8, "Wells", 1.5)})
+    assert values(cabs, evidence, previous) == {"destination": ["Wells"], "shared": ["True"]}
+    assert previous.values == {"destination": ["Bath"], "shared": ["True"]}
+
+
+def test_spans(cabs: Schema) -> None:
+    spans = {"destination": Span(3, 7, "Bath", 1.01), "pickup_time": Span(9, 10, "5", 1.0)}
+    assert values(cabs, Evidence(spans=spans)) == {"destination": ["Bath"]}
+
+
+@pytest.mark.parametrize(("first", "second"), [(1.2, 1.9), (1.9, 1.2)])
+def test_the_likelier_slot_has_a_string_that_two_claim(
+    cabs: Schema, first: float, second: float
+) -> None:
+    spans = {"destination": Span(0, 1, "5", first), "pickup_time": Span(0, 1, "5", second)}
+    winner = "destination" if first > second else "pickup_time"
+    assert values(cabs, Evidence(spans=spans)) == {winner: ["5"]}
+    elsewhere = spans | {"pickup_time": Span(4, 5, "5", second)}
+    assert len(values(cabs, Evidence(spans=elsewhere))) == 2
+
+
+def test_values(cabs: Schema) -> None:
+    found = {
+        "shared": Scored("True", 0.81),
+        "riders": Scored("2", 0.8),
+        "pickup_time": Scored("dontcare", 0.9),
+        "destination": None,
+    }
+    assert values(cabs, Evidence(values=found)) == {"shared": ["True"], "pickup_time": ["dontcare"]}
+    asked = Evidence(requested={"shared": 0.95}, values=found)
+    assert values(cabs, asked) == {"pickup_time": ["dontcare"]}
+
+
+def test_copies_fill_only_what_is_unset(cabs: Schema) -> None:
+    evidence = Evidence(
+        values={"shared": Scored("True", 0.9)},
+        cross={
+            "shared": [Scored("False", 0.99)],
+            "destination": [Scored("Bath", 0.91), Scored("Wells", 0.95), Scored("York", 0.2)],
+            "riders": [Scored("2", 0.9)],
+        },
+        copied={
+            "destination": Scored("Ely", 0.99),
+            "riders": Scored("3", 0.86),
+            "pickup_time": Scored("5 pm", 0.85),
+        },
+    )
+    expected = {"shared": ["True"], "destination": ["Wells"], "riders": ["3"]}
+    assert values(cabs, evidence) == expected
+
+
+def test_slots_of_no_intent_are_dropped(cabs: Schema) -> None:
+    assert values(cabs, Evidence(spans={"fare": Span(0, 2, "$9", 1.9)})) == {}
+
+
+PREVIOUS = State("OrderCab", {"destination": ["Bath"]})
+EVIDENCE = Evidence(
+    "OrderCab",
+    requested={"shared": 0.99},
+    spans={"destination": Span(0, 5, "Wells", 1.9), "pickup_time": Span(6, 7, "5", 1.9)},
+    values={"pickup_time": Scored("dontcare", 0.9), "shared": Scored("True", 0.9)},
+    cross={"riders": [Scored("2", 0.99)], "pickup_time": [Scored("9", 0.99)]},
+    copied={"riders": Scored("3", 0.99), "fare": Scored("$9", 0.99)},
+)
+RIGHT = {"destination": ["Wells"], "pickup_time": ["dontcare"], "riders": ["2"]}
+
+
+@pytest.mark.parametrize(
+    ("moved", "behind", "intent", "wrong"),
+    [
+        (set_intent, save, "NONE", RIGHT),
+        (set_requested, put_values, "OrderCab", RIGHT | {"shared": ["True"]}),
+        (carry_over, put_spans, "OrderCab", RIGHT | {"destination": ["Bath"]}),
+        (put_spans, put_values, "OrderCab", RIGHT | {"pickup_time": ["5"]}),
+        (copy_across, copy_within, "OrderCab", RIGHT | {"riders": ["3"]}),
+        (copy_within, drop_untracked, "OrderCab", RIGHT | {"fare": ["$9"]}),
+        (drop_untracked, save, "OrderCab", RIGHT | {"fare": ["$9"]}),
+        (put_values, save, "OrderCab", RIGHT | {"pickup_time": ["5"]}),
+        (carry_over, copy_within, "OrderCab", {"destination": ["Bath"]}),
+    ],
+)
+def test_the_order_matters(
+    cabs: Schema, moved: Rule, behind: Rule, intent: str, wrong: Values
+) -> None:
+    frame = Frame(cabs, PREVIOUS, EVIDENCE)
+    assert join(frame) == ("OrderCab", RIGHT, ("shared",))
+    order = [rule for rule in RULES if rule is not moved]
+    order.insert(order.index(behind) + 1, moved)
+    state = join(frame, order)
+    assert (state.intent, state.values) == (intent, wrong)

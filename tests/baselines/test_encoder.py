@@ -1,0 +1,187 @@
+"""Encoders load or say why not; spans map to tokens and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import (
+    BertForMaskedLM,
+    GPT2Config,
+    GPT2Model,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5Model,
+)
+
+from baselines.encoder import (
+    character_span,
+    corpus_texts,
+    load_encoder,
+    pooled,
+    tiny_encoder,
+    tiny_tokenizer,
+    token_span,
+)
+from sgdx_dataset import SgdxError, frames, load
+
+COLUMNS = ["history", "utterance", "schema", "slots"]
+
+
+def rows_of(split: str, source: str = "sample") -> Any:
+    return frames(load("original", split, source)).select_columns(COLUMNS)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> PreTrainedTokenizerFast:
+    return tiny_tokenizer(corpus_texts(rows_of("train")))
+
+
+def test_token_span_on_literal_offsets() -> None:
+    # [CLS] take me to gal ##way . [SEP]
+    offsets = [(0, 0), (0, 4), (5, 7), (8, 10), (11, 14), (14, 17), (17, 18), (0, 0)]
+    assert token_span(offsets, 11, 17) == (4, 5)
+    assert character_span(offsets, 4, 5) == (11, 17)
+    assert token_span(offsets, 0, 4) == (1, 1)
+    assert token_span(offsets, 0, 18) == (1, 6)
+    assert token_span(offsets, 12, 17) is None  # begins inside a token
+    assert token_span(offsets, 11, 16) is None  # ends inside a token
+    assert token_span(offsets, 11, 30) is None  # beyond the end
+    assert token_span(offsets, 0, 0) is None
+    assert token_span(offsets, 5, 4) is None
+
+
+def test_the_bytes_of_one_character_are_one_span() -> None:
+    assert token_span([(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)], 1, 2) == (1, 3)
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=12), st.data())
+def test_spans_of_tokens_come_back(widths: list[int], data: st.DataObject) -> None:
+    offsets, place = [(0, 0)], 0
+    for width in widths:
+        offsets.append((place, place + width))
+        place += width + data.draw(st.integers(0, 1))
+    first = data.draw(st.integers(1, len(widths)))
+    last = data.draw(st.integers(first, len(widths)))
+    assert token_span(offsets, *character_span(offsets, first, last)) == (first, last)
+
+
+def unmapped(rows: Iterable[dict[str, Any]], tokenizer: PreTrainedTokenizerFast) -> tuple[int, int]:
+    """How many gold spans there are, and how many are no span of tokens; the others come back."""
+    spans = missed = 0
+    for row in rows:
+        text = row["utterance"]
+        offsets = tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
+        for slot in row["slots"]:
+            start, end = slot["start"], slot["exclusive_end"]
+            tokens = token_span(offsets, start, end)
+            spans += 1
+            missed += tokens is None
+            if tokens is not None:
+                assert character_span(offsets, *tokens) == (start, end), (text, slot)
+    return spans, missed
+
+
+@pytest.mark.parametrize("split", ["train", "validation", "test"])
+def test_every_gold_span_of_the_sample_comes_back(
+    tokenizer: PreTrainedTokenizerFast, split: str
+) -> None:
+    spans, missed = unmapped(rows_of(split), tokenizer)
+    assert spans > 20
+    assert missed == 0
+
+
+@pytest.mark.release
+def test_gold_spans_of_the_release_come_back(
+    tokenizer: PreTrainedTokenizerFast, release_archive: Path
+) -> None:
+    rows = rows_of("test", str(release_archive)).select(range(0, 26000, 13))
+    spans, missed = unmapped(rows, tokenizer)
+    assert spans > 500
+    assert missed / spans < 0.01
+
+
+def test_a_tiny_encoder_loads_and_reads_pairs(
+    tokenizer: PreTrainedTokenizerFast, tmp_path: Path
+) -> None:
+    model, made = tiny_encoder(["Where to?", "To Galway."] * 9, 90, 32, seed=3)
+    again, _ = tiny_encoder(["Where to?", "To Galway."] * 9, 90, 32, seed=3)
+    model.save_pretrained(tmp_path)
+    made.save_pretrained(tmp_path)
+    loaded, saved = load_encoder(str(tmp_path))
+    inputs = saved(["Where to?", ""], ["To Galway.", "To"], padding=True, return_tensors="pt")
+    assert inputs["token_type_ids"][0].tolist()[-3:] == [1, 1, 1]
+    outputs = [each.train(False)(**inputs) for each in (model, again, loaded)]
+    assert torch.equal(pooled(outputs[0]), pooled(outputs[1]))
+    assert torch.equal(pooled(outputs[0]), pooled(outputs[2]))
+    outputs[0].pooler_output = None
+    assert torch.equal(pooled(outputs[0]), outputs[0].last_hidden_state[:, 0])
+
+
+def test_the_same_texts_give_the_same_tokenizer() -> None:
+    texts = list(corpus_texts(rows_of("validation")))
+    first, again = (tiny_tokenizer(texts, 500).backend_tokenizer.to_str() for _ in range(2))
+    assert first == again
+    made = tiny_tokenizer(["to Galway", "to Cork"], 4 + 2 * 10 + 2)
+    assert made.tokenize("to Cork to Galway") == [
+        "to",
+        "Cork",
+        "to",
+        *"G ##a ##l ##w ##a ##y".split(),
+    ]
+
+
+def test_an_encoder_is_found_in_a_model_with_a_head(tmp_path: Path) -> None:
+    model, tokenizer = tiny_encoder(["Where to?"], 60, 32)
+    head = BertForMaskedLM(model.config)
+    head.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    loaded, _ = load_encoder(str(tmp_path))
+    words = "embeddings.word_embeddings.weight"
+    assert torch.equal(loaded.state_dict()[words], head.bert.state_dict()[words])
+
+
+def bad(folder: Path, kind: str) -> str:
+    """Save what is no encoder."""
+    _, tokenizer = tiny_encoder(["Where to?"], 60, 32)
+    if kind == "T5":
+        T5Model(T5Config(vocab_size=60, d_model=16, d_ff=16, num_layers=1)).save_pretrained(folder)
+    if kind == "GPT-2":
+        GPT2Model(GPT2Config(vocab_size=60, n_embd=16, n_layer=1, n_head=2)).save_pretrained(folder)
+        tokenizer.cls_token = None
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("T5", r": is an encoder-decoder \(t5\), not an encoder$"),
+        ("GPT-2", ": the tokenizer has no cls_token, expected an encoder's$"),
+        ("nothing", ": encoder cannot be loaded: "),
+    ],
+)
+def test_what_is_no_encoder_is_refused_in_one_line(tmp_path: Path, kind: str, message: str) -> None:
+    with pytest.raises(SgdxError, match=message) as caught:
+        load_encoder(bad(tmp_path, kind))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_without_a_tokenizer(tmp_path: Path) -> None:
+    # transformers makes one of special tokens alone up
+    tiny_encoder(["Where to?"], 60, 32)[0].save_pretrained(tmp_path)
+    with pytest.raises(SgdxError, match=": has no tokenizer, expected one with a vocabulary$"):
+        load_encoder(str(tmp_path))
+
+
+def test_a_tokenizer_of_another_encoder(tmp_path: Path) -> None:
+    model, _ = tiny_encoder(["Where to?"], 60, 32)
+    model.save_pretrained(tmp_path)
+    tiny_tokenizer(["To the Botanical Garden in Galway"], 200).save_pretrained(tmp_path)
+    with pytest.raises(SgdxError, match=r": the tokenizer has \d+ tokens, the encoder \d+$"):
+        load_encoder(str(tmp_path))
