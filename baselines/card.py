@@ -79,8 +79,10 @@ def _training(output: Path, run: dict[str, Any]) -> str:
     lines = (output / "log.jsonl").read_bytes().splitlines()
     dev = [line for line in map(msgspec.json.decode, lines) if "dev_joint_goal_accuracy" in line]
     best = max(dev, key=lambda line: line["dev_joint_goal_accuracy"], default=None)
+    seen = run["record"]["seen"]
     facts = {
-        "configs trained on": ", ".join(run["record"]["settings"]["train"]),
+        "schema variants trained on": ", ".join(seen["train"]),
+        "augmentation": _augmentation(seen),
         "oracle": "yes" if run["oracle"] else "no",
         "source": run["record"]["data"]["source"] or "the default",
         "train frames": run["record"]["data"]["train"]["frames"],
@@ -93,6 +95,14 @@ def _training(output: Path, run: dict[str, Any]) -> str:
     settings = msgspec.yaml.encode(run["record"]["settings"]).decode()
     said = "\n".join(f"- {name}: {fact}" for name, fact in facts.items())
     return f"{said}\n\n```yaml\n{settings}```"
+
+
+def _augmentation(seen: dict[str, Any]) -> str:
+    augment = seen["augment"]
+    if augment is None:
+        return "none"
+    told = f"{augment['schemas']}, ratio {augment['ratio']}, seed {augment['seed']}"
+    return f"{told}; {seen['overlaps']} of its texts are v1..v5's and not the original's"
 
 
 def push(output: Path, repository: str) -> str:

@@ -13,6 +13,14 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
+class Augment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Train schemas in other words, to train on besides the original ones."""
+
+    schemas: str  # backtrans, oracle, corrupt, or a folder of variants and overlays
+    ratio: Fraction = 1.0  # of the train dialogues that are met under each of the schemas
+    seed: int = 0  # of which dialogues these are, and of the corruption
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What every tracker's training has.
 
@@ -22,7 +30,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """
 
     model: str  # a checkpoint's name on the Hub or its folder
-    train: tuple[str, ...] = ("original",)  # configs of the dataset
+    augment: Augment | None = None
     steps: Count
     batch_size: Count
     token_budget: Count
@@ -45,10 +53,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     log_with: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = ()
 
 
-_Settings = TypeVar("_Settings", bound=Settings)
+AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
-def read_config(path: Path, kind: type[_Settings]) -> _Settings:
+def read_config(path: Path, kind: type[AnySettings]) -> AnySettings:
     """Read a YAML file of settings.
 
     Raises:

@@ -3,37 +3,71 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 from datasets import Dataset, concatenate_datasets
 
-from sgdx_dataset import VARIANTS, SgdxError, frames, load
+from sgdx_dataset import SgdxError, frames, load
+
+from .augment import augmented
+from .config import Augment, Settings
 
 # Nothing else of a frame row is decoded to predict: the gold state is out of a tracker's reach.
 INPUTS = ["frame_id", "variant", "history", "utterance", "schema"]
 GOLD = ["active_intent", "requested_slots", "slot_values"]
 
 
-def is_oracle(configs: Sequence[str]) -> bool:
-    """Whether a training on these configs sees the schemas that it is judged on."""
-    return not set(configs).isdisjoint(VARIANTS)
+class TrainedOn(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model has seen; it stands in every artefact made with it."""
+
+    train: tuple[str, ...] = ("original",)  # schema variants
+    augment: Augment | None = None
+    schemas: str = ""  # a digest of the augmentation's schemas
+    overlaps: int = 0  # texts of the schemas that v1..v5 have too and the original lacks
+    oracle: bool = False  # whether it saw schemas that it is judged on
+    seed: int = 0
 
 
-def training_frames(configs: Sequence[str], source: str | None, oracle: bool) -> Dataset:
-    """The train split's frame rows under each config, one config after the other.
+@dataclass(frozen=True)
+class Training:
+    """Frame rows to train on, and what a model sees in them."""
+
+    rows: Dataset
+    seen: TrainedOn
+
+
+def training_frames(settings: Settings, source: str | None, oracle: bool) -> Training:
+    """The train split's frame rows under the original schemas, then under the augmentation's.
+
+    A dialogue is there once under each; rows are read from disk, whatever their number.
+
+    Args:
+        settings: ``augment`` and ``seed`` of them.
+        source: As of ``sgdx_dataset.load``.
+        oracle: Whether schemas that trackers are judged on are allowed.
 
     Raises:
-        SgdxError: A variant is among them without ``oracle``; a config is unknown; the source is at
-            fault.
+        SgdxError: Such schemas are among them without ``oracle``; or as ``augmented``.
     """
-    if is_oracle(configs) and not oracle:
+    rows = frames(load("original", "train", source))
+    seen = TrainedOn(augment=settings.augment, seed=settings.seed)
+    if settings.augment is None:
+        return Training(rows, seen)
+    more = augmented(settings.augment, source)
+    if more.oracle and not oracle:
         raise SgdxError(
-            f"train: {', '.join(configs)} has variants that trackers are judged on, expected "
-            "original or backtrans; for an upper bound that sees them, and says so, give --oracle"
+            f"augment: {settings.augment.schemas} has texts of variants that trackers are judged "
+            f"on ({more.overlaps}), expected none; for an upper bound that sees them, and says so, "
+            "give --oracle"
         )
-    return concatenate_datasets([frames(load(config, "train", source)) for config in configs])
+    variants = ("original", *more.rows.unique("variant"))
+    seen = msgspec.structs.replace(
+        seen, train=variants, schemas=more.schemas, overlaps=more.overlaps, oracle=more.oracle
+    )
+    return Training(concatenate_datasets([rows, more.rows]), seen)
 
 
 def dev_frames(source: str | None) -> Dataset:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 from accelerate import Accelerator
 from accelerate.utils import is_bf16_available
@@ -17,7 +18,9 @@ from transformers.utils import logging
 
 from sgdx_dataset import VARIANTS, SgdxError
 
-from .config import Settings
+from .augment import ORACLE
+from .config import AnySettings, Augment, Settings, read_config
+from .data import TrainedOn
 from .processes import is_first, make_accelerator
 
 
@@ -29,7 +32,12 @@ def training_options(module: str, description: str | None) -> argparse.ArgumentP
     parser.add_argument("--output", type=Path, help="folder of the run; default: outputs/CONFIG")
     parser.add_argument("--resume", action="store_true", help="go on with the run in --output")
     parser.add_argument(
-        "--oracle", action="store_true", help="allow variants in train: an upper bound"
+        "--augment",
+        metavar="SCHEMAS",
+        help="train on other words too: backtrans, oracle, corrupt, or a folder of variants",
+    )
+    parser.add_argument(
+        "--oracle", action="store_true", help="allow schemas that are judged on: an upper bound"
     )
     parser.add_argument("--push-to-hub", metavar="REPO", help="publish the best model at the end")
     return parser
@@ -64,6 +72,20 @@ def prediction_configs(options: argparse.Namespace) -> list[str]:
     return list(dict.fromkeys(options.config or ["original", *VARIANTS]))
 
 
+def read_settings(options: argparse.Namespace, kind: type[AnySettings]) -> AnySettings:
+    """The recipe's settings, with the augmentation of the command line.
+
+    ``--augment oracle`` says it plainly enough: it stands for ``--oracle`` too.
+    """
+    settings = read_config(options.config, kind)
+    if options.augment is None:
+        return settings
+    options.oracle = options.oracle or options.augment == ORACLE
+    told = settings.augment or Augment(schemas=options.augment)
+    told = msgspec.structs.replace(told, schemas=options.augment)
+    return msgspec.structs.replace(settings, augment=told)
+
+
 def accelerator_for(settings: Settings, output: Path) -> Accelerator:
     """Where to train, in what precision and whom to tell.
 
@@ -83,6 +105,14 @@ def accelerator_for(settings: Settings, output: Path) -> Accelerator:
         log_with=list(settings.log_with) or None,
         project_dir=output / "logs",
     )
+
+
+def run_record(
+    accelerator: Accelerator, settings: Settings, seen: TrainedOn, data: dict[str, Any]
+) -> dict[str, Any]:
+    """What decides a training: two runs of one record are one run."""
+    processes = accelerator.num_processes
+    return {"settings": settings, "seen": seen, "data": data, "processes": processes}
 
 
 def run_command(

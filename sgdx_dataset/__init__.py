@@ -8,7 +8,19 @@
 
 from .errors import SgdxError
 from .frames import frames
+from .overlaps import overlaps
 from .prepare import load, prepare
 from .schema import CONFIGS, SPLITS, VARIANTS
+from .sources import found_variants
 
-__all__ = ["CONFIGS", "SPLITS", "VARIANTS", "SgdxError", "frames", "load", "prepare"]
+__all__ = [
+    "CONFIGS",
+    "SPLITS",
+    "VARIANTS",
+    "SgdxError",
+    "found_variants",
+    "frames",
+    "load",
+    "overlaps",
+    "prepare",
+]

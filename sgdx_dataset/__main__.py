@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from .backtranslate import backtranslate
 from .build import build, push
 from .compose import compose
 from .corpus import check_split
+from .corrupt import corrupt
 from .errors import SgdxError
 from .export import export
 from .frames import frames
@@ -20,6 +22,7 @@ from .release import Release
 from .schema import CONFIGS, SPLITS, VARIANTS
 from .sources import open_release
 from .stats import stats
+from .translations import read_settings
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -72,6 +75,20 @@ def _parser() -> argparse.ArgumentParser:
     command = _command(commands.add_parser("compose", help=text), _compose)
     command.add_argument("--pool", required=True, type=Path, metavar="FILE", help="JSON")
     command.add_argument("--output", required=True, type=Path, help="a new folder for v1, v2, ...")
+
+    text = "make variants of the train schemas with words replaced and moved, a negative control"
+    command = _command(commands.add_parser("corrupt", help=text), _corrupt)
+    command.add_argument("--output", required=True, type=Path, help="a new folder for corrupt-1...")
+    command.add_argument("--variants", type=int, default=3, metavar="K", help="default: 3")
+    command.add_argument("--seed", type=int, default=0, help="default: 0")
+    text = "probability of replacing a word; default: 0.3"
+    command.add_argument("--replace", type=float, default=0.3, metavar="P", help=text)
+    text = "then each word moves by less than N places; default: 3"
+    command.add_argument("--window", type=int, default=3, metavar="N", help=text)
+
+    text = "make an overlay of the train schemas: translated to another language and back"
+    command = _command(commands.add_parser("backtranslate", help=text), _backtranslate)
+    _add_translation(command)
     return parser
 
 
@@ -87,8 +104,8 @@ def _command(
         "--variant",
         action="append",
         default=[],
-        metavar="NAME=DIR",
-        help="a variant of your own: a directory with {train,dev,test}/schema.json",
+        metavar="NAME=PATH",
+        help="a variant of your own: folder with {train,dev,test}/schema.json, or overlay .json",
     )
     return command
 
@@ -97,12 +114,32 @@ def _add_configs(command: argparse.ArgumentParser, text: str) -> None:
     command.add_argument("--config", nargs="+", action="extend", metavar="CONFIG", help=text)
 
 
+def _add_translation(command: argparse.ArgumentParser) -> None:
+    text = "new, for --variant NAME=FILE; SOURCE/backtrans/LANGUAGE.json makes config backtrans"
+    command.add_argument("--output", required=True, type=Path, metavar="FILE", help=text)
+    for way in ("forward", "backward"):
+        group = command.add_mutually_exclusive_group(required=True)
+        text = "a translation model's folder or name on the Hub, with safetensors"
+        group.add_argument(f"--{way}", metavar="MODEL", help=text)
+        text = "reads a text a line, writes as many lines; started once a batch, without a shell"
+        group.add_argument(f"--{way}-command", metavar="CMD", help=text)
+    text = "the models' own codes, for those to several languages: eng_Latn zho_Hans"
+    command.add_argument("--languages", nargs=2, metavar=("SOURCE", "PIVOT"), help=text)
+    command.add_argument("--sample", action="store_true", help="instead of the model's own search")
+    text = "with --sample; default: 1.0"
+    command.add_argument("--temperature", type=float, default=1.0, metavar="T", help=text)
+    text = "with --sample; default: 0"
+    command.add_argument("--seed", type=int, default=0, metavar="N", help=text)
+    text = "texts in a batch; default: 32"
+    command.add_argument("--batch-size", type=int, default=32, metavar="N", help=text)
+
+
 def _variants(options: argparse.Namespace) -> dict[str, str]:
     pairs = [argument.partition("=") for argument in options.variant]
-    for name, equals, folder in pairs:
-        if not (name and equals and folder):
-            raise SgdxError(f"--variant {name}{equals}{folder}: expected NAME=DIR")
-    return {name: folder for name, _, folder in pairs}
+    for name, equals, path in pairs:
+        if not (name and equals and path):
+            raise SgdxError(f"--variant {name}{equals}{path}: expected NAME=PATH")
+    return {name: path for name, _, path in pairs}
 
 
 def _release(options: argparse.Namespace) -> Release:
@@ -155,6 +192,16 @@ def _stats(options: argparse.Namespace) -> None:
 
 def _compose(options: argparse.Namespace) -> None:
     print(*compose(_release(options), options.pool, options.output), sep="\n")
+
+
+def _corrupt(options: argparse.Namespace) -> None:
+    how = options.variants, options.seed, options.replace, options.window
+    print(*corrupt(_release(options), options.output, *how), sep="\n")
+
+
+def _backtranslate(options: argparse.Namespace) -> None:
+    settings = read_settings(vars(options))
+    print(backtranslate(_release(options), options.output, settings))
 
 
 if __name__ == "__main__":

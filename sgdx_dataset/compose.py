@@ -6,16 +6,13 @@ original, names and descriptions apart; v1 gets the nearest of every element, vK
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-
-import msgspec
 
 from .distances import description_distance, name_distance
 from .errors import SgdxError
 from .pool import ElementPool, Pool, ServicePool, check_pool, read_pool
-from .release import Release
+from .release import Release, write_variants
 from .schema import SPLITS, Intent, Schema, Service, Slot, Wording, check_aligned, reworded
 
 Wordings = list[Wording]  # one a variant
@@ -38,15 +35,17 @@ def compose(release: Release, pool_file: Path, output: Path) -> list[Path]:
         SgdxError: ``output`` exists, the pool is at fault (see ``check_pool``), two slots or
             intents of a service get one name, or the extra ``report`` is not installed.
     """
-    if output.exists():
-        raise SgdxError(f"{output}: exists already, expected a new folder to compose in")
     try:
         pool = read_pool(pool_file.read_bytes(), str(pool_file))
     except OSError as error:
         raise SgdxError(f"{pool_file}: cannot be read: {error}") from None
     schemas = {split: release.schema(split, "original") for split in SPLITS}
     check_pool(pool, schemas.values())
-    return _write({split: compose_schema(of, pool) for split, of in schemas.items()}, output)
+    made = {split: compose_schema(of, pool) for split, of in schemas.items()}
+    variants = {
+        f"v{i + 1}": {split: of[i] for split, of in made.items()} for i in range(pool.size())
+    }
+    return write_variants(variants, output)
 
 
 def compose_schema(original: Schema, pool: Pool) -> list[Schema]:
@@ -114,21 +113,3 @@ def _check_distinct(
         if other != original.name:
             both = f"{other} and {original.name} are both {variant.name!r}"
             raise SgdxError(f"{record} {both}, expected distinct names")
-
-
-def _write(variants: dict[str, list[Schema]], output: Path) -> list[Path]:
-    staging = output.with_name(f".{output.name}.incomplete")
-    shutil.rmtree(staging, ignore_errors=True)
-    try:
-        for split, schemas in variants.items():
-            for number, schema in enumerate(schemas, start=1):
-                place = staging / f"v{number}" / SPLITS[split] / "schema.json"
-                place.parent.mkdir(parents=True)
-                data = msgspec.json.format(msgspec.json.encode(schema.services), indent=2)
-                place.write_bytes(data + b"\n")
-        staging.rename(output)
-    except OSError as error:
-        raise SgdxError(f"{output}: cannot be written: {error}") from None
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-    return sorted(output.iterdir())

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from . import sgd
 from .archives import DAMAGE, Read
@@ -57,8 +61,14 @@ class Release:
         if config == BACKTRANS:
             return [split for split in with_dialogues if split == "train"]
         if config in self.own_variants:
-            return [s for s in with_dialogues if self.schema_file(s, config) in self.files]
+            return [split for split in with_dialogues if split in self.schema_splits(config)]
         return with_dialogues
+
+    def schema_splits(self, variant: str) -> list[str]:
+        """The splits that have a schema under a variant; a back-translation has train alone."""
+        if variant.startswith(f"{BACKTRANS}-"):
+            return ["train"]
+        return [split for split in SPLITS if self.schema_file(split, variant) in self.files]
 
     def dialogue_files(self, split: str) -> list[str]:
         """Sorted paths of a split's dialogue files; a partial copy may have few or none."""
@@ -123,3 +133,35 @@ class Release:
             return self.fingerprint
         parts = [self.fingerprint.encode(), *(self.read(file) for file in own)]
         return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def write_variants(variants: Mapping[str, Mapping[str, Schema]], output: Path) -> list[Path]:
+    """Write schemas, by variant and split, as ``output/VARIANT/{train,dev,test}/schema.json``.
+
+    Args:
+        variants: Schemas by the variant's name and by split.
+        output: A new folder; it appears whole.
+
+    Returns:
+        The variants' folders; each is what ``open_release`` takes as a variant of the user's own.
+
+    Raises:
+        SgdxError: ``output`` exists, or cannot be written.
+    """
+    if output.exists():
+        raise SgdxError(f"{output}: exists already, expected a new folder for variants")
+    staging = output.with_name(f".{output.name}.incomplete")
+    shutil.rmtree(staging, ignore_errors=True)
+    try:
+        for variant, schemas in variants.items():
+            for split, schema in schemas.items():
+                place = staging / variant / SPLITS[split] / "schema.json"
+                place.parent.mkdir(parents=True)
+                data = msgspec.json.format(msgspec.json.encode(schema.services), indent=2)
+                place.write_bytes(data + b"\n")
+        staging.rename(output)
+    except OSError as error:
+        raise SgdxError(f"{output}: cannot be written: {error}") from None
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return [output / variant for variant in variants]

@@ -12,6 +12,7 @@ from transformers import AutoConfig, AutoModel, PreTrainedModel, PreTrainedToken
 
 from sgdx_dataset import SgdxError
 
+from ..data import TrainedOn
 from ..encoder import load_encoder, load_tokenizer
 from .configuration import SgdBaselineConfig
 from .modeling import SgdBaselineModel
@@ -21,13 +22,10 @@ AutoConfig.register(SgdBaselineConfig.model_type, SgdBaselineConfig, exist_ok=Tr
 AutoModel.register(SgdBaselineConfig, SgdBaselineModel, exist_ok=True)
 
 
-class About(msgspec.Struct, frozen=True, kw_only=True):
+class About(TrainedOn, frozen=True, kw_only=True):
     """How a model was trained; it stands in its ``config.json`` under ``sgdx``."""
 
     max_turn: int  # tokens
-    train: tuple[str, ...] = ("original",)
-    oracle: bool = False
-    seed: int = 0
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from sgdx_dataset import SgdxError
 
 from .. import checkpoint
 from ..batching import Ints
-from ..config import Count, Settings, read_config
-from ..data import describe, dev_frames, is_oracle, training_frames, whole_dialogues
+from ..config import Count, Settings
+from ..data import Training, describe, dev_frames, training_frames, whole_dialogues
 from ..encoder import corpus_texts, tiny_encoder
 from ..evaluation import joint_goal_accuracy
-from ..launch import accelerator_for, run_command, training_options
+from ..launch import accelerator_for, read_settings, run_command, run_record, training_options
 from ..run import check_output, versions, write_json
 from ..training import Task, train
 from .embeddings import default_cache, embeddings
@@ -45,21 +45,21 @@ class SgdSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 def run(options: argparse.Namespace) -> None:
     """Train as a config says; everything is written under ``options.output``."""
-    settings = read_config(options.config, SgdSettings)
+    settings = read_settings(options, SgdSettings)
     if settings.static_shapes:
         raise SgdxError(f"{options.config}: static_shapes: services differ in size, expected false")
-    rows = training_frames(settings.train, options.source, options.oracle)
+    training = training_frames(settings, options.source, options.oracle)
     dev = whole_dialogues(dev_frames(options.source), settings.evaluate_frames)
     output = options.output or Path("outputs") / options.config.stem
     accelerator = accelerator_for(settings, output)
-    data = {"source": options.source, "train": describe(rows), "dev": describe(dev)}
-    record = {"settings": settings, "data": data, "processes": accelerator.num_processes}
+    data = {"source": options.source, "train": describe(training.rows), "dev": describe(dev)}
+    record = run_record(accelerator, settings, training.seen, data)
     check_output(output, record, options.resume)
     accelerator.wait_for_everyone()  # all have looked before one writes
     output.mkdir(parents=True, exist_ok=True)
-    tracker = first_tracker(accelerator, settings, rows, output, options.resume)
+    tracker = first_tracker(accelerator, settings, training, output, options.resume)
     tracker.model.to(accelerator.device)
-    examples = training_examples(tracker, rows, accelerator)
+    examples = training_examples(tracker, training.rows, accelerator)
     about = {"turns": len(examples.groups), "cut": examples.turns.cut, "labels": _counts(examples)}
     if accelerator.is_main_process:
         said = {"oracle": tracker.about.oracle, **about, "versions": versions()}
@@ -87,22 +87,21 @@ def training_examples(tracker: Tracker, rows: Dataset, accelerator: Accelerator)
 
 
 def first_tracker(
-    accelerator: Accelerator, settings: SgdSettings, rows: Dataset, output: Path, resume: bool
+    accelerator: Accelerator,
+    settings: SgdSettings,
+    training: Training,
+    output: Path,
+    resume: bool,
 ) -> Tracker:
     """The model to begin with: the last checkpoint's, of the config's encoder, or of a tiny one."""
     if resume and (last := checkpoint.folders(output)):
         return load_tracker(str(last[-1]))
-    about = About(
-        max_turn=settings.max_turn,
-        train=settings.train,
-        oracle=is_oracle(settings.train),
-        seed=settings.seed,
-    )
+    about = About(max_turn=settings.max_turn, **msgspec.structs.asdict(training.seen))
     if settings.model != "tiny":
         return make_tracker(settings.model, about)
     initial = output / "initial"
     if accelerator.is_main_process and not initial.exists():
-        checkpoint.publish(initial, lambda place: _make_tiny(place, rows, about))
+        checkpoint.publish(initial, lambda place: _make_tiny(place, training.rows, about))
     accelerator.wait_for_everyone()
     return load_tracker(str(initial))
 

@@ -18,7 +18,7 @@ from sgdx_dataset import SgdxError
 
 from .. import checkpoint
 from ..batching import Ints
-from ..data import is_oracle
+from ..data import TrainedOn
 from ..encoder import corpus_texts, tiny_encoder
 from ..run import check_output, versions, write_json
 from ..training import Task, train
@@ -39,6 +39,7 @@ class Course:
     settings: SgpSettings
     record: dict[str, Any]
     rows: Dataset
+    seen: TrainedOn
     dev: Dataset
     output: Path
     resume: bool
@@ -99,9 +100,7 @@ def _first(course: Course, part: Part, resume: bool) -> SubModel:
         part=part,
         max_tokens=course.own(part).max_tokens,
         model=settings.model,
-        train=settings.train,
-        oracle=is_oracle(settings.train),
-        seed=settings.seed,
+        **msgspec.structs.asdict(course.seen),
     )
     name = settings.model
     if name == "tiny":

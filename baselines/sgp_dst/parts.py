@@ -13,6 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 from sgdx_dataset import SgdxError
 
 from ..config import Count, Fraction, Settings
+from ..data import TrainedOn
 from ..encoder import load_encoder
 from .features import FEATURES
 from .modeling import CombineModel, CopyModel, IntentModel, SgpConfig
@@ -58,15 +59,12 @@ class SgpSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     expected: str  # result, and where that is from
 
 
-class About(msgspec.Struct, frozen=True, kw_only=True):
+class About(TrainedOn, frozen=True, kw_only=True):
     """How a sub-model was trained; it stands in its ``config.json`` under ``sgdx``."""
 
     part: Part
     max_tokens: int
     model: str
-    train: tuple[str, ...] = ("original",)
-    oracle: bool = False
-    seed: int = 0
 
 
 @dataclass(frozen=True)

@@ -66,13 +66,13 @@ def predict_configs(options: argparse.Namespace) -> list[Path]:
     accelerator = make_accelerator()
     sizes = Sizes(options.batch_size, options.token_budget)
     tracker = load_tracker(options.model, accelerator.device, sizes)
-    about = tracker.parts["intent"].about
+    abouts = {part: tracker.parts[part].about for part in PARTS}
     making = {
         "model": options.model,
         "weights": tracker_digest(tracker),
-        "encoder": about.model,
-        "train": about.train,
-        "oracle": any(part.about.oracle for part in tracker.parts.values()),
+        "train": list(dict.fromkeys(v for about in abouts.values() for v in about.train)),
+        "oracle": any(about.oracle for about in abouts.values()),
+        "parts": msgspec.to_builtins(abouts),
         "split": options.split,
         "system_acts": True,
     }

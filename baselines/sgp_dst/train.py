@@ -8,9 +8,8 @@ from pathlib import Path
 
 from sgdx_dataset import SgdxError
 
-from ..config import read_config
 from ..data import describe, dev_frames, training_frames
-from ..launch import accelerator_for, run_command, training_options
+from ..launch import accelerator_for, read_settings, run_command, run_record, training_options
 from .course import Course, train_part
 from .parts import PARTS, Part, SgpSettings
 from .publish import finish
@@ -18,17 +17,19 @@ from .publish import finish
 
 def run(options: argparse.Namespace) -> None:
     """Train as a config says; everything is written under ``options.output``."""
-    settings = read_config(options.config, SgpSettings)
-    rows = training_frames(settings.train, options.source, options.oracle)
+    settings = read_settings(options, SgpSettings)
+    training = training_frames(settings, options.source, options.oracle)
     dev = dev_frames(options.source)
     output = options.output or Path("outputs") / options.config.stem
     parts: list[Part] = list(dict.fromkeys(options.part or PARTS))
     if options.resume and not any((output / part).exists() for part in parts):
         raise SgdxError(f"{output}: found none of {', '.join(parts)}, expected a run to resume")
     accelerator = accelerator_for(settings, output)
-    data = {"source": options.source, "train": describe(rows), "dev": describe(dev)}
-    record = {"settings": settings, "data": data, "processes": accelerator.num_processes}
-    course = Course(accelerator, settings, record, rows, dev, output, options.resume)
+    data = {"source": options.source, "train": describe(training.rows), "dev": describe(dev)}
+    record = run_record(accelerator, settings, training.seen, data)
+    course = Course(
+        accelerator, settings, record, training.rows, training.seen, dev, output, options.resume
+    )
     for part in parts:
         train_part(course, part)
     if all((output / part / "model.safetensors").exists() for part in PARTS):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from transformers import PreTrainedTokenizerBase
 
 from .layouts import CLS, SEP, Piece, Prompt, Said
 
+_AT_ONCE = 4096  # turns to tokenize
 Table = NDArray[np.int32]  # [4, tokens]: ids, elements, bits, segments
 
 
@@ -33,15 +34,16 @@ class Vocabulary:
         }
         self._prompts: dict[Prompt, tuple[Table, Table]] = {}
 
-    def turns(self, said: Iterable[Said]) -> list[Turn]:
+    def turns(self, said: Sequence[Said]) -> list[Turn]:
         """Tokens of turns."""
-        said = list(said)
-        encoded = self._encode([one.text for one in said])
         turns = []
-        for one, ids, pairs in zip(said, encoded["input_ids"], encoded["offset_mapping"]):
-            offsets = np.array(pairs, np.int32).reshape(-1, 2)
-            user = int(np.searchsorted(offsets[:, 0], one.user))
-            turns.append(Turn(np.array(ids, np.int32), offsets, user))
+        for begin in range(0, len(said), _AT_ONCE):
+            some = said[begin : begin + _AT_ONCE]
+            encoded = self._encode([one.text for one in some])
+            for one, ids, pairs in zip(some, encoded["input_ids"], encoded["offset_mapping"]):
+                offsets = np.array(pairs, np.int32).reshape(-1, 2)
+                user = int(np.searchsorted(offsets[:, 0], one.user))
+                turns.append(Turn(np.array(ids, np.int32), offsets, user))
         return turns
 
     def prompts(self, prompts: Iterable[Prompt]) -> list[tuple[Table, Table]]:

@@ -19,19 +19,17 @@ from transformers import (
 
 from sgdx_dataset import SgdxError
 
+from ..data import TrainedOn
 from .formats import Format, get_format
 from .inputs import Limits
 
 
-class About(msgspec.Struct, frozen=True, kw_only=True):
+class About(TrainedOn, frozen=True, kw_only=True):
     """How a model was trained; it stands in its ``config.json`` under ``sgdx``."""
 
     format: str
     max_input: int
     max_target: int
-    train: tuple[str, ...] = ("original",)
-    oracle: bool = False
-    seed: int = 0
 
 
 @dataclass(frozen=True)

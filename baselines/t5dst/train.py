@@ -14,10 +14,10 @@ from datasets import Dataset
 from transformers import PreTrainedModel
 
 from .. import checkpoint
-from ..config import Count, Settings, read_config
-from ..data import GOLD, INPUTS, describe, dev_frames, is_oracle, spread, training_frames
+from ..config import Count, Settings
+from ..data import GOLD, INPUTS, TrainedOn, describe, dev_frames, spread, training_frames
 from ..evaluation import joint_goal_accuracy
-from ..launch import accelerator_for, run_command, training_options
+from ..launch import accelerator_for, read_settings, run_command, run_record, training_options
 from ..run import check_output, versions, write_json
 from ..training import Task, train
 from .formats import get_format
@@ -39,20 +39,20 @@ class T5Settings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 def run(options: argparse.Namespace) -> None:
     """Train as a config says; everything is written under ``options.output``."""
-    settings = read_config(options.config, T5Settings)
+    settings = read_settings(options, T5Settings)
     prompt = get_format(settings.format)
-    rows = training_frames(settings.train, options.source, options.oracle)
+    training = training_frames(settings, options.source, options.oracle)
     dev = spread(dev_frames(options.source), settings.evaluate_frames)
     output = options.output or Path("outputs") / options.config.stem
     accelerator = accelerator_for(settings, output)
-    data = {"source": options.source, "train": describe(rows), "dev": describe(dev)}
-    record = {"settings": settings, "data": data, "processes": accelerator.num_processes}
+    data = {"source": options.source, "train": describe(training.rows), "dev": describe(dev)}
+    record = run_record(accelerator, settings, training.seen, data)
     check_output(output, record, options.resume)
     accelerator.wait_for_everyone()  # all have looked before one writes
     output.mkdir(parents=True, exist_ok=True)
     texts = Texts()
-    texts.read(rows.select_columns([*INPUTS, *GOLD]), prompt, shuffle=settings.seed)
-    tracker = first_tracker(accelerator, settings, texts, output, options.resume)
+    texts.read(training.rows.select_columns([*INPUTS, *GOLD]), prompt, shuffle=settings.seed)
+    tracker = first_tracker(accelerator, settings, training.seen, texts, output, options.resume)
     inputs = Inputs(texts, tracker.tokenizer, prompt, tracker.limits)
     about = {"oracle": tracker.about.oracle, "cut": inputs.cut, "versions": versions()}
     if accelerator.is_main_process:
@@ -74,16 +74,19 @@ def run(options: argparse.Namespace) -> None:
 
 
 def first_tracker(
-    accelerator: Accelerator, settings: T5Settings, texts: Texts, output: Path, resume: bool
+    accelerator: Accelerator,
+    settings: T5Settings,
+    seen: TrainedOn,
+    texts: Texts,
+    output: Path,
+    resume: bool,
 ) -> Tracker:
     """The model to begin with: the last checkpoint's, the config's, or a tiny random one."""
     about = About(
         format=settings.format,
         max_input=settings.max_input,
         max_target=settings.max_target,
-        train=settings.train,
-        oracle=is_oracle(settings.train),
-        seed=settings.seed,
+        **msgspec.structs.asdict(seen),
     )
     if resume and (last := checkpoint.folders(output)):
         return load_tracker(str(last[-1]))

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import SgdxError
+from .overlaps import overlap_lines
 
 Figures = dict[str, Any]
 _ROWS = {  # label, format of ours, of the published
@@ -47,6 +48,8 @@ def print_report(figures: Figures, console: Console | None = None) -> None:
             console.print(_schema_table(title, schemas[part], ours and ours[part]))
             prefix = "" if part == "variants" else "backtrans_"
             _print_self_bleu(console, schemas, ours, f"{prefix}self_bleu")
+    if overlaps := schemas["overlaps"]:
+        console.print(_overlap_table(overlaps))
     console.print(
         "{services} services, {slots} slots, {intents} intents".format(**schemas["elements"])
     )
@@ -62,6 +65,10 @@ def print_report(figures: Figures, console: Console | None = None) -> None:
     console.print(_domain_table(dialogues["domains"], theirs["domains"], note))
     console.print(_length_table(dialogues["lengths"], note))
     console.print(_act_table(dialogues["acts"], note))
+    if any(of["texts"] for of in overlaps.values()):
+        console.print("Train texts that v1..v5 have and the original lacks; * of the same element:")
+        for line in overlap_lines(overlaps):
+            console.print(line, markup=False, soft_wrap=True)
 
 
 def _schema_table(title: str, rows: Figures, published: Figures | None) -> Table:
@@ -85,6 +92,14 @@ def _print_self_bleu(
         beside = f" {_beside(published[name], '.1f')}" if published else ""
         text = "self-BLEU: {corpus:.1f} as corpora, {sentence:.1f} as sentences".format(**found)
         console.print(f"{text}{beside}")
+
+
+def _overlap_table(overlaps: Figures) -> Table:
+    table = _table("Train texts that v1..v5 have and the original lacks (same element)", overlaps)
+    for part in ("names", "descriptions"):
+        counts = [of[part] for of in overlaps.values()]
+        table.add_row(part, *(f"{of['count']} ({of['of_same_element']})" for of in counts))
+    return table
 
 
 def _count_table(split: str, kinds: Figures, published: Figures, note: str) -> Table:

@@ -16,6 +16,7 @@ from rapidfuzz.distance import Indel
 from ..extras import require
 from ..release import Release
 from ..schema import BACKTRANS, SPLITS, VARIANTS, Service
+from .overlaps import overlap_statistics
 
 Row = dict[str, float | None]
 Pairs = list[tuple[Service, Service]]  # (original, variant)
@@ -26,14 +27,15 @@ def schema_statistics(release: Release) -> dict[str, Any]:
 
     Returns:
         ``elements`` (counts of services, slots and intents), ``variants`` and ``backtrans`` (a row
-        a variant, and ``average``), each one's ``self_bleu``, and ``bleu``, sacreBLEU's signature.
+        a variant, and ``average``), each one's ``self_bleu``, ``bleu``, sacreBLEU's signature, and
+        ``overlaps``, see ``overlap_statistics``.
         A row's ``slots_seen`` and ``intents_seen`` are percentages, null where no test service is
         unseen; ``name_distance`` is in [0, 1], ``description_bleu`` in [0, 100].
     """
     bleu = Bleu()
     pairs = {v: _pairs(release, v) for v in (*VARIANTS, *release.own_variants)}
     pairs = {variant: of for variant, of in pairs.items() if of}
-    pivots = {v: _pairs(release, v, ["train"]) for v in release.variants(BACKTRANS)}
+    pivots = {v: _pairs(release, v) for v in release.variants(BACKTRANS)}
     original = [service for service, _ in _pairs(release, "original")]
     rows = {v: {**_seen(release, v), **_wording(of, bleu)} for v, of in pairs.items()}
     released = {v: row for v, row in rows.items() if v in VARIANTS}
@@ -49,6 +51,7 @@ def schema_statistics(release: Release) -> dict[str, Any]:
         "backtrans": {**pivot_rows, **_average(pivot_rows)},
         "backtrans_self_bleu": self_bleu([_descriptions(of) for of in pivots.values()], bleu),
         "bleu": bleu.signature,
+        "overlaps": overlap_statistics(release),
     }
 
 
@@ -129,8 +132,7 @@ def _pairs(release: Release, variant: str, splits: Iterable[str] = SPLITS) -> Pa
     """A variant's services beside the original ones; of the splits that have the variant."""
     pairs: dict[str, tuple[Service, Service]] = {}
     for split in splits:
-        overlay = variant.startswith(f"{BACKTRANS}-")
-        if overlay or release.schema_file(split, variant) in release.files:
+        if split in release.schema_splits(variant):
             originals = release.schema(split, "original").services
             for original, service in zip(originals, release.schema(split, variant).services):
                 pairs.setdefault(original.service_name, (original, service))

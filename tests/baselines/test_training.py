@@ -84,7 +84,7 @@ def test_loss_falls_on_the_sample(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         tmp_path / "r.yaml", steps=24, log_every=4, save_every=99, evaluate_every=99,
         accumulation=2, gradient_checkpointing=True, optimizer="adamw", schedule="linear",
         warmup=0.1, weight_decay=0.01, static_shapes=True,
-        train=["original", "backtrans"],
+        augment={"schemas": "backtrans", "ratio": 0.5},
     )  # fmt: skip
     assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
     losses = list(log(tmp_path / "run", "loss").values())
@@ -175,6 +175,6 @@ def test_shipped_recipes_are_whole() -> None:
     assert {"paper.yaml", "smoke.yaml"} <= {recipe.name for recipe in recipes}
     for recipe in recipes:
         settings = read_config(recipe, T5Settings)
-        assert settings.train == ("original",)
+        assert settings.augment is None
         for said in ("Hardware:", "Time:", "Result:", "Source:"):
             assert f"# {said}" in recipe.read_text()

@@ -253,7 +253,7 @@ def test_the_command(run: Run, mini: Path, pool_file: Path, tmp_path: Path) -> N
     assert (done.returncode, done.stdout) == (0, "out/v1\nout/v2\nout/v3\n"), done.stderr
     assert len(list((tmp_path / "out").rglob("schema.json"))) == 9
     done = run(*command)
-    expected = "out: exists already, expected a new folder to compose in"
+    expected = "out: exists already, expected a new folder for variants"
     assert (done.returncode, done.stderr) == (2, f"sgdx-dataset: error: {expected}\n")
 
 

@@ -1,18 +1,23 @@
-"""On the real release (partial or whole): counts, round trip, converter, both name clashes."""
+"""On the real release (partial or whole): counts, round trip, converter, clashes, augmentation."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from sgdx_dataset import SPLITS, VARIANTS, frames, load
-from sgdx_dataset.corpus import tables
+from sgdx_dataset import SPLITS, VARIANTS, found_variants, frames, load, overlaps
+from sgdx_dataset.corpus import read_split, tables
+from sgdx_dataset.corrupt import corrupt, corrupt_schema
 from sgdx_dataset.export import release_dialogue
-from sgdx_dataset.release import Release
+from sgdx_dataset.names import Names
+from sgdx_dataset.overlaps import train_variants
+from sgdx_dataset.release import Release, write_variants
 from sgdx_dataset.sgd import COMMIT
 from sgdx_dataset.sources import open_release
 
@@ -124,6 +129,68 @@ def test_overlays_hold_only_what_differs(release: Release, language: str) -> Non
                 for part, text in texts.items():
                     assert text["text"] != elements[element][part]
                     assert text["pivot"] and not text["pivot"].isascii()
+
+
+def test_texts_of_backtrans_that_are_those_of_v1_to_v5(release: Release) -> None:
+    """By language: names, of the same element, descriptions, of the same element."""
+    found = overlaps(release, train_variants(release))
+    counts = {}
+    for language in ("ja", "ko", "zh"):
+        hits = [hit for hit in found if hit.place.variant == f"backtrans-{language}"]
+        names = [hit.same_element for hit in hits if hit.place.part == "name"]
+        texts = [hit.same_element for hit in hits if hit.place.part == "description"]
+        counts[language] = len(names), sum(names), len(texts), sum(texts)
+    assert counts == {"ja": (49, 31, 6, 1), "ko": (31, 19, 5, 1), "zh": (36, 26, 6, 2)}
+
+
+def test_corrupted_train_schemas_have_nothing_of_v1_to_v5(
+    release: Release, release_archive: Path, tmp_path: Path
+) -> None:
+    places = corrupt(release, tmp_path / "out")
+    opened = open_release(release_archive, found_variants(tmp_path / "out"))
+    variants = {name: opened.schema("train", name) for name in opened.own_variants}
+    assert list(variants) == [place.name for place in places]
+    assert overlaps(opened, variants) == []
+    original = release.schema("train", "original")
+    for schema in variants.values():
+        assert schema.service_names() == original.service_names()
+        changed = [new != old for new, old in zip(schema.slot_names(), original.slot_names())]
+        assert 0.4 < sum(changed) / len(changed) < 0.8
+        assert all(
+            re.fullmatch("[a-z][a-z0-9]*(_[a-z0-9]+)*", name) for name in schema.slot_names()
+        )
+        assert all(re.fullmatch("[A-Z][A-Za-z0-9]*", name) for name in schema.intent_names())
+    assert len({str(schema.services) for schema in variants.values()}) == 3
+
+
+def test_a_files_dialogues_under_a_corrupted_schema(release: Release) -> None:
+    original = release.schema("train", "original")
+    schema = corrupt_schema(original, np.random.default_rng(0), replace=0.3, window=3)
+    names = Names.of("corrupt-1", schema, original, release.seen_services())
+    (_, table) = read_split(release, "train")[0]
+    renamed = 0
+    for row in table(names).to_pylist():
+        slots = {s["service_name"]: [slot["name"] for slot in s["slots"]] for s in row["schemas"]}
+        for turn in row["turns"]:
+            for frame in turn["frames"]:
+                for pair in (frame["state"] or {"slot_values": []})["slot_values"]:
+                    assert pair["slot"] in slots[frame["service"]]
+                    renamed += 1
+    assert renamed > 1000
+
+
+def test_a_copy_of_v3_in_a_folder_is_found_whole(
+    release: Release, release_archive: Path, tmp_path: Path
+) -> None:
+    """Of its 562 texts the original has 31 too."""
+    copy = {"train": release.schema("train", "v3")}
+    write_variants({"mine": copy}, tmp_path / "out")
+    found = found_variants(tmp_path / "out")
+    opened = open_release(release_archive, found)
+    hits = overlaps(opened, {"mine": opened.schema("train", "mine")})
+    assert len(hits) == 531
+    assert all(hit.same_element for hit in hits)
+    assert all("v3" in {place.variant for place in hit.equals} for hit in hits)
 
 
 def test_frames_of_six_configs_line_up(release_archive: Path) -> None:

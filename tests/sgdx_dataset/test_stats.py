@@ -17,6 +17,7 @@ from sgdx_dataset.release import Release
 from sgdx_dataset.sources import open_release
 from sgdx_dataset.stats import statistics, stats
 from sgdx_dataset.stats.dialogues import dialogue_statistics
+from sgdx_dataset.stats.overlaps import overlap_lines
 from sgdx_dataset.stats.published import FIGURES
 from sgdx_dataset.stats.report import print_report, write_json
 from sgdx_dataset.stats.schemas import (
@@ -28,6 +29,7 @@ from sgdx_dataset.stats.schemas import (
 )
 
 from ..conftest import Run
+from .conftest import service, write
 
 Json = Any
 
@@ -107,6 +109,91 @@ def test_own_variants_have_a_row_and_are_not_in_the_average(mini: Path, tmp_path
     rows = schema_statistics(open_release(mini, {"mine": tmp_path / "mine"}))["variants"]
     assert rows["mine"] == plain["v4"]
     assert rows["average"] == plain["average"]
+
+
+@pytest.fixture
+def trained(mini: Path, tmp_path: Path) -> Release:
+    """``mini`` with two variants of the train schema alone, one of them as an overlay."""
+    mine = service("Flats_1", ("p", "purpose", "r2"), ("SearchFlat", "VisitFlat"))
+    write(tmp_path / "mine" / "train" / "schema.json", [mine])
+    name = {"pivot": "市", "text": "ville"}
+    write(tmp_path / "fr.json", {"Flats_1": {"slots": {"city": {"name": name}}}})
+    return open_release(mini, {"mine": tmp_path / "mine", "fr": tmp_path / "fr.json"})
+
+
+def test_variants_of_train_alone_have_rows(trained: Release) -> None:
+    rows = schema_statistics(trained)["variants"]
+    assert list(rows) == ["original", "v1", "v2", "v3", "v4", "v5", "mine", "fr", "average"]
+    assert (rows["fr"]["slots_seen"], rows["fr"]["intents_seen"]) == (None, None)
+    # city-ville: the one letter they share is i, of 4 + 5; the other four names are the same
+    assert rows["fr"]["name_distance"] == pytest.approx((7 / 9) / 5)
+    assert rows["fr"]["description_bleu"] == pytest.approx(100)
+
+
+def test_overlaps_are_counted_and_listed(trained: Release) -> None:
+    found = schema_statistics(trained)["overlaps"]
+    assert list(found) == ["mine", "fr"]
+    assert found["fr"] == {
+        "names": {"count": 0, "of_same_element": 0},
+        "descriptions": {"count": 0, "of_same_element": 0},
+        "texts": [],
+    }
+    assert found["mine"]["names"] == {"count": 3, "of_same_element": 2}
+    assert found["mine"]["descriptions"] == {"count": 2, "of_same_element": 1}
+    assert [entry["text"] for entry in found["mine"]["texts"]] == [
+        *("p", "p"),
+        *("purpose", "purpose"),
+        "SearchFlat",
+    ]
+    v1 = {"variant": "v1", "service": "Flats_1", "element": "slot", "name": "intent"}
+    assert found["mine"]["texts"][2] == {
+        "service": "Flats_1",
+        "element": "slot",
+        "name": "area",
+        "part": "name",
+        "text": "purpose",
+        "same_element": False,
+        "equals": [{**v1, "part": "name"}],
+    }
+    assert list(overlap_lines(found))[2:] == [
+        "mine, Flats_1 slot area: 'purpose': v1 Flats_1",
+        "mine, Flats_1 slot area: 'purpose': v1 Flats_1",
+        "mine, Flats_1 intent FindFlat: 'SearchFlat'*: v1 Flats_1",
+    ]
+
+
+def test_overlaps_are_printed_whatever_they_say(trained: Release) -> None:
+    console = Console(file=io.StringIO(), width=100)
+    figures = statistics(trained)
+    figures["schemas"]["overlaps"]["mine"]["texts"][0]["text"] = "[/red]" + 100 * "x"
+    print_report(figures, console)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert any(line.split() == "│ names │ 3 (2) │ 0 (0) │".split() for line in lines)
+    assert f"mine, Flats_1 slot city: '[/red]{100 * 'x'}'*: v4 Flats_1" in lines
+    assert "mine, Flats_1 intent FindFlat: 'SearchFlat'*: v1 Flats_1" in lines
+
+
+def test_overlaps_of_the_samples_back_translations() -> None:
+    found = schema_statistics(open_release("sample"))["overlaps"]
+    counts = {
+        variant: [tuple(of[part].values()) for part in ("names", "descriptions")]
+        for variant, of in found.items()
+    }
+    assert counts == {
+        "backtrans-ja": [(16, 15), (0, 0)],
+        "backtrans-ko": [(5, 3), (0, 0)],
+        "backtrans-zh": [(12, 11), (0, 0)],
+    }
+
+
+def test_without_v1_to_v5_there_is_nothing_to_overlap_with(mini: Path, trained: Release) -> None:
+    variants = {"fr": mini.parent / "fr.json"}
+    shutil.rmtree(mini / "sgd_x")
+    figures = statistics(open_release(mini, variants))
+    assert figures["schemas"]["overlaps"] == {}
+    console = Console(file=io.StringIO(), width=100)
+    print_report(figures, console)
+    assert "lacks" not in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_back_translations_have_rows() -> None:

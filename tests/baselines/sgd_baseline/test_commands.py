@@ -162,7 +162,7 @@ def test_two_processes(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"train": ["v1"]}, "give --oracle"),
+        ({"augment": {"schemas": "oracle"}}, "give --oracle"),
         ({"static_shapes": True}, "static_shapes: services differ in size, expected false"),
         ({"max_turn": 8}, "max_turn"),
         ({"max_turn": 4096}, "max_turn: is 4096, the encoder reads 512 tokens"),

@@ -124,7 +124,7 @@ def test_the_recipes_are_read() -> None:
 
 
 WRONG = {
-    "a variant": ({"train": ["original", "v2"]}, (), "give --oracle"),
+    "a variant": ({"augment": {"schemas": "oracle"}}, (), "give --oracle"),
     "no epochs": (
         {"parts": SETTINGS["parts"] | {"copy": part(0)}}, (), "epochs|>= 1",
     ),

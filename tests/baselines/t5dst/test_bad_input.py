@@ -51,8 +51,8 @@ Recipe = Callable[..., tuple[object, ...]]
 
 def test_the_guard(refuse: Refuse, recipe: Recipe, tmp_path: Path) -> None:
     """Training on what models are judged on needs --oracle, and leaves nothing behind without."""
-    message = refuse(train, *recipe(train=["original", "v3"]))
-    assert message.startswith("train: original, v3 has variants that trackers are judged on")
+    message = refuse(train, *recipe(augment={"schemas": "oracle"}))
+    assert message.startswith("augment: oracle has texts of variants that trackers are judged on")
     assert "give --oracle" in message
     assert not (tmp_path / "run").exists()
 
@@ -60,7 +60,7 @@ def test_the_guard(refuse: Refuse, recipe: Recipe, tmp_path: Path) -> None:
 def test_an_oracle_says_so_everywhere(
     monkeypatch: pytest.MonkeyPatch, recipe: Recipe, tmp_path: Path
 ) -> None:
-    arguments = (*recipe(train=["v3"], steps=1), "--oracle")
+    arguments = (*recipe(augment={"schemas": "oracle"}, steps=1), "--oracle")
     assert command(monkeypatch, train, *arguments) == 0
     run = tmp_path / "run"
     assert json.loads((run / "run.json").read_text())["oracle"] is True
@@ -77,8 +77,9 @@ def test_an_oracle_says_so_everywhere(
     assert json.loads(header)["metadata"]["oracle"] is True
 
 
-def test_an_unknown_config(refuse: Refuse, recipe: Recipe) -> None:
-    assert "v9" in refuse(train, *recipe(train=["v9"]))
+def test_an_unknown_augmentation(refuse: Refuse, recipe: Recipe) -> None:
+    message = refuse(train, *recipe(), "--augment", "paraphrases")
+    assert message.startswith("augment: paraphrases: no such folder, expected one of variants")
 
 
 def test_an_unknown_format(refuse: Refuse, recipe: Recipe) -> None:

@@ -85,7 +85,7 @@ def test_the_card_s_figures_are_the_scores(model: Path) -> None:
     assert "| all | 8 | 50.00 | 25.00 | - |\n" in card
     assert "| unseen | 3 | 12.50 | 25.00 | - |\n" in card
     assert "`sgdx_metric|variants:original`" in card
-    assert "- configs trained on: original\n" in card
+    assert "- schema variants trained on: original\n" in card
     assert "license: cc-by-sa-4.0\n" in card
     assert "optimizer: adafactor\n" in card
     assert "racle" not in card.replace("oracle: no", "")

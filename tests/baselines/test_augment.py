@@ -1,0 +1,155 @@
+"""Augmentations: what is trained on, how often, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+
+import msgspec
+import pytest
+from datasets import Dataset
+
+from baselines.augment import sampled
+from baselines.config import Augment
+from baselines.data import TrainedOn, training_frames
+from baselines.t5dst.train import T5Settings
+from sgdx_dataset import SgdxError, frames, load
+from sgdx_dataset.corrupt import corrupt
+from sgdx_dataset.sources import SAMPLE, open_release
+
+from .conftest import command, write_recipe
+from .sgd_baseline import conftest as sgd_baseline
+from .sgp_dst import conftest as sgp_dst
+
+SETTINGS = T5Settings(
+    model="tiny", format="d3st", max_input=256, max_target=64, steps=1, batch_size=1,
+    token_budget=256, optimizer="adamw", learning_rate=1.0, save_every=1, evaluate_every=1, seed=3,
+)  # fmt: skip
+BACKTRANS = ["backtrans-ja", "backtrans-ko", "backtrans-zh"]
+CORRUPT = ["corrupt-1", "corrupt-2", "corrupt-3"]
+VARIANTS = ["v1", "v2", "v3", "v4", "v5"]
+
+
+def settings(schemas: object, ratio: float = 1.0, seed: int = 0) -> T5Settings:
+    augment = Augment(schemas=str(schemas), ratio=ratio, seed=seed)
+    return msgspec.structs.replace(SETTINGS, augment=augment)
+
+
+def test_without_one_it_is_the_original() -> None:
+    training = training_frames(SETTINGS, "sample", oracle=False)
+    assert training.seen == TrainedOn(seed=3)
+    assert training.rows["frame_id"] == frames(load("original", "train", "sample"))["frame_id"]
+
+
+@pytest.mark.parametrize(
+    ("schemas", "variants", "oracle"),
+    [("backtrans", BACKTRANS, False), ("corrupt", CORRUPT, False), ("oracle", VARIANTS, True)],
+)
+def test_each_frame_is_there_once_under_each_schema(
+    schemas: str, variants: list[str], oracle: bool
+) -> None:
+    training = training_frames(settings(schemas), "sample", oracle)
+    met = Counter(zip(training.rows["variant"], training.rows["frame_id"]))
+    assert set(met.values()) == {1}
+    ids = set(frames(load("original", "train", "sample"))["frame_id"])
+    assert set(met) == {(v, i) for v in ("original", *variants) for i in ids}
+    assert training.seen.train == ("original", *variants)
+    assert training.seen.oracle is oracle
+
+
+def test_a_corruption_is_of_its_seed() -> None:
+    digests = [
+        training_frames(settings("corrupt", seed=seed), "sample", False).seen.schemas
+        for seed in (0, 1, 0)
+    ]
+    assert digests[0] == digests[2] != digests[1]
+
+
+def test_a_share_of_the_dialogues() -> None:
+    training = training_frames(settings("backtrans", 0.25, seed=7), "sample", oracle=False)
+    met: dict[str, set[str]] = {}
+    for variant, dialogue in zip(training.rows["variant"], training.rows["dialogue_id"]):
+        met.setdefault(variant, set()).add(dialogue)
+    all_ids = met.pop("original")
+    assert {len(ids) for ids in met.values()} == {round(0.25 * len(all_ids))}
+    assert len({frozenset(ids) for ids in met.values()}) == 3  # each variant its own
+    whole = frames(load("original", "train", "sample"))
+    kept = met["backtrans-ja"]
+    ids = [row["frame_id"] for row in whole if row["dialogue_id"] in kept]
+    mine = training.rows.filter(lambda row: row["variant"] == "backtrans-ja")
+    assert mine["frame_id"] == ids  # whole dialogues, in order
+    again = sampled(load_backtrans(), 0.25, 7)
+    assert again["frame_id"] == training.rows["frame_id"][len(whole) :]
+    assert sampled(load_backtrans(), 0.25, 8)["frame_id"] != again["frame_id"]
+    assert len(sampled(load_backtrans(), 0.0, 7)) == 0
+
+
+def load_backtrans() -> Dataset:
+    return frames(load("backtrans", "train", "sample"))
+
+
+def test_a_folder_of_overlays(tmp_path: Path) -> None:
+    """Translations may come upon a text of v1..v5: it is told, not refused."""
+    texts = {"description": {"pivot": "x", "text": released_description()}}
+    services = open_release("sample").schema("train", "original").service_names()
+    (tmp_path / "mine.json").write_text(json.dumps({services[0]: texts}))
+    training = training_frames(settings(tmp_path), "sample", oracle=False)
+    assert training.seen.train == ("original", "mine")
+    assert (training.seen.overlaps, training.seen.oracle) == (1, False)
+
+
+def released_description() -> str:
+    return open_release("sample").schema("test", "v4").services[0].description
+
+
+def test_a_folder_of_the_benchmarks_own_schemas_is_an_oracle(tmp_path: Path) -> None:
+    place = tmp_path / "paraphrased" / "train"
+    place.mkdir(parents=True)
+    shutil.copy(SAMPLE / "sgd_x" / "data" / "v3" / "train" / "schema.json", place)
+    with pytest.raises(SgdxError, match=r"judged on \(\d+\), expected none; .* give --oracle"):
+        training_frames(settings(tmp_path), "sample", oracle=False)
+    seen = training_frames(settings(tmp_path), "sample", oracle=True).seen
+    assert seen.oracle
+    assert seen.overlaps > 100
+    assert seen.train == ("original", "paraphrased")
+
+
+def test_a_folder_of_corruptions_of_ones_own(tmp_path: Path) -> None:
+    corrupt(open_release("sample"), tmp_path / "mine", variants=1, replace=1.0)
+    seen = training_frames(settings(tmp_path / "mine"), "sample", oracle=False).seen
+    assert (seen.train, seen.overlaps, seen.oracle) == (("original", "corrupt-1"), 0, False)
+
+
+def test_no_such_augmentation(tmp_path: Path) -> None:
+    with pytest.raises(SgdxError, match="paraphrases: no such folder, expected one of variants"):
+        training_frames(settings("paraphrases"), "sample", oracle=False)
+    with pytest.raises(SgdxError, match="has no variant, expected"):
+        training_frames(settings(tmp_path), "sample", oracle=False)
+
+
+@pytest.mark.parametrize("tracker", ["t5dst", "sgp_dst", "sgd_baseline"])
+def test_every_tracker_takes_one_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tracker: str
+) -> None:
+    train, predict = (import_module(f"baselines.{tracker}.{name}") for name in ("train", "predict"))
+    write = {"sgp_dst": sgp_dst.write_recipe, "sgd_baseline": sgd_baseline.write_recipe}
+    recipe = write.get(tracker, write_recipe)(tmp_path / "r.yaml", steps=1, evaluate_every=1)
+    run = tmp_path / "run"
+    arguments = ("--config", recipe, "--source", "sample", "--augment", "corrupt", "--output", run)
+    assert command(monkeypatch, train, *arguments) == 0
+    seen = json.loads((run / "run.json").read_text())["record"]["seen"]
+    assert seen["augment"] == {"schemas": "corrupt", "ratio": 1.0, "seed": 0}
+    assert (seen["train"], seen["oracle"]) == (["original", *CORRUPT], False)
+    said = "- augmentation: corrupt, ratio 1.0, seed 0; 0 of its texts are v1..v5's"
+    assert said in (run / "README.md").read_text()
+    for config in (run / "config.json", run / "copy" / "config.json"):
+        if config.exists():
+            assert json.loads(config.read_text())["sgdx"]["augment"] == seen["augment"]
+    asked = ("--model", run, "--source", "sample", "--split", "validation", "--config", "v2")
+    assert command(monkeypatch, predict, *asked, "--output", tmp_path) == 0
+    header = json.loads((tmp_path / "v2.jsonl").read_text().splitlines()[0])["metadata"]
+    assert header["train"] == ["original", *CORRUPT]
+    assert header.get("augment", header.get("parts", {}).get("copy", {}).get("augment"))
