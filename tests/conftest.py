@@ -24,6 +24,7 @@ os.environ |= {
     "HF_HUB_OFFLINE": "1",
     "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
     "SGDX_SOURCE": "sample",
+    "OMP_NUM_THREADS": "1",  # the tests run beside each other
 }
 for name in ("HF_DATASETS_CACHE", "HF_MODULES_CACHE"):
     os.environ.pop(name, None)

@@ -15,6 +15,11 @@ from datasets import Dataset
 from baselines.augment import sampled
 from baselines.config import Augment
 from baselines.data import TrainedOn, training_frames
+from baselines.sgd_baseline.frames import read_frames
+from baselines.sgp_dst.course import examples
+from baselines.sgp_dst.learning import Lessons
+from baselines.t5dst.formats import get_format
+from baselines.t5dst.inputs import Texts
 from baselines.t5dst.train import T5Settings
 from sgdx_dataset import SgdxError, frames, load
 from sgdx_dataset.corrupt import corrupt
@@ -58,6 +63,21 @@ def test_each_frame_is_there_once_under_each_schema(
     assert set(met) == {(v, i) for v in ("original", *variants) for i in ids}
     assert training.seen.train == ("original", *variants)
     assert training.seen.oracle is oracle
+
+
+def test_what_is_said_is_in_memory_once() -> None:
+    """Under four wordings of the schemas no tracker keeps more of the dialogues than under one."""
+    alone, with_more = (
+        training_frames(each, "sample", False).rows for each in (SETTINGS, settings("backtrans"))
+    )
+    assert len(with_more) == 4 * len(alone)
+    kept = []
+    for rows in (alone, with_more):
+        texts = Texts()
+        texts.read(rows, get_format("d3st"))
+        questions = Lessons(examples("intent", rows)).questions
+        kept.append((len(texts.histories), len(read_frames(rows).texts), len(questions.said)))
+    assert kept[0] == kept[1]
 
 
 def test_a_corruption_is_of_its_seed() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,8 @@ import pytest
 
 from baselines.sgp_dst import train
 from baselines.sgp_dst.schema import Schema, read_schema
+
+from ..conftest import command
 
 Row = dict[str, Any]
 
@@ -96,13 +97,6 @@ def write_recipe(path: Path, **settings: Any) -> Path:
     """A recipe file: the settings above, changed."""
     path.write_bytes(msgspec.yaml.encode(SETTINGS | settings))
     return path
-
-
-def command(monkeypatch: pytest.MonkeyPatch, module: Any, *arguments: object) -> int:
-    """Run a command's ``main`` in this process."""
-    monkeypatch.setattr(sys, "argv", ["command", *map(str, arguments)])
-    status: int = module.main()
-    return status
 
 
 @pytest.fixture(scope="session")

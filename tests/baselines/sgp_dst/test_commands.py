@@ -20,7 +20,8 @@ from baselines.sgp_dst.parts import PARTS, SgpSettings
 from sgdx_dataset import frames, load
 
 from ...conftest import ROOT, Run
-from .conftest import SETTINGS, command, part, write_recipe
+from ..conftest import command
+from .conftest import SETTINGS, part, write_recipe
 
 
 def test_a_run_leaves_four_sub_models_and_a_card(trained: Path) -> None:
