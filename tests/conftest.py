@@ -57,7 +57,7 @@ def run(tmp_path: Path) -> Run:
             env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
         )
 
     return run_module

@@ -36,6 +36,13 @@ SETTINGS: dict[str, Any] = {
 }
 
 
+# Two processes on CPUs, as a launcher starts them; on a free port, as other tests run beside.
+LAUNCH = (
+    "accelerate.commands.launch", "--multi_gpu", "--num_processes", 2, "--num_machines", 1,
+    "--main_process_port", 0, "--mixed_precision", "no", "--dynamo_backend", "no", "-m",
+)  # fmt: skip
+
+
 def write_recipe(path: Path, **settings: Any) -> Path:
     """A recipe file: the settings above, changed."""
     path.write_bytes(msgspec.yaml.encode(SETTINGS | settings))

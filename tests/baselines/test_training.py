@@ -23,7 +23,7 @@ from baselines.t5dst.train import T5Settings
 from sgdx_dataset import SgdxError
 
 from ..conftest import ROOT, Run
-from .conftest import command, write_recipe
+from .conftest import LAUNCH, command, write_recipe
 
 
 def log(output: Path, key: str) -> dict[int, float]:
@@ -134,8 +134,7 @@ def test_early_stop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_two_processes_train_one_model(run: Run, tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path / "r.yaml", steps=4, log_with=["tensorboard"])
     done = run(
-        "accelerate.commands.launch", "--multi_gpu", "--num_processes", 2,
-        "-m", "baselines.t5dst.train", "--config", recipe, "--output", "run",
+        *LAUNCH, "baselines.t5dst.train", "--config", recipe, "--output", "run",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "run" / "run.json").read_text())["record"]["processes"] == 2

@@ -19,7 +19,7 @@ from baselines.sgd_baseline.model import load_tracker
 from baselines.sgd_baseline.modeling import SgdBaselineModel
 
 from ...conftest import Run
-from ..conftest import command
+from ..conftest import LAUNCH, command
 from .conftest import write_recipe
 
 
@@ -148,12 +148,8 @@ def numbers(printed: str) -> dict[str, Any]:
 
 def test_two_processes(run: Run, tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path / "r.yaml", steps=2, evaluate_every=2)
-    launch = ("accelerate.commands.launch", "--multi_gpu", "--num_processes", 2)
-    options = ("--main_process_port", 0, "--mixed_precision", "no", "--dynamo_backend", "no")
-    done = run(
-        *launch, *options, "-m", "baselines.sgd_baseline.train", "--config", recipe,
-        "--output", "out",
-    )  # fmt: skip
+    arguments = ("baselines.sgd_baseline.train", "--config", recipe, "--output", "out")
+    done = run(*LAUNCH, *arguments)
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "out" / "run.json").read_text())["record"]["processes"] == 2
     assert len(log(tmp_path / "out", "dev_joint_goal_accuracy")) == 1

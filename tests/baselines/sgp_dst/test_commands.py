@@ -20,7 +20,7 @@ from baselines.sgp_dst.parts import PARTS, SgpSettings
 from sgdx_dataset import frames, load
 
 from ...conftest import ROOT, Run
-from ..conftest import command
+from ..conftest import LAUNCH, command
 from .conftest import SETTINGS, part, write_recipe
 
 
@@ -96,8 +96,8 @@ def test_predictions_under_two_configs_are_scored(
 def test_two_processes_train_one_sub_model(run: Run, tmp_path: Path, trained: Path) -> None:
     recipe = write_recipe(tmp_path / "recipe.yaml", steps=2, model=str(trained / "initial"))
     done = run(
-        "accelerate.commands.launch", "--multi_gpu", "--num_processes", 2,
-        "-m", "baselines.sgp_dst.train", "--config", recipe, "--part", "cross", "--output", "run",
+        *LAUNCH, "baselines.sgp_dst.train",
+        "--config", recipe, "--part", "cross", "--output", "run",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "run" / "cross" / "run.json").read_text())["record"]

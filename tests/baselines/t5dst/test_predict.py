@@ -24,7 +24,7 @@ from baselines.t5dst.predict import Sizes, predict
 from sgdx_dataset import frames, load
 
 from ...conftest import ROOT, Run
-from ..conftest import command
+from ..conftest import LAUNCH, command
 
 SMALL = ("--shard-size", 200, "--batch-size", 50)
 
@@ -77,8 +77,7 @@ def test_two_processes_predict_what_one_does(
     predicted: Path, trained: Path, run: Run, tmp_path: Path
 ) -> None:
     done = run(
-        "accelerate.commands.launch", "--multi_gpu", "--num_processes", 2,
-        "-m", "baselines.t5dst.predict", "--model", trained, "--config", "original", "v5",
+        *LAUNCH, "baselines.t5dst.predict", "--model", trained, "--config", "original", "v5",
         "--output", "two", *SMALL,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
