@@ -46,6 +46,8 @@ def new_tracker(
         raise SgdxError(f"max_turn: is {about.max_turn}, the encoder reads {longest} tokens")
     torch.manual_seed(about.seed)
     model = SgdBaselineModel(SgdBaselineConfig(encoder=encoder.config))
+    for head in model.heads.values():
+        head.reset()  # type: ignore[operator]
     for own in (model.encoder, model.schema_encoder):
         own.load_state_dict(encoder.state_dict())
     return Tracker(model, tokenizer, about)

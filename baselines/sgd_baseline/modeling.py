@@ -6,6 +6,7 @@ Imports nothing of the project, as the Hub keeps this file beside the weights.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
 import torch
 from torch import nn
@@ -42,6 +43,19 @@ class Head(nn.Module):
         self.text = nn.Linear(hidden, hidden)
         self.element = nn.Linear(hidden, hidden, bias=False)
         self.out = nn.Linear(hidden, classes)
+
+    def reset(self) -> None:
+        """Begin as Keras' dense layers do, whose default the released code leaves: Glorot, uniform.
+
+        An encoder's own range is half of that or less, and statuses are then slow to be learnt.
+        """
+        hidden = self.text.in_features
+        bound = sqrt(6 / (2 * hidden + hidden))  # of the middle layer as the one that it is
+        for half in (self.text, self.element):
+            nn.init.uniform_(half.weight, -bound, bound)
+        for whole in (self.dense, self.out):
+            if whole is not None:
+                nn.init.xavier_uniform_(whole.weight)
 
     def forward(
         self,
