@@ -14,11 +14,12 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from baselines import training
+from baselines.config import read_config
 from baselines.sgd_baseline import predict, publish, train
 from baselines.sgd_baseline.model import load_tracker
 from baselines.sgd_baseline.modeling import SgdBaselineModel
 
-from ...conftest import Run
+from ...conftest import ROOT, Run
 from ..conftest import LAUNCH, command
 from .conftest import write_recipe
 
@@ -207,3 +208,14 @@ def test_bad_predictions(
     assert line.startswith("sgd_baseline: error: ")
     assert message in line
     assert not output.exists()
+
+
+def test_the_recipes_are_read() -> None:
+    recipes = sorted((ROOT / "baselines" / "sgd_baseline" / "config").glob("*.yaml"))
+    assert [path.stem for path in recipes] == ["paper", "sample", "smoke"]
+    for path in recipes:
+        assert read_config(path, train.SgdSettings).augment is None
+        for said in ("# Expected result", "# Hardware: "):
+            assert said in path.read_text()
+    paper = read_config(recipes[0], train.SgdSettings)
+    assert (paper.learning_rate, paper.batch_size, paper.max_turn) == (1e-4, 32, 80)
