@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,8 @@ from sgdx_dataset import SgdxError
 
 from .run import read_json
 
-# What of a run's folder is published: the model, its code, card, record and scores.
-PUBLISHED = ["*.json", "*.safetensors", "*.py", "README.md", "*log.jsonl", "*.model", "*.txt"]
-KEPT_BACK = ["*checkpoints/*", "initial/*", "logs/*", "dev/*", "shards/*", "*.incomplete*"]
+# What of a model's folder is published: the model, its code, card, record and scores.
+_PUBLISHED = ["*.json", "*.safetensors", "*.py", "README.md", "log.jsonl", "*.model", "*.txt"]
 _FIGURES = {"JGA_orig": "jga_orig", "JGA_v1-5": "jga_v1-5", "SS_JGA": "ss_jga"}
 
 
@@ -105,8 +105,20 @@ def _augmentation(seen: dict[str, Any]) -> str:
     return f"{told}; {seen['overlaps']} of its texts are v1..v5's and not the original's"
 
 
-def push(output: Path, repository: str) -> str:
+def published(output: Path, parts: Sequence[str] = ()) -> list[str]:
+    """The files of a run that are published: of its folder and of those in it that hold models."""
+    folders = [output, *(output / part for part in parts)]
+    files = (file for folder in folders for kind in _PUBLISHED for file in folder.glob(kind))
+    return sorted(file.relative_to(output).as_posix() for file in files)
+
+
+def push(output: Path, repository: str, parts: Sequence[str] = ()) -> str:
     """Publish a run's model on the Hub, with the token that ``huggingface_hub`` finds.
+
+    Args:
+        output: The run's folder.
+        repository: YOU/NAME.
+        parts: Folders in it that hold models.
 
     Returns:
         The commit's address.
@@ -118,8 +130,8 @@ def push(output: Path, repository: str) -> str:
         api = HfApi()
         api.create_repo(repository, exist_ok=True)
         done = api.upload_folder(
-            repo_id=repository, folder_path=output, allow_patterns=PUBLISHED,
-            ignore_patterns=KEPT_BACK, commit_message="Add tracker",
+            repo_id=repository, folder_path=output, allow_patterns=published(output, parts),
+            commit_message="Add tracker",
         )  # fmt: skip
     except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError) as error:
         raise SgdxError(

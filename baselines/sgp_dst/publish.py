@@ -68,7 +68,7 @@ def publish(output: Path, repository: str | None) -> str | None:
     """
     read_json(output / "run.json")
     write_card(output, example(repository or str(output)))
-    return push(output, repository) if repository else None
+    return push(output, repository, PARTS) if repository else None
 
 
 def example(repository: str) -> str:
