@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +56,16 @@ def command(monkeypatch: pytest.MonkeyPatch, module: Any, *arguments: object) ->
     return status
 
 
-@pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A run's folder."""
-    folder = tmp_path_factory.mktemp("trained")
+def train_once(factory: pytest.TempPathFactory, module: Any, write: Callable[[Path], Path]) -> Path:
+    """The folder of a run, trained in this process by the recipe that ``write`` makes."""
+    folder = factory.mktemp("trained")
     with pytest.MonkeyPatch.context() as patch:
-        arguments = ("--config", write_recipe(folder / "recipe.yaml"), "--output", folder / "run")
-        assert command(patch, train, *arguments) == 0
-    yield folder / "run"
+        arguments = ("--config", write(folder / "recipe.yaml"), "--output", folder / "run")
+        assert command(patch, module, *arguments) == 0
+    return folder / "run"
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run's folder."""
+    return train_once(tmp_path_factory, train, write_recipe)

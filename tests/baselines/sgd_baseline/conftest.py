@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from baselines.sgd_baseline import train
 from baselines.sgd_baseline.model import About, Tracker, new_tracker
 from sgdx_dataset import frames, load
 
-from ..conftest import command
+from ..conftest import train_once
 
 SETTINGS: dict[str, Any] = {
     "model": "tiny",
@@ -67,10 +66,6 @@ def accelerator() -> Accelerator:
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run's folder."""
-    folder = tmp_path_factory.mktemp("trained")
-    with pytest.MonkeyPatch.context() as patch:
-        arguments = ("--config", write_recipe(folder / "recipe.yaml"), "--output", folder / "run")
-        assert command(patch, train, *arguments) == 0
-    yield folder / "run"
+    return train_once(tmp_path_factory, train, write_recipe)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from baselines.sgp_dst import train
 from baselines.sgp_dst.schema import Schema, read_schema
 
-from ..conftest import command
+from ..conftest import train_once
 
 Row = dict[str, Any]
 
@@ -100,10 +99,6 @@ def write_recipe(path: Path, **settings: Any) -> Path:
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run's folder, with all four sub-models."""
-    folder = tmp_path_factory.mktemp("sgp")
-    with pytest.MonkeyPatch.context() as patch:
-        arguments = ("--config", write_recipe(folder / "recipe.yaml"), "--output", folder / "run")
-        assert command(patch, train, *arguments) == 0
-    yield folder / "run"
+    return train_once(tmp_path_factory, train, write_recipe)
