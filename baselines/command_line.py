@@ -1,129 +1,75 @@
-"""What the commands of every tracker share: their options, their processes, how they fail."""
+"""What the commands share: options that a struct declares, and how a command fails."""
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import msgspec
-import torch
-from accelerate import Accelerator
-from accelerate.utils import is_bf16_available
-from transformers.utils import logging
 
-from sgdx_dataset import VARIANTS, SgdxError
+from sgdx_dataset import SgdxError
+from sgdx_metric import ScoreError
 
-from .augment import ORACLE
-from .config import AnySettings, Augment, Settings, read_config
-from .data import TrainedOn
-from .processes import is_first, make_accelerator
+Struct = TypeVar("Struct", bound=msgspec.Struct)
 
 
-def training_options(module: str, description: str | None) -> argparse.ArgumentParser:
-    """The command line of a training."""
-    parser = argparse.ArgumentParser(f"python -m {module}", description=description)
-    parser.add_argument("--config", type=Path, required=True, help="a recipe: a YAML file")
-    parser.add_argument("--source", help="as of python -m sgdx_dataset prepare")
-    parser.add_argument("--output", type=Path, help="folder of the run; default: outputs/CONFIG")
-    parser.add_argument("--resume", action="store_true", help="go on with the run in --output")
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """Add ``--source``, which every command that reads dialogues has."""
     parser.add_argument(
-        "--augment",
-        metavar="SCHEMAS",
-        help="train on other words too: backtrans, oracle, corrupt, or a folder of variants",
+        "--source",
+        metavar="PATH",
+        help="SGD as a release directory or archive, or 'sample'; default: $SGDX_SOURCE, "
+        "else a download",
     )
-    parser.add_argument(
-        "--oracle", action="store_true", help="allow schemas that are judged on: an upper bound"
-    )
-    parser.add_argument("--push-to-hub", metavar="REPO", help="publish the best model at the end")
-    return parser
 
 
-def prediction_options(
-    module: str, description: str | None, *, batch: int, tokens: int, shard: int
-) -> argparse.ArgumentParser:
-    """The command line of a prediction, with these default sizes."""
-    parser = argparse.ArgumentParser(f"python -m {module}", description=description)
-    parser.add_argument("--model", required=True, help="folder of a training, or name on the Hub")
-    parser.add_argument("--source", help="as of python -m sgdx_dataset prepare")
-    parser.add_argument("--config", nargs="+", action="extend", help="default: original v1 .. v5")
-    parser.add_argument("--split", default="test")
-    parser.add_argument("--output", type=Path, required=True, help="folder for CONFIG.jsonl")
-    parser.add_argument("--batch-size", type=int, default=batch, help="sequences in a batch")
-    parser.add_argument("--token-budget", type=int, default=tokens, help="tokens in a batch")
-    parser.add_argument("--shard-size", type=int, default=shard, help="what is kept together")
-    return parser
+def add_struct(parser: argparse.ArgumentParser, kind: type[msgspec.Struct], title: str) -> None:
+    """Add an option for each field of a struct, with its description and default as the help."""
+    group = parser.add_argument_group(title)
+    shapes = msgspec.inspect.type_info(kind)
+    assert isinstance(shapes, msgspec.inspect.StructType)  # noqa: S101
+    for shape in shapes.fields:
+        schema = getattr(shape.type, "extra_json_schema", None) or {}
+        default = "" if shape.default is None else f"; default: {shape.default}"
+        group.add_argument(
+            _option(shape.name),
+            metavar=shape.name.upper(),
+            help=f"{schema.get('description', '')}{default}".replace("%", "%%"),
+        )
 
 
-def publish_options(module: str, description: str | None) -> argparse.ArgumentParser:
-    """The command line that writes a card and pushes."""
-    parser = argparse.ArgumentParser(f"python -m {module}", description=description)
-    parser.add_argument("--model", type=Path, required=True, help="folder of a training")
-    parser.add_argument("--push-to-hub", metavar="REPO", help="you/name")
-    return parser
-
-
-def prediction_configs(options: argparse.Namespace) -> list[str]:
-    """The configs to predict, each once."""
-    return list(dict.fromkeys(options.config or ["original", *VARIANTS]))
-
-
-def read_settings(options: argparse.Namespace, kind: type[AnySettings]) -> AnySettings:
-    """The recipe's settings, with the augmentation of the command line.
-
-    ``--augment oracle`` says it plainly enough: it stands for ``--oracle`` too.
-    """
-    settings = read_config(options.config, kind)
-    if options.augment is None:
-        return settings
-    options.oracle = options.oracle or options.augment == ORACLE
-    told = settings.augment or Augment(schemas=options.augment)
-    told = msgspec.structs.replace(told, schemas=options.augment)
-    return msgspec.structs.replace(settings, augment=told)
-
-
-def accelerator_for(settings: Settings, output: Path) -> Accelerator:
-    """Where to train, in what precision and whom to tell.
+def read_struct(options: argparse.Namespace, kind: type[Struct]) -> Struct:
+    """The struct that the options of ``add_struct`` say.
 
     Raises:
-        SgdxError: A package to log with is not installed.
+        SgdxError: An option has another type or range than its field.
     """
-    for name in settings.log_with:
-        if importlib.util.find_spec(name) is None:
-            raise SgdxError(f"log_with: {name} is not installed; pip install {name}")
-    precision: str | None = settings.precision
-    if precision == "auto":  # as accelerate launch was told, else what the hardware has
-        has = torch.cuda.is_available() and is_bf16_available()
-        precision = os.environ.get("ACCELERATE_MIXED_PRECISION", "bf16" if has else "no")
-    return make_accelerator(
-        mixed_precision=precision,
-        gradient_accumulation_steps=settings.accumulation,
-        log_with=list(settings.log_with) or None,
-        project_dir=output / "logs",
-    )
-
-
-def run_record(
-    accelerator: Accelerator, settings: Settings, seen: TrainedOn, data: dict[str, Any]
-) -> dict[str, Any]:
-    """What decides a training: two runs of one record are one run."""
-    processes = accelerator.num_processes
-    return {"settings": settings, "seen": seen, "data": data, "processes": processes}
-
-
-def run_command(
-    tracker: str, command: Callable[[argparse.Namespace], Any], parser: argparse.ArgumentParser
-) -> int:
-    """Run a command of a tracker; 0, or 2 after one line that says what is wrong."""
-    logging.disable_progress_bar()  # of transformers, which shows one for each file it writes
+    given = {name: getattr(options, name) for name in kind.__struct_fields__}
     try:
-        command(parser.parse_args())
-    except SgdxError as error:
+        told = {name: text for name, text in given.items() if text is not None}
+        return msgspec.convert(told, kind, strict=False)
+    except msgspec.ValidationError as error:
+        reason, _, place = str(error).partition(" - at `$.")
+        raise SgdxError(f"{_option(place.rstrip('`'))}: {reason}") from None
+
+
+def _option(field: str) -> str:
+    return f"--{field.replace('_', '-')}"
+
+
+def is_first() -> bool:
+    """Whether this process is the one of those launched that prints and writes."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def run_command(name: str, command: Callable[[], int | None]) -> int:
+    """Run a command; its exit status, or 2 after one line on standard error on what is wrong."""
+    try:
+        return command() or 0
+    except (SgdxError, ScoreError) as error:
         if is_first():
-            print(f"{tracker}: error: {' '.join(str(error).split())}", file=sys.stderr)
+            print(f"{name}: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
-    return 0

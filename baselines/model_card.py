@@ -1,4 +1,4 @@
-"""A run's model card, made from what the run wrote, and its way to the Hub."""
+"""A run's model card, made from what the run wrote, and the run's way to the Hub."""
 
 from __future__ import annotations
 
@@ -7,41 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from huggingface_hub import HfApi
+from huggingface_hub import EvalResult, HfApi, ModelCard, ModelCardData
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+from huggingface_hub.utils import validate_repo_id
 
 from sgdx_dataset import SgdxError
 
-from .run import read_json
+from .training.run_folder import read_json, read_log, read_run, write_bytes
 
 # What of a model's folder is published: the model, its code, card, record and scores.
 _PUBLISHED = ["*.json", "*.safetensors", "*.py", "README.md", "log.jsonl", "*.model", "*.txt"]
-_FIGURES = {"JGA_orig": "jga_orig", "JGA_v1-5": "jga_v1-5", "SS_JGA": "ss_jga"}
-
-
-def write_card(output: Path, example: str) -> None:
-    """Write ``README.md`` from ``run.json``, ``log.jsonl`` and, once there is one, ``scores.json``.
-
-    Args:
-        output: The run's folder.
-        example: Python that loads the model and tracks a dialogue.
-    """
-    run = read_json(output / "run.json")
-    settings = run["record"]["settings"]
-    title = "Dialogue state tracker" + (" (oracle)" if run["oracle"] else "")
-    sections = [
-        _front(run),
-        f"# {title}: {settings['model']}, {settings.get('format', 'classifier')}",
-        _ORACLE if run["oracle"] else "",
-        f"## Use\n\n```python\n{example.strip()}\n```",
-        "## Results\n\n" + _results(output),
-        "## Training\n\n" + _training(output, run),
-        "## Licence\n\n" + _LICENCE,
-    ]
-    staging = output / ".README.md.incomplete"
-    staging.write_text("\n\n".join(filter(None, sections)) + "\n", encoding="utf-8")
-    staging.replace(output / "README.md")
-
+_FIGURES = {
+    "JGA_orig": ("jga_orig", "joint goal accuracy under the original schemas"),
+    "JGA_v1-5": ("jga_v1-5", "mean joint goal accuracy under the reworded schemas v1 to v5"),
+    "SS_JGA": ("ss_jga", "schema sensitivity of joint goal accuracy; lower is better"),
+}
 
 _ORACLE = """**Oracle: an upper bound.** This model was trained on schema variants that the tables
 below judge it on. Do not compare it with models that were not."""
@@ -51,24 +31,93 @@ variants of SGD-X: Lee et al. 2022, arXiv 2110.06800), unless the source below i
 under Apache-2.0. The licence of the checkpoint that training began with holds besides."""
 
 
-def _front(run: dict[str, Any]) -> str:
+def write_card(output: Path, example: str) -> None:
+    """Write ``README.md`` from ``run.json``, ``log.jsonl`` and, once there is one, ``scores.json``.
+
+    Args:
+        output: The run's folder.
+        example: Python that loads the model and tracks a dialogue.
+    """
+    run = read_run(output)
+    scores = read_json(output / "scores.json") if (output / "scores.json").exists() else None
+    sections = [
+        f"# {_title(run)}",
+        _ORACLE if run["oracle"] else "",
+        f"## Use\n\n```python\n{example.strip()}\n```",
+        "## Results\n\n" + _results(scores),
+        "## Training\n\n" + _training(output, run),
+        "## Licence\n\n" + _LICENCE,
+    ]
+    body = "\n\n".join(filter(None, sections))
+    card = ModelCard(f"---\n{_metadata(run, scores).to_yaml()}\n---\n\n{body}\n")
+    write_bytes(output / "README.md", str(card).encode())
+
+
+def _title(run: dict[str, Any]) -> str:
+    """Which tracker it is, in which format, from which model."""
+    settings = run["record"]["settings"]
+    layout = f", format {settings['format']}" if "format" in settings else ""
+    oracle = ", oracle" if run["oracle"] else ""
+    return f"Dialogue state tracker {settings['tracker']}{layout}: {settings['model']}{oracle}"
+
+
+def _metadata(run: dict[str, Any], scores: dict[str, Any] | None) -> ModelCardData:
+    """The card's front matter: what the Hub's search and leaderboards read."""
+    settings = run["record"]["settings"]
     tags = ["dialogue-state-tracking", "schema-guided-dialogue", "sgd", "sgd-x"]
-    tags += ["oracle"] if run["oracle"] else []
-    lines = ["---", "license: cc-by-sa-4.0", "language: en", "library_name: transformers", "tags:"]
-    return "\n".join([*lines, *(f"- {tag}" for tag in tags), "---"])
+    return ModelCardData(
+        model_name=_title(run) if scores else None,  # of the model-index, which needs results
+        base_model=settings["model"] if _is_on_the_hub(settings["model"]) else None,
+        datasets=["sgdx"],
+        language="en",
+        library_name="transformers",
+        license="cc-by-sa-4.0",
+        metrics=["sgdx_metric"],
+        tags=[*tags, settings["tracker"], *(["oracle"] if run["oracle"] else [])],
+        eval_results=_eval_results(run, scores) if scores else None,
+    )
 
 
-def _results(output: Path) -> str:
+def _is_on_the_hub(model: str) -> bool:
+    """Whether a recipe's model is a name on the Hub: not a folder, not one made on the spot."""
+    try:
+        validate_repo_id(model)
+    except HFValidationError:
+        return False
+    return "/" in model and not Path(model).exists()
+
+
+def _eval_results(run: dict[str, Any], scores: dict[str, Any]) -> list[EvalResult]:
+    """The figures of all services that are defined, as the Hub's model-index has them."""
+    split = run.get("evaluation", {}).get("split", "test")
+    found = {name: scores["sgdx"][key] for name, (key, _) in _FIGURES.items()}
+    return [
+        EvalResult(
+            task_type="dialogue-state-tracking",
+            dataset_type="sgdx",
+            dataset_name="SGD and SGD-X",
+            dataset_split=split,
+            metric_type="sgdx_metric",
+            metric_name=name,
+            metric_value=round(100 * value, 2),
+            metric_args={"signature": scores["signature"]},
+        )
+        for name, value in found.items()
+        if value is not None
+    ]
+
+
+def _results(scores: dict[str, Any] | None) -> str:
     """The table of ``scores.json``, and the line that says how it was scored."""
-    if not (output / "scores.json").exists():
+    if scores is None:
         return "Not scored yet."
-    scores = read_json(output / "scores.json")
     table = [f"| services | frames | {' | '.join(_FIGURES)} |", "|---|---|---|---|---|"]
     for group in ("all", "seen", "unseen"):
         figures = scores["sgdx"] if group == "all" else scores["sgdx"][group]
-        cells = [_percent(figures[key]) for key in _FIGURES.values()]
+        cells = [_percent(figures[key]) for key, _ in _FIGURES.values()]
         table.append(f"| {group} | {scores['frames'][group]} | {' | '.join(cells)} |")
-    return "\n".join([*table, "", "In percent.", "", f"`{scores['signature']}`"])
+    legend = "; ".join(f"{name}: {meaning}" for name, (_, meaning) in _FIGURES.items())
+    return "\n".join([*table, "", f"In percent. {legend}.", "", f"`{scores['signature']}`"])
 
 
 def _percent(fraction: float | None) -> str:
@@ -76,8 +125,7 @@ def _percent(fraction: float | None) -> str:
 
 
 def _training(output: Path, run: dict[str, Any]) -> str:
-    lines = (output / "log.jsonl").read_bytes().splitlines()
-    dev = [line for line in map(msgspec.json.decode, lines) if "dev_joint_goal_accuracy" in line]
+    dev = [line for line in read_log(output) if "dev_joint_goal_accuracy" in line]
     best = max(dev, key=lambda line: line["dev_joint_goal_accuracy"], default=None)
     seen = run["record"]["seen"]
     facts = {
@@ -93,32 +141,32 @@ def _training(output: Path, run: dict[str, Any]) -> str:
         "versions": ", ".join(f"{name} {number}" for name, number in run["versions"].items()),
     }
     settings = msgspec.yaml.encode(run["record"]["settings"]).decode()
-    said = "\n".join(f"- {name}: {fact}" for name, fact in facts.items())
-    return f"{said}\n\n```yaml\n{settings}```"
+    lines = "\n".join(f"- {name}: {fact}" for name, fact in facts.items())
+    return f"{lines}\n\n```yaml\n{settings}```"
 
 
 def _augmentation(seen: dict[str, Any]) -> str:
     augment = seen["augment"]
     if augment is None:
         return "none"
-    told = f"{augment['schemas']}, ratio {augment['ratio']}, seed {augment['seed']}"
-    return f"{told}; {seen['overlaps']} of its texts are v1..v5's and not the original's"
+    recipe = f"{augment['schemas']}, ratio {augment['ratio']}, seed {augment['seed']}"
+    return f"{recipe}; {seen['overlaps']} of its texts are v1..v5's and not the original's"
 
 
-def published(output: Path, parts: Sequence[str] = ()) -> list[str]:
+def published(output: Path, tasks: Sequence[str] = ("",)) -> list[str]:
     """The files of a run that are published: of its folder and of those in it that hold models."""
-    folders = [output, *(output / part for part in parts)]
+    folders = dict.fromkeys([output, *(output / task for task in tasks)])
     files = (file for folder in folders for kind in _PUBLISHED for file in folder.glob(kind))
     return sorted(file.relative_to(output).as_posix() for file in files)
 
 
-def push(output: Path, repository: str, parts: Sequence[str] = ()) -> str:
+def push(output: Path, repository: str, tasks: Sequence[str] = ("",)) -> str:
     """Publish a run's model on the Hub, with the token that ``huggingface_hub`` finds.
 
     Args:
         output: The run's folder.
         repository: YOU/NAME.
-        parts: Folders in it that hold models.
+        tasks: The tracker's training tasks, whose folders hold models.
 
     Returns:
         The commit's address.
@@ -130,7 +178,7 @@ def push(output: Path, repository: str, parts: Sequence[str] = ()) -> str:
         api = HfApi()
         api.create_repo(repository, exist_ok=True)
         done = api.upload_folder(
-            repo_id=repository, folder_path=output, allow_patterns=published(output, parts),
+            repo_id=repository, folder_path=output, allow_patterns=published(output, tasks),
             commit_message="Add tracker",
         )  # fmt: skip
     except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError) as error:

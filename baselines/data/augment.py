@@ -17,7 +17,7 @@ from sgdx_dataset.corrupt import corrupt
 from sgdx_dataset.overlaps import train_variants
 from sgdx_dataset.sources import open_release
 
-from .config import Augment
+from ..training.settings import Augment
 
 BACKTRANS, ORACLE, CORRUPT = "backtrans", "oracle", "corrupt"  # else a folder of variants
 

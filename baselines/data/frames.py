@@ -1,34 +1,91 @@
-"""Frame rows to train and to choose a model by; the guard between training and the variants."""
+"""Frame rows to train on, to choose a model by and to track, and what of them a tracker sees.
+
+This is the only place that decides which columns reach a tracker. A leak would be the worst bug:
+the gold state in prediction, dialogue acts of the system in a tracker that says it reads none, or
+the schemas that trackers are judged on in training.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
-from datasets import Dataset, concatenate_datasets
+import pyarrow as pa
+import pyarrow.compute as pc
+from datasets import Dataset, Value, concatenate_datasets
 
 from sgdx_dataset import SgdxError, frames, load
 
+from ..tracker import Predictions, Tracker, TrainedOn
+from ..training.settings import Settings
 from .augment import augmented
-from .config import Augment, Settings
 
-# Nothing else of a frame row is decoded to predict: the gold state is out of a tracker's reach.
-INPUTS = ["frame_id", "variant", "history", "utterance", "schema"]
-GOLD = ["active_intent", "requested_slots", "slot_values"]
+IDENTITY = ("frame_id", "variant", "dialogue_id", "turn", "service")  # every tracker sees these
+SYSTEM_ACTS = "system_acts"  # the dialogue acts of the system's turns, inside the history
+INPUTS = ("history", "utterance", "schema", SYSTEM_ACTS)  # what a tracker may declare to read
+GOLD = ("active_intent", "requested_slots", "slot_values", "slots")  # in training alone
 
 
-class TrainedOn(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model has seen; it stands in every artefact made with it."""
+def visible(rows: Dataset, reads: Sequence[str]) -> Dataset:
+    """Frame rows with nothing but what tells which frame it is and what a tracker reads.
 
-    train: tuple[str, ...] = ("original",)  # schema variants
-    augment: Augment | None = None
-    schemas: str = ""  # a digest of the augmentation's schemas
-    overlaps: int = 0  # texts of the schemas that v1..v5 have too and the original lacks
-    oracle: bool = False  # whether it saw schemas that it is judged on
-    seed: int = 0
+    Args:
+        rows: Frame rows.
+        reads: Of ``INPUTS``. Without ``system_acts`` the turns of ``history`` have no ``actions``.
+
+    Raises:
+        SgdxError: The tracker asks for something else, such as the gold state.
+    """
+    return _selected(rows, reads, ())
+
+
+def track(tracker: Tracker, rows: Dataset, shards: Path) -> Predictions:
+    """Have a tracker predict; of the frame rows it gets only what it declares to read.
+
+    Args and result are those of ``Tracker.predict``. Nothing else of the project calls that.
+    """
+    return tracker.predict(visible(rows, tracker.READS), shards)
+
+
+def learnable(rows: Dataset, reads: Sequence[str]) -> Dataset:
+    """The same with the gold state besides: for training, never for prediction."""
+    return _selected(rows, reads, GOLD)
+
+
+def _selected(rows: Dataset, reads: Sequence[str], gold: Sequence[str]) -> Dataset:
+    if wrong := [name for name in reads if name not in INPUTS]:
+        raise SgdxError(
+            f"a tracker asks to read {', '.join(wrong)}, expected only {', '.join(INPUTS)}"
+        )
+    columns = [*IDENTITY, *(name for name in reads if name != SYSTEM_ACTS), *gold]
+    rows = rows.select_columns(columns)
+    return rows if SYSTEM_ACTS in reads or "history" not in reads else _without_acts(rows)
+
+
+def _without_acts(rows: Dataset) -> Dataset:
+    """The rows with a history of speakers and utterances alone; no text is copied for it."""
+    feature = [{"speaker": Value("string"), "utterance": Value("string")}]
+    chunks = [_said(chunk) for chunk in rows.with_format("arrow")[:]["history"].chunks]
+    column = pa.chunked_array(chunks, pa.list_(pa.struct(list(_SAID.items()))))
+    fingerprint = hashlib.sha256(f"{rows._fingerprint} without acts".encode()).hexdigest()[:16]
+    bare = rows.remove_columns("history")
+    return bare.add_column("history", column, new_fingerprint=fingerprint, feature=feature)
+
+
+_SAID = {"speaker": pa.string(), "utterance": pa.string()}
+
+
+def _said(histories: pa.ListArray) -> pa.ListArray:
+    turns = histories.flatten()
+    columns = [pc.struct_field(turns, name) for name in _SAID]
+    lengths = np.concatenate([[0], np.cumsum(histories.value_lengths().to_numpy())])
+    said = pa.StructArray.from_arrays(columns, list(_SAID))
+    return pa.ListArray.from_arrays(pa.array(lengths, pa.int32()), said)
 
 
 @dataclass(frozen=True)
@@ -45,7 +102,7 @@ def training_frames(settings: Settings, source: str | None, oracle: bool) -> Tra
     A dialogue is there once under each; rows are read from disk, whatever their number.
 
     Args:
-        settings: ``augment`` and ``seed`` of them.
+        settings: ``tracker``, ``augment`` and ``seed`` of them.
         source: As of ``sgdx_dataset.load``.
         oracle: Whether schemas that trackers are judged on are allowed.
 
@@ -53,7 +110,7 @@ def training_frames(settings: Settings, source: str | None, oracle: bool) -> Tra
         SgdxError: Such schemas are among them without ``oracle``; or as ``augmented``.
     """
     rows = frames(load("original", "train", source))
-    seen = TrainedOn(augment=settings.augment, seed=settings.seed)
+    seen = TrainedOn(tracker=settings.tracker, augment=settings.augment, seed=settings.seed)
     if settings.augment is None:
         return Training(rows, seen)
     more = augmented(settings.augment, source)

@@ -1,83 +1,65 @@
-"""``python -m baselines.lexical.predict``: track a split under every variant, without learning."""
+"""The lexical tracker: a deterministic floor that learns nothing and needs no torch."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from datasets import Dataset
 from datasets.utils import tqdm
 
-from sgdx_dataset import VARIANTS, SgdxError, frames, load
+from ..data.frames import SYSTEM_ACTS
+from ..data.prediction_files import prediction_row
+from ..tracker import PredictionOptions, Predictions, Tracker
+from .rules import Lexicon, State, read_schema, track
 
-from ..predictions import write_predictions
-from .track import Lexicon, State, read_schema, track
+if TYPE_CHECKING:
+    from accelerate import Accelerator
 
 Row = dict[str, Any]
-# Nothing else of a frame row is decoded: the gold state is out of the tracker's reach.
-INPUTS = ["frame_id", "variant", "dialogue_id", "service", "history", "utterance", "schema"]
 
 
-def predict(rows: Dataset) -> Iterator[Row]:
-    """Prediction rows for frame rows, which are in the order of their dialogues' turns."""
+class LexicalTracker(Tracker):
+    """Matches the schema's words with the utterances' and takes what the system offered."""
+
+    NAME: ClassVar[str] = "lexical"
+    READS: ClassVar[tuple[str, ...]] = ("history", "utterance", "schema", SYSTEM_ACTS)
+    OPTIONS: ClassVar[type[PredictionOptions]] = PredictionOptions
+
+    @classmethod
+    def load(
+        cls, model: str, options: PredictionOptions, accelerator: Accelerator | None
+    ) -> LexicalTracker:
+        """There is nothing to load."""
+        return cls()
+
+    def describe(self) -> Row:
+        """There is nothing to say."""
+        return {}
+
+    def predict(self, rows: Dataset, shards: Path) -> Predictions:
+        """Apply the rules, turn by turn; it is quick, so nothing is kept for resuming."""
+        return Predictions(list(_predict(rows)), {})
+
+
+def _predict(rows: Dataset) -> Iterator[Row]:
     lexicons: dict[tuple[str, str], Lexicon] = {}
     dialogue = None
     states: dict[str, State] = {}
-    for row in tqdm(rows.select_columns(INPUTS), desc="Tracking", unit=" frames"):
-        if row["dialogue_id"] != dialogue:
-            dialogue, states = row["dialogue_id"], {}
+    for row in tqdm(rows, desc="Tracking", unit=" frames", delay=2):
+        if (row["variant"], row["dialogue_id"]) != dialogue:
+            dialogue, states = (row["variant"], row["dialogue_id"]), {}
         schema = (row["variant"], row["service"])
         if schema not in lexicons:
             lexicons[schema] = read_schema(row["schema"])
         state = states.setdefault(row["service"], State())
         requested = track(lexicons[schema], state, row["utterance"], _last_acts(row))
-        yield {
-            "frame_id": row["frame_id"],
-            "variant": row["variant"],
-            "active_intent": state.intent,
-            "requested_slots": requested,
-            "slot_values": [{"slot": s, "values": [v]} for s, v in sorted(state.slots.items())],
-        }
+        values = {slot: [value] for slot, value in state.slots.items()}
+        yield prediction_row(row, state.intent, requested, values)
 
 
 def _last_acts(row: Row) -> list[Row]:
     """The system's acts about this service in the turn before."""
     last = row["history"][-1]["actions"] if row["history"] else []
     return [act for act in last if act["service"] == row["service"]]
-
-
-def predict_configs(
-    configs: list[str], split: str, source: str | None, output: Path
-) -> dict[str, Path]:
-    """Track a split under each config; one prediction file a config, in ``output``."""
-    paths = {}
-    for config in configs:
-        rows = frames(load(config, split, source))
-        metadata = {"model": "lexical", "split": split, "variant": config, "system_acts": True}
-        paths[config] = write_predictions(output / f"{config}.jsonl", metadata, predict(rows))
-    return paths
-
-
-def main() -> int:
-    """Run the command; 0, or 2 after one line that says what is wrong."""
-    parser = argparse.ArgumentParser("python -m baselines.lexical.predict", description=__doc__)
-    parser.add_argument("--source", help="as of python -m sgdx_dataset prepare")
-    parser.add_argument("--config", nargs="+", action="extend", help="default: original, v1..v5")
-    parser.add_argument("--split", default="test")
-    parser.add_argument("--output", type=Path, required=True, help="folder for CONFIG.jsonl")
-    options = parser.parse_args()
-    try:
-        configs = options.config or ["original", *VARIANTS]
-        paths = predict_configs(configs, options.split, options.source, options.output)
-    except SgdxError as error:
-        print(f"lexical: error: {error}", file=sys.stderr)
-        return 2
-    print(*paths.values(), sep="\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from ..batching import Ints
+from ..training.batching import Ints
 from .frames import Frames
 from .labels import Labels
-from .schemas import Table
+from .schema_embeddings import Table
 from .turns import Turns
 
 Tensors = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a batch asks, in the order of its logits.
+class SlotQuestions:
+    """What a batch asks of its frames, in the order of its logits.
 
     frames: places in ``Frames``. categorical, free: places of slots in ``Table``; with _frame:
     whose each is, as a place in ``frames``.
@@ -56,7 +56,7 @@ class Examples:
             "free": _label_begins(table.free_begin, frames.service),
         }
 
-    def batch(self, indices: Iterable[int]) -> tuple[Tensors, Asked]:
+    def batch(self, indices: Iterable[int]) -> tuple[Tensors, SlotQuestions]:
         """The model's tensors for some examples, without spans and labels."""
         chosen = list(indices)
         groups = [self.groups[i] for i in chosen]
@@ -77,7 +77,7 @@ class Examples:
         }
         batch = self.turns.batch(self.texts[chosen].tolist())
         batch |= {name: torch.from_numpy(column) for name, column in numbers.items()}
-        asked = Asked(frames, categorical, categorical_frame, free, free_frame)
+        asked = SlotQuestions(frames, categorical, categorical_frame, free, free_frame)
         return batch | self._elements(places), asked
 
     def _elements(self, places: dict[str, Ints]) -> Tensors:

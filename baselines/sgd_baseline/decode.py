@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from .examples import Asked, Examples
+from .batches import Examples, SlotQuestions
 from .labels import ACTIVE, IS_DONTCARE
-from .schemas import Table
+from .schema_embeddings import Table
 from .states import DONTCARE, Change
 from .turns import SYSTEM, USER
 
@@ -42,7 +42,7 @@ def best_spans(
 
 
 def read_changes(
-    examples: Examples, asked: Asked, logits: dict[str, torch.Tensor], spans: Sequence[Spot]
+    examples: Examples, asked: SlotQuestions, logits: dict[str, torch.Tensor], spans: Sequence[Spot]
 ) -> list[Change]:
     """The change of each frame of a batch.
 
@@ -68,7 +68,7 @@ def read_changes(
 
 
 def _categorical(
-    table: Table, asked: Asked, logits: dict[str, torch.Tensor]
+    table: Table, asked: SlotQuestions, logits: dict[str, torch.Tensor]
 ) -> Iterator[tuple[int, str]]:
     """Each categorical slot that changes, as a place among those asked, and its value."""
     chosen = logits["value"].argmax(-1).tolist()
@@ -81,7 +81,7 @@ def _categorical(
 
 
 def _free(
-    examples: Examples, asked: Asked, logits: dict[str, torch.Tensor], spans: Sequence[Spot]
+    examples: Examples, asked: SlotQuestions, logits: dict[str, torch.Tensor], spans: Sequence[Spot]
 ) -> Iterator[tuple[int, str]]:
     """Each other slot that changes, as a place among all slots asked, and its value."""
     before = len(asked.categorical)

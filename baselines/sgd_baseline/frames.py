@@ -10,13 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from datasets import Dataset
 
-from ..batching import Ints
+from ..training.batching import Ints
 
 Row = dict[str, Any]
-# Nothing else of a frame row is read to predict: the gold state is out of reach.
-INPUTS = [
-    "frame_id", "variant", "dialogue_id", "turn", "service", "history", "utterance", "schema",
-]  # fmt: skip
 _ROWS = 1000  # that are in memory at once
 
 
@@ -47,12 +43,12 @@ class Frames:
 
 
 def read_frames(rows: Dataset) -> Frames:
-    """Read frame rows of one or several variants; only ``INPUTS`` of them."""
+    """Read frame rows of one or several variants."""
     frames = Frames()
     texts: dict[tuple[str, str], int] = {}
     services: dict[tuple[str, str], int] = {}
     text, service = [], []
-    for table in rows.select_columns(INPUTS).with_format("arrow").iter(_ROWS):
+    for table in rows.with_format("arrow").iter(_ROWS):
         variants = table["variant"].to_pylist()
         frames.ids += table["frame_id"].to_pylist()
         frames.variants += variants

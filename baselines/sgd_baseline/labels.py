@@ -11,15 +11,15 @@ import numpy as np
 from datasets import Dataset
 from numpy.typing import NDArray
 
+from ..data.frames import GOLD
 from .frames import Frames
 from .modeling import IGNORED
-from .schemas import Service, Table
+from .schema_embeddings import Service, Table
 from .states import DONTCARE, Values, differences
 from .turns import SYSTEM, USER, Span, Turn, Turns
 
 Row = dict[str, Any]
 Column = NDArray[np.int16]
-GOLD = ["active_intent", "requested_slots", "slot_values", "slots"]
 UNCHANGED, IS_DONTCARE, ACTIVE = range(3)  # a slot's status
 
 
@@ -65,7 +65,7 @@ def read_labels(rows: Dataset, frames: Frames, table: Table, turns: Turns) -> La
 
 
 def _gold(rows: Dataset) -> Iterator[Row]:
-    for table in rows.select_columns(GOLD).with_format("arrow").iter(1000):
+    for table in rows.select_columns(list(GOLD)).with_format("arrow").iter(1000):
         yield from table.to_pylist()
 
 

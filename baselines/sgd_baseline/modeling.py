@@ -7,17 +7,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, gelu
-from transformers import AutoModel, PreTrainedModel
+from transformers import AutoConfig, AutoModel, BertConfig, PretrainedConfig, PreTrainedModel
 from transformers.utils.generic import ModelOutput
-
-from .configuration import SgdBaselineConfig
 
 IGNORED = -100  # a label that is masked
 Tensors = dict[str, torch.Tensor]
+
+
+class SgdBaselineConfig(PretrainedConfig):
+    """Configuration of ``SgdBaselineModel``.
+
+    encoder: The configuration of the encoder, or what its ``to_dict`` gives; BERT-Base by default.
+    """
+
+    model_type = "sgd_baseline"
+    sub_configs = {"encoder": AutoConfig}  # noqa: RUF012  # transformers' own way to say it
+
+    def __init__(self, encoder: PretrainedConfig | dict[str, Any] | None = None, **kwargs: Any):
+        if isinstance(encoder, dict):
+            encoder = AutoConfig.for_model(**encoder)
+        self.encoder = encoder or BertConfig()
+        self.initializer_range = getattr(self.encoder, "initializer_range", 0.02)  # of the heads
+        super().__init__(**kwargs)
 
 
 @dataclass
@@ -208,4 +224,5 @@ def _masked(logits: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
     return logits.masked_fill(~kept, torch.finfo(logits.dtype).min)
 
 
+SgdBaselineConfig.register_for_auto_class()  # type: ignore[no-untyped-call]
 SgdBaselineModel.register_for_auto_class("AutoModel")  # type: ignore[no-untyped-call]

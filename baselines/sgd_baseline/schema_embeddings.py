@@ -1,11 +1,15 @@
-"""Embeddings of schema elements by the frozen encoder, and the files that they are kept in."""
+"""Schema elements: their sentence pairs, their places in a table, and their embeddings.
+
+The embeddings are the frozen encoder's, computed once for each wording and kept in files.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +17,95 @@ import datasets
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from transformers import PreTrainedTokenizerBase
 
-from ..batching import by_length
-from ..checkpoint import weights_digest
+from ..training.batching import Ints, by_length
+from ..training.checkpoint import weights_digest
+from ..training.run_folder import write_bytes
 from .modeling import SgdBaselineModel
-from .schemas import Pair, Service, Table
 
+Row = dict[str, Any]
+Pair = tuple[str, str]
 _LONGEST = 256  # tokens of a pair
 _PAIRS, _TOKENS = 256, 8192  # in a batch
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service's elements in the order of its sentence pairs: intents, then slots and values.
+
+    intents: names. categorical, free: names of the slots of either kind. values: of each
+    categorical slot.
+    """
+
+    intents: list[str]
+    categorical: list[str]
+    free: list[str]
+    values: list[list[str]]
+    pairs: list[Pair]
+
+
+def read_service(schema: Row) -> Service:
+    """The elements of a service, and what is embedded of each."""
+    categorical = [slot for slot in schema["slots"] if slot["is_categorical"]]
+    free = [slot for slot in schema["slots"] if not slot["is_categorical"]]
+    elements = [*schema["intents"], *categorical, *free]
+    pairs = [(schema["description"], f"{e['name']} {e['description']}") for e in elements]
+    for slot in categorical:
+        pairs += [(f"{slot['name']} {slot['description']}", v) for v in slot["possible_values"]]
+    return Service(
+        [intent["name"] for intent in schema["intents"]],
+        [slot["name"] for slot in categorical],
+        [slot["name"] for slot in free],
+        [slot["possible_values"] for slot in categorical],
+        pairs,
+    )
+
+
+class Table:
+    """The places of services' elements among all the different pairs.
+
+    services: of each place of ``Frames.schemas``. pairs: the different ones. Arrays of places plus
+    1, as 0 is the intent NONE, with -1 where there is nothing: intents [services, 1 + intents];
+    categorical, free [slots]: the slots of all services; values [categorical slots, values].
+    categorical_begin, free_begin [services + 1]: where a service's slots begin.
+    categorical_names, choices, free_names: of each slot its name, its values.
+    """
+
+    def __init__(self, schemas: Sequence[Row]) -> None:
+        self.services = [read_service(schema) for schema in schemas]
+        places: dict[Pair, int] = {}
+        intents, categorical, free, values = [], [], [], []
+        for service in self.services:
+            found = iter([places.setdefault(pair, len(places)) + 1 for pair in service.pairs])
+            intents.append([0, *_take(found, service.intents)])
+            categorical += _take(found, service.categorical)
+            free += _take(found, service.free)
+            values += [_take(found, choices) for choices in service.values]
+        self.pairs = list(places)
+        self.categorical_names = [name for s in self.services for name in s.categorical]
+        self.choices = [choices for s in self.services for choices in s.values]
+        self.free_names = [name for s in self.services for name in s.free]
+        self.intents, self.values = _rectangle(intents), _rectangle(values)
+        self.categorical, self.free = np.array(categorical, np.int64), np.array(free, np.int64)
+        self.categorical_begin = _begins([len(s.categorical) for s in self.services])
+        self.free_begin = _begins([len(s.free) for s in self.services])
+
+
+def _take(places: Iterator[int], names: Sequence[str]) -> list[int]:
+    return [next(places) for _ in names]
+
+
+def _rectangle(rows: list[list[int]]) -> Ints:
+    wide = np.full((len(rows), max(map(len, rows), default=1)), -1, np.int64)
+    for index, row in enumerate(rows):
+        wide[index, : len(row)] = row
+    return wide
+
+
+def _begins(counts: list[int]) -> Ints:
+    return np.array([0, *accumulate(counts)], np.int64)
 
 
 def default_cache() -> Path:
@@ -70,8 +153,8 @@ def embed(
 
 
 def _encoder_digest(model: SgdBaselineModel, tokenizer: PreTrainedTokenizerBase) -> str:
-    said: dict[str, Any] = json.loads(tokenizer.backend_tokenizer.to_str())
-    lasting = {name: part for name, part in said.items() if name not in ("truncation", "padding")}
+    whole: dict[str, Any] = json.loads(tokenizer.backend_tokenizer.to_str())
+    lasting = {name: part for name, part in whole.items() if name not in ("truncation", "padding")}
     text = json.dumps([weights_digest(model.schema_encoder), lasting, _LONGEST])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -90,6 +173,4 @@ def _read(file: Path, service: Service) -> torch.Tensor | None:
 
 def _write(file: Path, vectors: torch.Tensor) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    staging = file.with_name(f".{file.name}.{os.getpid()}")
-    save_file({"embeddings": vectors}, staging)
-    staging.replace(file)
+    write_bytes(file, save({"embeddings": vectors}))

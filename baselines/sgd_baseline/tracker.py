@@ -1,25 +1,74 @@
-"""Loading, making and saving a tracker: the model, its tokenizer, and how it was trained."""
+"""The SGD baseline as a tracker: each different turn is encoded once, whatever the schemas.
+
+Source: Rastogi et al. 2020 (arXiv 1909.05855). One pass of the encoder over a turn serves all its
+services under all schema variants, whose elements are embedded by a frozen encoder and kept.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
+import numpy as np
 import torch
+from accelerate import Accelerator
+from datasets import Dataset
 from transformers import AutoConfig, AutoModel, PreTrainedModel, PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 
-from ..data import TrainedOn
-from ..encoder import load_encoder, load_tokenizer
-from .configuration import SgdBaselineConfig
-from .modeling import SgdBaselineModel
+from ..data.frames import visible, whole_dialogues
+from ..data.prediction_files import prediction_row
+from ..encoders.load import load_encoder, load_tokenizer
+from ..encoders.tiny import corpus_texts, tiny_encoder
+from ..tracker import BatchOptions, Predictions, TrainableTracker, TrainedOn
+from ..training.batching import Ints, cut
+from ..training.checkpoint import weights_digest
+from ..training.evaluation import score_on
+from ..training.loop import Run, Task
+from ..training.settings import Count, Settings
+from ..training.shards import run_shards
+from .batches import Examples, SlotQuestions, Tensors
+from .card_example import example
+from .decode import best_spans, read_changes
+from .frames import by_text, by_turn, read_frames
+from .labels import ACTIVE, read_labels
+from .modeling import ENCODER_INPUTS, SgdBaselineConfig, SgdBaselineModel
+from .schema_embeddings import Table, default_cache, embeddings
+from .states import Change, accumulate
+from .turns import Turns
 
 # Where the project is at hand, AutoModel takes its code and not what lies beside the weights.
 AutoConfig.register(SgdBaselineConfig.model_type, SgdBaselineConfig, exist_ok=True)
 AutoModel.register(SgdBaselineConfig, SgdBaselineModel, exist_ok=True)
+Row = dict[str, Any]
+
+
+class SgdSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What the recipe of the SGD baseline may set besides. A batch is of turns of the user."""
+
+    max_turn: Annotated[int, msgspec.Meta(ge=16)] = 80  # tokens of what system and user say
+    prediction_turns: Count = 128  # in a batch when dev is tracked
+
+    def __post_init__(self) -> None:
+        if self.static_shapes:
+            raise ValueError("static_shapes: services differ in size, expected false")
+
+
+class SgdOptions(BatchOptions, frozen=True, kw_only=True):
+    """The options of its predictions. A batch and a shard are of turns."""
+
+    batch_size: Count = 128
+    token_budget: Count = 8192
+    shard_size: Count = 1024
+    cache: Annotated[
+        str | None,
+        msgspec.Meta(description="folder for embeddings of schemas, else in the Hugging Face home"),
+    ] = None
 
 
 class About(TrainedOn, frozen=True, kw_only=True):
@@ -29,18 +78,169 @@ class About(TrainedOn, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Tracker:
-    """A model with its tokenizer, and how to ask it."""
+class SgdTracker(TrainableTracker):
+    """A model with its tokenizer.
+
+    Attributes:
+        model: On the accelerator's device.
+        tokenizer: The encoder's.
+        about: How it was trained.
+        options: How much is worked on at once, and where embeddings are kept.
+        accelerator: The processes and the device.
+    """
+
+    NAME: ClassVar[str] = "sgd_baseline"
+    READS: ClassVar[tuple[str, ...]] = ("history", "utterance", "schema")
+    OPTIONS: ClassVar[type[SgdOptions]] = SgdOptions
+    SETTINGS: ClassVar[type[Settings]] = SgdSettings
+    TASKS: ClassVar[tuple[str, ...]] = ("",)
 
     model: SgdBaselineModel
     tokenizer: PreTrainedTokenizerBase
     about: About
+    options: SgdOptions
+    accelerator: Accelerator
+
+    @classmethod
+    def load(cls, model: str, options: SgdOptions, accelerator: Accelerator | None) -> SgdTracker:
+        """A trained tracker by folder or name on the Hub."""
+        assert accelerator is not None  # noqa: S101  # as the tracker learns
+        loaded, tokenizer, about = load_model(model)
+        loaded.to(accelerator.device)
+        return cls(loaded, tokenizer, about, options, accelerator)
+
+    def describe(self) -> Row:
+        """What it was trained on, what it reads and what of a state it fills."""
+        return {
+            "weights": weights_digest(self.model),
+            **msgspec.to_builtins(self.about),
+            "tracks": ("active_intent", "requested_slots", "slot_values"),
+            "reads": "the system's last utterance and the user's, and no dialogue act",
+            "precision": self.accelerator.mixed_precision,
+        }
+
+    def predict(self, rows: Dataset, shards: Path) -> Predictions:
+        """Track all variants in one pass."""
+        examples = self.read_inputs(rows)
+        predicted = self.track(self.model, examples, shards)
+        counts = {
+            "frames": len(predicted),
+            "turns": len(examples.groups),
+            "cut": examples.turns.cut,
+        }
+        return Predictions(predicted, counts)
+
+    def read_inputs(self, rows: Dataset) -> Examples:
+        """What there is to track in frame rows of one or several variants, with embeddings."""
+        frames = read_frames(rows)
+        turns = Turns(frames.texts, self.tokenizer, self.about.max_turn)
+        table = Table(frames.schemas)
+        return Examples(frames, by_text(frames), turns, table, self._embeddings(table))
+
+    def read_examples(self, rows: Dataset) -> Examples:
+        """Training examples with labels: each turn of a dialogue under each schema variant."""
+        frames = read_frames(rows)
+        turns = Turns(frames.texts, self.tokenizer, self.about.max_turn)
+        table = Table(frames.schemas)
+        labels = read_labels(rows, frames, table, turns)
+        return Examples(frames, by_turn(frames), turns, table, self._embeddings(table), labels)
+
+    def _embeddings(self, table: Table) -> torch.Tensor:
+        cache = Path(self.options.cache) if self.options.cache else default_cache()
+        with self.accelerator.main_process_first():
+            return embeddings(table, self.model, self.tokenizer, cache)
+
+    def track(self, model: SgdBaselineModel, examples: Examples, folder: Path) -> list[Row]:
+        """Prediction rows for the frames of ``read_inputs``, in every process.
+
+        Args:
+            model: In evaluation mode, on the accelerator's device.
+            examples: Of ``read_inputs``.
+            folder: Finished shards are kept in a folder of it, which this very work goes on from.
+        """
+        options = self.options
+        order = np.argsort(-examples.lengths, kind="stable")  # what does not fit shows at once
+        size = options.shard_size
+        shards = [order[i : i + size] for i in range(0, len(examples.groups), size)]
+
+        def work(shard: Ints) -> list[list[Change]]:
+            found: list[list[Change]] = []
+            for batch in cut(shard, examples.lengths, options.batch_size, options.token_budget):
+                with self.accelerator.autocast():
+                    found += read_batch(model, examples, batch)
+            return found
+
+        name = fingerprint(model, examples, options)[:16]
+        results = run_shards(self.accelerator, shards, work, folder / name)
+        changes: dict[int, Change] = {}
+        for group, found in zip(examples.groups, results):
+            changes |= zip(group.tolist(), msgspec.convert(found, list[Change]))
+        in_order = [changes[index] for index in range(len(examples.frames))]
+        return list(prediction_rows(examples, in_order))
+
+    @classmethod
+    def dev(cls, rows: Dataset, count: int) -> Dataset:
+        """Whole dialogues, as a state is the sum of a dialogue's changes."""
+        return whole_dialogues(rows, count)
+
+    @classmethod
+    def task(cls, run: Run, name: str) -> Task:
+        """Fine-tuning of the one model."""
+        tracker = _first(run)
+        tracker.model.to(run.accelerator.device)
+        examples = tracker.read_examples(run.rows)
+        inputs = tracker.read_inputs(visible(run.dev, cls.READS))  # once for all evaluations
+
+        def collate(indices: Ints) -> Tensors:
+            return examples.training_batch(indices.tolist())
+
+        def evaluate(model: Any) -> float:
+            return score_on(
+                run.dev,
+                lambda shards: tracker.track(model, inputs, shards),
+                run.accelerator,
+                run.output / "dev",
+            )
+
+        def save(folder: Path, model: Any, weights: Tensors) -> None:
+            save_model(model, tracker.tokenizer, tracker.about, folder, weights)
+
+        counts = examples.labels.counts if examples.labels is not None else {}
+        facts = {"turns": len(examples.groups), "cut": examples.turns.cut, "labels": counts}
+        return Task(tracker.model, run.settings, examples.lengths, collate, evaluate, save, facts)
+
+    @staticmethod
+    def example(repository: str, settings: Row) -> str:
+        """One turn judged with nothing but transformers."""
+        return example(repository)
 
 
-def new_tracker(
-    encoder: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, about: About
-) -> Tracker:
-    """A tracker to train: the encoder twice, once to stay as it is, and heads of the seed's."""
+def _first(run: Run) -> SgdTracker:
+    """What training begins with: the last checkpoint, the recipe's encoder, or a tiny one."""
+    settings: SgdSettings = run.settings
+    options = SgdOptions(batch_size=settings.prediction_turns)
+    if last := run.last_checkpoint(""):
+        return SgdTracker.load(str(last), options, run.accelerator)
+    about = About(max_turn=settings.max_turn, **msgspec.structs.asdict(run.seen))
+
+    def write_tiny(place: Path) -> None:
+        texts = corpus_texts(run.rows.select_columns(["history", "utterance", "schema"]))
+        encoder, tokenizer = tiny_encoder(texts, hidden=128, seed=about.seed)
+        model = new_model(encoder, about)
+        save_model(model, tokenizer, about, place, model.state_dict())
+
+    if settings.model == "tiny":
+        return SgdTracker.load(str(run.initial(write_tiny)), options, run.accelerator)
+    encoder, tokenizer = load_encoder(settings.model)
+    return SgdTracker(new_model(encoder, about), tokenizer, about, options, run.accelerator)
+
+
+def new_model(encoder: PreTrainedModel, about: About) -> SgdBaselineModel:
+    """A model to train: the encoder twice, once to stay as it is, and heads of the seed's.
+
+    Raises:
+        SgdxError: The encoder cannot read turns of ``max_turn`` tokens.
+    """
     longest = getattr(encoder.config, "max_position_embeddings", about.max_turn)
     if about.max_turn > longest:
         raise SgdxError(f"max_turn: is {about.max_turn}, the encoder reads {longest} tokens")
@@ -50,42 +250,91 @@ def new_tracker(
         head.reset()  # type: ignore[operator]
     for own in (model.encoder, model.schema_encoder):
         own.load_state_dict(encoder.state_dict())
-    return Tracker(model, tokenizer, about)
+    return model
 
 
-def make_tracker(name: str, about: About) -> Tracker:
-    """``new_tracker`` of an encoder by name or folder.
-
-    Raises:
-        SgdxError: As ``load_encoder``, or the encoder is too small for ``about``.
-    """
-    return new_tracker(*load_encoder(name), about)
-
-
-def load_tracker(name: str) -> Tracker:
-    """A trained tracker by name or folder.
+def load_model(name: str) -> tuple[SgdBaselineModel, PreTrainedTokenizerBase, About]:
+    """A trained model by name or folder, in evaluation mode.
 
     Raises:
-        SgdxError: There is none, or it is no model of ``baselines.sgd_baseline.train``.
+        SgdxError: There is none, or it is no SGD baseline.
     """
     try:
         config = AutoConfig.from_pretrained(name)
         kind = config.model_type
         if not isinstance(config, SgdBaselineConfig):
-            raise SgdxError(f"{name}: is a {kind} model, expected one of sgd_baseline.train")
+            raise SgdxError(f"{name}: is a {kind} model, expected one of sgd_baseline")
         model = SgdBaselineModel.from_pretrained(name, use_safetensors=True)
         about = msgspec.convert(getattr(config, "sgdx", None), About)
+    except SgdxError:
+        raise
     except msgspec.ValidationError as error:
         raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
     except (OSError, ValueError, KeyError, ImportError) as error:
         reason = str(error).strip().split("\n")[0]
         raise SgdxError(f"{name}: model cannot be loaded: {reason}") from None
     model.schema_encoder.requires_grad_(False)  # loading forgets it
-    return Tracker(model.train(False), load_tokenizer(name), about)
+    return model.train(False), load_tokenizer(name), about
 
 
-def save_tracker(tracker: Tracker, folder: Path, weights: dict[str, Any]) -> None:
+def save_model(
+    model: SgdBaselineModel,
+    tokenizer: PreTrainedTokenizerBase,
+    about: About,
+    folder: Path,
+    weights: Tensors,
+) -> None:
     """Write what ``AutoModel`` (with ``trust_remote_code``) and ``AutoTokenizer`` load."""
-    tracker.model.config.sgdx = msgspec.to_builtins(tracker.about)
-    tracker.model.save_pretrained(folder, state_dict=weights)
-    tracker.tokenizer.save_pretrained(folder)
+    model.config.sgdx = msgspec.to_builtins(about)
+    model.save_pretrained(folder, state_dict=weights)
+    tokenizer.save_pretrained(folder)
+
+
+@torch.inference_mode()
+def read_batch(model: SgdBaselineModel, examples: Examples, indices: Ints) -> list[list[Change]]:
+    """The changes of some examples' frames."""
+    on_cpu, asked = examples.batch(indices.tolist())
+    batch = {name: tensor.to(model.device) for name, tensor in on_cpu.items()}
+    pooled, tokens = model.encode(**{n: batch[n] for n in ENCODER_INPUTS if n in batch})
+    logits = {name: each.cpu() for name, each in model.judge(pooled, batch).items()}
+    spans = _spans(model, examples, indices, tokens, batch, logits, asked)
+    changes = iter(read_changes(examples, asked, logits, spans))
+    return [[next(changes) for _ in examples.groups[index]] for index in indices.tolist()]
+
+
+def _spans(
+    model: SgdBaselineModel,
+    examples: Examples,
+    indices: Ints,
+    tokens: torch.Tensor,
+    batch: Tensors,
+    logits: Tensors,
+    asked: SlotQuestions,
+) -> list[tuple[int, int, int]]:
+    """The spans of the slots that are active, which alone are asked for them."""
+    active = (logits["free_status"].argmax(-1) == ACTIVE).nonzero()[:, 0]
+    with_spans = batch | {"span": active.to(tokens.device)}
+    found = model.spans(tokens, batch["attention_mask"], with_spans)
+    sides = examples.turns.batch_sides(examples.texts[indices].tolist(), tokens.shape[1])
+    turn = batch["turn"].cpu()[torch.from_numpy(asked.free_frame)[active]]
+    first, last = best_spans(found["start"].cpu(), found["end"].cpu(), sides[turn])
+    return list(zip(active.tolist(), first.tolist(), last.tolist()))
+
+
+def fingerprint(model: SgdBaselineModel, examples: Examples, options: SgdOptions) -> str:
+    """A digest of all that decides the shards: weights, inputs and sizes."""
+    frames = examples.frames
+    inputs = (frames.ids, frames.variants, frames.texts, frames.schemas)
+    decisive = (weights_digest(model), options, *inputs, examples.lengths.tolist())
+    return hashlib.sha256(repr(decisive).encode()).hexdigest()
+
+
+def prediction_rows(examples: Examples, changes: list[Change]) -> Iterator[Row]:
+    """Prediction rows of each frame's change, with the states that they add up to."""
+    frames = examples.frames
+    groups = map(frames.group, range(len(frames)))
+    for index, values in enumerate(accumulate(groups, changes)):
+        frame = {"frame_id": frames.ids[index], "variant": frames.variants[index]}
+        change = changes[index]
+        in_lists = {slot: [value] for slot, value in values.items()}
+        yield prediction_row(frame, change.active_intent, sorted(change.requested_slots), in_lists)

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
-from ..batching import Ints
-from ..encoder import character_span, token_span
+from ..encoders.spans import character_span, token_span
+from ..training.batching import Ints
 
 SYSTEM, USER = 0, 1  # the places of a turn's two texts
 _SPECIAL = -1

@@ -1,26 +1,47 @@
-"""A sub-model's training data, the negatives of each epoch, and its score on dev."""
+"""The training of one sub-model: its examples as columns, its epochs, batches and score on dev."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import torch
 from accelerate import Accelerator
+from datasets import Dataset
 from numpy.typing import NDArray
 from transformers import PreTrainedModel
 
-from ..batching import Ints, by_length
-from .examples import EASY, POSITIVE, Example
-from .parts import PartSettings, SubModel
+from sgdx_dataset import SgdxError
+
+from ..data.frames import SYSTEM_ACTS, learnable
+from ..encoders.tiny import corpus_texts, tiny_encoder
+from ..training.batching import Ints, by_length
+from ..training.loop import Run, Task
+from .dialogues import read_dialogues
+from .examples import EASY, EXAMPLES, POSITIVE, Example
 from .sequences import Questions, Sequences
+from .submodels import (
+    About,
+    Part,
+    PartSettings,
+    SgpSettings,
+    SubModel,
+    load_part,
+    new_part,
+    save_part,
+)
 
 Batch = dict[str, torch.Tensor]
+READS = ("history", "utterance", "schema", SYSTEM_ACTS)  # what the tracker may read of a frame row
+_WORDS = "sys : usr : null do not care keep jump none sort tag # api: "  # of the prompts
+_EVALUATION_TOKENS = 16384  # in a batch
 
 
-class Lessons:
+class ExampleColumns:
     """Examples as columns. kinds [examples]; labels [examples, ...]: as of ``Example``."""
 
     def __init__(self, examples: Iterable[Example]) -> None:
@@ -54,17 +75,20 @@ def all_epochs(kinds: NDArray[np.int8], settings: PartSettings, seed: int) -> In
     return np.concatenate([epoch_examples(kinds, settings.negatives, seed, n) for n in numbers])
 
 
-class Lesson:
-    """Lessons as tokens, with labels. missed: spans that no tokens cover; they count as null."""
+class TrainingData:
+    """Examples of a sub-model as tokens, with labels.
 
-    def __init__(self, lessons: Lessons, part: SubModel) -> None:
-        self.labels, self.kinds = lessons.labels, lessons.kinds
-        self.sequences = Sequences(lessons.questions, part.vocabulary, part.about.max_tokens)
-        self.spans = part.about.part == "combine"
+    missed: How many spans no tokens cover; they count as null.
+    """
+
+    def __init__(self, examples: ExampleColumns, sub: SubModel) -> None:
+        self.labels, self.kinds = examples.labels, examples.kinds
+        self.sequences = Sequences(examples.questions, sub.vocabulary, sub.about.max_tokens)
+        self.spans = sub.about.part == "combine"
         self.missed = 0
         if self.spans:
-            said = np.flatnonzero(self.labels[:, 0] >= 0).tolist()
-            self.missed = sum(self._places(index) is None for index in said)
+            with_span = np.flatnonzero(self.labels[:, 0] >= 0).tolist()
+            self.missed = sum(self._places(index) is None for index in with_span)
 
     def batch(self, indices: Ints) -> Batch:
         """Also ``labels``: spans are of tokens, or ``null``'s place twice."""
@@ -88,7 +112,11 @@ def heads(answers: Any) -> list[torch.Tensor]:
 
 
 def accuracy(
-    model: PreTrainedModel, lesson: Lesson, chosen: Ints, accelerator: Accelerator, tokens: int
+    model: PreTrainedModel,
+    data: TrainingData,
+    chosen: Ints,
+    accelerator: Accelerator,
+    tokens: int = _EVALUATION_TOKENS,
 ) -> float:
     """The share of examples all of whose labels are the likeliest; over all processes.
 
@@ -99,19 +127,92 @@ def accuracy(
         chosen: The examples.
         tokens: The most in a batch.
     """
-    batches = by_length(lesson.sequences.lengths[chosen], len(chosen), tokens)
+    batches = by_length(data.sequences.lengths[chosen], len(chosen), tokens)
     mine = batches[accelerator.process_index :: accelerator.num_processes]
     counts = torch.zeros((2, 2), device=accelerator.device)  # others, positives x all, right
     with torch.inference_mode():
         for places in mine:
-            batch = lesson.batch(chosen[places])
+            batch = data.batch(chosen[places])
             batch = {name: t.to(accelerator.device) for name, t in batch.items()}
             labels = batch.pop("labels")
             found = torch.stack([logits.argmax(1) for logits in heads(model(**batch))], 1)
             right = (found == labels).all(1).float()
-            positive = torch.from_numpy(lesson.kinds[chosen[places]] == POSITIVE).to(right.device)
+            positive = torch.from_numpy(data.kinds[chosen[places]] == POSITIVE).to(right.device)
             for group, member in enumerate((~positive, positive)):
                 counts[group] += torch.stack([member.sum(), right[member].sum()])
     counts = accelerator.reduce(counts, "sum")
     shares = [right / all_ for all_, right in counts.tolist() if all_]
     return float(sum(shares) / max(1, len(shares)))
+
+
+def part_examples(part: Part, rows: Dataset) -> Iterator[Example]:
+    """A sub-model's examples from frame rows with gold."""
+    for dialogue in read_dialogues(rows):
+        yield from EXAMPLES[part](dialogue)
+
+
+def training_task(run: Run, part: Part) -> Task:
+    """What the training loop needs for a sub-model.
+
+    Raises:
+        SgdxError: Train has no examples for it; or as ``new_part``.
+    """
+    settings: SgpSettings = run.settings
+    own: PartSettings = getattr(settings.parts, part)
+    sub = _first(run, part, own)
+    data = TrainingData(ExampleColumns(part_examples(part, run.rows)), sub)
+    order = all_epochs(data.kinds, own, settings.seed)
+    if not len(order):
+        raise SgdxError(f"{part}: found no examples in train, expected some to learn from")
+    dev = TrainingData(ExampleColumns(part_examples(part, learnable(run.dev, READS))), sub)
+    chosen = epoch_examples(dev.kinds, own.negatives, settings.seed, 0)
+    most = min(len(chosen), settings.evaluate_frames)
+    chosen = chosen[np.arange(most) * len(chosen) // max(1, most)]
+
+    def save(folder: Path, model: PreTrainedModel, weights: Batch) -> None:
+        save_part(SubModel(model, sub.vocabulary, sub.about), folder, weights)
+
+    counts = {
+        "of_all_epochs": len(order),
+        "cut": data.sequences.cut,
+        "missed_spans": data.missed,
+    }
+    return Task(
+        sub.model,
+        part_settings(settings, own, len(order), run.accelerator.num_processes),
+        data.sequences.lengths[order],
+        lambda indices: data.batch(order[indices]),
+        lambda model: accuracy(model, dev, chosen, run.accelerator),
+        save,
+        {"examples": counts},
+        "dev_accuracy",
+    )
+
+
+def part_settings(
+    settings: SgpSettings, own: PartSettings, count: int, processes: int
+) -> SgpSettings:
+    """The settings with the steps that ``count`` examples take, and the sub-model's warm-up."""
+    at_once = settings.batch_size * settings.accumulation * processes
+    steps = min(settings.steps, -(-count // at_once))
+    return msgspec.structs.replace(settings, steps=steps, warmup=own.warmup)
+
+
+def _first(run: Run, part: Part, own: PartSettings) -> SubModel:
+    """What training begins with: the last checkpoint's, or one over the recipe's encoder."""
+    settings: SgpSettings = run.settings
+    if last := run.last_checkpoint(part):
+        return load_part(last)
+    about = About(
+        part=part,
+        max_tokens=own.max_tokens,
+        model=settings.model,
+        **msgspec.structs.asdict(run.seen),
+    )
+
+    def write_tiny(place: Path) -> None:
+        for made in tiny_encoder([*corpus_texts(run.rows), _WORDS], seed=settings.seed):
+            made.save_pretrained(place)
+
+    name = str(run.initial(write_tiny)) if settings.model == "tiny" else settings.model
+    return new_part(name, about, settings.seed)

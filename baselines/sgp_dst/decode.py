@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..batching import Ints
+from ..training.batching import Ints
 from .rules import Span
 from .sequences import Sequences
 

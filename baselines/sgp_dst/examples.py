@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from .dialogues import Dialogue, Frame, Memory, Row, Turn, Values, gives
-from .layouts import combine_prompt, turn_text
+from .dialogues import (
+    DONTCARE,
+    NULL,
+    Dialogue,
+    Frame,
+    Memory,
+    Row,
+    Schema,
+    Turn,
+    Values,
+    gives,
+)
+from .prompts import combine_prompt, turn_text
 from .questions import (
     Question,
     combine_questions,
@@ -14,7 +25,6 @@ from .questions import (
     cross_candidates,
     intent_question,
 )
-from .schema import DONTCARE, NULL, Schema
 
 EASY, HARD, POSITIVE = 0, 1, 2  # easy negatives are sampled, the others kept in every epoch
 
@@ -80,7 +90,7 @@ def _span(frame: Frame, slot: str, question: Question) -> tuple[int, int]:
     if frame.gold is None or slot not in frame.gold.spans:
         return -1, -1
     start, end = frame.gold.spans[slot]
-    return start + question.said.user, end + question.said.user
+    return start + question.turn.user, end + question.turn.user
 
 
 def _value(memory: Memory, schema: Schema, slot: str, new: Values) -> int:

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .dialogues import Frame, Memory, Turn
-from .features import combine_bits, copy_bits, cross_bits
-from .layouts import (
+from .dialogues import Frame, Memory, Schema, Turn
+from .prompts import (
     Prompt,
-    Said,
+    TurnText,
+    combine_bits,
     combine_prompt,
+    copy_bits,
     copy_prompt,
+    cross_bits,
     cross_prompt,
     intent_prompt,
     turn_text,
 )
-from .schema import Schema
 
 
 class Question(NamedTuple):
-    """One sequence, ``bits`` on every token of it."""
+    """One sequence: a turn's text and a prompt, with ``bits`` on every token."""
 
-    said: Said
+    turn: TurnText
     prompt: Prompt
     bits: int = 0
 
@@ -35,8 +36,8 @@ class Candidate(NamedTuple):
     question: Question
 
 
-def said(turn: Turn) -> Said:
-    """The text of a user turn."""
+def text_of(turn: Turn) -> TurnText:
+    """The text of a user turn and of the system turn before it."""
     return turn_text(turn.system, turn.user)
 
 
@@ -44,12 +45,12 @@ def intent_question(memory: Memory, turn: Turn, frame: Frame) -> Question:
     """Which intent is active, or none."""
     keep = memory.services == frozenset(turn.services)
     previous = memory.state(frame.schema.service).intent
-    return Question(said(turn), intent_prompt(frame.schema, previous, keep))
+    return Question(text_of(turn), intent_prompt(frame.schema, previous, keep))
 
 
 def combine_questions(turn: Turn, frame: Frame) -> dict[str, Question]:
     """Of each slot: is it requested, which value or span of the turn is its."""
-    schema, text = frame.schema, said(turn)
+    schema, text = frame.schema, text_of(turn)
     return {
         slot: Question(
             text, combine_prompt(schema, slot), combine_bits(schema.service, slot, turn.acts)
@@ -65,7 +66,7 @@ def copy_candidates(memory: Memory, turn: Turn, frame: Frame, intent: str) -> li
         memory: Has heard the system's acts before the turn.
         intent: The active one in this turn.
     """
-    schema, text = frame.schema, said(turn)
+    schema, text = frame.schema, text_of(turn)
     known = memory.state(schema.service).values
     return [
         Candidate(
@@ -120,4 +121,4 @@ def _cross_question(
         given=target in memory.told.get(schema.service, {}),
         success=other.service in memory.succeeded,
     )
-    return Question(said(turn), cross_prompt(schema, target, other, source), bits)
+    return Question(text_of(turn), cross_prompt(schema, target, other, source), bits)

@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from .dialogues import State, Values
-from .schema import NULL, Schema
+from .dialogues import NULL, Schema, State, Values
 
 REQUESTED, SPAN, VALUE, CROSS, COPY = 0.9, 1.0, 0.8, 0.9, 0.85  # thresholds; more than these
 
@@ -49,7 +48,7 @@ class Evidence:
     copied: dict[str, Scored] = field(default_factory=dict)
 
 
-class Frame(NamedTuple):
+class FrameEvidence(NamedTuple):
     """What the rules go by: the schema, the service's previous predicted state, the answers."""
 
     schema: Schema
@@ -75,26 +74,26 @@ class Outcome:
         return self.put({slot: v for slot, v in values.items() if slot not in self.values})
 
 
-Rule = Callable[[Frame, Outcome], Outcome]
+Rule = Callable[[FrameEvidence, Outcome], Outcome]
 
 
-def set_intent(frame: Frame, outcome: Outcome) -> Outcome:
+def set_intent(frame: FrameEvidence, outcome: Outcome) -> Outcome:
     """1: the intent model's answer."""
     return replace(outcome, intent=frame.evidence.intent)
 
 
-def set_requested(frame: Frame, outcome: Outcome) -> Outcome:
+def set_requested(frame: FrameEvidence, outcome: Outcome) -> Outcome:
     """2: slots that are requested with p > 0.9."""
     asked = (slot for slot, score in frame.evidence.requested.items() if score > REQUESTED)
     return replace(outcome, requested=tuple(asked))
 
 
-def carry_over(frame: Frame, outcome: Outcome) -> Outcome:
+def carry_over(frame: FrameEvidence, outcome: Outcome) -> Outcome:
     """3: start from the same service's previous predicted state."""
     return replace(outcome, values=dict(frame.previous.values))
 
 
-def put_spans(frame: Frame, outcome: Outcome) -> Outcome:
+def put_spans(frame: FrameEvidence, outcome: Outcome) -> Outcome:
     """4: spans with P(start) + P(end) > 1; of slots that claim one string the likeliest has it."""
     claims: dict[tuple[int, int], str] = {}
     spans = {slot: span for slot, span in frame.evidence.spans.items() if span.score > SPAN}
@@ -105,7 +104,7 @@ def put_spans(frame: Frame, outcome: Outcome) -> Outcome:
     return outcome.put({slot: spans[slot].text for slot in claims.values()})
 
 
-def put_values(frame: Frame, outcome: Outcome) -> Outcome:
+def put_values(frame: FrameEvidence, outcome: Outcome) -> Outcome:
     """5: values (``dontcare`` is one) with p > 0.8, of slots that are not requested."""
     return outcome.put(
         {
@@ -116,25 +115,25 @@ def put_values(frame: Frame, outcome: Outcome) -> Outcome:
     )
 
 
-def copy_across(frame: Frame, outcome: Outcome) -> Outcome:
+def copy_across(frame: FrameEvidence, outcome: Outcome) -> Outcome:
     """6: another service's likeliest value with p > 0.9, where a slot is unset."""
     best = {s: max(found, key=lambda f: f.score) for s, found in frame.evidence.cross.items()}
     return outcome.put_unset({s: found.value for s, found in best.items() if found.score > CROSS})
 
 
-def copy_within(frame: Frame, outcome: Outcome) -> Outcome:
+def copy_within(frame: FrameEvidence, outcome: Outcome) -> Outcome:
     """7: the system's latest value with p > 0.85, where a slot is unset."""
     copied = frame.evidence.copied.items()
     return outcome.put_unset({slot: found.value for slot, found in copied if found.score > COPY})
 
 
-def drop_untracked(frame: Frame, outcome: Outcome) -> Outcome:
+def drop_untracked(frame: FrameEvidence, outcome: Outcome) -> Outcome:
     """8: drop slots that no intent requires or has among its optional ones."""
     kept = {s: values for s, values in outcome.values.items() if s in frame.schema.tracked}
     return replace(outcome, values=kept)
 
 
-def save(frame: Frame, outcome: Outcome) -> Outcome:
+def save(frame: FrameEvidence, outcome: Outcome) -> Outcome:
     """9: save the state: rule 3 starts from it in the service's next turn."""
     return replace(outcome, saved=State(outcome.intent, outcome.values, outcome.requested))
 
@@ -152,7 +151,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def join(frame: Frame, rules: Sequence[Rule] = RULES) -> State:
+def join(frame: FrameEvidence, rules: Sequence[Rule] = RULES) -> State:
     """A frame's state."""
     outcome = Outcome()
     for rule in rules:

@@ -1,29 +1,104 @@
-"""Questions as columns of indices, joined to sequences of tokens as batches are asked for."""
+"""Questions as tokens: those of turns and of prompts made once, joined as batches are asked for."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from transformers import PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 
-from ..batching import Ints
-from ..encoder import character_span, token_span
-from .layouts import CLS, SEP, Prompt, Said
+from ..encoders.spans import character_span, token_span
+from ..training.batching import Ints
+from .prompts import CLS, SEP, Piece, Prompt, TurnText
 from .questions import Question
-from .vocabulary import Table, Vocabulary
 
 _MULTIPLE = 8  # widths that matrix units like
+_AT_ONCE = 4096  # turns to tokenize
+Table = NDArray[np.int32]  # [4, tokens]: ids, elements, bits, segments
+
+
+class TurnTokens(NamedTuple):
+    """A turn's tokens; offsets: the characters [start, end) of each; user: the user's first."""
+
+    ids: NDArray[np.int32]
+    offsets: NDArray[np.int32]
+    user: int
+
+
+class Vocabulary:
+    """A fast tokenizer that remembers prompts: they are a schema's, and schemas are few."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        self.tokenizer = tokenizer
+        self._pieces: dict[str, list[int]] = {
+            CLS: [tokenizer.cls_token_id],
+            SEP: [tokenizer.sep_token_id],
+        }
+        self._prompts: dict[Prompt, tuple[Table, Table]] = {}
+
+    def turns(self, texts: Sequence[TurnText]) -> list[TurnTokens]:
+        """Tokens of turns."""
+        turns = []
+        for begin in range(0, len(texts), _AT_ONCE):
+            some = texts[begin : begin + _AT_ONCE]
+            encoded = self._encode([one.text for one in some])
+            for one, ids, pairs in zip(some, encoded["input_ids"], encoded["offset_mapping"]):
+                offsets = np.array(pairs, np.int32).reshape(-1, 2)
+                user = int(np.searchsorted(offsets[:, 0], one.user))
+                turns.append(TurnTokens(np.array(ids, np.int32), offsets, user))
+        return turns
+
+    def prompts(self, prompts: Iterable[Prompt]) -> list[tuple[Table, Table]]:
+        """Heads and tails of prompts."""
+        prompts = list(prompts)
+        pieces = (
+            piece.text for p in prompts if p not in self._prompts for piece in p.head + p.tail
+        )
+        new = [text for text in dict.fromkeys(pieces) if text not in self._pieces]
+        self._pieces |= zip(new, self._encode(new)["input_ids"])
+        for prompt in prompts:
+            if prompt not in self._prompts:
+                self._prompts[prompt] = self._tables(prompt)
+        return [self._prompts[prompt] for prompt in prompts]
+
+    def _tables(self, prompt: Prompt) -> tuple[Table, Table]:
+        segments = np.cumsum([piece.text == SEP for piece in prompt.tail])
+        # The [SEP] that ends the turn is of its segment.
+        after = [0, *np.minimum(segments, 1)[:-1]]
+        return self._table(prompt.head, [0] * len(prompt.head)), self._table(prompt.tail, after)
+
+    def _table(self, pieces: tuple[Piece, ...], segments: Iterable[int]) -> Table:
+        columns = [
+            (token, piece.element, piece.bits, segment)
+            for piece, segment in zip(pieces, segments)
+            for token in self._pieces[piece.text]
+        ]
+        return np.array(columns, np.int32).reshape(-1, 4).T
+
+    def _encode(self, texts: list[str]) -> Any:
+        """Without special tokens; what looks like one in a text is plain text."""
+        if not texts:
+            return {"input_ids": [], "offset_mapping": []}
+        return self.tokenizer(
+            texts,
+            add_special_tokens=False,
+            split_special_tokens=True,
+            return_offsets_mapping=True,
+            verbose=False,
+        )
 
 
 class Questions:
     """Questions, each turn and prompt of theirs kept once."""
 
     def __init__(self, questions: Iterable[Question] = ()) -> None:
-        self.said: dict[Said, int] = {}
+        self.turns: dict[TurnText, int] = {}
         self.prompts: dict[Prompt, int] = {}
         self._columns = array("i")
         for question in questions:
@@ -31,9 +106,9 @@ class Questions:
 
     def add(self, question: Question) -> None:
         """Put a question to the others."""
-        said = self.said.setdefault(question.said, len(self.said))
+        turn = self.turns.setdefault(question.turn, len(self.turns))
         prompt = self.prompts.setdefault(question.prompt, len(self.prompts))
-        self._columns.extend((said, prompt, question.bits))
+        self._columns.extend((turn, prompt, question.bits))
 
     def columns(self) -> Ints:
         """[questions, 3]: the places of the turn and of the prompt, and the bits."""
@@ -41,7 +116,7 @@ class Questions:
 
     def texts(self) -> Iterator[str]:
         """Every text, once."""
-        yield from (said.text for said in self.said)
+        yield from (turn.text for turn in self.turns)
         pieces = (piece.text for prompt in self.prompts for piece in prompt.head + prompt.tail)
         yield from (text for text in dict.fromkeys(pieces) if text not in (CLS, SEP))
 
@@ -59,23 +134,23 @@ class Sequences:
     def __init__(self, questions: Questions, vocabulary: Vocabulary, limit: int) -> None:
         self.pad: int = vocabulary.tokenizer.pad_token_id
         self.columns = questions.columns()
-        self.said = list(questions.said)
-        self.turns = vocabulary.turns(self.said)
+        self.turn_texts = list(questions.turns)
+        self.turns = vocabulary.turns(self.turn_texts)
         self.prompts = vocabulary.prompts(questions.prompts)
         self.roles = np.array([prompt.turn for prompt in questions.prompts], np.int32)
         taken = np.array([head.shape[1] + tail.shape[1] for head, tail in self.prompts], np.int64)
         _check_room(list(questions.prompts), taken, limit)
         self.room = limit - taken
         spoken = np.array([len(turn.ids) for turn in self.turns], np.int64)
-        said, prompt, _ = self.columns.T
-        whole = spoken[said] + taken[prompt]
+        turn, prompt, _ = self.columns.T
+        whole = spoken[turn] + taken[prompt]
         self.lengths: Ints = np.minimum(whole, limit)
         self.cut = int((whole > limit).sum())
 
     def table(self, index: int) -> Table:
         """A sequence, [4, tokens]: ids, elements, features, segments."""
-        said, prompt, bits = self.columns[index].tolist()
-        ids = self.turns[said].ids[-self.room[prompt] :]
+        turn_index, prompt, bits = self.columns[index].tolist()
+        ids = self.turns[turn_index].ids[-self.room[prompt] :]
         turn = np.zeros((4, len(ids)), np.int32)
         turn[0], turn[1] = ids, self.roles[prompt]
         head, tail = self.prompts[prompt]
@@ -97,8 +172,8 @@ class Sequences:
 
     def _begin(self, index: int) -> int:
         """Where in the sequence the turn's first token is, or would be if it were not cut."""
-        said, prompt, _ = self.columns[index].tolist()
-        lost = max(0, len(self.turns[said].ids) - int(self.room[prompt]))
+        turn, prompt, _ = self.columns[index].tolist()
+        lost = max(0, len(self.turns[turn].ids) - int(self.room[prompt]))
         return int(self.prompts[prompt][0].shape[1]) - lost
 
     def null(self, index: int) -> int:
@@ -107,7 +182,7 @@ class Sequences:
 
     def text(self, index: int) -> str:
         """The turn."""
-        return self.said[int(self.columns[index, 0])].text
+        return self.turn_texts[int(self.columns[index, 0])].text
 
     def user(self, index: int) -> tuple[int, int]:
         """The places [start, end) of the user's utterance."""

@@ -12,12 +12,12 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from sgdx_dataset import SgdxError
 
-from ..config import Count, Fraction, Settings
-from ..data import TrainedOn
-from ..encoder import load_encoder
-from .features import FEATURES
+from ..encoders.load import load_encoder
+from ..tracker import TrainedOn
+from ..training.settings import Count, Fraction, Settings
 from .modeling import CombineModel, CopyModel, IntentModel, SgpConfig
-from .vocabulary import Vocabulary
+from .prompts import FEATURES
+from .sequences import Vocabulary
 
 Part = Literal["intent", "combine", "copy", "cross"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -30,7 +30,7 @@ MODELS: dict[Part, type[IntentModel] | type[CombineModel] | type[CopyModel]] = {
 
 
 class PartSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is a sub-model's own."""
+    """Settings of one sub-model."""
 
     epochs: Count
     warmup: Fraction  # of the steps
@@ -39,7 +39,7 @@ class PartSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 
 class PartsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Of each."""
+    """Settings of the four sub-models."""
 
     intent: PartSettings
     combine: PartSettings
@@ -48,7 +48,7 @@ class PartsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
 
 class SgpSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What the training of SGP-DST has; a sub-model's ``epochs`` decide how many steps it takes.
+    """What a recipe of SGP-DST may set besides. A sub-model's ``epochs`` decide its steps.
 
     ``evaluate_frames`` counts a sub-model's examples, and of the joined tracker about as many
     frames, in whole dialogues.

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from transformers import DynamicCache, EncoderDecoderCache, PreTrainedModel
 
-from ..batching import Ints
+from ..training.batching import Ints
 
 _DROP = 4  # a batch is made smaller when one in so many of its sequences has ended
 

@@ -19,7 +19,7 @@ from transformers import PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 
-from ..batching import Ints
+from ..training.batching import Ints
 from .formats import Format, shuffled
 from .formats.values import gold_state
 

@@ -1,13 +1,21 @@
-"""Loading and saving a tracker: any encoder-decoder checkpoint, and what was said to it."""
+"""The T5 trackers: T5DST, its lettered options and D3ST, over any encoder-decoder.
+
+Sources: T5DST, Lee et al. 2021 (arXiv 2109.07506); D3ST, Zhao et al. 2022 (arXiv 2201.08904).
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
+import numpy as np
 import torch
+from accelerate import Accelerator
+from datasets import Dataset
 from transformers import (
     AutoConfig,
     AutoModelForSeq2SeqLM,
@@ -19,9 +27,56 @@ from transformers import (
 
 from sgdx_dataset import SgdxError
 
-from ..data import TrainedOn
+from ..data.frames import spread, track
+from ..data.prediction_files import prediction_row
+from ..tracker import BatchOptions, Predictions, TrainableTracker, TrainedOn
+from ..training.batching import Ints, by_length, cut
+from ..training.checkpoint import weights_digest
+from ..training.evaluation import score_on
+from ..training.loop import Run, Task
+from ..training.settings import Count, Settings
+from ..training.shards import run_shards
+from .card_example import example
 from .formats import Format, get_format
-from .inputs import Limits
+from .formats.values import State
+from .generate import greedy
+from .inputs import Inputs, Limits, Texts
+from .tiny import tiny_t5, tiny_tokenizer
+
+Row = dict[str, Any]
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+class T5Settings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What the recipe of a T5 tracker may set besides."""
+
+    format: str
+    max_input: Count  # tokens of an input; history is cut from its beginning
+    max_target: Count  # tokens of an answer
+    prediction_tokens: Count = 16384  # in a batch when dev is tracked
+
+    def __post_init__(self) -> None:
+        get_format(self.format)
+
+
+class T5Options(BatchOptions, frozen=True, kw_only=True):
+    """The options of its predictions. A batch and a shard are of inputs."""
+
+    batch_size: Count = 256
+    token_budget: Count = 16384
+    shard_size: Count = 2048
+    dtype: Annotated[
+        Literal["float32", "bfloat16"], msgspec.Meta(description="number format of the weights")
+    ] = "float32"
+    format: Annotated[
+        str | None, msgspec.Meta(description="prompt format, for a model that does not say its own")
+    ] = None
+    max_input: Annotated[
+        Count, msgspec.Meta(description="with --format: the most tokens of an input")
+    ] = 512
+    max_target: Annotated[
+        Count, msgspec.Meta(description="with --format: the most tokens of an answer")
+    ] = 256
 
 
 class About(TrainedOn, frozen=True, kw_only=True):
@@ -33,12 +88,28 @@ class About(TrainedOn, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Tracker:
-    """A model with its tokenizer, and how to ask it."""
+class T5Tracker(TrainableTracker):
+    """An encoder-decoder with its tokenizer, and how to ask it.
+
+    Attributes:
+        model: On the accelerator's device.
+        tokenizer: Its own.
+        about: How it was trained, which decides how it is asked.
+        options: How much is worked on at once.
+        accelerator: The processes and the device.
+    """
+
+    NAME: ClassVar[str] = "t5dst"
+    READS: ClassVar[tuple[str, ...]] = ("history", "utterance", "schema")
+    OPTIONS: ClassVar[type[T5Options]] = T5Options
+    SETTINGS: ClassVar[type[Settings]] = T5Settings
+    TASKS: ClassVar[tuple[str, ...]] = ("",)
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     about: About
+    options: T5Options
+    accelerator: Accelerator
 
     @property
     def prompt(self) -> Format:
@@ -49,6 +120,89 @@ class Tracker:
     def limits(self) -> Limits:
         """The most tokens that it reads and writes."""
         return Limits(self.about.max_input, self.about.max_target)
+
+    @classmethod
+    def load(cls, model: str, options: T5Options, accelerator: Accelerator | None) -> T5Tracker:
+        """A trained model, or with ``options.format`` any encoder-decoder."""
+        assert accelerator is not None  # noqa: S101  # as the tracker learns
+        loaded, tokenizer = load_model(model, DTYPES[options.dtype])
+        about = read_about(model, loaded, options)
+        get_format(about.format)
+        on_device: PreTrainedModel = loaded.eval().to(accelerator.device)
+        return cls(on_device, tokenizer, about, options, accelerator)
+
+    def describe(self) -> Row:
+        """What it was trained on, its format and limits, and what of a state it fills."""
+        return {
+            "weights": weights_digest(self.model),
+            **msgspec.to_builtins(self.about),
+            "tracks": self.prompt.TRACKS,
+            "dtype": str(self.model.dtype).removeprefix("torch."),
+        }
+
+    def predict(self, rows: Dataset, shards: Path) -> Predictions:
+        """Generate the answer to each different input once, under all variants together."""
+        texts = Texts()
+        texts.read(rows, self.prompt)
+        inputs = Inputs(texts, self.tokenizer, self.prompt, self.limits)
+        answers, unique = answer_all(self, inputs, shards)
+        states = list(_states(rows, self.prompt, texts.counts, answers))
+        counts = {
+            "frames": len(rows),
+            "inputs": len(answers),
+            "unique_inputs": unique,
+            "invalid": sum(state.invalid for _, state in states),
+            "cut": {name: count for name, count in inputs.cut.items() if name != "answers"},
+        }
+        predicted = [
+            prediction_row(row, s.active_intent, s.requested_slots, s.slot_values)
+            for row, s in states
+        ]
+        return Predictions(predicted, counts)
+
+    @classmethod
+    def dev(cls, rows: Dataset, count: int) -> Dataset:
+        """Frames evenly spread: each is tracked from its history alone."""
+        return spread(rows, count)
+
+    @classmethod
+    def task(cls, run: Run, name: str) -> Task:
+        """Fine-tuning of the one model."""
+        settings: T5Settings = run.settings
+        texts = Texts()
+        texts.read(run.rows, get_format(settings.format), shuffle=settings.seed)
+        tracker = _first(run, texts)
+        inputs = Inputs(texts, tracker.tokenizer, tracker.prompt, tracker.limits)
+        for part in (tracker.model, tracker.model.get_decoder()):  # each has a config of its own
+            part.config.use_cache = False  # of use in generation alone, which asks for it
+
+        def evaluate(model: PreTrainedModel) -> float:
+            trained = tracker.with_model(model)
+            return score_on(
+                run.dev,
+                lambda shards: track(trained, run.dev, shards).rows,
+                run.accelerator,
+                run.output / "dev",
+            )
+
+        return Task(
+            tracker.model,
+            settings,
+            inputs.lengths,
+            lambda indices: inputs.training_batch(indices, settings.static_shapes),
+            evaluate,
+            lambda folder, model, weights: save_model(tracker.with_model(model), folder, weights),
+            {"cut": inputs.cut},
+        )
+
+    def with_model(self, model: PreTrainedModel) -> T5Tracker:
+        """The same tracker with the model as it is now in training."""
+        return T5Tracker(model, self.tokenizer, self.about, self.options, self.accelerator)
+
+    @staticmethod
+    def example(repository: str, settings: Row) -> str:
+        """A turn tracked with nothing but transformers: ten lines and the prompts."""
+        return example(repository, settings["format"], settings["max_target"])
 
 
 def load_model(
@@ -76,27 +230,29 @@ def load_model(
     return model, tokenizer
 
 
-def load_tracker(
-    name: str, about: About | None = None, dtype: torch.dtype = torch.float32
-) -> Tracker:
-    """A trained tracker; ``about`` is for a model that does not say itself how to be asked.
+def read_about(name: str, model: PreTrainedModel, options: T5Options) -> About:
+    """What a model says of its training; else what the options say of how to ask it.
 
     Raises:
-        SgdxError: As ``load_model``, or nothing says how to ask it.
+        SgdxError: Neither says, or the model does so in another way.
     """
-    model, tokenizer = load_model(name, dtype)
-    said: Any = getattr(model.config, "sgdx", None)
-    try:
-        about = msgspec.convert(said, About) if said is not None else about
-    except msgspec.ValidationError as error:
-        raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
-    if about is None:
+    found: Any = getattr(model.config, "sgdx", None)
+    if found is not None:
+        try:
+            return msgspec.convert(found, About)
+        except msgspec.ValidationError as error:
+            raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
+    if options.format is None:
         raise SgdxError(
-            f"{name}: config.json has no 'sgdx', expected a model of baselines.t5dst.train; "
+            f"{name}: config.json has no 'sgdx', expected a model of baselines.train; "
             "for another give --format"
         )
-    get_format(about.format)
-    return Tracker(model.eval(), tokenizer, about)
+    return About(
+        tracker=T5Tracker.NAME,
+        format=options.format,
+        max_input=options.max_input,
+        max_target=options.max_target,
+    )
 
 
 def greedy_settings(model: PreTrainedModel, about: About) -> GenerationConfig:
@@ -106,9 +262,87 @@ def greedy_settings(model: PreTrainedModel, about: About) -> GenerationConfig:
     return GenerationConfig(**given, max_new_tokens=about.max_target, do_sample=False, num_beams=1)
 
 
-def save_tracker(tracker: Tracker, folder: Path, weights: dict[str, torch.Tensor]) -> None:
+def save_model(tracker: T5Tracker, folder: Path, weights: dict[str, torch.Tensor]) -> None:
     """Write what ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` load."""
     tracker.model.config.sgdx = msgspec.to_builtins(tracker.about)
     tracker.model.generation_config = greedy_settings(tracker.model, tracker.about)
     tracker.model.save_pretrained(folder, state_dict=weights)
     tracker.tokenizer.save_pretrained(folder)
+
+
+def _first(run: Run, texts: Texts) -> T5Tracker:
+    """The model to begin with: the last checkpoint's, the recipe's, or a tiny random one."""
+    settings: T5Settings = run.settings
+    options = T5Options(token_budget=settings.prediction_tokens)
+    if last := run.last_checkpoint(""):
+        return T5Tracker.load(str(last), options, run.accelerator)
+    about = About(
+        format=settings.format,
+        max_input=settings.max_input,
+        max_target=settings.max_target,
+        **msgspec.structs.asdict(run.seen),
+    )
+
+    def write_tiny(place: Path) -> None:
+        tokenizer = tiny_tokenizer([*texts.histories, *texts.parts, *texts.answers])
+        model = tiny_t5(len(tokenizer), settings.seed)
+        made = T5Tracker(model, tokenizer, about, options, run.accelerator)
+        save_model(made, place, model.state_dict())
+
+    name = str(run.initial(write_tiny)) if settings.model == "tiny" else settings.model
+    return T5Tracker(*load_model(name), about, options, run.accelerator)
+
+
+def answer_all(tracker: T5Tracker, inputs: Inputs, folder: Path) -> tuple[list[str], int]:
+    """The answer to each input, each different one generated once; and how many are different.
+
+    Args:
+        folder: Finished shards are kept in a folder of it, which this very work goes on from.
+    """
+    options, device = tracker.options, tracker.accelerator.device
+    _, first, place = np.unique(inputs.pairs, axis=0, return_index=True, return_inverse=True)
+    lengths = inputs.lengths[first]
+    (order,) = by_length(lengths, len(lengths), int(lengths.sum()) * len(lengths)) or [first]
+    size = options.shard_size
+    shards = [order[i : i + size] for i in range(0, len(order), size)]
+
+    def work(shard: Ints) -> list[str]:
+        answers: list[str] = []
+        for batch in cut(shard, lengths, options.batch_size, options.token_budget):
+            asked = inputs.batch(first[batch])
+            asked = {name: tensor.to(device) for name, tensor in asked.items()}
+            tokens = greedy(tracker.model, **asked, max_target=tracker.about.max_target)
+            answers += _texts(tracker, tokens)
+        return answers
+
+    name = fingerprint(tracker, inputs, first)[:16]
+    answers = run_shards(tracker.accelerator, shards, work, folder / name)
+    return [answers[index] for index in place.reshape(-1).tolist()], len(first)
+
+
+def _texts(tracker: T5Tracker, tokens: Ints) -> list[str]:
+    decoded: list[str] = tracker.tokenizer.batch_decode(
+        tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
+    )
+    return decoded
+
+
+def fingerprint(tracker: T5Tracker, inputs: Inputs, first: Ints) -> str:
+    """A digest of all that decides the shards: weights, inputs and sizes."""
+    decisive = (weights_digest(tracker.model), tracker.about, tracker.options)
+    digest = hashlib.sha256(repr(decisive).encode())
+    for index in first.tolist():
+        digest.update(inputs.ids(index).tobytes() + b"|")
+    return digest.hexdigest()
+
+
+def _states(
+    rows: Dataset, prompt: Format, counts: Sequence[int], answers: Sequence[str]
+) -> Iterator[tuple[Row, State]]:
+    """Each frame row with the state that its answers mean."""
+    start = 0
+    for row, count in zip(rows, counts):
+        utterances = [*(turn["utterance"] for turn in row["history"]), row["utterance"]]
+        outputs = answers[start : start + count]
+        yield row, prompt.decode(row["schema"], " ".join(utterances), outputs)
+        start += count

@@ -1,15 +1,19 @@
-"""The processes that a command was launched as."""
+"""The processes, device and precision that a command works with, through Accelerate."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
+from pathlib import Path
 from typing import Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import is_torch_xla_available
+from accelerate.utils import is_bf16_available, is_torch_xla_available
 
 from sgdx_dataset import SgdxError
+
+from .settings import Settings
 
 
 def make_accelerator(**options: Any) -> Accelerator:
@@ -27,6 +31,27 @@ def make_accelerator(**options: Any) -> Accelerator:
     return accelerator
 
 
-def is_first() -> bool:
-    """Whether this process is the one that speaks."""
-    return os.environ.get("RANK", "0") == "0"
+def training_accelerator(settings: Settings, output: Path) -> Accelerator:
+    """An ``Accelerator`` with the precision, accumulation and loggers of a recipe.
+
+    Raises:
+        SgdxError: A package to log with is not installed.
+    """
+    for name in settings.log_with:
+        if importlib.util.find_spec(name) is None:
+            raise SgdxError(f"log_with: {name} is not installed; pip install {name}")
+    precision: str | None = settings.precision
+    if precision == "auto":  # as accelerate launch was told, else what the hardware has
+        has = torch.cuda.is_available() and is_bf16_available()
+        precision = os.environ.get("ACCELERATE_MIXED_PRECISION", "bf16" if has else "no")
+    return make_accelerator(
+        mixed_precision=precision,
+        gradient_accumulation_steps=settings.accumulation,
+        log_with=list(settings.log_with) or None,
+        project_dir=output / "logs",
+    )
+
+
+def shows_no_bar(accelerator: Accelerator) -> bool | None:
+    """What tqdm's ``disable`` is: True in all processes but the first, whose terminal decides."""
+    return None if accelerator.is_main_process else True

@@ -35,8 +35,11 @@ def folders(output: Path) -> list[Path]:
     return sorted((output / "checkpoints").glob("step-*"))
 
 
-def publish(folder: Path, write: Callable[[Path], None]) -> None:
-    """Have ``write`` fill a folder beside ``folder``, then rename it; an old one is replaced."""
+def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
+    """Write a folder whole or not at all: ``write`` fills one beside it, which is then renamed.
+
+    An old folder of that name is replaced.
+    """
     staging = folder.with_name(f".{folder.name}.incomplete")
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(parents=True)
@@ -49,9 +52,12 @@ def publish(folder: Path, write: Callable[[Path], None]) -> None:
 
 
 def replace_files(folder: Path, write: Callable[[Path], None]) -> None:
-    """Have ``write`` fill a folder beside, then put its files into ``folder`` one by one."""
+    """Replace some files of a folder, each whole or not at all.
+
+    ``write`` fills another folder, whose files are then moved into ``folder`` one by one.
+    """
     staging = folder / ".model.incomplete"
-    publish(staging, write)
+    write_folder(staging, write)
     for file in sorted(staging.iterdir()):
         file.replace(folder / file.name)
     staging.rmdir()
@@ -93,14 +99,18 @@ def save(folder: Path, training: dict[str, Any], state: Any, write: Callable[[Pa
         record = {"training": training, "optimizer": numbers}
         (staging / "state.json").write_bytes(msgspec.json.encode(record))
 
-    publish(folder, fill)
+    write_folder(folder, fill)
     for other in folders(folder.parent.parent):
         if other != folder:
             shutil.rmtree(other)
 
 
 def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
-    """Put the optimizer's state back; the training's own state. All processes call it."""
+    """Put a checkpoint's optimizer state back into ``optimizer``. All processes call it.
+
+    Returns:
+        The training's own state, as it was given to ``save``.
+    """
     record: dict[str, Any] = msgspec.json.decode((folder / "state.json").read_bytes())
     state: dict[str, dict[str, Any]] = record["optimizer"]
     for name, tensor in load_file(folder / "optimizer.safetensors").items():
@@ -114,7 +124,7 @@ def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> di
 
 
 def weights_digest(model: nn.Module) -> str:
-    """A digest of a model's weights: names, and bytes whatever the type."""
+    """SHA-256 of a model's weights: of their names, and of their bytes whatever the type."""
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(name.encode())

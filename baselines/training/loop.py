@@ -8,7 +8,7 @@ checkpoint, which holds only weights, the optimizer's state and ``Progress``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,23 +17,34 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
+from datasets import Dataset
 from datasets.utils import tqdm
 from torch.utils.data import DataLoader
 from transformers import PreTrainedModel
 
+from ..tracker import TrainedOn
 from . import checkpoint
+from .accelerator import shows_no_bar
 from .batching import Ints, training_batches
-from .config import Settings
 from .meter import Meter
 from .optimizer import learning_rate, make_optimizer, set_rate
-from .run import append_log, trim_log
+from .run_folder import append_log, trim_log
+from .settings import Settings
 
 Batch = dict[str, torch.Tensor]
 
 
 @dataclass
 class Progress:
-    """How far a training is: steps taken, the best evaluation (in [0, 1]) and those since it."""
+    """How far a training is.
+
+    Attributes:
+        step: Steps of the optimizer taken.
+        best: The best score on dev, in [0, 1]; below 0 before the first evaluation.
+        best_step: The step of it.
+        since_best: Evaluations since then.
+        oracle: Whether the model sees schemas that it is judged on.
+    """
 
     step: int = 0
     best: float = -1.0
@@ -43,40 +54,87 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Run:
+    """A training run, as a tracker makes its tasks from it.
+
+    Attributes:
+        accelerator: The processes and the device.
+        settings: The recipe, of the tracker's own type.
+        seen: What the model is trained on; it stands in everything that is made with the model.
+        rows: Train's frame rows: what the tracker reads and the gold state, and nothing else.
+        dev: Dev's frame rows to evaluate on, with everything that scoring needs.
+        output: The run folder.
+        resume: Whether to go on with what is in it.
+    """
+
+    accelerator: Accelerator
+    settings: Any
+    seen: TrainedOn
+    rows: Dataset
+    dev: Dataset
+    output: Path
+    resume: bool
+
+    def last_checkpoint(self, task: str) -> Path | None:
+        """The checkpoint that a resumed task goes on from; None where it begins anew."""
+        found = checkpoint.folders(self.output / task) if self.resume else []
+        return found[-1] if found else None
+
+    def initial(self, write: Callable[[Path], None]) -> Path:
+        """The folder of a model made on the spot; ``write`` fills it, once for all tasks."""
+        place = self.output / "initial"
+        if self.accelerator.is_main_process and not place.exists():
+            checkpoint.write_folder(place, write)
+        self.accelerator.wait_for_everyone()
+        return place
+
+
+@dataclass(frozen=True)
 class Task:
     """What a tracker brings to the loop.
 
-    model: Called with a batch it returns an output with a ``loss``. lengths [examples]: in tokens.
-    collate: The batch of some examples, on the CPU. evaluate: A model's score on dev in [0, 1],
-    the higher the better; all processes call it. save: Write a model of these weights into a
-    folder. measure: What the log calls the score.
+    Attributes:
+        model: Called with a batch it returns an output with a ``loss``.
+        settings: The recipe, with the number of steps of this task.
+        lengths: In tokens, [examples].
+        collate: Makes the batch of some examples, on the CPU.
+        evaluate: A model's score on dev in [0, 1], the higher the better; all processes call it.
+        save: Writes a model of these weights into a folder.
+        facts: What ``run.json`` says of the task besides.
+        measure: What the log calls the score.
     """
 
     model: PreTrainedModel
+    settings: Settings
     lengths: Ints
     collate: Callable[[Any], Batch]
     evaluate: Callable[[PreTrainedModel], float]
     save: Callable[[Path, PreTrainedModel, dict[str, torch.Tensor]], None]
-    oracle: bool = False
+    facts: dict[str, Any] = field(default_factory=dict)
     measure: str = "dev_joint_goal_accuracy"
 
 
-def train(
-    accelerator: Accelerator, settings: Settings, task: Task, output: Path, resume: bool
-) -> Progress:
-    """Train to the last step or an early stop; the best model by dev stands in ``output`` then."""
+def train(run: Run, task: Task, name: str = "") -> Progress:
+    """Train to the last step or an early stop.
+
+    Args:
+        run: The run that the task is of.
+        task: What to train.
+        name: The task's; the best model by dev stands in this folder of the run's then.
+    """
+    accelerator, settings, output = run.accelerator, task.settings, run.output / name
     if settings.gradient_checkpointing:
         task.model.gradient_checkpointing_enable({"use_reentrant": False})
     model, optimizer = accelerator.prepare(task.model, make_optimizer(task.model, settings))
-    progress = Progress(oracle=task.oracle)
-    if resume and (last := checkpoint.folders(output)):
-        state = checkpoint.load(last[-1], model, optimizer.optimizer)
+    progress = Progress(oracle=run.seen.oracle)
+    if last := run.last_checkpoint(name):
+        state = checkpoint.load(last, model, optimizer.optimizer)
         progress = Progress(**state["progress"])
         if accelerator.scaler is not None:
             accelerator.scaler.load_state_dict(state["scaler"])
     if accelerator.is_main_process:
         trim_log(output, progress.step)
-    batches = _batches(accelerator, settings, task, progress.step)
+    batches = _batches(accelerator, task, progress.step)
     bar = _bar(accelerator, settings, progress)
     meter = Meter(accelerator)
     while progress.step < settings.steps and not _stopped(progress, settings):
@@ -97,10 +155,9 @@ def train(
     return progress
 
 
-def _batches(
-    accelerator: Accelerator, settings: Settings, task: Task, step: int
-) -> Iterator[tuple[Batch, int]]:
+def _batches(accelerator: Accelerator, task: Task, step: int) -> Iterator[tuple[Batch, int]]:
     """The batches of this process from ``step`` on, and the tokens that each has."""
+    settings = task.settings
     mine = training_batches(
         task.lengths,
         settings.batch_size,
@@ -162,7 +219,7 @@ def _bar(accelerator: Accelerator, settings: Settings, progress: Progress) -> An
         unit=" steps",
         initial=progress.step,
         total=settings.steps,
-        disable=None if accelerator.is_main_process else True,
+        disable=shows_no_bar(accelerator),
     )
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from transformers.optimization import Adafactor
 
-from .config import Settings
+from .settings import Settings
 
 
 def make_optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimizer:

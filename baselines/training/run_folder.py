@@ -1,10 +1,10 @@
-"""The folder of a training run: what it says of itself, and whose it is."""
+"""The folder of a run: its ``run.json``, its log, and how files are written whole or not at all."""
 
 from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,26 @@ _PACKAGES = ("torch", "transformers", "accelerate", "datasets")
 
 
 def versions() -> dict[str, str]:
-    """What was at work."""
-    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+    """Versions of Python and of the key packages that are installed."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all: beside its place, then renamed."""
+    staging = path.with_name(f".{path.name}.{os.getpid()}")
+    staging.write_bytes(content)
+    staging.replace(path)
 
 
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file, whole or not at all."""
-    staging = path.with_name(f".{path.name}.{os.getpid()}")
-    staging.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
-    staging.replace(path)
+    write_bytes(path, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
 
 
 def read_json(path: Path) -> Any:
@@ -41,6 +52,19 @@ def read_json(path: Path) -> Any:
         raise SgdxError(f"{path}: {error}") from None
 
 
+def read_run(output: Path) -> dict[str, Any]:
+    """The ``run.json`` of a training.
+
+    Raises:
+        SgdxError: There is none, or it is not of a training.
+    """
+    path = output / "run.json"
+    found = read_json(path)
+    if not isinstance(found, dict) or "record" not in found:
+        raise SgdxError(f"{path}: found no record of a training, expected one of baselines.train")
+    return found
+
+
 def check_output(output: Path, record: dict[str, Any], resume: bool) -> None:
     """Check that a folder is free for a run or, to resume, holds the same run.
 
@@ -54,7 +78,7 @@ def check_output(output: Path, record: dict[str, Any], resume: bool) -> None:
     """
     path = output / "run.json"
     if not resume:
-        if output.is_file() or (output.is_dir() and any(map(_of_a_run, output.iterdir()))):
+        if output.is_file() or (output.is_dir() and any(map(_is_of_a_run, output.iterdir()))):
             raise SgdxError(
                 f"{output}: holds another run's files, expected an empty folder; "
                 "to go on with that run give --resume"
@@ -62,7 +86,7 @@ def check_output(output: Path, record: dict[str, Any], resume: bool) -> None:
         return
     if not path.exists():
         raise SgdxError(f"{output}: found no run.json, expected a run to resume")
-    before = _flat(read_json(path)["record"])
+    before = _flat(read_run(output)["record"])
     now = _flat(msgspec.json.decode(msgspec.json.encode(record)))
     for name in [*before, *now]:
         if before.get(name) != now.get(name):
@@ -71,8 +95,8 @@ def check_output(output: Path, record: dict[str, Any], resume: bool) -> None:
             )
 
 
-def _of_a_run(path: Path) -> bool:
-    """Whether it is more than what a run leaves that failed before it began."""
+def _is_of_a_run(path: Path) -> bool:
+    """Whether a file is more than what a run leaves that failed before it began."""
     return path.name != "initial" and not path.name.startswith(".")
 
 
@@ -92,10 +116,16 @@ def append_log(output: Path, line: dict[str, Any]) -> None:
         file.write(msgspec.json.encode(line) + b"\n")
 
 
+def read_log(output: Path) -> list[dict[str, Any]]:
+    """The lines of the run's ``log.jsonl``, in order."""
+    lines = (output / "log.jsonl").read_bytes().splitlines()
+    return [msgspec.json.decode(line) for line in lines]
+
+
 def trim_log(output: Path, step: int) -> None:
     """Drop what a killed run logged after the step that it resumes at."""
     path = output / "log.jsonl"
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     # The last line of a killed run may be half a line.
     whole = [line for line in lines if line.endswith(b"\n")]
-    path.write_bytes(b"".join(line for line in whole if msgspec.json.decode(line)["step"] <= step))
+    write_bytes(path, b"".join(x for x in whole if msgspec.json.decode(x)["step"] <= step))

@@ -1,9 +1,9 @@
-"""A run's settings: a small YAML file, checked against a struct."""
+"""A recipe: the settings of a training run, a small YAML file checked against a struct."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -22,13 +22,14 @@ class Augment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What every tracker's training has.
+    """The settings that every tracker's training has.
 
     A batch has at most ``batch_size`` examples and, longest times count, ``token_budget`` tokens
     (one example alone may have more). ``steps`` are of the optimizer: each takes ``accumulation``
     batches on every process.
     """
 
+    tracker: str  # its name in baselines.tracker.TRACKERS
     model: str  # a checkpoint's name on the Hub or its folder
     augment: Augment | None = None
     steps: Count
@@ -56,12 +57,36 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
-def read_config(path: Path, kind: type[AnySettings]) -> AnySettings:
-    """Read a YAML file of settings.
+def read_recipe(path: Path, kind: type[AnySettings]) -> AnySettings:
+    """Read a recipe.
+
+    Args:
+        path: A YAML file.
+        kind: The settings of the tracker that it is for.
 
     Raises:
         SgdxError: It cannot be read, is not YAML, or has a setting that ``kind`` does not.
     """
+    return _decode(path, kind)
+
+
+def recipe_tracker(path: Path) -> str:
+    """The name of the tracker that a recipe is for: its ``tracker``.
+
+    Raises:
+        SgdxError: It cannot be read, is not YAML, or has none.
+    """
+
+    class Head(msgspec.Struct):
+        tracker: str
+
+    return _decode(path, Head).tracker
+
+
+_Decoded = TypeVar("_Decoded")
+
+
+def _decode(path: Path, kind: type[_Decoded]) -> _Decoded:
     try:
         # Not strict, as YAML 1.1 reads 1e-4 as a string.
         return msgspec.yaml.decode(path.read_bytes(), type=kind, strict=False)
@@ -69,3 +94,8 @@ def read_config(path: Path, kind: type[AnySettings]) -> AnySettings:
         raise SgdxError(f"{path}: {error.strerror}") from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise SgdxError(f"{path}: {' '.join(str(error).split())}") from None
+
+
+def shown(settings: Settings) -> dict[str, Any]:
+    """The settings as texts, for loggers that take nothing else."""
+    return {name: str(value) for name, value in msgspec.to_builtins(settings).items()}

@@ -1,17 +1,14 @@
-"""``python -m baselines.sgd_baseline.publish``: write a trained model's card anew, and push it."""
+"""The example of use on the card of an SGD baseline."""
 
 from __future__ import annotations
 
-import argparse
-import sys
-from pathlib import Path
-
-from ..card import push, write_card
-from ..launch import publish_options, run_command
-
 
 def example(repository: str) -> str:
-    """Python that judges one turn with nothing but transformers."""
+    """Python that judges one turn with nothing but transformers.
+
+    Args:
+        repository: A folder, or a name on the Hub.
+    """
     return f"""
 import torch
 from transformers import AutoModel, AutoTokenizer
@@ -44,29 +41,3 @@ with torch.no_grad():
     logits = model(**turn, elements=elements, **asked).logits
 print({{name: scores.argmax(-1).tolist() for name, scores in logits.items()}})
 """
-
-
-def publish(output: Path, repository: str | None) -> str | None:
-    """Write the card; with a repository, push the model and return where it is.
-
-    Raises:
-        SgdxError: The folder is not of a training, or the Hub does not take it.
-    """
-    write_card(output, example(repository or str(output)))
-    return push(output, repository) if repository else None
-
-
-def run(options: argparse.Namespace) -> None:
-    """Publish, and say where it is."""
-    print(publish(options.model, options.push_to_hub) or options.model / "README.md")
-
-
-def main() -> int:
-    """Run the command; 0, or 2 after one line that says what is wrong."""
-    return run_command(
-        "sgd_baseline", run, publish_options("baselines.sgd_baseline.publish", __doc__)
-    )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,168 @@
+"""Track a split under every schema variant: `accelerate launch -m baselines.predict`."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from datasets import concatenate_datasets
+
+from sgdx_dataset import CONFIGS, VARIANTS, SgdxError, frames, load
+
+from .command_line import add_source, add_struct, is_first, read_struct, run_command
+from .data.frames import SYSTEM_ACTS, track
+from .data.prediction_files import is_finished, write_predictions
+from .tracker import PredictionOptions, Tracker, get_tracker, learns, tracker_of
+from .training.run_folder import versions
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+DEFAULT_CONFIGS = ("original", *VARIANTS)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to predict, with what.
+
+    Attributes:
+        kind: The tracker's class.
+        model: A run folder or a repository on the Hub; the tracker's name where it learns nothing.
+        own: The tracker's own options.
+        source: As of ``sgdx_dataset.load``.
+        configs: The schema variants, each once.
+        split: ``train``, ``validation`` or ``test``.
+    """
+
+    kind: type[Tracker]
+    model: str
+    own: PredictionOptions
+    source: str | None
+    configs: Sequence[str]
+    split: str
+
+
+def predict(request: Request, output: Path) -> dict[str, Any]:
+    """Track a split under each config; a file ``CONFIG.jsonl`` each. Finished ones are kept.
+
+    Args:
+        request: What to predict, with what.
+        output: The folder for the files.
+
+    Returns:
+        What the header of every file says, but for the config.
+
+    Raises:
+        SgdxError: The model, the source or a config is at fault, or the folder holds predictions
+            that were made in another way.
+    """
+    accelerator = _accelerator(request.kind)
+    tracker = request.kind.load(request.model, request.own, accelerator)
+    header = {
+        "model": request.model,
+        "tracker": request.kind.NAME,
+        **tracker.describe(),
+        "split": request.split,
+        "system_acts": SYSTEM_ACTS in request.kind.READS,
+    }
+    paths = {config: output / f"{config}.jsonl" for config in request.configs}
+    missing = [c for c, path in paths.items() if not is_finished(path, {**header, "variant": c})]
+    if missing:
+        parts = [frames(load(config, request.split, request.source)) for config in missing]
+        predicted = track(tracker, concatenate_datasets(parts), output / "shards")
+        metadata = {**header, **({"counts": predicted.counts} if predicted.counts else {})}
+        if learns(request.kind):
+            metadata["versions"] = versions()
+        if is_first():
+            for config in missing:
+                rows = [row for row in predicted.rows if row["variant"] == config]
+                write_predictions(paths[config], {**metadata, "variant": config}, rows)
+            shutil.rmtree(output / "shards", ignore_errors=True)
+            for name, count in predicted.counts.items():
+                print(f"{name}: {count}")
+    if accelerator is not None:
+        accelerator.wait_for_everyone()
+    return header
+
+
+def _accelerator(kind: type[Tracker]) -> Accelerator | None:
+    if not learns(kind):
+        return None
+    from transformers.utils import logging
+
+    from .training.accelerator import make_accelerator
+
+    logging.disable_progress_bar()  # of transformers, which shows one for each file it reads
+    return make_accelerator()
+
+
+def parse_request(name: str, description: str | None, output_help: str) -> tuple[Request, Path]:
+    """What the command line of ``predict`` or ``evaluate`` asks for, and its output folder.
+
+    Which tracker it is decides which options there are, so the words are read in two passes.
+
+    Raises:
+        SgdxError: The options name no tracker, or one has a wrong value.
+    """
+    parser = argparse.ArgumentParser(f"python -m {name}", description=description, add_help=False)
+    parser.add_argument("--model", help="a run folder, or a name on the Hub")
+    parser.add_argument(
+        "--tracker",
+        help="lexical, which needs no --model; or which tracker a model is that does not say it",
+    )
+    chosen, _ = parser.parse_known_args()
+    add_source(parser)
+    parser.add_argument(
+        "--config",
+        nargs="+",
+        action="extend",
+        metavar="CONFIG",
+        help=f"of {', '.join(CONFIGS)}; default: {' '.join(DEFAULT_CONFIGS)}",
+    )
+    parser.add_argument("--split", default="test", help="train, validation or test; default: test")
+    parser.add_argument("--output", type=Path, required=True, help=output_help)
+    parser.add_argument(
+        "-h",
+        "--help",
+        action="help",
+        help="show this and exit; with --tracker NAME, that tracker's own options too",
+    )
+    kind = _kind(chosen)
+    if kind is not None:
+        add_struct(parser, kind.OPTIONS, f"options of {kind.NAME}")
+    options = parser.parse_args()
+    if kind is None:
+        raise SgdxError("found neither --model nor --tracker, expected one of them")
+    if learns(kind) and options.model is None:
+        raise SgdxError(f"--tracker {kind.NAME}: it is trained, expected --model too")
+    own = read_struct(options, kind.OPTIONS)
+    configs = list(dict.fromkeys(options.config or DEFAULT_CONFIGS))
+    model = options.model or kind.NAME
+    return Request(kind, model, own, options.source, configs, options.split), options.output
+
+
+def _kind(options: argparse.Namespace) -> type[Tracker] | None:
+    if options.tracker is None and options.model is None:
+        return None
+    return get_tracker(options.tracker or tracker_of(options.model))
+
+
+def main() -> int:
+    """Run the command; 0, or 2 after one line that says what is wrong."""
+
+    def run() -> None:
+        request, output = parse_request("baselines.predict", __doc__, "folder for CONFIG.jsonl")
+        predict(request, output)
+        if is_first():
+            print(*(output / f"{config}.jsonl" for config in request.configs), sep="\n")
+
+    return run_command("baselines.predict", run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

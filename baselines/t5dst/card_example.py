@@ -1,0 +1,55 @@
+"""The example of use on the card of a T5 tracker."""
+
+from __future__ import annotations
+
+from .formats import get_format
+
+_SCHEMA = {
+    "service_name": "Cabs_9",
+    "description": "Rides through town",
+    "slots": [
+        {
+            "name": "destination",
+            "description": "Where the ride goes to",
+            "is_categorical": False,
+            "possible_values": [],
+        },
+        {
+            "name": "passengers",
+            "description": "Number of people",
+            "is_categorical": True,
+            "possible_values": ["1", "2", "3"],
+        },
+    ],
+    "intents": [{"name": "OrderCab", "description": "Call a cab"}],
+}
+_HISTORY = [
+    {"speaker": "USER", "utterance": "I need a cab for two."},
+    {"speaker": "SYSTEM", "utterance": "Where to?"},
+]
+_UTTERANCE = "To the Botanical Garden, please."
+
+
+def example(repository: str, format_name: str, max_target: int) -> str:
+    """Python that tracks one turn of a dialogue with nothing but transformers.
+
+    Args:
+        repository: A folder, or a name on the Hub.
+        format_name: The prompt format of the model.
+        max_target: The most tokens of an answer.
+    """
+    prompt = get_format(format_name)
+    dialogue, parts = prompt.history(_HISTORY, _UTTERANCE), prompt.parts(_SCHEMA)
+    pairs = [(dialogue, part) if prompt.HISTORY_FIRST else (part, dialogue) for part in parts]
+    prompts = "".join(f"    {' '.join(pair)!r},\n" for pair in pairs)
+    return f"""
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained({repository!r})
+model = AutoModelForSeq2SeqLM.from_pretrained({repository!r})
+prompts = [
+{prompts}]
+inputs = tokenizer(prompts, return_tensors="pt", padding=True)
+outputs = model.generate(**inputs, max_new_tokens={max_target})
+print(tokenizer.batch_decode(outputs, skip_special_tokens=True))
+"""

@@ -1,0 +1,208 @@
+"""Train a tracker as a recipe says: `accelerate launch -m baselines.train --config RECIPE`."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from accelerate import Accelerator
+from datasets import Dataset
+from transformers.utils import logging
+
+from sgdx_dataset import SgdxError
+
+from .command_line import add_source, run_command
+from .data.augment import ORACLE
+from .data.frames import (
+    describe,
+    dev_frames,
+    learnable,
+    track,
+    training_frames,
+    whole_dialogues,
+)
+from .publish import publish
+from .tracker import TrainableTracker, get_trainable
+from .training.accelerator import training_accelerator
+from .training.evaluation import score_on
+from .training.loop import Progress, Run, train
+from .training.run_folder import append_log, check_output, read_log, versions, write_json
+from .training.settings import Augment, Settings, read_recipe, recipe_tracker, shown
+
+Record = dict[str, Any]
+
+
+def run(options: argparse.Namespace) -> None:
+    """Train all tasks of the recipe's tracker; everything is written under the run folder."""
+    kind = get_trainable(recipe_tracker(options.config))
+    settings = read_settings(options, kind.SETTINGS)
+    training = training_frames(settings, options.source, options.oracle)
+    all_dev = dev_frames(options.source)
+    dev = kind.dev(all_dev, settings.evaluate_frames)
+    output = options.output or Path("outputs") / options.config.stem
+    tasks = chosen_tasks(kind, options.task)
+    accelerator = training_accelerator(settings, output)
+    record = {
+        "settings": settings,
+        "seen": training.seen,
+        "data": {
+            "source": options.source,
+            "train": describe(training.rows),
+            "dev": describe(dev),
+        },
+        "processes": accelerator.num_processes,
+    }
+    prepare_output(accelerator, output, tasks, record, options.resume)
+    rows = learnable(training.rows, kind.READS)
+    this = Run(accelerator, settings, training.seen, rows, dev, output, options.resume)
+    accelerator.init_trackers("sgdx", shown(settings))
+    for name in tasks:
+        train_task(this, kind, name, record)
+    if all(any((output / name).glob("*.safetensors")) for name in kind.TASKS):
+        finish(this, kind, record, all_dev, options.push_to_hub)
+    accelerator.end_training()
+
+
+def chosen_tasks(kind: type[TrainableTracker], names: list[str] | None) -> list[str]:
+    """The tasks to train: those named, else all.
+
+    Raises:
+        SgdxError: The tracker has no task of that name.
+    """
+    for name in names or ():
+        if name not in kind.TASKS:
+            known = ", ".join(filter(None, kind.TASKS)) or "none"
+            raise SgdxError(f"--task {name}: {kind.NAME} has no such task, expected {known}")
+    return list(dict.fromkeys(names or kind.TASKS))
+
+
+def read_settings(options: argparse.Namespace, kind: type[Settings]) -> Settings:
+    """The recipe's settings, with the augmentation and the seed of the command line.
+
+    ``--augment oracle`` says it plainly enough: it stands for ``--oracle`` too.
+    """
+    settings = read_recipe(options.config, kind)
+    if options.seed is not None:
+        settings = msgspec.structs.replace(settings, seed=options.seed)
+    if options.augment is None:
+        return settings
+    options.oracle = options.oracle or options.augment == ORACLE
+    augment = settings.augment or Augment(schemas=options.augment)
+    augment = msgspec.structs.replace(augment, schemas=options.augment)
+    return msgspec.structs.replace(settings, augment=augment)
+
+
+def prepare_output(
+    accelerator: Accelerator, output: Path, tasks: list[str], record: Record, resume: bool
+) -> None:
+    """Check the folders of the tasks before anything is written, and make them.
+
+    Raises:
+        SgdxError: A folder holds another run, or there is nothing to resume.
+    """
+    begun = [name for name in tasks if resume and (output / name / "run.json").exists()]
+    if resume and not begun:
+        raise SgdxError(f"{output}: found no run.json, expected a run to resume")
+    for name in tasks:
+        check_output(output / name, record, name in begun)
+    accelerator.wait_for_everyone()  # all have looked before one writes
+    if accelerator.is_main_process:
+        if not resume:  # what a run left that failed before it began
+            shutil.rmtree(output / "initial", ignore_errors=True)
+        for name in tasks:
+            (output / name).mkdir(parents=True, exist_ok=True)
+    accelerator.wait_for_everyone()
+
+
+def train_task(run: Run, kind: type[TrainableTracker], name: str, record: Record) -> Progress:
+    """Train one task; the best model by dev stands in its folder then."""
+    folder, accelerator = run.output / name, run.accelerator
+    task = kind.task(run, name)
+    label = f"{name}: " if name else ""
+    if accelerator.is_main_process:
+        facts = {"oracle": run.seen.oracle, **task.facts, "versions": versions()}
+        write_json(folder / "run.json", {"record": record, **facts})
+        print(f"{label}{task.settings.steps} steps; oracle: {run.seen.oracle}; {task.facts}")
+    progress = train(run, task, name)
+    accelerator.free_memory()
+    if accelerator.is_main_process:
+        measure = task.measure.replace("_", " ")
+        print(f"{label}best {measure} {progress.best:.4f} at step {progress.best_step}")
+    return progress
+
+
+def finish(
+    run: Run, kind: type[TrainableTracker], record: Record, dev: Dataset, repository: str | None
+) -> None:
+    """Write the card, and publish if asked; before, evaluate models that make one tracker."""
+    if len(kind.TASKS) > 1:
+        evaluate_joined(run, kind, record, dev)
+    if run.accelerator.is_main_process:
+        print(publish(run.output, repository) or run.output / "README.md")
+    run.accelerator.wait_for_everyone()
+
+
+def evaluate_joined(run: Run, kind: type[TrainableTracker], record: Record, dev: Dataset) -> float:
+    """Track dev with the models of all tasks together, and write the run's own record and log.
+
+    Returns:
+        Joint goal accuracy in [0, 1], in every process.
+    """
+    tracker = kind.load(str(run.output), kind.OPTIONS(), run.accelerator)
+    rows = whole_dialogues(dev, run.settings.evaluate_frames)
+    score = score_on(
+        rows,
+        lambda shards: track(tracker, rows, shards).rows,
+        run.accelerator,
+        run.output / "dev",
+    )
+    if run.accelerator.is_main_process:
+        data = record["data"] | {"dev": {"frames": len(rows)}}
+        facts = {"oracle": tracker.describe()["oracle"], "versions": versions()}
+        write_json(run.output / "run.json", {"record": record | {"data": data}, **facts})
+        (run.output / "log.jsonl").unlink(missing_ok=True)
+        steps = sum(max(line["step"] for line in read_log(run.output / t)) for t in kind.TASKS)
+        append_log(run.output, {"step": steps, "dev_joint_goal_accuracy": score})
+        # AutoModel looks for code where a repository begins, also for a model in a folder of it.
+        for code in (run.output / kind.TASKS[0]).glob("*.py"):
+            shutil.copy(code, run.output)
+        print(f"joined: dev joint goal accuracy {score:.4f}")
+    return score
+
+
+def main() -> int:
+    """Run the command; 0, or 2 after one line that says what is wrong."""
+    parser = argparse.ArgumentParser("python -m baselines.train", description=__doc__)
+    parser.add_argument("--config", type=Path, required=True, help="a recipe: a YAML file")
+    add_source(parser)
+    parser.add_argument("--output", type=Path, help="the run folder; default: outputs/RECIPE")
+    parser.add_argument("--seed", type=int, help="in place of the recipe's")
+    parser.add_argument("--resume", action="store_true", help="go on with the run in --output")
+    parser.add_argument(
+        "--task",
+        nargs="+",
+        action="extend",
+        help="which of the tracker's models to train; default: all, in order",
+    )
+    parser.add_argument(
+        "--augment",
+        metavar="SCHEMAS",
+        help="train on other words too: backtrans, oracle, corrupt, or a folder of variants",
+    )
+    parser.add_argument(
+        "--oracle",
+        action="store_true",
+        help="allow schemas that trackers are judged on: an upper bound, which says so",
+    )
+    parser.add_argument("--push-to-hub", metavar="REPO", help="publish the best model at the end")
+    options = parser.parse_args()
+    logging.disable_progress_bar()  # of transformers, which shows one for each file it writes
+    return run_command("baselines.train", lambda: run(options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
