@@ -66,7 +66,7 @@ class Lexicon:
 
 
 @dataclass
-class State:
+class ServiceState:
     """What is known of a service so far; carried from turn to turn."""
 
     intent: str = "NONE"
@@ -106,7 +106,7 @@ def _kind(named: list[str], described: list[str]) -> str:
     return "name"
 
 
-def track(lexicon: Lexicon, state: State, utterance: str, acts: Sequence[Row]) -> list[str]:
+def track(lexicon: Lexicon, state: ServiceState, utterance: str, acts: Sequence[Row]) -> list[str]:
     """Update ``state`` with a user turn; ``acts`` are the service's in the system's last turn.
 
     Returns:
@@ -157,7 +157,7 @@ def _categorical(
 
 
 def _free_form(
-    lexicon: Lexicon, state: State, found: list[Value], said: list[str], asked: set[str]
+    lexicon: Lexicon, state: ServiceState, found: list[Value], said: list[str], asked: set[str]
 ) -> dict[str, str]:
     """Each value to the free slot of its kind whose words fit best."""
     free = [slot for slot in lexicon.slots if slot.tracked and not slot.values]
@@ -185,7 +185,7 @@ def _fit(slot: Slot, value: Value, said: list[str]) -> float:
 
 def _intent(
     lexicon: Lexicon,
-    state: State,
+    state: ServiceState,
     utterance: str,
     said: list[str],
     acts: Sequence[Row],
@@ -204,7 +204,7 @@ def _intent(
     return state.intent
 
 
-def _requested(lexicon: Lexicon, state: State, utterance: str, said: list[str]) -> list[str]:
+def _requested(lexicon: Lexicon, state: ServiceState, utterance: str, said: list[str]) -> list[str]:
     if not _ASKS.search(utterance):
         return []
     return sorted(

@@ -12,7 +12,7 @@ from datasets.utils import tqdm
 from ..data.frames import SYSTEM_ACTS
 from ..data.prediction_files import prediction_row
 from ..tracker import PredictionOptions, Predictions, Tracker
-from .rules import Lexicon, State, read_schema, track
+from .rules import Lexicon, ServiceState, read_schema, track
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -46,14 +46,14 @@ class LexicalTracker(Tracker):
 def _predict(rows: Dataset) -> Iterator[Row]:
     lexicons: dict[tuple[str, str], Lexicon] = {}
     dialogue = None
-    states: dict[str, State] = {}
+    states: dict[str, ServiceState] = {}
     for row in tqdm(rows, desc="Tracking", unit=" frames", delay=2):
         if (row["variant"], row["dialogue_id"]) != dialogue:
             dialogue, states = (row["variant"], row["dialogue_id"]), {}
         schema = (row["variant"], row["service"])
         if schema not in lexicons:
             lexicons[schema] = read_schema(row["schema"])
-        state = states.setdefault(row["service"], State())
+        state = states.setdefault(row["service"], ServiceState())
         requested = track(lexicons[schema], state, row["utterance"], _last_acts(row))
         values = {slot: [value] for slot, value in state.slots.items()}
         yield prediction_row(row, state.intent, requested, values)

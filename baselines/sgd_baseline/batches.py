@@ -9,10 +9,10 @@ import numpy as np
 import torch
 
 from ..training.batching import Ints
-from .frames import Frames
+from .frames import FrameColumns
 from .labels import Labels
 from .schema_embeddings import Table
-from .turns import Turns
+from .turns import TokenizedTurns
 
 Tensors = dict[str, torch.Tensor]
 
@@ -21,8 +21,10 @@ Tensors = dict[str, torch.Tensor]
 class SlotQuestions:
     """What a batch asks of its frames, in the order of its logits.
 
-    frames: places in ``Frames``. categorical, free: places of slots in ``Table``; with _frame:
-    whose each is, as a place in ``frames``.
+    Attributes:
+        frames: Places in ``FrameColumns``.
+        categorical, free: Places of slots in ``Table``.
+        categorical_frame, free_frame: The frame that each slot is of, as a place in ``frames``.
     """
 
     frames: Ints
@@ -40,9 +42,9 @@ class Examples:
 
     def __init__(
         self,
-        frames: Frames,
+        frames: FrameColumns,
         groups: list[Ints],
-        turns: Turns,
+        turns: TokenizedTurns,
         table: Table,
         vectors: torch.Tensor,
         labels: Labels | None = None,

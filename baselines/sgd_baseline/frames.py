@@ -17,7 +17,7 @@ _ROWS = 1000  # that are in memory at once
 
 
 @dataclass
-class Frames:
+class FrameColumns:
     """Columns of frames, in the rows' order.
 
     ids, variants, dialogues: of each frame. numbers: each frame's turn in its dialogue. texts: the
@@ -42,9 +42,9 @@ class Frames:
         return self.variants[index], self.dialogues[index], int(self.service[index])
 
 
-def read_frames(rows: Dataset) -> Frames:
+def read_frames(rows: Dataset) -> FrameColumns:
     """Read frame rows of one or several variants."""
-    frames = Frames()
+    frames = FrameColumns()
     texts: dict[tuple[str, str], int] = {}
     services: dict[tuple[str, str], int] = {}
     text, service = [], []
@@ -76,13 +76,13 @@ def last_utterances(histories: pa.ChunkedArray) -> list[str]:
     return found
 
 
-def by_text(frames: Frames) -> list[Ints]:
+def by_text(frames: FrameColumns) -> list[Ints]:
     """The frames of each text: what one pass of the encoder serves."""
     order = np.argsort(frames.text, kind="stable")
     return np.split(order, np.searchsorted(frames.text[order], np.arange(1, len(frames.texts))))
 
 
-def by_turn(frames: Frames) -> list[Ints]:
+def by_turn(frames: FrameColumns) -> list[Ints]:
     """The frames of each turn of a dialogue under a variant, which stand beside each other."""
     turns = list(zip(frames.variants, frames.dialogues, frames.numbers))
     starts = [i for i in range(1, len(turns)) if turns[i] != turns[i - 1]]

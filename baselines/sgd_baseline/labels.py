@@ -12,11 +12,11 @@ from datasets import Dataset
 from numpy.typing import NDArray
 
 from ..data.frames import GOLD
-from .frames import Frames
+from .frames import FrameColumns
 from .modeling import IGNORED
 from .schema_embeddings import Service, Table
 from .states import DONTCARE, Values, differences
-from .turns import SYSTEM, USER, Span, Turn, Turns
+from .turns import SYSTEM, USER, Span, TokenizedTurn, TokenizedTurns
 
 Row = dict[str, Any]
 Column = NDArray[np.int16]
@@ -48,7 +48,7 @@ class _Lists:
             self.columns.setdefault(name, []).append(label)
 
 
-def read_labels(rows: Dataset, frames: Frames, table: Table, turns: Turns) -> Labels:
+def read_labels(rows: Dataset, frames: FrameColumns, table: Table, turns: TokenizedTurns) -> Labels:
     """The labels of frame rows, ``frames`` in the same order."""
     lists = _Lists()
     groups = map(frames.group, range(len(frames)))
@@ -90,7 +90,9 @@ def _add_categorical(lists: _Lists, service: Service, gold: Row, changed: Values
         lists.add(categorical_status=status, value=value, categorical_requested=requested)
 
 
-def _add_free(lists: _Lists, service: Service, gold: Row, changed: Values, turn: Turn) -> None:
+def _add_free(
+    lists: _Lists, service: Service, gold: Row, changed: Values, turn: TokenizedTurn
+) -> None:
     for slot in service.free:
         status, span = _status(slot, changed), None
         if status == ACTIVE:
@@ -103,7 +105,7 @@ def _add_free(lists: _Lists, service: Service, gold: Row, changed: Values, turn:
         lists.add(free_status=status, start=start, end=end, free_requested=requested)
 
 
-def find_span(turn: Turn, values: Sequence[str], marked: Sequence[Span]) -> Span | None:
+def find_span(turn: TokenizedTurn, values: Sequence[str], marked: Sequence[Span]) -> Span | None:
     """The first and last token of a value in a turn, or None if it is not said there.
 
     Args:

@@ -35,8 +35,11 @@ _PAIRS, _TOKENS = 256, 8192  # in a batch
 class Service:
     """A service's elements in the order of its sentence pairs: intents, then slots and values.
 
-    intents: names. categorical, free: names of the slots of either kind. values: of each
-    categorical slot.
+    Attributes:
+        intents: Their names.
+        categorical, free: The names of the slots of either kind.
+        values: The possible values of each categorical slot.
+        pairs: The sentence pairs that are embedded.
     """
 
     intents: list[str]
@@ -66,11 +69,16 @@ def read_service(schema: Row) -> Service:
 class Table:
     """The places of services' elements among all the different pairs.
 
-    services: of each place of ``Frames.schemas``. pairs: the different ones. Arrays of places plus
-    1, as 0 is the intent NONE, with -1 where there is nothing: intents [services, 1 + intents];
-    categorical, free [slots]: the slots of all services; values [categorical slots, values].
-    categorical_begin, free_begin [services + 1]: where a service's slots begin.
-    categorical_names, choices, free_names: of each slot its name, its values.
+    Places are counted from 1, as 0 is the intent NONE; -1 stands where there is nothing.
+
+    Attributes:
+        services: The elements of each of ``FrameColumns.schemas``.
+        pairs: The different sentence pairs.
+        intents: Places of each service's intents, [services, 1 + intents].
+        categorical, free: Places of the slots of all services, [slots].
+        values: Places of the values of each categorical slot, [categorical slots, values].
+        categorical_begin, free_begin: Where each service's slots begin, [services + 1].
+        categorical_names, choices, free_names: Each slot's name, or its values.
     """
 
     def __init__(self, schemas: Sequence[Row]) -> None:

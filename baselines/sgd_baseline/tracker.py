@@ -40,7 +40,7 @@ from .labels import ACTIVE, read_labels
 from .modeling import ENCODER_INPUTS, SgdBaselineConfig, SgdBaselineModel
 from .schema_embeddings import Table, default_cache, embeddings
 from .states import Change, accumulate
-from .turns import Turns
+from .turns import TokenizedTurns
 
 # Where the project is at hand, AutoModel takes its code and not what lies beside the weights.
 AutoConfig.register(SgdBaselineConfig.model_type, SgdBaselineConfig, exist_ok=True)
@@ -133,14 +133,14 @@ class SgdTracker(TrainableTracker):
     def read_inputs(self, rows: Dataset) -> Examples:
         """What there is to track in frame rows of one or several variants, with embeddings."""
         frames = read_frames(rows)
-        turns = Turns(frames.texts, self.tokenizer, self.about.max_turn)
+        turns = TokenizedTurns(frames.texts, self.tokenizer, self.about.max_turn)
         table = Table(frames.schemas)
         return Examples(frames, by_text(frames), turns, table, self._embeddings(table))
 
     def read_examples(self, rows: Dataset) -> Examples:
         """Training examples with labels: each turn of a dialogue under each schema variant."""
         frames = read_frames(rows)
-        turns = Turns(frames.texts, self.tokenizer, self.about.max_turn)
+        turns = TokenizedTurns(frames.texts, self.tokenizer, self.about.max_turn)
         table = Table(frames.schemas)
         labels = read_labels(rows, frames, table, turns)
         return Examples(frames, by_turn(frames), turns, table, self._embeddings(table), labels)

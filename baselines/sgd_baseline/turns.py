@@ -21,7 +21,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Turn:
+class TokenizedTurn:
     """One turn's texts, and per token its characters in its text and which text that is."""
 
     texts: tuple[str, str]
@@ -38,7 +38,7 @@ class Turn:
         return self.texts[int(self.sides[first])][start:end]
 
 
-class Turns:
+class TokenizedTurns:
     """The tokens of turns. lengths [turns]: in tokens. cut: how many lost tokens to the limit."""
 
     def __init__(
@@ -72,9 +72,9 @@ class Turns:
         for name, column in encoded.items():
             self.inputs.setdefault(name, []).extend(np.array(ids, np.int32) for ids in column)
 
-    def turn(self, index: int) -> Turn:
+    def turn(self, index: int) -> TokenizedTurn:
         """One of them."""
-        return Turn(self.texts[index], self.offsets[index], self.sides[index])
+        return TokenizedTurn(self.texts[index], self.offsets[index], self.sides[index])
 
     def batch(self, indices: Iterable[int]) -> dict[str, torch.Tensor]:
         """The encoder's inputs [turns, tokens]."""

@@ -149,15 +149,19 @@ def _gold(row: Row) -> Gold | None:
 class Memory:
     """What is known of a dialogue before a user turn is read.
 
-    states: Of each service after its last user turn. offered: Per service, slots that its system
-    turns gave earlier by OFFER, CONFIRM or a REQUEST with one value, and the latest value. told:
-    The same with INFORM besides. succeeded: Services that notified success. services: Those of the
-    user turn before.
+    Attributes:
+        states: Each service's state after its last user turn.
+        offered: For each service the slots that the system gave a value by OFFER, CONFIRM or a
+            REQUEST with one value, and the latest value.
+        given: The same with the values of INFORM besides.
+        succeeded: Services whose call the system said had succeeded (NOTIFY_SUCCESS).
+        services: The services of the user turn before.
+        schemas: The schemas of the services so far.
     """
 
     states: dict[str, State] = field(default_factory=dict)
     offered: dict[str, dict[str, str]] = field(default_factory=dict)
-    told: dict[str, dict[str, str]] = field(default_factory=dict)
+    given: dict[str, dict[str, str]] = field(default_factory=dict)
     succeeded: set[str] = field(default_factory=set)
     services: frozenset[str] = frozenset()
     schemas: dict[str, Schema] = field(default_factory=dict)
@@ -170,7 +174,7 @@ class Memory:
             if offers(act):
                 self.offered.setdefault(act["service"], {})[act["slot"]] = act["values"][0]
             if gives(act):
-                self.told.setdefault(act["service"], {})[act["slot"]] = act["values"][0]
+                self.given.setdefault(act["service"], {})[act["slot"]] = act["values"][0]
 
     def learn(self, turn: Turn, states: Iterable[State]) -> None:
         """Take in the states, one for each of the turn's frames: gold to train, else predicted."""

@@ -76,9 +76,9 @@ class _SubModel(PreTrainedModel):
     ) -> torch.Tensor:
         """Every token's vector [sequences, tokens, hidden]."""
         words = self.encoder.get_input_embeddings()(input_ids)
-        told = {"token_type_ids": token_type_ids} if self.segments else {}
+        segments = {"token_type_ids": token_type_ids} if self.segments else {}
         embedded = words + self.features(features)
-        output = self.encoder(inputs_embeds=embedded, attention_mask=attention_mask, **told)
+        output = self.encoder(inputs_embeds=embedded, attention_mask=attention_mask, **segments)
         hidden: torch.Tensor = self.dropout(output.last_hidden_state)
         return hidden
 

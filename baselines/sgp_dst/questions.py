@@ -104,8 +104,8 @@ def cross_candidates(memory: Memory, turn: Turn, frame: Frame, intent: str) -> l
 def _sources(memory: Memory, service: str) -> Iterator[tuple[Schema, str, list[str]]]:
     """Slots of other services with a known value."""
     for name, other in memory.schemas.items():
-        told = {slot: [value] for slot, value in memory.told.get(name, {}).items()}
-        for slot, values in (told | memory.states[name].values).items():
+        from_system = {slot: [value] for slot, value in memory.given.get(name, {}).items()}
+        for slot, values in (from_system | memory.states[name].values).items():
             if name != service and slot in other.slots:
                 yield other, slot, values
 
@@ -118,7 +118,7 @@ def _cross_question(
         intent,
         target,
         source=source in memory.state(other.service).values,
-        given=target in memory.told.get(schema.service, {}),
+        given=target in memory.given.get(schema.service, {}),
         success=other.service in memory.succeeded,
     )
     return Question(text_of(turn), cross_prompt(schema, target, other, source), bits)

@@ -38,7 +38,7 @@ from ..training.settings import Count, Settings
 from ..training.shards import run_shards
 from .card_example import example
 from .formats import Format, get_format
-from .formats.values import State
+from .formats.values import FrameState
 from .generate import greedy
 from .inputs import Inputs, Limits, Texts
 from .tiny import tiny_t5, tiny_tokenizer
@@ -338,7 +338,7 @@ def fingerprint(tracker: T5Tracker, inputs: Inputs, first: Ints) -> str:
 
 def _states(
     rows: Dataset, prompt: Format, counts: Sequence[int], answers: Sequence[str]
-) -> Iterator[tuple[Row, State]]:
+) -> Iterator[tuple[Row, FrameState]]:
     """Each frame row with the state that its answers mean."""
     start = 0
     for row, count in zip(rows, counts):

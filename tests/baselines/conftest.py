@@ -12,13 +12,14 @@ import msgspec
 import pytest
 import torch
 
-from baselines.t5dst import train
+from baselines import train
 
 # Here and in processes that tests start: sums of floats depend on how many threads share them.
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"
 
 SETTINGS: dict[str, Any] = {
+    "tracker": "t5dst",
     "model": "tiny",
     "format": "t5dst",
     "max_input": 160,
@@ -56,16 +57,16 @@ def command(monkeypatch: pytest.MonkeyPatch, module: Any, *arguments: object) ->
     return status
 
 
-def train_once(factory: pytest.TempPathFactory, module: Any, write: Callable[[Path], Path]) -> Path:
+def train_once(factory: pytest.TempPathFactory, write: Callable[[Path], Path]) -> Path:
     """The folder of a run, trained in this process by the recipe that ``write`` makes."""
     folder = factory.mktemp("trained")
     with pytest.MonkeyPatch.context() as patch:
         arguments = ("--config", write(folder / "recipe.yaml"), "--output", folder / "run")
-        assert command(patch, module, *arguments) == 0
+        assert command(patch, train, *arguments) == 0
     return folder / "run"
 
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run's folder."""
-    return train_once(tmp_path_factory, train, write_recipe)
+    return train_once(tmp_path_factory, write_recipe)

@@ -26,12 +26,18 @@ def test_the_demo_prints_the_table_and_what_to_do_next(run: Run, tmp_path: Path)
 
 def test_running_it_twice_gives_the_same_bytes(run: Run, tmp_path: Path) -> None:
     for name in ("a", "b"):
-        done = run("baselines.lexical.predict", "--config", "v5", "--output", name)
+        done = run("baselines.predict", "--tracker", "lexical", "--config", "v5", "--output", name)
         assert done.returncode == 0, done.stderr
     a, b = ((tmp_path / name / "v5.jsonl").read_bytes() for name in ("a", "b"))
     assert a == b
     assert json.loads(a.splitlines()[0]) == {
-        "metadata": {"model": "lexical", "split": "test", "variant": "v5", "system_acts": True}
+        "metadata": {
+            "model": "lexical",
+            "tracker": "lexical",
+            "split": "test",
+            "variant": "v5",
+            "system_acts": True,
+        }
     }
 
 

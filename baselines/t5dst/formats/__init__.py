@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from sgdx_dataset import SgdxError
 
 from . import d3st, options, t5dst
-from .values import State
+from .values import FrameState
 
 
 class Format(Protocol):
@@ -25,8 +25,10 @@ class Format(Protocol):
 
     def history(self, turns: Sequence[Mapping[str, Any]], utterance: str) -> str: ...
     def parts(self, schema: Mapping[str, Any]) -> list[str]: ...
-    def targets(self, schema: Mapping[str, Any], state: State) -> list[str]: ...
-    def decode(self, schema: Mapping[str, Any], dialogue: str, outputs: Sequence[str]) -> State: ...
+    def targets(self, schema: Mapping[str, Any], state: FrameState) -> list[str]: ...
+    def decode(
+        self, schema: Mapping[str, Any], dialogue: str, outputs: Sequence[str]
+    ) -> FrameState: ...
 
 
 FORMATS: dict[str, Format] = {"t5dst": t5dst, "t5dst-options": options, "d3st": d3st}

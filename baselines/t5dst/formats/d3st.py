@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from .values import State, find_value, letters, quote, read_value, spoken, write_value
+from .values import FrameState, find_value, letters, quote, read_value, spoken, write_value
 
 HISTORY_FIRST = False
 SHUFFLED = True
@@ -48,7 +48,7 @@ def _lettered(slot: Mapping[str, Any]) -> list[str]:
     return values if slot["is_categorical"] and not all(v.isdigit() for v in values) else []
 
 
-def targets(schema: Schema, state: State) -> list[str]:
+def targets(schema: Schema, state: FrameState) -> list[str]:
     """What to answer: one text for the whole frame."""
     names = [slot["name"] for slot in schema["slots"]]
     states = [
@@ -73,7 +73,7 @@ def _target(index: int, slot: Mapping[str, Any], value: str) -> str:
     return write_value(value).lower()
 
 
-def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> State:
+def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> FrameState:
     """The state that a model's answer means; ``dialogue`` as spoken, in its own case.
 
     An answer that lacks one of the three markers, or has them in another order, is invalid.
@@ -81,14 +81,14 @@ def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> State:
     (output,) = outputs
     answer = _ANSWER.fullmatch(output)
     if answer is None:
-        return State(invalid=1)
+        return FrameState(invalid=1)
     states, intents, requested = answer.groups()
     values, invalid = _values(schema["slots"], states, dialogue)
     named = {f"i{index}": intent["name"] for index, intent in enumerate(schema["intents"])}
     asked = {str(index): slot["name"] for index, slot in enumerate(schema["slots"])}
     words = requested.split()
     invalid += sum(word not in asked for word in words) + (intents.strip() not in ("", *named))
-    return State(
+    return FrameState(
         named.get(intents.strip(), "NONE"),
         list(dict.fromkeys(asked[word] for word in words if word in asked)),
         values,

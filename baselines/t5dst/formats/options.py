@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from .values import NONE, State, find_value, letters, quote, read_value, spoken, write_value
+from .values import NONE, FrameState, find_value, letters, quote, read_value, spoken, write_value
 
 HISTORY_FIRST = True
 SHUFFLED = True
@@ -38,7 +38,7 @@ def _options(slot: Mapping[str, Any]) -> list[str]:
     return [f"{letters(index)}) {quote(value)}" for index, value in enumerate(values)]
 
 
-def targets(schema: Schema, state: State) -> list[str]:
+def targets(schema: Schema, state: FrameState) -> list[str]:
     """What to answer for each slot."""
     return [_target(slot, state.slot_values.get(slot["name"])) for slot in schema["slots"]]
 
@@ -51,7 +51,7 @@ def _target(slot: Mapping[str, Any], values: list[str] | None) -> str:
     return _OR.join(map(write_value, values)).lower()
 
 
-def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> State:
+def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> FrameState:
     """The state that a model's answers mean; ``dialogue`` as spoken, in its own case."""
     found: dict[str, list[str]] = {}
     invalid = 0
@@ -60,7 +60,7 @@ def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> State:
         if values := [value for value, _ in read if value is not None]:
             found[slot["name"]] = values
         invalid += not any(valid for _, valid in read)
-    return State(slot_values=found, invalid=invalid)
+    return FrameState(slot_values=found, invalid=invalid)
 
 
 def _find(slot: Mapping[str, Any], dialogue: str, text: str) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from .values import State, find_value, quote, read_value, spoken, write_value
+from .values import FrameState, find_value, quote, read_value, spoken, write_value
 
 HISTORY_FIRST = True
 SHUFFLED = False
@@ -38,13 +38,13 @@ def _slot(slot: Mapping[str, Any]) -> str:
     return f"{text} [PVs] {', '.join(map(quote, slot['possible_values']))}"
 
 
-def targets(schema: Schema, state: State) -> list[str]:
+def targets(schema: Schema, state: FrameState) -> list[str]:
     """What to answer for each slot."""
     given = [state.slot_values.get(slot["name"]) for slot in schema["slots"]]
     return [write_value(values[0]) if values else "NONE" for values in given]
 
 
-def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> State:
+def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> FrameState:
     """The state that a model's answers mean; ``dialogue`` as spoken, in its own case."""
     values: dict[str, list[str]] = {}
     invalid = 0
@@ -53,4 +53,4 @@ def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> State:
         invalid += not valid
         if value is not None:
             values[slot["name"]] = [value]
-    return State(slot_values=values, invalid=invalid)
+    return FrameState(slot_values=values, invalid=invalid)

@@ -18,7 +18,7 @@ _RESERVED = re.compile(rf'"*({NONE}|{DONTCARE})"*', re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class State:
+class FrameState:
     """The state of one frame.
 
     slot_values: per slot its value, and other ways to say it. invalid: how many outputs could not
@@ -31,10 +31,10 @@ class State:
     invalid: int = 0
 
 
-def gold_state(row: Mapping[str, Any]) -> State:
+def gold_state(row: Mapping[str, Any]) -> FrameState:
     """The gold state of a frame row: for training alone."""
     values = {given["slot"]: given["values"] for given in row["slot_values"]}
-    return State(row["active_intent"], row["requested_slots"], values)
+    return FrameState(row["active_intent"], row["requested_slots"], values)
 
 
 def write_value(value: str) -> str:

@@ -10,14 +10,14 @@ import pytest
 from accelerate import Accelerator
 from datasets import Dataset, concatenate_datasets
 
-from baselines.encoder import corpus_texts, tiny_encoder
-from baselines.sgd_baseline import train
-from baselines.sgd_baseline.model import About, Tracker, new_tracker
+from baselines.encoders.tiny import corpus_texts, tiny_encoder
+from baselines.sgd_baseline.tracker import About, SgdOptions, SgdTracker, new_model
 from sgdx_dataset import frames, load
 
 from ..conftest import train_once
 
 SETTINGS: dict[str, Any] = {
+    "tracker": "sgd_baseline",
     "model": "tiny",
     "max_turn": 64,
     "steps": 8,
@@ -52,20 +52,24 @@ def test_rows() -> Dataset:
 
 
 @pytest.fixture(scope="session")
-def tracker(train_rows: Dataset) -> Tracker:
-    texts = corpus_texts(train_rows.select_columns(["history", "utterance", "schema"]))
-    model, tokenizer = tiny_encoder(texts, hidden=64)
-    made = new_tracker(model, tokenizer, About(max_turn=64))
-    made.model.train(False)
-    return made
-
-
-@pytest.fixture(scope="session")
 def accelerator() -> Accelerator:
     return Accelerator(cpu=True)
 
 
 @pytest.fixture(scope="session")
+def tracker(
+    train_rows: Dataset, accelerator: Accelerator, tmp_path_factory: pytest.TempPathFactory
+) -> SgdTracker:
+    texts = corpus_texts(train_rows.select_columns(["history", "utterance", "schema"]))
+    encoder, tokenizer = tiny_encoder(texts, hidden=64)
+    about = About(tracker="sgd_baseline", max_turn=64)
+    model = new_model(encoder, about).train(False)
+    cache = str(tmp_path_factory.mktemp("embeddings"))
+    options = SgdOptions(batch_size=8, shard_size=16, cache=cache)
+    return SgdTracker(model, tokenizer, about, options, accelerator)
+
+
+@pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run's folder."""
-    return train_once(tmp_path_factory, train, write_recipe)
+    return train_once(tmp_path_factory, write_recipe)

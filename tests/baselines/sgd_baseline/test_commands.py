@@ -13,11 +13,12 @@ import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from baselines import training
-from baselines.config import read_config
-from baselines.sgd_baseline import predict, publish, train
-from baselines.sgd_baseline.model import load_tracker
+from baselines import predict, train
+from baselines.sgd_baseline.card_example import example as card_example
 from baselines.sgd_baseline.modeling import SgdBaselineModel
+from baselines.sgd_baseline.tracker import SgdSettings, load_model
+from baselines.training import loop
+from baselines.training.settings import read_recipe
 
 from ...conftest import ROOT, Run
 from ..conftest import LAUNCH, command
@@ -57,14 +58,14 @@ def test_a_killed_training_ends_in_the_same_weights(
     recipe = write_recipe(tmp_path / "recipe.yaml")
     arguments = ("--config", recipe, "--output", tmp_path / "run")
     with monkeypatch.context() as patch:
-        step = training._step
+        step = loop._step
 
         def killed(*given: Any) -> None:
             if given[5] == 5:
                 raise KeyboardInterrupt
             step(*given)
 
-        patch.setattr(training, "_step", killed)
+        patch.setattr(loop, "_step", killed)
         with pytest.raises(KeyboardInterrupt):
             command(patch, train, *arguments)
     assert command(monkeypatch, train, *arguments, "--resume") == 0
@@ -75,7 +76,7 @@ def test_a_killed_training_ends_in_the_same_weights(
 
 
 def test_the_frozen_encoder_is_the_one_that_training_began_with(trained: Path) -> None:
-    before, after = load_tracker(str(trained / "initial")).model, load_tracker(str(trained)).model
+    before, after = load_model(str(trained / "initial"))[0], load_model(str(trained))[0]
     old, new = before.state_dict(), after.state_dict()
     same = {name for name, tensor in old.items() if torch.equal(tensor, new[name])}
     frozen = {name for name in old if name.startswith("schema_encoder.")}
@@ -122,7 +123,7 @@ def test_the_card_s_example_runs_without_the_project(
     monkeypatch: pytest.MonkeyPatch, trained: Path, tmp_path: Path
 ) -> None:
     """In a process that cannot import it: the code beside the weights is enough."""
-    example = publish.example(str(trained))
+    example = card_example(str(trained))
     assert example.strip() in (trained / "README.md").read_text()
     environment = {name: v for name, v in os.environ.items() if name != "PYTHONPATH"}
     script = "import importlib.util\nassert not importlib.util.find_spec('baselines')\n" + example
@@ -149,7 +150,7 @@ def numbers(printed: str) -> dict[str, Any]:
 
 def test_two_processes(run: Run, tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path / "r.yaml", steps=2, evaluate_every=2)
-    arguments = ("baselines.sgd_baseline.train", "--config", recipe, "--output", "out")
+    arguments = ("baselines.train", "--config", recipe, "--output", "out")
     done = run(*LAUNCH, *arguments)
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "out" / "run.json").read_text())["record"]["processes"] == 2
@@ -177,7 +178,7 @@ def test_bad_recipes(
     recipe = write_recipe(tmp_path / "r.yaml", **settings)
     assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 2
     (line,) = [x for x in capsys.readouterr().err.splitlines() if "error" in x]
-    assert line.startswith("sgd_baseline: error: ")
+    assert line.startswith("baselines.train: error: ")
     assert message in line
     assert not (tmp_path / "run" / "run.json").exists()
 
@@ -185,9 +186,13 @@ def test_bad_recipes(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--model", "nowhere"), "nowhere: model cannot be loaded"),
+        (("--model", "nowhere"), "nowhere: no such folder or repository"),
         (("--model", "{trained}/initial", "--config", "v9"), "v9"),
-        (("--model", "{bert}"), "is a bert model, expected one of sgd_baseline.train"),
+        (("--model", "{bert}"), "found no tracker's name in run.json or config.json"),
+        (
+            ("--model", "{bert}", "--tracker", "sgd_baseline"),
+            "is a bert model, expected one of sgd_baseline",
+        ),
         (("--model", "{trained}", "--split", "exam"), "exam"),
     ],
 )
@@ -200,12 +205,12 @@ def test_bad_predictions(
     message: str,
 ) -> None:
     bert = tmp_path / "bert"
-    load_tracker(str(trained)).model.encoder.save_pretrained(bert)
+    load_model(str(trained))[0].encoder.save_pretrained(bert)
     filled = [word.format(trained=trained, bert=bert) for word in arguments]
     output = tmp_path / "out"
     assert command(monkeypatch, predict, *filled, "--output", output) == 2
     (line,) = [x for x in capsys.readouterr().err.splitlines() if "error" in x]
-    assert line.startswith("sgd_baseline: error: ")
+    assert line.startswith("baselines.predict: error: ")
     assert message in line
     assert not output.exists()
 
@@ -214,8 +219,8 @@ def test_the_recipes_are_read() -> None:
     recipes = sorted((ROOT / "baselines" / "sgd_baseline" / "config").glob("*.yaml"))
     assert [path.stem for path in recipes] == ["paper", "sample", "smoke"]
     for path in recipes:
-        assert read_config(path, train.SgdSettings).augment is None
+        assert read_recipe(path, SgdSettings).augment is None
         for said in ("# Expected result", "# Hardware: "):
             assert said in path.read_text()
-    paper = read_config(recipes[0], train.SgdSettings)
+    paper = read_recipe(recipes[0], SgdSettings)
     assert (paper.learning_rate, paper.batch_size, paper.max_turn) == (1e-4, 32, 80)

@@ -9,12 +9,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from baselines.sgd_baseline.batches import SlotQuestions
 from baselines.sgd_baseline.decode import best_spans, read_changes
-from baselines.sgd_baseline.examples import Asked
-from baselines.sgd_baseline.schemas import Table
+from baselines.sgd_baseline.schema_embeddings import Table
 from baselines.sgd_baseline.states import Change
 
-from .test_schemas import CABS
+from .test_schema_embeddings import CABS
 
 SIDES = [-1, 0, 0, 0, -1, 1, 1, 1, -1, -1]
 
@@ -63,7 +63,9 @@ class _Examples:
 
 
 def test_changes() -> None:
-    asked = Asked(np.arange(2), np.array([0, 0]), np.arange(2), np.array([0, 0]), np.arange(2))
+    asked = SlotQuestions(
+        np.arange(2), np.array([0, 0]), np.arange(2), np.array([0, 0]), np.arange(2)
+    )
     logits = {
         "intent": [[0.0, 1.0, 2.0], [3.0, 1.0, 2.0]],
         "requested": [-1.0, 1.0, 0.1, -0.1],  # seats, seats, to, to

@@ -9,23 +9,22 @@ import pytest
 import torch
 from datasets import Dataset
 
-from baselines.evaluation import joint_goal_accuracy
+from baselines.sgd_baseline.batches import Examples, ranges
 from baselines.sgd_baseline.decode import read_changes
-from baselines.sgd_baseline.examples import Examples, ranges
 from baselines.sgd_baseline.frames import by_turn, read_frames
 from baselines.sgd_baseline.labels import ACTIVE, IS_DONTCARE, Labels, read_labels
-from baselines.sgd_baseline.model import Tracker
 from baselines.sgd_baseline.modeling import IGNORED
-from baselines.sgd_baseline.schemas import Table
+from baselines.sgd_baseline.schema_embeddings import Table
 from baselines.sgd_baseline.states import differences
-from baselines.sgd_baseline.track import prediction_rows
-from baselines.sgd_baseline.turns import Turns
+from baselines.sgd_baseline.tracker import SgdTracker, prediction_rows
+from baselines.sgd_baseline.turns import TokenizedTurns
+from baselines.training.evaluation import joint_goal_accuracy
 
 
 @pytest.fixture(scope="module")
-def examples(tracker: Tracker, train_rows: Dataset) -> Examples:
+def examples(tracker: SgdTracker, train_rows: Dataset) -> Examples:
     frames = read_frames(train_rows)
-    turns = Turns(frames.texts, tracker.tokenizer, 64)
+    turns = TokenizedTurns(frames.texts, tracker.tokenizer, 64)
     table = Table(frames.schemas)
     labels = read_labels(train_rows, frames, table, turns)
     vectors = torch.arange(len(table.pairs))[:, None].float()  # each says its place

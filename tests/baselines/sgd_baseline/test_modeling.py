@@ -10,10 +10,10 @@ import torch
 from torch.nn.functional import gelu
 from transformers import BertConfig
 
-from baselines.sgd_baseline.configuration import SgdBaselineConfig
 from baselines.sgd_baseline.modeling import (
     IGNORED,
     Head,
+    SgdBaselineConfig,
     SgdBaselineModel,
     Tensors,
     losses_of,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from baselines.encoder import tiny_tokenizer
+from baselines.encoders.tiny import tiny_tokenizer
 from baselines.sgd_baseline.labels import find_span
-from baselines.sgd_baseline.turns import SYSTEM, USER, Turn, Turns
+from baselines.sgd_baseline.turns import SYSTEM, USER, TokenizedTurn, TokenizedTurns
 
 TEXTS = [("Where to?", "To Galway, at 6."), ("", "To Galway.")]
 
@@ -17,12 +17,12 @@ def tokenizer() -> PreTrainedTokenizerFast:
     return tiny_tokenizer([text for pair in TEXTS for text in pair] * 9, 200)
 
 
-def turn(tokenizer: PreTrainedTokenizerFast, system: str, user: str) -> Turn:
-    return Turns([(system, user)], tokenizer, 80).turn(0)
+def turn(tokenizer: PreTrainedTokenizerFast, system: str, user: str) -> TokenizedTurn:
+    return TokenizedTurns([(system, user)], tokenizer, 80).turn(0)
 
 
 def test_layout(tokenizer: PreTrainedTokenizerFast) -> None:
-    turns = Turns(TEXTS, tokenizer, 80)
+    turns = TokenizedTurns(TEXTS, tokenizer, 80)
     batch = turns.batch([1, 0])
     words = [tokenizer.convert_ids_to_tokens(row) for row in batch["input_ids"].tolist()]
     assert words[0][:6] == ["[CLS]", "[SEP]", "To", "Galway", ".", "[SEP]"]
@@ -35,7 +35,7 @@ def test_layout(tokenizer: PreTrainedTokenizerFast) -> None:
 
 
 def test_the_limit(tokenizer: PreTrainedTokenizerFast) -> None:
-    turns = Turns([("Where to? " * 30, "To Galway."), TEXTS[1]], tokenizer, 16)
+    turns = TokenizedTurns([("Where to? " * 30, "To Galway."), TEXTS[1]], tokenizer, 16)
     assert turns.lengths.tolist() == [16, 6]
     assert turns.cut == 1
     assert turns.turn(0).text(13, 13) == "Galway"  # the shorter of the two stays whole

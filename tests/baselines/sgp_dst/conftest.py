@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from baselines.sgp_dst import train
-from baselines.sgp_dst.schema import Schema, read_schema
+from baselines.sgp_dst.dialogues import Schema, read_schema
 
 from ..conftest import train_once
 
@@ -76,6 +75,7 @@ def part(epochs: int, negatives: float = 1.0) -> Row:
 
 
 SETTINGS: Row = {
+    "tracker": "sgp_dst",
     "model": "tiny",
     "parts": {name: part(2) for name in ("intent", "combine", "copy", "cross")},
     "steps": 12,
@@ -101,4 +101,4 @@ def write_recipe(path: Path, **settings: Any) -> Path:
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run's folder, with all four sub-models."""
-    return train_once(tmp_path_factory, train, write_recipe)
+    return train_once(tmp_path_factory, write_recipe)

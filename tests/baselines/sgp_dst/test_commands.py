@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from baselines.card import published
-from baselines.config import read_config
-from baselines.data import whole_dialogues
-from baselines.sgp_dst import predict, publish, train
-from baselines.sgp_dst.parts import PARTS, SgpSettings
+from baselines import predict, publish, train
+from baselines.data.frames import whole_dialogues
+from baselines.model_card import published
+from baselines.sgp_dst.card_example import example
+from baselines.sgp_dst.submodels import PARTS, SgpSettings
+from baselines.training import loop
+from baselines.training.settings import read_recipe
 from sgdx_dataset import frames, load
 
 from ...conftest import ROOT, Run
@@ -40,7 +42,7 @@ def test_a_run_leaves_four_sub_models_and_a_card(trained: Path) -> None:
 
 def test_the_cards_example_runs(trained: Path, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", publish.example(str(trained))],
+        [sys.executable, "-c", example(str(trained))],
         cwd=tmp_path, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -51,12 +53,10 @@ def test_a_killed_part_goes_on_bit_for_bit(
     tmp_path: Path, trained: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = write_recipe(tmp_path / "recipe.yaml", steps=8, model=str(trained / "initial"))
-    arguments = ("--config", recipe, "--part", "copy", "--output")
+    arguments = ("--config", recipe, "--task", "copy", "--output")
     assert command(monkeypatch, train, *arguments, tmp_path / "whole") == 0
     whole = tmp_path / "whole" / "copy"
-    from baselines import training
-
-    step = training._step
+    step = loop._step
 
     def die(*args: object) -> None:
         if args[5] == 6:
@@ -64,7 +64,7 @@ def test_a_killed_part_goes_on_bit_for_bit(
         step(*args)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(training, "_step", die)
+        patch.setattr(loop, "_step", die)
         command(patch, train, *arguments, tmp_path / "killed")
     killed = tmp_path / "killed" / "copy"
     assert [folder.name for folder in (killed / "checkpoints").iterdir()] == ["step-00000004"]
@@ -95,8 +95,8 @@ def test_predictions_under_two_configs_are_scored(
 def test_two_processes_train_one_sub_model(run: Run, tmp_path: Path, trained: Path) -> None:
     recipe = write_recipe(tmp_path / "recipe.yaml", steps=2, model=str(trained / "initial"))
     done = run(
-        *LAUNCH, "baselines.sgp_dst.train",
-        "--config", recipe, "--part", "cross", "--output", "run",
+        *LAUNCH, "baselines.train",
+        "--config", recipe, "--task", "cross", "--output", "run",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "run" / "cross" / "run.json").read_text())["record"]
@@ -114,8 +114,8 @@ def test_dev_is_whole_dialogues() -> None:
 
 def test_the_recipes_are_read() -> None:
     for path in sorted((ROOT / "baselines" / "sgp_dst" / "config").glob("*.yaml")):
-        assert read_config(path, SgpSettings).expected
-    paper = read_config(ROOT / "baselines" / "sgp_dst" / "config" / "paper.yaml", SgpSettings)
+        assert read_recipe(path, SgpSettings).expected
+    paper = read_recipe(ROOT / "baselines" / "sgp_dst" / "config" / "paper.yaml", SgpSettings)
     own = {name: getattr(paper.parts, name) for name in PARTS}
     assert [(p.epochs, p.warmup, p.max_tokens) for p in own.values()] == [
         (1, 0.1, 196), (3, 0.1, 144), (1, 0.7, 160), (1, 0.3, 160),
@@ -146,7 +146,7 @@ def test_bad_input_is_one_line(
     assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "o", *more) == 2
     error = capsys.readouterr().err
     assert len(error.splitlines()) == 1
-    assert error.startswith("sgp_dst: error: ")
+    assert error.startswith("baselines.train: error: ")
     assert any(part in error for part in said.split("|"))
 
 

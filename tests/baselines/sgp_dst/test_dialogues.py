@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from baselines.sgp_dst.dialogues import LEARNT, TRACKED, Memory, State, gives, read_dialogues
-from baselines.sgp_dst.schema import Schema
+from baselines.data.frames import learnable, visible
+from baselines.sgp_dst.batches import READS
+from baselines.sgp_dst.dialogues import Memory, Schema, State, gives, read_dialogues
 from sgdx_dataset import frames, load
 
 
@@ -15,7 +16,7 @@ def act(service: str, name: str, slot: str = "", *values: str) -> dict[str, Any]
 
 def test_every_frame_is_read_once_and_in_order() -> None:
     rows = frames(load("v2", "test", "sample"))
-    dialogues = list(read_dialogues(rows.select_columns(LEARNT)))
+    dialogues = list(read_dialogues(learnable(rows, READS)))
     read = [f.frame_id for d in dialogues for turn in d.turns for f in turn.frames]
     assert read == rows["frame_id"]
     assert len(dialogues) == len(set(rows["dialogue_id"]))
@@ -29,7 +30,7 @@ def test_turns_have_what_the_system_said_just_before() -> None:
     rows = frames(load("original", "test", "sample"))
     last = {row["frame_id"]: row["history"][-1:] for row in rows}
     acts = 0
-    for dialogue in read_dialogues(rows.select_columns(TRACKED)):
+    for dialogue in read_dialogues(visible(rows, READS)):
         for turn in dialogue.turns:
             for frame in turn.frames:
                 assert frame.gold is None
@@ -52,7 +53,7 @@ def test_memory(cabs: Schema) -> None:
         ]
     )
     assert memory.offered == {"A": {"place": "Bath", "time": "5 pm"}}
-    assert memory.told == {"A": {"place": "Bath", "time": "5 pm", "price": "$9"}}
+    assert memory.given == {"A": {"place": "Bath", "time": "5 pm", "price": "$9"}}
     memory.hear([act("A", "CONFIRM", "place", "Wells")])
     assert memory.offered["A"]["place"] == "Wells"  # the latest
     assert memory.succeeded == {"B"}

@@ -6,12 +6,14 @@ from collections import Counter
 
 import pytest
 
+from baselines.data.frames import learnable
+from baselines.sgp_dst.batches import READS
 from baselines.sgp_dst.dialogues import (
-    LEARNT,
     Dialogue,
     Frame,
     Gold,
     Row,
+    Schema,
     State,
     Turn,
     Values,
@@ -28,7 +30,6 @@ from baselines.sgp_dst.examples import (
     cross_examples,
     intent_examples,
 )
-from baselines.sgp_dst.schema import Schema
 from sgdx_dataset import frames, load
 
 from .test_dialogues import act
@@ -99,7 +100,7 @@ def test_intents(dialogue: Dialogue) -> None:
 
 def test_combine(dialogue: Dialogue) -> None:
     positive = [e for e in combine_examples(dialogue) if e.kind == POSITIVE]
-    found = {(asked(e), e.question.said.text): e for e in positive}
+    found = {(asked(e), e.question.turn.text): e for e in positive}
     said = "sys : Done. usr : A shared cab there at 5"
     system = "sys : Museums? usr : City Museum at 1 Elm St?"
     start = said.index("5")
@@ -118,7 +119,7 @@ def test_combine(dialogue: Dialogue) -> None:
 
 
 def test_copy(dialogue: Dialogue) -> None:
-    found = [(e.question.said.text[-4:], e.question.bits, *e[1:]) for e in copy_examples(dialogue)]
+    found = [(e.question.turn.text[-4:], e.question.bits, *e[1:]) for e in copy_examples(dialogue)]
     assert found == [
         (" Yes", 1 + 4, (1,), POSITIVE),
         ("are?", 1 + 2, (0,), HARD),  # the slot has a value already
@@ -137,7 +138,7 @@ def test_cross(dialogue: Dialogue) -> None:
 
 
 def test_the_sample_has_examples_of_every_kind() -> None:
-    rows = frames(load("original", "train", "sample")).select_columns(LEARNT)
+    rows = learnable(frames(load("original", "train", "sample")), READS)
     dialogues = list(read_dialogues(rows))
     for part, make in EXAMPLES.items():
         kinds = Counter(e.kind for dialogue in dialogues for e in make(dialogue))

@@ -13,7 +13,7 @@ import torch
 from transformers import AutoModel, AutoTokenizer, BertConfig, RobertaConfig, set_seed
 
 from baselines.sgp_dst.decode import best_spans
-from baselines.sgp_dst.layouts import intent_prompt, turn_text
+from baselines.sgp_dst.dialogues import Schema
 from baselines.sgp_dst.modeling import (
     CombineModel,
     CopyModel,
@@ -22,10 +22,10 @@ from baselines.sgp_dst.modeling import (
     SgpConfig,
     apart,
 )
-from baselines.sgp_dst.parts import load_part
+from baselines.sgp_dst.prompts import intent_prompt, turn_text
 from baselines.sgp_dst.questions import Question
-from baselines.sgp_dst.schema import Schema
 from baselines.sgp_dst.sequences import Questions, Sequences
+from baselines.sgp_dst.submodels import load_part
 
 SIZE: dict[str, Any] = {
     "vocab_size": 60,

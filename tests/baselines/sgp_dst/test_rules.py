@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from baselines.sgp_dst.dialogues import State, Values
+from baselines.sgp_dst.dialogues import Schema, State, Values
 from baselines.sgp_dst.rules import (
     RULES,
     Evidence,
-    Frame,
+    FrameEvidence,
     Rule,
     Scored,
     Span,
@@ -23,20 +23,19 @@ from baselines.sgp_dst.rules import (
     set_intent,
     set_requested,
 )
-from baselines.sgp_dst.schema import Schema
 
 
 def values(schema: Schema, evidence: Evidence, previous: State | None = None) -> Values:
-    return join(Frame(schema, previous or State(), evidence)).values
+    return join(FrameEvidence(schema, previous or State(), evidence)).values
 
 
 def test_nothing_is_answered(cabs: Schema) -> None:
-    assert join(Frame(cabs, State(), Evidence())) == ("NONE", {}, ())
+    assert join(FrameEvidence(cabs, State(), Evidence())) == ("NONE", {}, ())
 
 
 def test_intent_and_requested(cabs: Schema) -> None:
     evidence = Evidence("OrderCab", {"fare": 0.91, "riders": 0.9, "shared": 0.2})
-    state = join(Frame(cabs, State("PlanRide", {}, ("riders",)), evidence))
+    state = join(FrameEvidence(cabs, State("PlanRide", {}, ("riders",)), evidence))
     assert state == ("OrderCab", {}, ("fare",))
 
 
@@ -126,7 +125,7 @@ RIGHT = {"destination": ["Wells"], "pickup_time": ["dontcare"], "riders": ["2"]}
 def test_the_order_matters(
     cabs: Schema, moved: Rule, behind: Rule, intent: str, wrong: Values
 ) -> None:
-    frame = Frame(cabs, PREVIOUS, EVIDENCE)
+    frame = FrameEvidence(cabs, PREVIOUS, EVIDENCE)
     assert join(frame) == ("OrderCab", RIGHT, ("shared",))
     order = [rule for rule in RULES if rule is not moved]
     order.insert(order.index(behind) + 1, moved)

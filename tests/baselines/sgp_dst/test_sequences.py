@@ -8,16 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerBase
 
-from baselines.encoder import corpus_texts, tiny_tokenizer
-from baselines.sgp_dst.dialogues import LEARNT, read_dialogues
+from baselines.data.frames import learnable
+from baselines.encoders.tiny import corpus_texts, tiny_tokenizer
+from baselines.sgp_dst.batches import READS, ExampleColumns, TrainingData
+from baselines.sgp_dst.dialogues import Schema, read_dialogues, read_schema
 from baselines.sgp_dst.examples import combine_examples
-from baselines.sgp_dst.layouts import combine_prompt, intent_prompt, turn_text
-from baselines.sgp_dst.learning import Lesson, Lessons
-from baselines.sgp_dst.parts import About, SubModel
+from baselines.sgp_dst.prompts import combine_prompt, intent_prompt, turn_text
 from baselines.sgp_dst.questions import Question
-from baselines.sgp_dst.schema import Schema, read_schema
-from baselines.sgp_dst.sequences import Questions, Sequences
-from baselines.sgp_dst.vocabulary import Vocabulary
+from baselines.sgp_dst.sequences import Questions, Sequences, Vocabulary
+from baselines.sgp_dst.submodels import About, SubModel
 from sgdx_dataset import SgdxError, frames, load
 
 from .conftest import CABS
@@ -101,27 +100,27 @@ def test_the_users_tokens_are_the_users(system: str, user: str, limit: int) -> N
         assert made.places(0, start, stop) == (first, end - 1)
 
 
-def lesson(tokenizer: PreTrainedTokenizerBase, rows: object) -> Lesson:
+def lesson(tokenizer: PreTrainedTokenizerBase, rows: object) -> TrainingData:
     about = About(part="combine", max_tokens=144, model="")
     sub = SubModel(None, Vocabulary(tokenizer), about)  # type: ignore[arg-type]
     found = (e for d in read_dialogues(rows) for e in combine_examples(d))  # type: ignore[arg-type]
-    return Lesson(Lessons(found), sub)
+    return TrainingData(ExampleColumns(found), sub)
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_every_gold_span_is_tokens_and_back(split: str) -> None:
     """Of the sample, system turns' too."""
-    rows = frames(load("original", split, "sample")).select_columns(LEARNT)
+    rows = learnable(frames(load("original", split, "sample")), READS)
     _check_spans(lesson(tiny_tokenizer(corpus_texts(rows)), rows), most_missed=0)
 
 
 def test_spans_of_the_release(release_archive: object) -> None:
-    rows = frames(load("original", "validation", str(release_archive))).select_columns(LEARNT)
+    rows = learnable(frames(load("original", "validation", str(release_archive))), READS)
     rows = rows.select(range(3000))
     _check_spans(lesson(tiny_tokenizer(corpus_texts(rows)), rows), most_missed=20)
 
 
-def _check_spans(made: Lesson, most_missed: int) -> None:
+def _check_spans(made: TrainingData, most_missed: int) -> None:
     spans = np.flatnonzero(made.labels[:, 0] >= 0)
     assert len(spans) > 200
     missed = 0

@@ -9,50 +9,50 @@ from typing import Any
 import pytest
 from accelerate import Accelerator
 
-from baselines.data import GOLD
-from baselines.sgp_dst.dialogues import LEARNT, TRACKED, State, read_dialogues
-from baselines.sgp_dst.predict import predict
+from baselines.data.frames import GOLD, IDENTITY, learnable, track, visible
+from baselines.sgp_dst.batches import READS
+from baselines.sgp_dst.dialogues import State, read_dialogues
 from baselines.sgp_dst.questions import Question
-from baselines.sgp_dst.tracker import Sizes, Tracker, load_tracker
-from baselines.sgp_dst.tracking import prediction_rows, track
+from baselines.sgp_dst.tracker import SgpOptions, SgpTracker, prediction_rows, track_dialogues
 from sgdx_dataset import frames, load
 
 
 @pytest.fixture(scope="module")
-def eager(trained: Path) -> Iterator[Tracker]:
+def eager(trained: Path) -> Iterator[SgpTracker]:
     """The trained tracker, made to say much: untrained heads would hardly pass a threshold."""
     patch = pytest.MonkeyPatch()
     for name in ("REQUESTED", "SPAN", "VALUE", "CROSS", "COPY"):
         patch.setattr(f"baselines.sgp_dst.rules.{name}", 0.02)
-    yield load_tracker(str(trained))
+    yield SgpTracker.load(str(trained), SgpOptions(), Accelerator(cpu=True))
     patch.undo()
 
 
-def test_dialogues_together_are_as_dialogues_alone(eager: Tracker) -> None:
-    rows = frames(load("v4", "test", "sample")).select_columns(TRACKED)
+def test_dialogues_together_are_as_dialogues_alone(eager: SgpTracker) -> None:
+    rows = visible(frames(load("v4", "test", "sample")), READS)
     dialogues = list(read_dialogues(rows))[:12]
-    together = track(eager, dialogues)
-    small = Tracker(eager.parts, Sizes(batch=3, tokens=512))
-    assert together == [track(small, [dialogue])[0] for dialogue in dialogues]
+    together = track_dialogues(eager, dialogues)
+    options = SgpOptions(batch_size=3, token_budget=512)
+    small = SgpTracker(eager.parts, options, eager.accelerator)
+    assert together == [track_dialogues(small, [dialogue])[0] for dialogue in dialogues]
     values = [len(state.values) for states in together for state in states]
     assert max(values) >= 3  # it is of something that this is said
     assert any(state.requested for states in together for state in states)
 
 
 def test_turns_of_all_dialogues_are_asked_together(
-    eager: Tracker, monkeypatch: pytest.MonkeyPatch
+    eager: SgpTracker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[str, int]] = []
-    ask = Tracker.ask
+    ask = SgpTracker.ask
 
-    def count(self: Tracker, part: Any, questions: list[Question]) -> Any:
+    def count(self: SgpTracker, part: Any, questions: list[Question]) -> Any:
         asked.append((part, len(questions)))
         return ask(self, part, questions)
 
-    monkeypatch.setattr(Tracker, "ask", count)
-    rows = frames(load("original", "test", "sample")).select_columns(TRACKED)
+    monkeypatch.setattr(SgpTracker, "ask", count)
+    rows = visible(frames(load("original", "test", "sample")), READS)
     dialogues = list(read_dialogues(rows))[:12]
-    track(eager, dialogues)
+    track_dialogues(eager, dialogues)
     depth = max(len(dialogue.turns) for dialogue in dialogues)
     assert len(asked) == 4 * depth  # one for each sub-model and depth, not for each slot
     assert sum(n for part, n in asked if part == "intent") == sum(
@@ -60,39 +60,35 @@ def test_turns_of_all_dialogues_are_asked_together(
     )
 
 
-def test_the_gold_state_is_out_of_reach(eager: Tracker, tmp_path: Path) -> None:
+def test_the_gold_state_is_out_of_reach(eager: SgpTracker, tmp_path: Path) -> None:
     """With every gold column scrambled, or not there at all, the predictions stay as they are."""
-    gold = {*GOLD, "slots", "schema_slots"}
-    assert gold.isdisjoint(TRACKED)
-    assert set(LEARNT) - set(TRACKED) == {*GOLD, "slots"}
+    gold = {*GOLD, "schema_slots"}
+    assert gold.isdisjoint({*IDENTITY, *READS})
     rows = frames(load("original", "validation", "sample"))
     rows = rows.select(range(40))
-    accelerator = Accelerator(cpu=True)
-    expected = predict(eager, rows, accelerator, tmp_path / "a")
+    expected = track(eager, rows, tmp_path / "a").rows
     values = [{"slot": "x", "values": ["y"]}]
     scrambled = rows.map(
         lambda row: (
             {"active_intent": "x", "requested_slots": ["x"], "slot_values": values} | {"slots": []}
         )
     )
-    assert predict(eager, scrambled, accelerator, tmp_path / "b") == expected
+    assert track(eager, scrambled, tmp_path / "b").rows == expected
     without = rows.remove_columns(list(gold))
-    assert predict(eager, without, accelerator, tmp_path / "c") == expected
+    assert track(eager, without, tmp_path / "c").rows == expected
     assert [row["frame_id"] for row in expected] == rows["frame_id"]
 
 
-def test_what_is_read_with_gold_is_tracked_without(eager: Tracker) -> None:
+def test_what_is_read_with_gold_is_tracked_without(eager: SgpTracker) -> None:
     rows = frames(load("original", "test", "sample")).select(range(30))
-    blind, seeing = (
-        list(read_dialogues(rows.select_columns(columns))) for columns in (TRACKED, LEARNT)
-    )
+    blind, seeing = (list(read_dialogues(select(rows, READS))) for select in (visible, learnable))
     assert blind[0].turns[0].frames[0].gold is None
     assert seeing[0].turns[0].frames[0].gold is not None
-    assert track(eager, blind) == track(eager, seeing)
+    assert track_dialogues(eager, blind) == track_dialogues(eager, seeing)
 
 
 def test_prediction_rows() -> None:
-    rows = frames(load("v1", "test", "sample")).select_columns(TRACKED)
+    rows = visible(frames(load("v1", "test", "sample")), READS)
     dialogue = next(read_dialogues(rows))
     states = [State("Go", {"b": ["2"], "a": ["1"]}, ("c",))] * len(rows)
     count = sum(len(turn.frames) for turn in dialogue.turns)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from transformers import BartConfig, BartForConditionalGeneration, BertConfig, BertModel
 
-from baselines.t5dst import predict, publish, train
+from baselines import predict, publish, train
 from baselines.t5dst.tiny import tiny_tokenizer
 
 from ...conftest import Run
@@ -29,8 +29,9 @@ def refuse(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
         assert command(monkeypatch, module, *arguments) == 2
         message = capsys.readouterr().err
         assert message.count("\n") == 1
-        assert message.startswith("t5dst: error: ")
-        return message.removeprefix("t5dst: error: ")
+        prefix = f"{module.__name__}: error: "
+        assert message.startswith(prefix)
+        return message.removeprefix(prefix)
 
     return run_it
 
@@ -83,7 +84,7 @@ def test_an_unknown_augmentation(refuse: Refuse, recipe: Recipe) -> None:
 
 
 def test_an_unknown_format(refuse: Refuse, recipe: Recipe) -> None:
-    assert refuse(train, *recipe(format="t6")).startswith("format 't6' is unknown, expected one of")
+    assert "recipe.yaml: format 't6' is unknown, expected" in refuse(train, *recipe(format="t6"))
 
 
 def test_no_room_for_the_schema_part(
@@ -166,6 +167,8 @@ def test_a_model_that_does_not_say_its_format(
     )  # fmt: skip
     BartForConditionalGeneration(config).save_pretrained(tmp_path / "bart")
     arguments = ["--model", tmp_path / "bart", "--output", tmp_path / "o", "--config", "original"]
+    assert "give --tracker" in refuse(predict, *arguments)
+    arguments += ["--tracker", "t5dst"]
     assert "give --format" in refuse(predict, *arguments)
     arguments += ["--format", "d3st", "--max-input", 2048, "--max-target", 4]
     assert command(monkeypatch, predict, *arguments, "--split", "validation") == 0
@@ -184,6 +187,9 @@ def test_the_hub_out_of_reach(
 
 
 def test_through_the_real_command(run: Run, tmp_path: Path) -> None:
-    done = run("baselines.t5dst.train", "--config", tmp_path / "none.yaml")
+    done = run("baselines.train", "--config", tmp_path / "none.yaml")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"t5dst: error: {tmp_path / 'none.yaml'}: No such file or directory\n"
+    assert (
+        done.stderr
+        == f"baselines.train: error: {tmp_path / 'none.yaml'}: No such file or directory\n"
+    )

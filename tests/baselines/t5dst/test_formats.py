@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baselines.t5dst.formats import FORMATS, Format, get_format, shuffled
-from baselines.t5dst.formats.values import State, allowed_value, restore_case, spoken
+from baselines.t5dst.formats.values import FrameState, allowed_value, restore_case, spoken
 from sgdx_dataset import SgdxError
 
 Row = dict[str, Any]
@@ -43,7 +43,9 @@ HISTORY = [
     {"speaker": "SYSTEM", "utterance": "With subtitles?"},
 ]
 UTTERANCE = "No subtitles. We are Two."
-GOLD = State("Play", ["film"], {"film": ["Up", "up film"], "subtitles": ["None"], "viewers": ["2"]})
+GOLD = FrameState(
+    "Play", ["film"], {"film": ["Up", "up film"], "subtitles": ["None"], "viewers": ["2"]}
+)
 SAID = "Rent Up for me. With subtitles? No subtitles. We are Two."
 
 T5DST = [
@@ -118,8 +120,8 @@ def test_unset_and_dontcare(name: str, unset: list[str], dontcare: list[str]) ->
     prompt = get_format(name)
     indifferent = {slot["name"]: ["dontcare"] for slot in SCHEMA["slots"]}
     for targets, values in ((unset, {}), (dontcare, indifferent)):
-        assert prompt.targets(SCHEMA, State(slot_values=values)) == targets
-        assert prompt.decode(SCHEMA, SAID, targets) == State(slot_values=values)
+        assert prompt.targets(SCHEMA, FrameState(slot_values=values)) == targets
+        assert prompt.decode(SCHEMA, SAID, targets) == FrameState(slot_values=values)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +168,7 @@ def test_no_real_value_is_taken_for_unset(name: str, value: str, categorical: bo
     prompt: Format = FORMATS[name]
     values = [value, "another value"] if categorical else []
     schema = {**SCHEMA, "slots": [slot("film", "Title", *values)]}
-    targets = prompt.targets(schema, State(slot_values={"film": [value]}))
+    targets = prompt.targets(schema, FrameState(slot_values={"film": [value]}))
     state = prompt.decode(schema, f"Take {value} please", targets)
     if not categorical and prompt is not FORMATS["t5dst"]:  # in lower case, as long as it matches
         assert [v.lower() for v in state.slot_values["film"]] == [value.lower()]

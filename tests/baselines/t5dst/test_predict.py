@@ -15,12 +15,11 @@ import numpy as np
 import pytest
 import torch
 
-from baselines.data import GOLD, INPUTS
-from baselines.predictions import run_shards
-from baselines.processes import make_accelerator
-from baselines.t5dst import predict as command_module
-from baselines.t5dst.model import load_tracker
-from baselines.t5dst.predict import Sizes, predict
+from baselines import predict as command_module
+from baselines.data.frames import GOLD, IDENTITY, INPUTS, track
+from baselines.t5dst.tracker import T5Options, T5Tracker
+from baselines.training.accelerator import make_accelerator
+from baselines.training.shards import run_shards
 from sgdx_dataset import frames, load
 
 from ...conftest import ROOT, Run
@@ -77,7 +76,7 @@ def test_two_processes_predict_what_one_does(
     predicted: Path, trained: Path, run: Run, tmp_path: Path
 ) -> None:
     done = run(
-        *LAUNCH, "baselines.t5dst.predict", "--model", trained, "--config", "original", "v5",
+        *LAUNCH, "baselines.predict", "--model", trained, "--config", "original", "v5",
         "--output", "two", *SMALL,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -89,7 +88,7 @@ def test_a_killed_run_goes_on_from_its_shards(
     predicted: Path, trained: Path, run: Run, tmp_path: Path
 ) -> None:
     given = ("--model", trained, "--config", "original", "v5", "--output", tmp_path / "o", *SMALL)
-    arguments = ["baselines.t5dst.predict", *map(str, given)]
+    arguments = ["baselines.predict", *map(str, given)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen([sys.executable, "-m", *arguments], env=environment) as process:
         shards = tmp_path / "o" / "shards"
@@ -124,15 +123,14 @@ def test_another_model_s_predictions_are_not_overwritten(
 
 
 def test_the_gold_state_is_out_of_reach(trained: Path, tmp_path: Path) -> None:
-    assert set(GOLD).isdisjoint(INPUTS)
+    assert set(GOLD).isdisjoint({*IDENTITY, *INPUTS})
     rows = frames(load("v2", "test", "sample")).select(range(12))
     scrambled = rows.map(
         lambda row: {"active_intent": "x", "requested_slots": [], "slot_values": [], "slots": []}
     )
-    tracker, accelerator = load_tracker(str(trained)), make_accelerator()
+    tracker = T5Tracker.load(str(trained), T5Options(), make_accelerator())
     first, second = (
-        predict(tracker, given, accelerator, tmp_path / name, Sizes())
-        for name, given in (("a", rows), ("b", scrambled))
+        track(tracker, given, tmp_path / name) for name, given in (("a", rows), ("b", scrambled))
     )
     assert first == second
     assert len(first.rows) == 12
@@ -140,9 +138,8 @@ def test_the_gold_state_is_out_of_reach(trained: Path, tmp_path: Path) -> None:
 
 def test_equal_inputs_are_generated_once(trained: Path, tmp_path: Path) -> None:
     rows = frames(load("original", "test", "sample")).select([0, 1, 0, 1, 1])
-    predicted = predict(
-        load_tracker(str(trained)), rows, make_accelerator(), tmp_path, Sizes(batch=2)
-    )
+    tracker = T5Tracker.load(str(trained), T5Options(batch_size=2), make_accelerator())
+    predicted = track(tracker, rows, tmp_path)
     assert predicted.counts["unique_inputs"] < predicted.counts["inputs"] / 2
     assert predicted.rows[0] == predicted.rows[2]
     assert predicted.rows[1] == predicted.rows[3] == predicted.rows[4]
@@ -168,4 +165,5 @@ def test_bfloat16(trained: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     given = (*arguments, "validation", "--dtype", "bfloat16")
     assert command(monkeypatch, command_module, *given) == 0
     assert lines(tmp_path / "o" / "v1.jsonl")[0]["metadata"]["dtype"] == "bfloat16"
-    assert load_tracker(str(trained), dtype=torch.bfloat16).model.dtype == torch.bfloat16
+    tracker = T5Tracker.load(str(trained), T5Options(dtype="bfloat16"), make_accelerator())
+    assert tracker.model.dtype == torch.bfloat16

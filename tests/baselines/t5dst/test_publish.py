@@ -20,12 +20,12 @@ from transformers import (
     BartForConditionalGeneration,
 )
 
-from baselines.t5dst import publish, train
+from baselines import publish, train
 from baselines.t5dst.formats import FORMATS
 from baselines.t5dst.generate import greedy
 from baselines.t5dst.inputs import special_tokens
-from baselines.t5dst.publish import example
 from baselines.t5dst.tiny import tiny_tokenizer
+from baselines.t5dst.tracker import T5Tracker
 
 from ..conftest import command, write_recipe
 
@@ -65,7 +65,7 @@ def _prompts(code: str) -> list[str]:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_has_an_example_of_ten_lines(name: str) -> None:
-    code = example("me/tracker", name, 16)
+    code = T5Tracker.example("me/tracker", {"format": name, "max_target": 16})
     prompts = _prompts(code)
     assert len(prompts) == (1 if name == "d3st" else 2)
     assert len(code.strip().splitlines()) - len(prompts) <= 10

@@ -5,28 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-from accelerate import Accelerator
 from datasets import Dataset
 
+from baselines.data.frames import track
 from baselines.sgd_baseline.frames import last_utterances, read_frames
-from baselines.sgd_baseline.model import Tracker
-from baselines.sgd_baseline.track import Sizes, read_inputs, track
+from baselines.sgd_baseline.tracker import SgdTracker
 
-SIZES = Sizes(batch=8, shard=16)
 Row = dict[str, Any]
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("embeddings")
-
-
-def predictions(
-    tracker: Tracker, rows: Dataset, accelerator: Accelerator, cache: Path, folder: Path
-) -> list[Row]:
-    examples = read_inputs(tracker, rows, cache, accelerator)
-    return track(tracker.model, examples, accelerator, folder, SIZES)
+def predictions(tracker: SgdTracker, rows: Dataset, folder: Path) -> list[Row]:
+    return track(tracker, rows, folder).rows
 
 
 def of_variant(rows: Dataset, variant: str) -> Dataset:
@@ -34,20 +23,20 @@ def of_variant(rows: Dataset, variant: str) -> Dataset:
 
 
 def test_variants_together_are_variants_apart_for_one_pass_of_the_encoder(
-    tracker: Tracker, test_rows: Dataset, accelerator: Accelerator, cache: Path, tmp_path: Path
+    tracker: SgdTracker, test_rows: Dataset, tmp_path: Path
 ) -> None:
     passes: list[int] = []
     hook = tracker.model.encoder.register_forward_hook(
         lambda module, given, named, output: passes.append(len(named["input_ids"])),
         with_kwargs=True,
     )
-    together = predictions(tracker, test_rows, accelerator, cache, tmp_path / "together")
+    together = predictions(tracker, test_rows, tmp_path / "together")
     of_all = list(passes)
     apart = []
     for variant in ("original", "v2", "v5"):
         passes.clear()
         rows = of_variant(test_rows, variant)
-        apart += predictions(tracker, rows, accelerator, cache, tmp_path / variant)
+        apart += predictions(tracker, rows, tmp_path / variant)
         assert passes == of_all
     hook.remove()
     assert together == apart
@@ -60,7 +49,7 @@ def test_variants_together_are_variants_apart_for_one_pass_of_the_encoder(
 
 
 def test_no_gold_reaches_a_prediction(
-    tracker: Tracker, test_rows: Dataset, accelerator: Accelerator, cache: Path, tmp_path: Path
+    tracker: SgdTracker, test_rows: Dataset, tmp_path: Path
 ) -> None:
     def scramble(row: Row) -> Row:
         return {
@@ -72,17 +61,17 @@ def test_no_gold_reaches_a_prediction(
 
     scrambled = test_rows.map(scramble, features=test_rows.features)
     assert scrambled["active_intent"] != test_rows["active_intent"]
-    expected = predictions(tracker, test_rows, accelerator, cache, tmp_path / "a")
-    assert predictions(tracker, scrambled, accelerator, cache, tmp_path / "b") == expected
+    expected = predictions(tracker, test_rows, tmp_path / "a")
+    assert predictions(tracker, scrambled, tmp_path / "b") == expected
     bare = test_rows.remove_columns(["active_intent", "requested_slots", "slot_values", "slots"])
-    assert predictions(tracker, bare, accelerator, cache, tmp_path / "c") == expected
+    assert predictions(tracker, bare, tmp_path / "c") == expected
 
 
 def test_a_state_lasts_in_its_dialogue(
-    tracker: Tracker, test_rows: Dataset, accelerator: Accelerator, cache: Path, tmp_path: Path
+    tracker: SgdTracker, test_rows: Dataset, tmp_path: Path
 ) -> None:
     """Slots are changed or kept, never dropped, and a dialogue begins with none of another's."""
-    rows = predictions(tracker, test_rows, accelerator, cache, tmp_path)
+    rows = predictions(tracker, test_rows, tmp_path)
     before: dict[tuple[str, str, str], set[str]] = {}
     kept = 0
     for row in rows:
@@ -96,18 +85,16 @@ def test_a_state_lasts_in_its_dialogue(
 
 
 def test_a_killed_run_goes_on(
-    tracker: Tracker,
+    tracker: SgdTracker,
     test_rows: Dataset,
-    accelerator: Accelerator,
-    cache: Path,
     tmp_path: Path,
 ) -> None:
-    expected = predictions(tracker, test_rows, accelerator, cache, tmp_path)
+    expected = predictions(tracker, test_rows, tmp_path)
     shards = sorted(tmp_path.rglob("*.json"))
     assert len(shards) > 1
     kept = shards[0].stat().st_mtime_ns
     shards[1].unlink()
-    assert predictions(tracker, test_rows, accelerator, cache, tmp_path) == expected
+    assert predictions(tracker, test_rows, tmp_path) == expected
     assert shards[0].stat().st_mtime_ns == kept
     assert shards[1].exists()
 

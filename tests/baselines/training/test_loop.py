@@ -15,15 +15,15 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from baselines import training
-from baselines.config import read_config
-from baselines.optimizer import learning_rate
-from baselines.t5dst import train
-from baselines.t5dst.train import T5Settings
+from baselines import train
+from baselines.t5dst.tracker import T5Settings
+from baselines.training import loop
+from baselines.training.optimizer import learning_rate
+from baselines.training.settings import read_recipe
 from sgdx_dataset import SgdxError
 
-from ..conftest import ROOT, Run
-from .conftest import LAUNCH, command, write_recipe
+from ...conftest import ROOT, Run
+from ..conftest import LAUNCH, command, write_recipe
 
 
 def log(output: Path, key: str) -> dict[int, float]:
@@ -40,7 +40,7 @@ def test_kill_and_resume_end_in_the_weights_of_an_unbroken_run(
 ) -> None:
     """``trained`` is the unbroken run, of the same recipe, in another process."""
     recipe = write_recipe(tmp_path / "recipe.yaml")
-    arguments = ["baselines.t5dst.train", "--config", recipe, "--output", tmp_path / "run"]
+    arguments = ["baselines.train", "--config", recipe, "--output", tmp_path / "run"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen([sys.executable, "-m", *map(str, arguments)], env=environment) as process:
         checkpoints = tmp_path / "run" / "checkpoints"
@@ -98,7 +98,7 @@ def test_the_step_does_not_wait_for_the_device(
     """No step reads a tensor's value, once the loader has begun."""
     reads: list[str] = []
     counts: list[int] = []
-    inside = training._step
+    inside = loop._step
 
     def noted(name: str, method: Any) -> Any:
         def call(*given: Any) -> Any:
@@ -114,7 +114,7 @@ def test_the_step_does_not_wait_for_the_device(
             inside(*arguments)
         counts.append(len(reads))
 
-    monkeypatch.setattr(training, "_step", step)
+    monkeypatch.setattr(loop, "_step", step)
     recipe = write_recipe(tmp_path / "r.yaml", steps=3, evaluate_every=99)
     assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
     assert counts == [counts[0]] * 3
@@ -134,7 +134,7 @@ def test_early_stop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_two_processes_train_one_model(run: Run, tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path / "r.yaml", steps=4, log_with=["tensorboard"])
     done = run(
-        *LAUNCH, "baselines.t5dst.train", "--config", recipe, "--output", "run",
+        *LAUNCH, "baselines.train", "--config", recipe, "--output", "run",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "run" / "run.json").read_text())["record"]["processes"] == 2
@@ -144,8 +144,9 @@ def test_two_processes_train_one_model(run: Run, tmp_path: Path) -> None:
 
 def test_rates() -> None:
     settings = T5Settings(
-        model="tiny", format="t5dst", max_input=8, max_target=8, steps=10, batch_size=1,
-        token_budget=1, optimizer="adamw", learning_rate=1.0, schedule="linear", warmup=0.2,
+        tracker="t5dst", model="tiny", format="t5dst", max_input=8, max_target=8, steps=10,
+        batch_size=1, token_budget=1, optimizer="adamw", learning_rate=1.0, schedule="linear",
+        warmup=0.2,
         save_every=1, evaluate_every=1,
     )  # fmt: skip
     rates = [learning_rate(step, settings) for step in range(10)]
@@ -165,7 +166,7 @@ def test_rates() -> None:
 def test_a_recipe_at_fault(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "r.yaml").write_text(text)
     with pytest.raises(SgdxError, match=message) as error:
-        read_config(tmp_path / "r.yaml", T5Settings)
+        read_recipe(tmp_path / "r.yaml", T5Settings)
     assert "\n" not in str(error.value)
 
 
@@ -173,7 +174,7 @@ def test_shipped_recipes_are_whole() -> None:
     recipes = sorted((ROOT / "baselines" / "t5dst" / "config").glob("*.yaml"))
     assert {"paper.yaml", "smoke.yaml"} <= {recipe.name for recipe in recipes}
     for recipe in recipes:
-        settings = read_config(recipe, T5Settings)
+        settings = read_recipe(recipe, T5Settings)
         assert settings.augment is None
         for said in ("Hardware:", "Time:", "Result:", "Source:"):
             assert f"# {said}" in recipe.read_text()

@@ -5,33 +5,34 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from importlib import import_module
 from pathlib import Path
 
 import msgspec
 import pytest
 from datasets import Dataset
 
-from baselines.augment import sampled
-from baselines.config import Augment
-from baselines.data import TrainedOn, training_frames
+from baselines import predict, train
+from baselines.data.augment import sampled
+from baselines.data.frames import training_frames
 from baselines.sgd_baseline.frames import read_frames
-from baselines.sgp_dst.course import examples
-from baselines.sgp_dst.learning import Lessons
+from baselines.sgp_dst.batches import ExampleColumns, part_examples
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.inputs import Texts
-from baselines.t5dst.train import T5Settings
+from baselines.t5dst.tracker import T5Settings
+from baselines.tracker import TrainedOn
+from baselines.training.settings import Augment
 from sgdx_dataset import SgdxError, frames, load
 from sgdx_dataset.corrupt import corrupt
 from sgdx_dataset.sources import SAMPLE, open_release
 
-from .conftest import command, write_recipe
-from .sgd_baseline import conftest as sgd_baseline
-from .sgp_dst import conftest as sgp_dst
+from ..conftest import command, write_recipe
+from ..sgd_baseline import conftest as sgd_baseline
+from ..sgp_dst import conftest as sgp_dst
 
 SETTINGS = T5Settings(
-    model="tiny", format="d3st", max_input=256, max_target=64, steps=1, batch_size=1,
-    token_budget=256, optimizer="adamw", learning_rate=1.0, save_every=1, evaluate_every=1, seed=3,
+    tracker="t5dst", model="tiny", format="d3st", max_input=256, max_target=64, steps=1,
+    batch_size=1, token_budget=256, optimizer="adamw", learning_rate=1.0, save_every=1,
+    evaluate_every=1, seed=3,
 )  # fmt: skip
 BACKTRANS = ["backtrans-ja", "backtrans-ko", "backtrans-zh"]
 CORRUPT = ["corrupt-1", "corrupt-2", "corrupt-3"]
@@ -45,7 +46,7 @@ def settings(schemas: object, ratio: float = 1.0, seed: int = 0) -> T5Settings:
 
 def test_without_one_it_is_the_original() -> None:
     training = training_frames(SETTINGS, "sample", oracle=False)
-    assert training.seen == TrainedOn(seed=3)
+    assert training.seen == TrainedOn(tracker="t5dst", seed=3)
     assert training.rows["frame_id"] == frames(load("original", "train", "sample"))["frame_id"]
 
 
@@ -75,8 +76,8 @@ def test_what_is_said_is_in_memory_once() -> None:
     for rows in (alone, with_more):
         texts = Texts()
         texts.read(rows, get_format("d3st"))
-        questions = Lessons(examples("intent", rows)).questions
-        kept.append((len(texts.histories), len(read_frames(rows).texts), len(questions.said)))
+        questions = ExampleColumns(part_examples("intent", rows)).questions
+        kept.append((len(texts.histories), len(read_frames(rows).texts), len(questions.turns)))
     assert kept[0] == kept[1]
 
 
@@ -154,7 +155,6 @@ def test_no_such_augmentation(tmp_path: Path) -> None:
 def test_every_tracker_takes_one_and_says_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tracker: str
 ) -> None:
-    train, predict = (import_module(f"baselines.{tracker}.{name}") for name in ("train", "predict"))
     write = {"sgp_dst": sgp_dst.write_recipe, "sgd_baseline": sgd_baseline.write_recipe}
     recipe = write.get(tracker, write_recipe)(tmp_path / "r.yaml", steps=1, evaluate_every=1)
     run = tmp_path / "run"

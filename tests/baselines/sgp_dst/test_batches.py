@@ -7,14 +7,21 @@ import pytest
 import torch
 from accelerate import Accelerator
 
-from baselines.encoder import corpus_texts, tiny_encoder
-from baselines.sgp_dst.course import examples
-from baselines.sgp_dst.dialogues import LEARNT
+from baselines.data.frames import learnable
+from baselines.encoders.tiny import corpus_texts, tiny_encoder
+from baselines.sgp_dst.batches import (
+    READS,
+    ExampleColumns,
+    TrainingData,
+    accuracy,
+    all_epochs,
+    epoch_examples,
+    part_examples,
+)
 from baselines.sgp_dst.examples import EASY, HARD, POSITIVE
-from baselines.sgp_dst.learning import Lesson, Lessons, accuracy, all_epochs, epoch_examples
 from baselines.sgp_dst.modeling import SgpConfig
-from baselines.sgp_dst.parts import MODELS, PARTS, About, Part, PartSettings, SubModel
-from baselines.sgp_dst.vocabulary import Vocabulary
+from baselines.sgp_dst.sequences import Vocabulary
+from baselines.sgp_dst.submodels import MODELS, PARTS, About, Part, PartSettings, SubModel
 from sgdx_dataset import frames, load
 
 KINDS = np.array([EASY] * 40 + [HARD] * 3 + [POSITIVE] * 5, np.int8)
@@ -48,8 +55,8 @@ def test_the_loss_falls_and_dev_accuracy_is_told(part: Part, at_least: float) ->
     model = MODELS[part](SgpConfig(encoder=encoder.config.to_dict()))
     model.take(encoder)
     sub = SubModel(model, Vocabulary(tokenizer), About(part=part, max_tokens=196, model="tiny"))
-    lessons = Lessons(examples(part, rows))
-    lesson, kinds = Lesson(lessons, sub), lessons.kinds
+    lessons = ExampleColumns(part_examples(part, rows))
+    lesson, kinds = TrainingData(lessons, sub), lessons.kinds
     order = np.random.default_rng(0).permutation(epoch_examples(kinds, 1.0, 0, 0))
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     losses = []
@@ -61,19 +68,19 @@ def test_the_loss_falls_and_dev_accuracy_is_told(part: Part, at_least: float) ->
         optimizer.zero_grad()
         losses.append(loss.item())
     assert np.mean(losses[-6:]) < 0.8 * np.mean(losses[:6])
-    dev = Lessons(examples(part, frames(load("original", "validation", "sample"))))
+    dev = ExampleColumns(part_examples(part, frames(load("original", "validation", "sample"))))
     chosen = epoch_examples(dev.kinds, 1.0, 0, 0)[::3]
-    told = accuracy(model.train(False), Lesson(dev, sub), chosen, Accelerator(cpu=True), 4096)
+    told = accuracy(model.train(False), TrainingData(dev, sub), chosen, Accelerator(cpu=True), 4096)
     assert at_least <= told <= 1.0
 
 
 def test_accuracy_needs_every_head() -> None:
     """Labels made from the answers are all right; with one head's changed, none is."""
-    rows = frames(load("original", "validation", "sample")).select_columns(LEARNT)
+    rows = learnable(frames(load("original", "validation", "sample")), READS)
     encoder, tokenizer = tiny_encoder(corpus_texts(rows), vocabulary=800, hidden=32)
     model = MODELS["combine"](SgpConfig(encoder=encoder.config.to_dict())).train(False)
     sub = SubModel(model, Vocabulary(tokenizer), About(part="combine", max_tokens=196, model=""))
-    lesson = Lesson(Lessons(examples("combine", rows)), sub)
+    lesson = TrainingData(ExampleColumns(part_examples("combine", rows)), sub)
     chosen = np.arange(8)
     lesson.kinds[:8] = [POSITIVE, EASY] * 4
     with torch.inference_mode():

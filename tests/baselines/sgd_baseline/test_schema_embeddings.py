@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from baselines.sgd_baseline.embeddings import embed, embeddings
-from baselines.sgd_baseline.model import Tracker
-from baselines.sgd_baseline.schemas import Table, read_service
+from baselines.sgd_baseline.schema_embeddings import Table, embed, embeddings, read_service
+from baselines.sgd_baseline.tracker import SgdTracker
 
 CABS: dict[str, Any] = {
     "service_name": "Cabs_9",
@@ -63,7 +62,7 @@ def test_places() -> None:
 
 
 @pytest.fixture
-def calls(tracker: Tracker) -> Any:
+def calls(tracker: SgdTracker) -> Any:
     """How many texts the frozen encoder read, a number per call."""
     sizes: list[int] = []
 
@@ -75,7 +74,7 @@ def calls(tracker: Tracker) -> Any:
     hook.remove()
 
 
-def test_embedded_once_and_kept(tracker: Tracker, calls: list[int], tmp_path: Path) -> None:
+def test_embedded_once_and_kept(tracker: SgdTracker, calls: list[int], tmp_path: Path) -> None:
     table = Table([CABS])
     first = embeddings(table, tracker.model, tracker.tokenizer, tmp_path)
     assert sum(calls) == 6
@@ -96,7 +95,7 @@ def test_embedded_once_and_kept(tracker: Tracker, calls: list[int], tmp_path: Pa
 
 
 def test_other_words_and_other_weights_are_embedded_anew(
-    tracker: Tracker, calls: list[int], tmp_path: Path
+    tracker: SgdTracker, calls: list[int], tmp_path: Path
 ) -> None:
     embeddings(Table([CABS]), tracker.model, tracker.tokenizer, tmp_path)
     reworded = CABS | {"description": "Journeys"}
@@ -111,5 +110,5 @@ def test_other_words_and_other_weights_are_embedded_anew(
     assert len(list(tmp_path.rglob("*.safetensors"))) == 3
 
 
-def test_nothing_to_embed(tracker: Tracker) -> None:
+def test_nothing_to_embed(tracker: SgdTracker) -> None:
     assert embed([], tracker.model, tracker.tokenizer).shape == (0, 64)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from baselines.sgp_dst.features import combine_bits, copy_bits, cross_bits, role_bits
-from baselines.sgp_dst.layouts import (
+from baselines.sgp_dst.dialogues import Schema
+from baselines.sgp_dst.prompts import (
     Prompt,
-    Said,
+    TurnText,
+    combine_bits,
     combine_prompt,
+    copy_bits,
     copy_prompt,
+    cross_bits,
     cross_prompt,
     intent_prompt,
+    role_bits,
     turn_text,
 )
-from baselines.sgp_dst.schema import Schema
 
 
 def words(prompt: Prompt) -> str:
@@ -26,7 +29,7 @@ def elements(prompt: Prompt) -> list[tuple[str, int]]:
 
 def test_turn_text() -> None:
     said = turn_text("Where to?", "To Bath.")
-    assert said == Said("sys : Where to? usr : To Bath.", 22)
+    assert said == TurnText("sys : Where to? usr : To Bath.", 22)
     assert said.text[said.user :] == "To Bath."
     assert turn_text("", "Hi") == ("sys : usr : Hi", 12)
 
