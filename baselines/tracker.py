@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Protocol
 import msgspec
 from datasets import Dataset
 from huggingface_hub import hf_hub_download
-from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError
+from huggingface_hub.errors import (
+    EntryNotFoundError,
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+)
 
 from sgdx_dataset import SgdxError
 
@@ -225,8 +230,9 @@ def _model_file(model: str, name: str) -> Path | None:
         return folder / name if (folder / name).is_file() else None
     try:
         return Path(hf_hub_download(model, name))
-    except EntryNotFoundError:
-        return None
     except (OSError, HfHubHTTPError, HFValidationError) as error:
+        # The Hub was reached and has the repository, but not the file.
+        if isinstance(error, EntryNotFoundError) and not isinstance(error, LocalEntryNotFoundError):
+            return None
         reason = str(error).strip().split("\n")[0]
         raise SgdxError(f"{model}: no such folder or repository: {reason}") from None

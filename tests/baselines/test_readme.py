@@ -1,0 +1,52 @@
+"""The tracker that baselines/README.md shows how to add, added as it stands there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from ..conftest import ROOT
+
+README = ROOT / "baselines" / "README.md"
+
+
+def test_the_example_tracker_is_evaluated(tmp_path: Path) -> None:
+    text = README.read_text()
+    (path,) = re.findall(r"^Write `(baselines/\w+/tracker\.py)`:$", text, re.MULTILINE)
+    code, line = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (command,) = re.findall(r"```bash\n(.*?)\n```", text, re.DOTALL)
+    shutil.copytree(ROOT / "baselines", tmp_path / "baselines")
+    (tmp_path / path).parent.mkdir()
+    (tmp_path / path).write_text(code)
+    registry = tmp_path / "baselines" / "tracker.py"
+    before, begin, after = registry.read_text().partition("TRACKERS = {\n")
+    registry.write_text(before + begin + line + after)
+    python, *arguments = shlex.split(command)
+    assert python == "python"
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    scores = json.loads((tmp_path / "outputs" / "possible_values" / "scores.json").read_text())
+    assert "system-acts:no" in scores["signature"]
+    assert 0 < scores["sgdx"]["jga_orig"] < 0.2
+    assert scores["frames"]["all"] == 273
+
+
+def test_the_folders_that_it_names_are_there() -> None:
+    text = README.read_text()
+    for name in re.findall(r"`((?:\w+/)+(?:\w+\.py)?|\w+\.py)`", text):
+        if "possible_values" not in name and not name.startswith(("NAME", "tests", "config")):
+            places = (ROOT / "baselines" / name, ROOT / name, *ROOT.glob(f"baselines/*/{name}"))
+            assert any(place.exists() for place in places), name
