@@ -15,18 +15,19 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate import Accelerator
 from datasets import Dataset, concatenate_datasets
 
-from baselines.processes import make_accelerator
+from baselines.data.frames import visible
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.inputs import Inputs, Texts
-from baselines.t5dst.model import About, Tracker, load_tracker
-from baselines.t5dst.predict import Sizes, answer_all
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
+from baselines.t5dst.tracker import About, T5Options, T5Tracker, answer_all
+from baselines.training.accelerator import make_accelerator
 from sgdx_dataset import VARIANTS, frames, load
 
 
-def plain(tracker: Tracker, texts: Texts, tokens: int) -> list[str]:
+def plain(tracker: T5Tracker, texts: Texts, tokens: int) -> list[str]:
     """What one would write first: the inputs as joint texts, in order, padded to the maximum."""
     histories, parts = list(texts.histories), list(texts.parts)
     joint = [histories[history] + parts[part] for history, part in texts.pairs]
@@ -54,11 +55,12 @@ def read(source: str, count: int) -> Dataset:
     return concatenate_datasets([some.select(range(min(count, len(some)))) for some in rows])
 
 
-def untrained(texts: Texts) -> Tracker:
+def untrained(texts: Texts, options: T5Options, accelerator: Accelerator) -> T5Tracker:
     """A tiny T5 of random weights, with a tokenizer of these texts."""
     tokenizer = tiny_tokenizer([*texts.histories, *texts.parts])
     about = About(format="t5dst", max_input=512, max_target=16)
-    return Tracker(tiny_t5(len(tokenizer)).eval(), tokenizer, about)
+    model = tiny_t5(len(tokenizer)).eval().to(accelerator.device)
+    return T5Tracker(model, tokenizer, about, options, accelerator)
 
 
 def timed(function: Any, *arguments: Any) -> tuple[float, Any]:
@@ -79,17 +81,17 @@ def main() -> None:
     parser.add_argument("--token-budget", type=int, default=16384)
     options = parser.parse_args()
     accelerator = make_accelerator()
-    rows = read(options.source, options.frames)
+    rows = visible(read(options.source, options.frames), T5Tracker.READS)
     texts = Texts()
     texts.read(rows, get_format("t5dst"))
-    tracker = load_tracker(options.model) if options.model else untrained(texts)
-    tracker.model.to(accelerator.device)
+    own = T5Options(token_budget=options.token_budget)
+    if options.model:
+        tracker = T5Tracker.load(options.model, own, accelerator)
+    else:
+        tracker = untrained(texts, own, accelerator)
     inputs = Inputs(texts, tracker.tokenizer, tracker.prompt, tracker.limits)
-    sizes = Sizes(tokens=options.token_budget)
     with tempfile.TemporaryDirectory() as folder:
-        ours, (answers, unique) = timed(
-            answer_all, tracker, inputs, accelerator, Path(folder), sizes
-        )
+        ours, (answers, unique) = timed(answer_all, tracker, inputs, Path(folder))
     theirs, expected = timed(plain, tracker, texts, options.token_budget)
     same = sum(map(str.__eq__, answers, expected))
     print(f"weights: {options.model or 'untrained'}; device: {accelerator.device}")

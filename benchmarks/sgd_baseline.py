@@ -20,14 +20,14 @@ from datasets import Dataset, concatenate_datasets
 from rich.console import Console
 from rich.table import Table as Lines
 
-from baselines.batching import by_length, training_batches
-from baselines.encoder import corpus_texts, load_encoder, tiny_encoder
-from baselines.sgd_baseline.examples import Examples
+from baselines.data.frames import learnable, visible
+from baselines.encoders.load import load_encoder
+from baselines.encoders.tiny import corpus_texts, tiny_encoder
+from baselines.sgd_baseline.batches import Examples
 from baselines.sgd_baseline.labels import ACTIVE, UNCHANGED
-from baselines.sgd_baseline.model import About, Tracker, new_tracker
 from baselines.sgd_baseline.modeling import ENCODER_INPUTS
-from baselines.sgd_baseline.track import Sizes, read_inputs, track
-from baselines.sgd_baseline.train import training_examples
+from baselines.sgd_baseline.tracker import About, SgdOptions, SgdTracker, new_model
+from baselines.training.batching import by_length, training_batches
 from sgdx_dataset import VARIANTS, frames, load
 
 CONFIGS = ["original", *VARIANTS]
@@ -46,20 +46,17 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return found, time.perf_counter() - start
 
 
-def predicting(tracker: Tracker, options: argparse.Namespace, report: Report) -> None:
+def predicting(tracker: SgdTracker, options: argparse.Namespace, report: Report) -> None:
     """Six variants in one pass, and one after the other."""
-    accelerator, cache = Accelerator(), Path(tempfile.mkdtemp())
-    tracker.model.to(accelerator.device).train(False)
+    tracker.model.to(tracker.accelerator.device).train(False)
     parts = [rows_of(config, "test", options) for config in CONFIGS]
     together = concatenate_datasets(parts)
 
     def read(rows: Dataset) -> Examples:
-        return read_inputs(tracker, rows, cache, accelerator)
+        return tracker.read_inputs(visible(rows, tracker.READS))
 
     def predict(examples: Examples) -> int:
-        folder = Path(tempfile.mkdtemp())
-        sizes = Sizes(batch=options.batch)
-        return len(track(tracker.model, examples, accelerator, folder, sizes))
+        return len(tracker.track(tracker.model, examples, Path(tempfile.mkdtemp())))
 
     def predict_all() -> int:
         return predict(examples)
@@ -78,7 +75,7 @@ def predicting(tracker: Tracker, options: argparse.Namespace, report: Report) ->
     report("bound: the turn encoder alone, once", len(together), "frames", alone)
 
 
-def set_status(tracker: Tracker, status: int) -> None:
+def set_status(tracker: SgdTracker, status: int) -> None:
     """Have the model take every slot's status for this one."""
     for name in ("categorical_status", "free_status"):
         last: Any = tracker.model.heads[name]
@@ -87,18 +84,17 @@ def set_status(tracker: Tracker, status: int) -> None:
 
 
 @torch.inference_mode()
-def encode_all(tracker: Tracker, examples: Examples, options: argparse.Namespace) -> None:
+def encode_all(tracker: SgdTracker, examples: Examples, options: argparse.Namespace) -> None:
     """Every different turn through the encoder, and nothing else."""
-    for batch in by_length(examples.lengths, options.batch, Sizes().tokens):
+    for batch in by_length(examples.lengths, options.batch, tracker.options.token_budget):
         inputs = examples.turns.batch(examples.texts[batch].tolist())
         tracker.model.encode(**{n: t.to(tracker.model.device) for n, t in inputs.items()})
 
 
-def training(tracker: Tracker, options: argparse.Namespace, report: Report) -> None:
+def training(tracker: SgdTracker, options: argparse.Namespace, report: Report) -> None:
     """Reading labels; steps of 32 turns, and the encoder's share of them."""
-    accelerator = Accelerator()
-    rows = rows_of("original", "train", options)
-    examples, seconds = timed(lambda: training_examples(tracker, rows, accelerator))
+    rows = learnable(rows_of("original", "train", options), tracker.READS)
+    examples, seconds = timed(lambda: tracker.read_examples(rows))
     report("read, embed and label to train", len(rows), "frames", seconds)
     batches = training_batches(examples.lengths, 32, 2560, 0, begin=0, end=options.steps)
     turns = sum(map(len, batches))
@@ -138,7 +134,10 @@ def main() -> None:
         )
     else:
         found = load_encoder(options.model)  # type: ignore[assignment]
-    tracker = new_tracker(*found, About(max_turn=80))
+    encoder, tokenizer = found
+    about = About(tracker=SgdTracker.NAME, max_turn=80)
+    own = SgdOptions(batch_size=options.batch, cache=tempfile.mkdtemp())
+    tracker = SgdTracker(new_model(encoder, about), tokenizer, about, own, Accelerator())
     lines = Lines("what", "count", "of", "seconds", "per second", title="Untrained heads")
 
     def report(what: str, count: float, unit: str, seconds: float) -> None:

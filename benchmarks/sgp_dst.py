@@ -19,14 +19,20 @@ from datasets import Dataset
 from rich.console import Console
 from rich.table import Table
 
-from baselines.batching import epoch
-from baselines.encoder import corpus_texts, tiny_encoder
-from baselines.sgp_dst.course import examples
-from baselines.sgp_dst.dialogues import TRACKED, read_dialogues
-from baselines.sgp_dst.learning import Lesson, Lessons, epoch_examples
-from baselines.sgp_dst.parts import PARTS, About, SubModel, new_part
-from baselines.sgp_dst.tracker import Sizes, Tracker
-from baselines.sgp_dst.tracking import track
+from baselines.data.frames import learnable, visible
+from baselines.encoders.tiny import corpus_texts, tiny_encoder
+from baselines.sgp_dst.batches import (
+    READS,
+    ExampleColumns,
+    TrainingData,
+    epoch_examples,
+    part_examples,
+)
+from baselines.sgp_dst.dialogues import read_dialogues
+from baselines.sgp_dst.submodels import PARTS, About, SubModel, new_part
+from baselines.sgp_dst.tracker import SgpOptions, SgpTracker, track_dialogues
+from baselines.training.accelerator import make_accelerator
+from baselines.training.batching import epoch
 from sgdx_dataset import frames, load
 
 _LIMITS = {"intent": 196, "combine": 144, "copy": 160, "cross": 160}
@@ -46,15 +52,14 @@ def train_speed(sub: SubModel, rows: Dataset, steps: int) -> tuple[float, float,
     """Examples made, batches made and examples trained on, each in examples per second."""
     seconds: dict[str, float] = {}
     with clock(seconds, "make"):
-        lessons = Lessons(examples(sub.about.part, rows))
-        lesson = Lesson(lessons, sub)
-    chosen = epoch_examples(lessons.kinds, 1.0, 0, 0)
-    batches = epoch(lesson.sequences.lengths[chosen], 32, 6272, 0, 0)[:steps]
+        data = TrainingData(ExampleColumns(part_examples(sub.about.part, rows)), sub)
+    chosen = epoch_examples(data.kinds, 1.0, 0, 0)
+    batches = epoch(data.sequences.lengths[chosen], 32, 6272, 0, 0)[:steps]
     optimizer = torch.optim.AdamW(sub.model.parameters(), lr=2e-5)
     sub.model.train()
     for places in batches:
         with clock(seconds, "batch"):
-            batch = lesson.batch(chosen[places])
+            batch = data.batch(chosen[places])
         with clock(seconds, "step"):
             on = {name: tensor.to(sub.model.device) for name, tensor in batch.items()}
             sub.model(**on).loss.backward()
@@ -63,13 +68,13 @@ def train_speed(sub: SubModel, rows: Dataset, steps: int) -> tuple[float, float,
             optimizer.zero_grad()
     count = sum(map(len, batches))
     return (
-        len(lessons.kinds) / seconds["make"],
+        len(data.kinds) / seconds["make"],
         count / seconds["batch"],
         count / (seconds["batch"] + seconds["step"]),
     )
 
 
-def track_speed(tracker: Tracker, rows: Dataset, dialogues: int) -> tuple[int, float, float]:
+def track_speed(tracker: SgpTracker, rows: Dataset, dialogues: int) -> tuple[int, float, float]:
     """Frames; frames per second, and the share of the time that the four encoders take."""
     seconds: dict[str, float] = {}
     for sub in tracker.parts.values():
@@ -79,8 +84,8 @@ def track_speed(tracker: Tracker, rows: Dataset, dialogues: int) -> tuple[int, f
     begin: list[float] = []
     end: list[float] = []
     with clock(seconds, "all"):
-        read = list(read_dialogues(rows.select_columns(TRACKED)))[:dialogues]
-        states = track(tracker, read)
+        read = list(read_dialogues(visible(rows, READS)))[:dialogues]
+        states = track_dialogues(tracker, read)
     count = sum(map(len, states))
     inside = float(np.sum(end) - np.sum(begin))
     return count, count / seconds["all"], inside / seconds["all"]
@@ -89,18 +94,19 @@ def track_speed(tracker: Tracker, rows: Dataset, dialogues: int) -> tuple[int, f
 def measure(options: argparse.Namespace, folder: Path) -> None:
     """Print a table."""
     rows = frames(load("original", "train", options.source))
-    rows = rows.select(range(min(len(rows), options.frames)))
+    rows = learnable(rows.select(range(min(len(rows), options.frames))), READS)
     name = options.model
     if name == "tiny":
         name = str(folder)
         for made in tiny_encoder(corpus_texts(rows)):
             made.save_pretrained(folder)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    accelerator = make_accelerator()
+    device = accelerator.device
     parts = {}
     table = Table("part", "examples made/s", "batches made, examples/s", "trained, examples/s")
     for part in PARTS:
         sub = new_part(name, About(part=part, max_tokens=_LIMITS[part], model=name), seed=0)
-        sub.model.to(device)  # type: ignore[arg-type]  # its decorator's fault
+        sub.model.to(device)
         parts[part] = sub
         speeds = train_speed(parts[part], rows, options.steps)
         table.add_row(part, *(f"{speed:,.0f}" for speed in speeds))
@@ -108,7 +114,9 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
     console.print(f"{options.model} on {device}, {torch.get_num_threads()} threads; untrained")
     console.print(table)
     test = frames(load("original", "test", options.source))
-    count, speed, inside = track_speed(Tracker(parts, Sizes()), test, options.dialogues)
+    count, speed, inside = track_speed(
+        SgpTracker(parts, SgpOptions(), accelerator), test, options.dialogues
+    )
     console.print(f"tracked {count} frames, {speed:,.1f} frames/s; encoders: {inside:.0%} of it")
 
 
