@@ -7,11 +7,11 @@
 """
 
 from .errors import SgdxError
-from .frames import frame_tables, frames
-from .overlaps import overlaps
-from .prepare import load, prepare
-from .schema import CONFIGS, SPLITS, VARIANTS
-from .sources import found_variants, open_release
+from .hub.prepare import load, prepare
+from .release.open import found_variants, open_release
+from .release.schema import CONFIGS, SPLITS, VARIANTS
+from .rewording.leaks import overlaps
+from .rows.frame_rows import frame_tables, frames
 
 __all__ = [
     "CONFIGS",

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from .backtranslate import backtranslate
-from .build import build, push
-from .compose import compose
-from .corrupt import corrupt
 from .errors import SgdxError
-from .export import export
-from .frames import frame_tables
-from .prepare import prepare_release
-from .release import Release
-from .schema import CONFIGS, SPLITS, VARIANTS
-from .sources import open_release
+from .hub.build import build, push
+from .hub.export import export
+from .hub.prepare import prepare_release
+from .release.open import open_release
+from .release.release import Release
+from .release.schema import CONFIGS, SPLITS, VARIANTS
+from .rewording.backtranslate import backtranslate
+from .rewording.compose import compose
+from .rewording.corrupt import corrupt
+from .rewording.translations import read_settings
+from .rows.frame_rows import frame_tables
 from .stats import stats
-from .translations import read_settings
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -2,8 +2,8 @@
 
 Used by ``sgdx_dataset.prepare`` and, with ``datasets`` < 4, as a loading script:
 ``load_dataset("path/to/sgdx_dataset", "v3", data_dir=SOURCE, trust_remote_code=True)``. Then
-``datasets`` copies this file and the ones imported here into its cache and looks no further: every
-file that those import has to be imported here too.
+``datasets`` runs a copy of this file alone, which imports the rest from the installed package: that
+is why the imports below are absolute.
 """
 
 from __future__ import annotations
@@ -14,20 +14,11 @@ from typing import ClassVar
 import datasets
 import pyarrow as pa
 
-from .archives import DAMAGE as DAMAGE
-from .arrays import code_array as code_array
-from .columns import dialogue_columns as dialogue_columns
-from .corpus import tables
-from .dialogue import read_dialogues as read_dialogues
-from .errors import SgdxError as SgdxError
-from .features import DIALOGUE_ROW
-from .frame_columns import frame_column as frame_column
-from .names import Names as Names
-from .overlay import apply_overlay as apply_overlay
-from .release import Release
-from .schema import CONFIGS
-from .sgd import download as download
-from .sources import open_release
+from sgdx_dataset.release.open import open_release
+from sgdx_dataset.release.release import Release
+from sgdx_dataset.release.schema import CONFIGS
+from sgdx_dataset.rows.dialogue_rows import tables
+from sgdx_dataset.rows.features import DIALOGUE_ROW
 
 VERSION = "1.0.0"  # of the rows: raised when what is written for the same release changes
 

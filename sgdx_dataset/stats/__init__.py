@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .. import sgd
 from ..extras import require
-from ..release import Release
+from ..release.download import DIALOGUES, missing_from_sgd
+from ..release.release import Release
 from . import published
 from .dialogues import dialogue_statistics
 from .report import print_report, write_json
@@ -47,7 +47,7 @@ def statistics(release: Release) -> dict[str, Any]:
     return {
         "source": release.name,
         "sgd": is_sgd,
-        "missing": sgd.missing(whole, sgd.DIALOGUES, "dialogues") if is_sgd else "",
+        "missing": missing_from_sgd(whole, DIALOGUES, "dialogues") if is_sgd else "",
         "schemas": schemas,
         "dialogues": dialogues,
         "published": published.FIGURES if is_sgd else None,

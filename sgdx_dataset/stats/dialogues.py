@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from ..corpus import tables
-from ..release import Release
-from ..schema import NONE_INTENT, SPLITS, Service
+from ..release.release import Release
+from ..release.schema import NONE_INTENT, SPLITS, Service
+from ..rows.dialogue_rows import tables
 from .tally import Tally, add, tally
 
 

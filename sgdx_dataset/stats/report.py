@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import SgdxError
-from .overlaps import overlap_lines
+from .leaks import overlap_lines
 
 Figures = dict[str, Any]
 _ROWS = {  # label, format of ours, of the published

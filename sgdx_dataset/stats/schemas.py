@@ -14,9 +14,9 @@ from typing import Any
 from rapidfuzz.distance import Indel
 
 from ..extras import require
-from ..release import Release
-from ..schema import BACKTRANS, SPLITS, VARIANTS, Service
-from .overlaps import overlap_statistics
+from ..release.release import Release
+from ..release.schema import BACKTRANS, SPLITS, VARIANTS, Service
+from .leaks import overlap_statistics
 
 Row = dict[str, float | None]
 Pairs = list[tuple[Service, Service]]  # (original, variant)

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from sgdx_dataset import SPLITS, VARIANTS, found_variants, frame_tables, frames, load, overlaps
-from sgdx_dataset.corpus import read_split, tables
-from sgdx_dataset.corrupt import corrupt, corrupt_schema
-from sgdx_dataset.export import release_dialogue
-from sgdx_dataset.names import Names
-from sgdx_dataset.overlaps import train_variants
-from sgdx_dataset.release import Release, write_variants
-from sgdx_dataset.sgd import COMMIT
-from sgdx_dataset.sources import open_release
+from sgdx_dataset.hub.export import release_dialogue
+from sgdx_dataset.release.download import COMMIT
+from sgdx_dataset.release.open import open_release
+from sgdx_dataset.release.release import Release, write_variants
+from sgdx_dataset.rewording.corrupt import corrupt, corrupt_schema
+from sgdx_dataset.rewording.leaks import train_variants
+from sgdx_dataset.rows.dialogue_rows import read_split, tables
+from sgdx_dataset.rows.name_codes import Names
 
 from .converter import convert
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import load
-from sgdx_dataset.sources import SAMPLE
+from sgdx_dataset.release.open import SAMPLE
 
 LOAD = """
 import json, sys

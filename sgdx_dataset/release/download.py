@@ -1,0 +1,87 @@
+"""The SGD release: where it is, what a whole copy has, and getting it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import datasets
+from datasets.utils import tqdm
+from filelock import FileLock
+from huggingface_hub.file_download import http_get
+
+from ..errors import SgdxError
+from .archives import sha256
+
+COMMIT = "e852981ae34990f4358979625854259302feaa78"  # 2023-08-07, the fixed converter's
+URL = (
+    f"https://github.com/google-research-datasets/dstc8-schema-guided-dialogue/archive/{COMMIT}.zip"
+)
+# The archive's SHA-256, once somebody who has it whole records it here. Until then a download is
+# verified by its counts, and every later use of it by the checksum noted beside it.
+SHA256: str | None = None
+
+DIALOGUES = {"train": 16_142, "validation": 2_482, "test": 4_201}  # Rastogi et al. 2020, Table 2
+FILES = {"train": 127, "validation": 20, "test": 34}
+_SERVICES = "20abcf4c8e5fbf18"  # SHA-256 of the sorted names of the 45 services, its first digits
+
+
+def is_sgd(services: set[str]) -> bool:
+    """Whether these original service names, of all splits, are SGD's."""
+    return hashlib.sha256("\n".join(sorted(services)).encode()).hexdigest().startswith(_SERVICES)
+
+
+def missing_from_sgd(found: Mapping[str, int], whole: Mapping[str, int], what: str) -> str:
+    """What a copy of SGD lacks, in words, given ``what`` is counted by split; "" if nothing."""
+    return ", ".join(
+        f"{split} {found.get(split, 0):,} of {number:,} {what}"
+        for split, number in whole.items()
+        if found.get(split, 0) != number
+    )
+
+
+def download(url: str = URL, checksum: str | None = SHA256) -> Path:
+    """The pinned archive in the Hugging Face cache, downloaded once; goes on where it broke off.
+
+    Raises:
+        SgdxError: It cannot be had, or its checksum is not the expected one.
+    """
+    place = Path(datasets.config.HF_DATASETS_CACHE) / "downloads" / f"sgdx-{Path(url).name}"
+    note = place.with_suffix(".sha256")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(place.with_suffix(".lock")):
+        if not place.exists():
+            _fetch(url, place, checksum)
+            note.write_text(sha256(place))
+    expected = checksum or note.read_text().strip()
+    _check(str(place), sha256(place), expected, "delete it to download it anew")
+    return place
+
+
+def _fetch(url: str, place: Path, checksum: str | None) -> None:
+    partial = place.with_suffix(".incomplete")
+    try:
+        with partial.open("ab") as file:
+            # GitHub answers a request for the rest with the whole file: http_get starts anew then.
+            http_get(
+                url,
+                file,
+                resume_size=file.tell(),
+                displayed_filename=place.name,
+                tqdm_class=tqdm,
+            )
+    except Exception as error:  # the HTTP library's own kinds, which differ by version
+        reason = " ".join(str(error).split())
+        advice = f"{partial.stat().st_size} bytes are kept; try again, or give a copy's path"
+        raise SgdxError(f"{url}: cannot be downloaded: {reason} ({advice})") from None
+    if checksum and sha256(partial) != checksum:
+        found = sha256(partial)
+        partial.unlink()
+        _check(url, found, checksum, "what was downloaded is thrown away")
+    partial.replace(place)
+
+
+def _check(name: str, found: str, expected: str, advice: str) -> None:
+    if found != expected:
+        raise SgdxError(f"{name}: SHA-256 is {found}, expected {expected}; {advice}")

@@ -1,0 +1,17 @@
+"""Write the sample corpus, by default over the shipped one."""
+
+import argparse
+from pathlib import Path
+
+from .corpus import write
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tools.sample_corpus", description=__doc__)
+    sample = Path(__file__).parents[2] / "sgdx_dataset" / "sample"
+    parser.add_argument("--output", type=Path, default=sample, help="default: the sample folder")
+    write(parser.parse_args().output)
+
+
+if __name__ == "__main__":
+    main()
