@@ -10,9 +10,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from .errors import SgdxError
+from .files import staged
 from .hub.build import build, push
 from .hub.export import export
 from .hub.prepare import prepare_release
+from .progress import progress
 from .release.open import open_release
 from .release.release import Release
 from .release.schema import CONFIGS, SPLITS, VARIANTS
@@ -20,6 +22,7 @@ from .rewording.backtranslate import backtranslate
 from .rewording.compose import compose
 from .rewording.corrupt import corrupt
 from .rewording.translations import read_settings
+from .rows.dialogue_rows import steps
 from .rows.frame_rows import frame_tables
 from .stats import stats
 
@@ -172,15 +175,14 @@ def _frames(options: argparse.Namespace) -> None:
     configs = options.config or ["original", *VARIANTS]
     for config in configs:
         release.check_dialogues(config, options.split)
-    options.output.mkdir(parents=True, exist_ok=True)
-    for config in configs:
-        table = frame_tables(release, options.split, config)
-        table = table.replace_schema_metadata(
-            {**table.schema.metadata, "release": release.version()}
-        )
-        staging = options.output / f".{config}.parquet.incomplete"
-        pq.write_table(table, staging, compression="zstd")
-        staging.replace(options.output / f"{config}.parquet")
+    with progress("Writing frame rows", steps(release, configs, [options.split])):
+        for config in configs:
+            table = frame_tables(release, options.split, config)
+            table = table.replace_schema_metadata(
+                {**table.schema.metadata, "release": release.version()}
+            )
+            with staged(options.output / f"{config}.parquet") as staging:
+                pq.write_table(table, staging, compression="zstd")
 
 
 def _stats(options: argparse.Namespace) -> None:

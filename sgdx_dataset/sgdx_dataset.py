@@ -8,8 +8,9 @@ is why the imports below are absolute.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import datasets
 import pyarrow as pa
@@ -46,7 +47,16 @@ class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not
     BUILDER_CONFIGS: ClassVar = [datasets.BuilderConfig(name=c, version=VERSION) for c in CONFIGS]
     DEFAULT_CONFIG_NAME = "original"
 
-    release: Release | None = None  # set by prepare(), which opens a release once for all configs
+    def __init__(self, *arguments: Any, release: Release | None = None, **options: Any) -> None:
+        """Take what ``DatasetBuilder`` takes and, from ``prepare``, the release that it has opened.
+
+        Without an open release the source is ``data_dir``, or ``$SGDX_SOURCE`` where that is not
+        given; as ``data_dir`` it is part of the cache's folder name, so that sources do not mix.
+        """
+        self.release = release
+        if release is None and not options.get("data_dir"):
+            options["data_dir"] = os.environ.get("SGDX_SOURCE")
+        super().__init__(*arguments, **options)
 
     def _info(self) -> datasets.DatasetInfo:
         return datasets.DatasetInfo(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,14 +11,15 @@ from typing import Any
 import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
-from datasets.utils import tqdm
 from huggingface_hub import HfApi
 from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
 from ..errors import SgdxError
+from ..files import staged
+from ..progress import advance, progress
 from ..release.release import Release
 from ..release.schema import SPLITS
-from ..rows.dialogue_rows import read_split, tables
+from ..rows.dialogue_rows import read_split, steps, tables
 from ..rows.features import DIALOGUE_ROW
 from .card import write_card
 
@@ -47,16 +47,11 @@ def build(release: Release, output: Path, max_shard_bytes: int = MAX_SHARD_BYTES
     """
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder to build in")
-    staging = output.with_name(f".{output.name}.incomplete")
     try:
-        shutil.rmtree(staging, ignore_errors=True)
-        staging.mkdir(parents=True)
-        write_card(release, staging, _write_configs(release, staging, max_shard_bytes))
-        staging.rename(output)
-    except OSError as error:
-        raise SgdxError(f"{output}: cannot be written: {error}") from None
+        with staged(output) as staging, progress("Building", steps(release, release.configs())):
+            staging.mkdir()
+            write_card(release, staging, _write_configs(release, staging, max_shard_bytes))
     finally:
-        shutil.rmtree(staging, ignore_errors=True)
         read_split.cache_clear()
     return output
 
@@ -92,8 +87,11 @@ def _write_configs(
     def write(job: tuple[str, str]) -> datasets.SplitInfo:
         return _write_split(release, *job, folder, max_shard_bytes)
 
+    written = []
     with ThreadPoolExecutor(2) as pool:
-        written = list(tqdm(pool.map(write, jobs), "Writing Parquet", len(jobs), unit=" splits"))
+        for (config, split), info in zip(jobs, pool.map(write, jobs)):
+            written.append(info)
+            advance(len(release.variants(config)) * len(release.dialogue_files(split)))
     return {config: _info(folder, config, jobs, written) for config in release.configs()}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
@@ -10,9 +9,11 @@ from typing import Any, Literal
 import msgspec
 
 from ..errors import SgdxError
+from ..files import staged
+from ..progress import progress
 from ..release.release import Release
 from ..release.schema import BACKTRANS, SPLITS
-from ..rows.dialogue_rows import tables
+from ..rows.dialogue_rows import steps, tables
 
 
 def export(
@@ -34,29 +35,27 @@ def export(
     splits = list(splits or release.splits(config))
     for split in splits:
         release.check_dialogues(config, split)
-    return [
-        _export_split(release, variant, output / variant if config == BACKTRANS else output, split)
-        for variant in release.variants(config)
-        for split in splits
-    ]
+    with progress("Exporting", steps(release, [config], splits)):
+        return [
+            _export_split(
+                release, variant, output / variant if config == BACKTRANS else output, split
+            )
+            for variant in release.variants(config)
+            for split in splits
+        ]
 
 
 def _export_split(release: Release, variant: str, output: Path, split: str) -> Path:
-    place, staging = output / SPLITS[split], output / f".{SPLITS[split]}.incomplete"
+    place = output / SPLITS[split]
     if place.exists():
         raise SgdxError(f"{place}: exists already, expected a new folder to export to")
-    shutil.rmtree(staging, ignore_errors=True)
-    staging.mkdir(parents=True)
-    try:
+    with staged(place) as staging:
+        staging.mkdir()
         services = release.schema(split, variant).services
         (staging / "schema.json").write_bytes(_json(services))
         for file, table in tables(release, split, variant):
             dialogues = [release_dialogue(row) for row in table.to_pylist()]
             (staging / Path(file).name).write_bytes(_json(dialogues, order="sorted"))
-        staging.rename(place)
-    except BaseException:
-        shutil.rmtree(staging, ignore_errors=True)
-        raise
     return place
 
 

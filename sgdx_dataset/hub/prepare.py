@@ -12,11 +12,12 @@ from datasets.exceptions import DatasetGenerationError
 from filelock import FileLock
 
 from ..errors import SgdxError
+from ..progress import progress
 from ..release.open import Source, Variants, open_release
 from ..release.release import Release
 from ..release.schema import VARIANTS
-from ..rows.dialogue_rows import read_split
-from ..sgdx_dataset import SGDX, builder_class
+from ..rows.dialogue_rows import read_split, steps
+from ..sgdx_dataset import SGDX, VERSION, builder_class
 
 _HASH = "sgdx"  # the folder for the builder's code, fixed: VERSION says when rows change
 _STAGING = ".sgdx-preparing"
@@ -57,7 +58,11 @@ def prepare_release(
         release.check_config(config)
     cache = Path(cache_dir or datasets.config.HF_DATASETS_CACHE).expanduser()
     with _writing(cache):
-        return [_prepare_config(release, config, cache) for config in configs]
+        stale = [config for config in configs if not _is_prepared(release, config, cache)]
+        with progress("Preparing", steps(release, stale)):
+            for config in stale:
+                _prepare_config(release, config, cache)
+    return [_place(config, cache) for config in configs]
 
 
 def load(
@@ -86,7 +91,7 @@ def load(
     cache = Path(datasets.config.HF_DATASETS_CACHE) / "sgdx-sources" / release.fingerprint[:16]
     together = ["original", *VARIANTS]
     prepare_release(release, together if config in together else [config], cache)
-    return _builder(config, cache).as_dataset(split)
+    return _builder(config, cache, release).as_dataset(split)
 
 
 @contextmanager
@@ -105,23 +110,40 @@ def _writing(cache: Path) -> Iterator[None]:
         read_split.cache_clear()
 
 
-def _builder(config: str, cache: Path) -> SGDX:
+def _builder(config: str, cache: Path, release: Release) -> SGDX:
     make = builder_class(config)
-    return make(config_name=config, dataset_name="sgdx", hash=_HASH, cache_dir=str(cache))
+    return make(
+        release=release,
+        config_name=config,
+        dataset_name="sgdx",
+        hash=_HASH,
+        cache_dir=str(cache),
+    )
 
 
-def _prepare_config(release: Release, config: str, cache: Path) -> Path:
+def _place(config: str, cache: Path) -> Path:
+    """Where ``load_dataset("sgdx", config)`` looks for a prepared config."""
+    return cache / "sgdx" / config / VERSION / _HASH
+
+
+def _is_prepared(release: Release, config: str, cache: Path) -> bool:
+    """Whether a config is in the cache already, made from this very copy of the release."""
+    place = _place(config, cache)
+    if not (place / "dataset_info.json").exists():
+        return False
+    checksums = datasets.DatasetInfo.from_directory(str(place)).download_checksums or {}
+    fingerprints = [entry["checksum"] for entry in checksums.values()]
+    return fingerprints[:1] == [release.fingerprint_of(config)]
+
+
+def _prepare_config(release: Release, config: str, cache: Path) -> None:
     """Build in a staging cache, then move into place: a killed run leaves no folder in sight."""
-    place = Path(_builder(config, cache).cache_dir)
-    fingerprint = release.fingerprint_of(config)
-    if _fingerprint(place) == fingerprint:
-        return place
+    place, fingerprint = _place(config, cache), release.fingerprint_of(config)
     staging = cache / _STAGING
     shutil.rmtree(staging, ignore_errors=True)
     for split in release.splits(config):
         read_split(release, split)  # faults of the source show here, not wrapped by the builder
-    builder = _builder(config, staging)
-    builder.release = release
+    builder = _builder(config, staging, release)
     builder.info.download_checksums = {release.name: {"num_bytes": None, "checksum": fingerprint}}
     try:
         builder.download_and_prepare()
@@ -131,12 +153,3 @@ def _prepare_config(release: Release, config: str, cache: Path) -> Path:
     if place.exists():
         place.rename(staging / "replaced")
     Path(builder.cache_dir).rename(place)
-    return place
-
-
-def _fingerprint(place: Path) -> str | None:
-    """The fingerprint of the release that a prepared folder was made from."""
-    if not (place / "dataset_info.json").exists():
-        return None
-    checksums = datasets.DatasetInfo.from_directory(str(place)).download_checksums or {}
-    return next((entry["checksum"] for entry in checksums.values()), None)

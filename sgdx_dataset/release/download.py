@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import datasets
-from datasets.utils import tqdm
 from filelock import FileLock
 from huggingface_hub.file_download import http_get
 
 from ..errors import SgdxError
+from ..files import staged
+from ..progress import Bar
 from .archives import sha256
 
 COMMIT = "e852981ae34990f4358979625854259302feaa78"  # 2023-08-07, the fixed converter's
@@ -52,14 +53,17 @@ def download(url: str = URL, checksum: str | None = SHA256) -> Path:
     place.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(place.with_suffix(".lock")):
         if not place.exists():
-            _fetch(url, place, checksum)
-            note.write_text(sha256(place))
+            partial = _fetch(url, place, checksum)
+            with staged(note) as staging:
+                staging.write_text(sha256(partial))
+            partial.replace(place)
     expected = checksum or note.read_text().strip()
     _check(str(place), sha256(place), expected, "delete it to download it anew")
     return place
 
 
-def _fetch(url: str, place: Path, checksum: str | None) -> None:
+def _fetch(url: str, place: Path, checksum: str | None) -> Path:
+    """Download to ``PLACE.incomplete``, going on from what an earlier try has left there."""
     partial = place.with_suffix(".incomplete")
     try:
         with partial.open("ab") as file:
@@ -69,7 +73,7 @@ def _fetch(url: str, place: Path, checksum: str | None) -> None:
                 file,
                 resume_size=file.tell(),
                 displayed_filename=place.name,
-                tqdm_class=tqdm,
+                tqdm_class=Bar,
             )
     except Exception as error:  # the HTTP library's own kinds, which differ by version
         reason = " ".join(str(error).split())
@@ -79,7 +83,7 @@ def _fetch(url: str, place: Path, checksum: str | None) -> None:
         found = sha256(partial)
         partial.unlink()
         _check(url, found, checksum, "what was downloaded is thrown away")
-    partial.replace(place)
+    return partial
 
 
 def _check(name: str, found: str, expected: str, advice: str) -> None:

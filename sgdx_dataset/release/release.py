@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from ..errors import SgdxError
+from ..files import staged
 from .archives import DAMAGE, Read
 from .download import COMMIT, FILES, is_sgd, missing_from_sgd
 from .overlay import apply_overlay, read_overlay
@@ -157,18 +157,11 @@ def write_variants(variants: Mapping[str, Mapping[str, Schema]], output: Path) -
     """
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder for variants")
-    staging = output.with_name(f".{output.name}.incomplete")
-    shutil.rmtree(staging, ignore_errors=True)
-    try:
+    with staged(output) as staging:
         for variant, schemas in variants.items():
             for split, schema in schemas.items():
                 place = staging / variant / SPLITS[split] / "schema.json"
                 place.parent.mkdir(parents=True)
                 data = msgspec.json.format(msgspec.json.encode(schema.services), indent=2)
                 place.write_bytes(data + b"\n")
-        staging.rename(output)
-    except OSError as error:
-        raise SgdxError(f"{output}: cannot be written: {error}") from None
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
     return [output / variant for variant in variants]

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from ..errors import SgdxError
+from ..files import staged
 from ..release.overlay import Text, apply_overlay, read_overlay
 from ..release.release import Release
 from ..release.schema import Intent, Schema, Service, Slot
@@ -41,15 +42,14 @@ def backtranslate(release: Release, output: Path, settings: Settings) -> str:
     schema = release.schema("train", "original")
     texts = schema_texts(schema)
     work = output.with_name(f".{output.name}.partial.jsonl")
-    staging = output.with_name(f".{output.name}.incomplete")
     try:
         originals = frozenset(map(one_line, descriptions(schema)))
         changes = Changes(there_and_back(texts, settings, work), originals)
         overlay = {service.service_name: changes.service(service) for service in schema.services}
         data = msgspec.json.format(msgspec.json.encode(_filled(overlay)), indent=1) + b"\n"
         apply_overlay(schema, read_overlay(data, str(output)))
-        staging.write_bytes(data)
-        staging.replace(output)
+        with staged(output) as staging:
+            staging.write_bytes(data)
         work.unlink(missing_ok=True)
     except OSError as error:
         raise SgdxError(f"{output}: cannot be written: {error}") from None

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-from datasets.utils import tqdm
 
 from ..errors import SgdxError
+from ..progress import advance, progress
 from ..release.overlay import Text
 from .phrases import one_line
 from .translators import Translator, command_translator, model_translator
@@ -153,6 +153,8 @@ def _translate(
 ) -> dict[str, str]:
     parts = batches(texts, work.header["batch_size"])
     made: dict[str, str] = {}
-    for number, batch in enumerate(tqdm(parts, f"Translating {way}", unit=" batches"), begin):
-        made |= zip(batch, work.do(number, batch, translator), strict=True)
+    with progress(f"Translating {way}", len(parts), " batches"):
+        for number, batch in enumerate(parts, begin):
+            made |= zip(batch, work.do(number, batch, translator), strict=True)
+            advance()
     return made

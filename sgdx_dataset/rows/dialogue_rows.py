@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 import pyarrow as pa
-from datasets.utils import tqdm
 
 from ..errors import SgdxError
+from ..progress import advance
 from ..release.dialogue import read_dialogues
 from ..release.release import Release
 from ..release.schema import SPLITS
@@ -29,6 +29,7 @@ def tables(release: Release, split: str, config: str) -> Iterator[tuple[str, pa.
         names = Names.of(variant, release.schema(split, variant), original, seen)
         for file, table in read_split(release, split):
             yield file, table(names)
+            advance()
 
 
 @lru_cache(maxsize=len(SPLITS))
@@ -37,7 +38,7 @@ def read_split(release: Release, split: str) -> list[tuple[str, Callable[[Names]
     coder = Coder.of(release.schema(split, "original"))
     file_of: dict[str, str] = {}
     parsed = []
-    for file in tqdm(release.dialogue_files(split), desc=f"Reading {split}", unit=" files"):
+    for file in release.dialogue_files(split):
         path = f"{release.name}: {file}"
         dialogues = read_dialogues(release.read(file), path)
         for dialogue in dialogues:
@@ -45,4 +46,17 @@ def read_split(release: Release, split: str) -> list[tuple[str, Callable[[Names]
                 raise SgdxError(f"{path}: dialogue {dialogue.dialogue_id} is in {first} already")
             file_of[dialogue.dialogue_id] = file
         parsed.append((file, dialogue_columns(dialogues, coder, path)))
+        advance()
     return parsed
+
+
+def steps(release: Release, configs: Iterable[str], splits: Iterable[str] | None = None) -> int:
+    """How many steps of a progress bar it takes to parse splits and name every config's rows.
+
+    Each dialogue file is a step when it is parsed, and another one under every variant.
+    """
+    wanted = set(SPLITS if splits is None else splits)
+    found = [(c, s) for c in configs for s in release.splits(c) if s in wanted]
+    parsed = sum(len(release.dialogue_files(split)) for split in {split for _, split in found})
+    named = sum(len(release.variants(c)) * len(release.dialogue_files(s)) for c, s in found)
+    return parsed + named

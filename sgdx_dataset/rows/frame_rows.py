@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 from datasets import Dataset, Features, IterableDataset
 
 from ..errors import SgdxError
+from ..progress import advance, progress
 from ..release.release import Release
-from .dialogue_rows import tables
+from .dialogue_rows import steps, tables
 from .features import FRAME_ROW, STATE
 
 _Split = TypeVar("_Split", Dataset, IterableDataset)
@@ -35,16 +36,21 @@ def frames(split: _Split) -> _Split:
         disk where the split is.
     """
     replaced = [column for column in split.column_names if column not in FRAME_ROW]
-    options = {} if isinstance(split, IterableDataset) else {"desc": "Making frame rows"}
-    rows = split.with_format("arrow").map(
-        frame_table,
-        batched=True,
-        batch_size=256,
-        features=FRAME_ROW,
-        remove_columns=replaced,
-        **options,
-    )
+    total = 0 if isinstance(split, IterableDataset) else len(split)
+    with progress("Making frame rows", total, " dialogues"):
+        rows = split.with_format("arrow").map(
+            _frame_batch,
+            batched=True,
+            batch_size=256,
+            features=FRAME_ROW,
+            remove_columns=replaced,
+        )
     return rows.with_format(None)
+
+
+def _frame_batch(dialogues: pa.Table) -> pa.Table:
+    advance(dialogues.num_rows)
+    return frame_table(dialogues)
 
 
 def frame_tables(
@@ -72,7 +78,8 @@ def frame_tables(
     """
     check_columns(columns)
     release.check_dialogues(config, split)
-    parts = [frame_table(table, columns) for _, table in tables(release, split, config)]
+    with progress("Making frame rows", steps(release, [config], [split])):
+        parts = [frame_table(table, columns) for _, table in tables(release, split, config)]
     return pa.concat_tables(parts)
 
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from ..progress import progress
 from ..release.release import Release
-from ..release.schema import NONE_INTENT, SPLITS, Service
-from ..rows.dialogue_rows import tables
+from ..release.schema import NONE_INTENT, Service
+from ..rows.dialogue_rows import steps, tables
 from .tally import Tally, add, tally
 
 
@@ -27,15 +28,15 @@ def dialogue_statistics(release: Release) -> dict[str, Any]:
     """
     seen = release.seen_services()
     statistics: dict[str, Any] = {"counts": {}, "domains": {}, "lengths": {}, "acts": {}}
-    for split in SPLITS:
-        if release.dialogue_files(split):
-            kinds = _tallies(release, split)
-            services = release.schema(split, "original").services
-            statistics["counts"][split] = {k: counts(t, services, seen) for k, t in kinds.items()}
-            combined = kinds["combined"]
-            statistics["domains"][split] = domains(combined)
-            statistics["lengths"][split] = dict(sorted(combined["lengths"].items()))
-            statistics["acts"][split] = acts(combined)
+    with progress("Counting", steps(release, ["original"])):
+        tallies = {split: _tallies(release, split) for split in release.splits("original")}
+    for split, kinds in tallies.items():
+        services = release.schema(split, "original").services
+        statistics["counts"][split] = {k: counts(t, services, seen) for k, t in kinds.items()}
+        combined = kinds["combined"]
+        statistics["domains"][split] = domains(combined)
+        statistics["lengths"][split] = dict(sorted(combined["lengths"].items()))
+        statistics["acts"][split] = acts(combined)
     return statistics
 
 

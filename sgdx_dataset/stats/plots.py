@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..errors import SgdxError
 from ..extras import require
+from ..files import staged
 
 Figures = dict[str, Any]
 _COLOURS = {"train": "#0072B2", "validation": "#E69F00", "test": "#009E73"}  # Okabe and Ito's
@@ -25,17 +25,12 @@ def plot(figures: Figures, folder: Path) -> list[Path]:
     }
     if rows := _variant_rows(figures["schemas"]["variants"]):
         plots["variants"] = _variants(rows, figures["published"])
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return [_save(figure, folder / f"{name}.png") for name, figure in plots.items()]
-    except OSError as error:
-        raise SgdxError(f"{folder}: cannot be written: {error}") from None
+    return [_save(figure, folder / f"{name}.png") for name, figure in plots.items()]
 
 
 def _save(figure: Any, path: Path) -> Path:
-    staging = path.with_name(f".{path.name}.incomplete")
-    figure.savefig(staging, format="png", dpi=150)
-    staging.replace(path)
+    with staged(path) as staging:
+        figure.savefig(staging, format="png", dpi=150)
     return path
 
 

@@ -11,7 +11,7 @@ from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
-from ..errors import SgdxError
+from ..files import staged
 from .leaks import overlap_lines
 
 Figures = dict[str, Any]
@@ -27,13 +27,8 @@ _BAR = 12  # characters of the longest bar
 
 def write_json(figures: Figures, path: Path) -> None:
     """Write ``figures`` to ``path``, all of it or nothing; ``SgdxError`` where that fails."""
-    staging = path.with_name(f".{path.name}.incomplete")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with staged(path) as staging:
         staging.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", "utf-8")
-        staging.replace(path)
-    except OSError as error:
-        raise SgdxError(f"{path}: cannot be written: {error}") from None
 
 
 def print_report(figures: Figures, console: Console | None = None) -> None:
