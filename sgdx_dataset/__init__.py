@@ -1,4 +1,4 @@
-"""SGD and SGD-X as Hugging Face datasets: every schema variant, the schema joined into every row.
+"""SGD and SGD-X as Hugging Face datasets, with each dialogue's schemas joined into its row.
 
 >>> from sgdx_dataset import frames, load
 >>> test = load("v3", split="test", source="sample")

@@ -1,6 +1,6 @@
-"""SGD and SGD-X as a ``datasets`` builder: one config a schema variant.
+"""SGD and SGD-X as a builder of ``datasets``, with a config for each schema variant.
 
-Used by ``sgdx_dataset.prepare`` and, with ``datasets`` < 4, as a loading script:
+It is used by ``sgdx_dataset.prepare`` and, with ``datasets`` < 4, as a loading script:
 ``load_dataset("path/to/sgdx_dataset", "v3", data_dir=SOURCE, trust_remote_code=True)``. Then
 ``datasets`` runs a copy of this file alone, which imports the rest from the installed package: that
 is why the imports below are absolute.
@@ -21,7 +21,8 @@ from sgdx_dataset.release.schema import CONFIGS
 from sgdx_dataset.rows.dialogue_rows import tables
 from sgdx_dataset.rows.features import DIALOGUE_ROW
 
-VERSION = "1.0.0"  # of the rows: raised when what is written for the same release changes
+# The version of the rows; it rises when what is written for the same release changes.
+VERSION = "1.0.0"
 
 CITATION = """\
 @inproceedings{rastogi2020towards,
@@ -42,7 +43,7 @@ CITATION = """\
 
 
 class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not typed
-    """Dialogues with the schema of every service joined in, under the config's schemas."""
+    """Dialogues under the schemas of a config, with the schemas joined into each row."""
 
     BUILDER_CONFIGS: ClassVar = [datasets.BuilderConfig(name=c, version=VERSION) for c in CONFIGS]
     DEFAULT_CONFIG_NAME = "original"
@@ -84,7 +85,7 @@ class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not
 
 
 def builder_class(config: str) -> type[SGDX]:
-    """``SGDX``, or one that knows the user's own variant besides."""
+    """``SGDX``, or a subclass of it that also has the user's own variant as a config."""
     if config in CONFIGS:
         return SGDX
     configs = [*SGDX.BUILDER_CONFIGS, datasets.BuilderConfig(name=config, version=VERSION)]

@@ -1,4 +1,4 @@
-"""A Hub dataset repository of a release: Parquet files and a card that describes them."""
+"""Building a dataset repository for the Hugging Face Hub: Parquet files and a dataset card."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ from ..rows.dialogue_rows import read_split, steps, tables
 from ..rows.features import DIALOGUE_ROW
 from .card import write_card
 
-MAX_SHARD_BYTES = 500_000_000  # of Arrow data, as datasets' own default; a tenth in Parquet
-ROWS_PER_GROUP = 2000  # 20 MB of Arrow data: the first row of a stream comes in a moment
+# Bytes of Arrow data in a Parquet file, as is the default of datasets; compressed it is a tenth.
+MAX_SHARD_BYTES = 500_000_000
+# Rows in a row group: about 20 MB of Arrow data, so that a stream's first row comes quickly.
+ROWS_PER_GROUP = 2000
 _PARQUET: dict[str, Any] = {
     "compression": "zstd",
     "compression_level": 9,  # a tenth smaller than the default, and writing is not the bottleneck
@@ -33,17 +35,20 @@ _PARQUET: dict[str, Any] = {
 
 
 def build(release: Release, output: Path, max_shard_bytes: int = MAX_SHARD_BYTES) -> Path:
-    """Write a Hub repository of all configs that the release has.
+    """Write a dataset repository with all configs that the release has.
 
-    ``load_dataset(output, "v3")`` and streaming from it need nothing of this package.
+    ``load_dataset(output, "v3")`` and streaming from it work without this package.
 
     Args:
-        release: What to build from.
-        output: A new folder; it appears whole.
-        max_shard_bytes: A split is cut into files of about this much Arrow data.
+        release: The release to build from.
+        output: A folder that does not exist yet; it appears only when it is complete.
+        max_shard_bytes: A split is cut into files of about this many bytes of Arrow data.
+
+    Returns:
+        The folder.
 
     Raises:
-        SgdxError: The folder exists, cannot be written, or the release is at fault.
+        SgdxError: The folder exists already or cannot be written, or the release is at fault.
     """
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder to build in")
@@ -57,13 +62,18 @@ def build(release: Release, output: Path, max_shard_bytes: int = MAX_SHARD_BYTES
 
 
 def push(release: Release, repo_id: str, private: bool = False) -> str:
-    """Build the repository and upload it to the Hub, with the token that the user logged in with.
+    """Build a dataset repository and upload it to the Hub as the user who is logged in.
+
+    Args:
+        release: The release to build from.
+        repo_id: The repository to upload to, which is created if need be, such as ``you/sgdx``.
+        private: Whether to create it as a private one.
 
     Returns:
         The repository's address.
 
     Raises:
-        SgdxError: As ``build``; or the Hub refuses, or cannot be reached.
+        SgdxError: The release is at fault, or the Hub refuses the upload or cannot be reached.
     """
     with tempfile.TemporaryDirectory(prefix="sgdx-") as folder:
         built = build(release, Path(folder) / "sgdx")
@@ -79,7 +89,11 @@ def push(release: Release, repo_id: str, private: bool = False) -> str:
 def _write_configs(
     release: Release, folder: Path, max_shard_bytes: int
 ) -> dict[str, datasets.DatasetInfo]:
-    """Write every config's Parquet files, two splits at a time; what the card says of them."""
+    """Write every config's Parquet files, two splits at a time.
+
+    Returns:
+        What the dataset card states about each config: its columns, splits and sizes.
+    """
     jobs = [(config, split) for config in release.configs() for split in release.splits(config)]
     for split in SPLITS:
         read_split(release, split)
@@ -114,7 +128,7 @@ def _write_split(
 
 
 def _row_groups(release: Release, config: str, split: str) -> Iterator[pa.Table]:
-    """The split's rows, at least ``ROWS_PER_GROUP`` at a time but for the last."""
+    """The split's rows in tables of at least ``ROWS_PER_GROUP``; the last may be smaller."""
     pending: list[pa.Table] = []
     for _, table in tables(release, split, config):
         pending.append(table)
@@ -126,7 +140,10 @@ def _row_groups(release: Release, config: str, split: str) -> Iterator[pa.Table]
 
 
 def _shards(groups: Iterator[pa.Table], max_bytes: int) -> Iterator[Iterator[pa.Table]]:
-    """Runs of tables, each of at least ``max_bytes`` but for the last; to be used up in order."""
+    """Divide tables into shards of at least ``max_bytes``; the last may be smaller.
+
+    Each shard has to be read to its end before the next one is asked for.
+    """
 
     def shard(table: pa.Table) -> Iterator[pa.Table]:
         size = table.nbytes

@@ -1,4 +1,4 @@
-"""The card of a built dataset repository: YAML for the Hub, documentation for people."""
+"""The dataset card of a built repository: metadata for the Hub, documentation for people."""
 
 from __future__ import annotations
 
@@ -20,11 +20,17 @@ from ..rows.dialogue_rows import tables
 from ..sgdx_dataset import CITATION
 
 _TEMPLATE = Path(__file__).with_name("card.md")
-_EXAMPLE = "Vets_1"  # the sample's service that the card shows in every wording
+_EXAMPLE = "Vets_1"  # the service of the sample corpus that the card shows under every variant
 
 
 def write_card(release: Release, folder: Path, infos: dict[str, datasets.DatasetInfo]) -> None:
-    """Write ``README.md`` for the Parquet files in ``folder``."""
+    """Write the dataset card, ``README.md``, of a repository.
+
+    Args:
+        release: The release that the repository is built from.
+        folder: The repository, which has the Parquet files already.
+        infos: Columns, splits and sizes of each config.
+    """
     text = Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
         splits=_splits(infos),
         completeness=_completeness(release, infos),
@@ -65,7 +71,7 @@ def _yaml(infos: dict[str, datasets.DatasetInfo]) -> str:
 
 
 def _splits(infos: dict[str, datasets.DatasetInfo]) -> str:
-    """Numbers of dialogues as a table."""
+    """A Markdown table of the number of dialogues in each config and split."""
     lines = [f"| config | {' | '.join(SPLITS)} |", "|---|---|---|---|"]
     for config, info in infos.items():
         counts = [f"{info.splits[s].num_examples:,}" if s in info.splits else "–" for s in SPLITS]
@@ -74,6 +80,7 @@ def _splits(infos: dict[str, datasets.DatasetInfo]) -> str:
 
 
 def _completeness(release: Release, infos: dict[str, datasets.DatasetInfo]) -> str:
+    """A sentence that says whether this is all of SGD, a part of it, or another corpus."""
     if not release.is_sgd():
         return "This is not the SGD release: it was built from another corpus in its layout."
     counts = {split.name: split.num_examples for split in infos["original"].splits.values()}
@@ -86,7 +93,7 @@ def _completeness(release: Release, infos: dict[str, datasets.DatasetInfo]) -> s
 
 
 def _wordings() -> str:
-    """A service of the sample in every wording, as a table."""
+    """A Markdown table of a service of the sample corpus under every variant."""
     sample = open_release("sample")
     lines = ["| variant | slots of `Vets_1` (sample corpus) | description |", "|---|---|---|"]
     variants = [v for config in sample.configs() for v in sample.variants(config)]
@@ -106,6 +113,7 @@ def _row() -> str:
 
 
 def _cut(value: Any) -> Any:
+    """A JSON value with every list cut after two items."""
     if isinstance(value, dict):
         return {key: _cut(item) for key, item in value.items()}
     if isinstance(value, list):

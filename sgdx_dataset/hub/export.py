@@ -1,4 +1,4 @@
-"""Dialogue rows back to the release's JSON."""
+"""Exporting a config as JSON files in the release's layout."""
 
 from __future__ import annotations
 
@@ -19,17 +19,24 @@ from ..rows.dialogue_rows import steps, tables
 def export(
     release: Release, config: str, output: Path, splits: Iterable[str] | None = None
 ) -> list[Path]:
-    """Write a config in the release's layout: ``output/{train,dev,test}/*.json``.
+    """Write a config's dialogues and schemas as ``output/{train,dev,test}/*.json``.
 
     For ``original`` this is the release's JSON, for ``v1``..``v5`` what its converter
     (``sgd_x/generate_sgdx_dialogues.py``, fixed version of 2023-08-07) makes, value for value.
-    ``backtrans`` has every dialogue several times: ``output/backtrans-zh/train/*.json`` and so on.
+    ``backtrans`` has every dialogue once per language, in ``output/backtrans-zh/train`` and so on.
+
+    Args:
+        release: The release to export from.
+        config: One of ``CONFIGS``, or of the release's own variants.
+        output: The folder to write to, which may exist.
+        splits: ``train``, ``validation`` or ``test``; None stands for all that the config has.
 
     Returns:
-        The folders written, one a split; each appears whole.
+        The folder of each split. It appears only when it is complete.
 
     Raises:
-        SgdxError: A folder exists already, or the release is at fault.
+        SgdxError: A split's folder exists already, the config or a split is unknown or has no
+            dialogues, or the release is at fault.
     """
     release.check_config(config)
     splits = list(splits or release.splits(config))
@@ -64,7 +71,7 @@ def _json(value: object, order: Literal["sorted"] | None = None) -> bytes:
 
 
 def release_dialogue(row: dict[str, Any]) -> dict[str, Any]:
-    """A dialogue row as the release's JSON object; the joined schemas are left out."""
+    """A dialogue row as the JSON object of the release, without the schemas joined into it."""
     return {
         "dialogue_id": row["dialogue_id"],
         "services": row["services"],

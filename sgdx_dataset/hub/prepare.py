@@ -1,4 +1,4 @@
-"""Filling the Hugging Face cache, so that an unmodified ``load_dataset("sgdx", "v3")`` works."""
+"""Preparing configs in the Hugging Face cache, where ``load_dataset("sgdx", "v3")`` finds them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from ..release.schema import VARIANTS
 from ..rows.dialogue_rows import read_split, steps
 from ..sgdx_dataset import SGDX, VERSION, builder_class
 
-_HASH = "sgdx"  # the folder for the builder's code, fixed: VERSION says when rows change
+# The cache has a folder per hash of the builder's code. This name is fixed, as VERSION already says
+# when rows change.
+_HASH = "sgdx"
 _STAGING = ".sgdx-preparing"
 
 
@@ -29,18 +31,20 @@ def prepare(
     cache_dir: str | Path | None = None,
     variants: Variants | None = None,
 ) -> list[Path]:
-    """Prepare configs in the Hugging Face cache; those that are there already are kept.
+    """Prepare configs in the Hugging Face cache, so that ``load_dataset("sgdx", "v3")`` works.
 
-    A config that was prepared from another source, or an older copy of it, is replaced.
+    Configs that are there already are kept, unless they were prepared from another source or from
+    an older copy of it: then they are replaced.
 
     Args:
         source: See ``open_release``.
-        configs: Any of ``CONFIGS`` and the user's own; default: all that the source has.
-        cache_dir: The cache, as ``load_dataset``'s ``cache_dir``; default: the user's own.
-        variants: The user's own variants, see ``open_release``.
+        configs: Any of ``CONFIGS`` and of ``variants``; None stands for all that the source has.
+        cache_dir: The cache's folder, as ``cache_dir`` of ``load_dataset``; None stands for the
+            user's Hugging Face cache.
+        variants: The user's own schema variants, see ``open_release``.
 
     Returns:
-        A folder per config. Each is whole at every moment that it can be seen.
+        The folder of each config. A folder is complete whenever it exists.
 
     Raises:
         SgdxError: The source is at fault, or the cache cannot be written.
@@ -52,7 +56,7 @@ def prepare(
 def prepare_release(
     release: Release, configs: Iterable[str], cache_dir: str | Path | None = None
 ) -> list[Path]:
-    """``prepare`` for a release that is open."""
+    """Do what ``prepare`` does, with a release that is open already."""
     configs = list(dict.fromkeys(configs))
     for config in configs:
         release.check_config(config)
@@ -71,18 +75,23 @@ def load(
     source: Source = None,
     variants: Variants | None = None,
 ) -> datasets.Dataset | datasets.DatasetDict:
-    """Load a config from ``source`` without touching what ``load_dataset("sgdx")`` gives.
+    """Load a config from ``source``, and leave alone what ``load_dataset("sgdx")`` loads.
 
-    It is prepared once per source, in a folder of its own of the Hugging Face cache; the original
-    and the five variants together, as parsing the dialogues is most of the work.
+    The config is prepared once per source, in a folder of the Hugging Face cache for that source.
+    The original and the five variants are prepared together, as parsing the dialogues is most of
+    the work.
 
     Args:
         config: One of ``CONFIGS``, or of ``variants``.
-        split: ``train``, ``validation`` or ``test``; None for a ``DatasetDict`` of all.
+        split: ``train``, ``validation`` or ``test``; None stands for all.
         source, variants: See ``open_release``.
 
+    Returns:
+        Dialogue rows: a ``Dataset`` for one split, or a ``DatasetDict`` of all splits.
+
     Raises:
-        SgdxError: As ``prepare``; or the split is unknown, or has no dialogues.
+        SgdxError: The source is at fault, the cache cannot be written, or the config or split is
+            unknown or has no dialogues.
     """
     release = open_release(source, variants)
     release.check_config(config)
@@ -96,7 +105,10 @@ def load(
 
 @contextmanager
 def _writing(cache: Path) -> Iterator[None]:
-    """Have the cache to oneself; its faults are told in one line, and leave nothing half-made."""
+    """Lock the cache while it is written, and clean up afterwards.
+
+    Errors of the file system become an ``SgdxError``, and nothing half-written is left.
+    """
     try:
         cache.mkdir(parents=True, exist_ok=True)
         with FileLock(cache / "sgdx.lock"):
@@ -137,12 +149,15 @@ def _is_prepared(release: Release, config: str, cache: Path) -> bool:
 
 
 def _prepare_config(release: Release, config: str, cache: Path) -> None:
-    """Build in a staging cache, then move into place: a killed run leaves no folder in sight."""
+    """Build a config in a staging folder and move it into place.
+
+    A process that is killed meanwhile leaves nothing where ``load_dataset`` looks.
+    """
     place, fingerprint = _place(config, cache), release.fingerprint_of(config)
     staging = cache / _STAGING
     shutil.rmtree(staging, ignore_errors=True)
     for split in release.splits(config):
-        read_split(release, split)  # faults of the source show here, not wrapped by the builder
+        read_split(release, split)  # here and not in the builder, which would wrap its errors
     builder = _builder(config, staging, release)
     builder.info.download_checksums = {release.name: {"num_bytes": None, "checksum": fingerprint}}
     try:

@@ -1,4 +1,4 @@
-"""Reading a release's files out of a directory, a zip or a tar; archives are not trusted."""
+"""Reading a release's files from a directory, a zip or a tar file, without trusting archives."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from typing import TypeVar
 
 from ..errors import SgdxError
 
-MAX_FILE_BYTES = 1 << 28  # the release's largest file has 6 MB: what is over 256 MB is an attack
-MAX_TOTAL_BYTES = 1 << 32  # and all of them have half a GB
+# The release's largest file has 6 MB and all of its files have half a GB together. An archive that
+# claims far more is an attack.
+MAX_FILE_BYTES = 1 << 28
+MAX_TOTAL_BYTES = 1 << 32
 
 Read = Callable[[str], bytes]
-# What is wrong with a damaged archive shows as any of these.
+# The errors that the standard library raises when it reads a damaged archive.
 DAMAGE = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 
 _Member = TypeVar("_Member")
@@ -32,7 +34,12 @@ _FOLDERS = ("", "*/", "sgd_x/data/*/*/")
 
 
 def read_directory(root: Path) -> tuple[str, set[str], Read]:
-    """A release directory's fingerprint (of sizes and times), files and reader."""
+    """List a release directory.
+
+    Returns:
+        A fingerprint of the files' sizes and times, their paths relative to ``root``, and a
+        function that reads one of them.
+    """
     found = {
         file: path
         for folder in _FOLDERS
@@ -46,11 +53,19 @@ def read_directory(root: Path) -> tuple[str, set[str], Read]:
 
 
 def read_archive(name: str, path: Path) -> tuple[str, set[str], Read]:
-    """An archive's SHA-256, files of the release in it, and reader.
+    """List a release archive.
+
+    Args:
+        name: What the user called the archive, for error messages.
+        path: The archive: a zip, or a tar with any compression that Python reads.
+
+    Returns:
+        The archive's SHA-256, the release's files in it as relative paths, and a function that
+        reads one of them.
 
     Raises:
-        SgdxError: It is no archive, cut off, or hostile: paths that lead out of it, links or
-            devices, sizes beyond reason, two copies of a file.
+        SgdxError: The file is no archive, is cut off, or is hostile: it has paths that lead out of
+            it, links or devices, sizes beyond reason, or two copies of a file.
     """
     files, read = (_read_tar if tarfile.is_tarfile(path) else _read_zip)(name, path)
     return sha256(path), files, read
@@ -72,7 +87,7 @@ def _read_zip(name: str, path: Path) -> tuple[set[str], Read]:
 
 
 def _read_tar(name: str, path: Path) -> tuple[set[str], Read]:
-    """Unpack what the release has into a temporary folder: a tar cannot be read at random."""
+    """Unpack the release's files to a temporary folder, as a tar has no index to read them by."""
     folder = tempfile.TemporaryDirectory(prefix="sgdx-")
     try:
         with tarfile.open(path) as archive:
@@ -86,12 +101,12 @@ def _read_tar(name: str, path: Path) -> tuple[set[str], Read]:
                 place.write_bytes(content.read())
     except (tarfile.TarError, *DAMAGE) as error:
         raise SgdxError(f"{name}: not a whole archive: {error}") from None
-    # The reader holds on to `folder`, which is removed with it.
+    # The function refers to `folder`, so that the folder is removed when the function is.
     return set(members), lambda file: (Path(folder.name) / file).read_bytes()
 
 
 def _wanted(name: str, members: Iterable[tuple[str, int, _Member]]) -> dict[str, _Member]:
-    """Archive members that the release's layout knows, by their path below the top folder."""
+    """The archive's members that are files of the release, by their path below the top folder."""
     wanted: dict[str, _Member] = {}
     total = 0
     for path, size, member in members:

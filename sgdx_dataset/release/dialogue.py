@@ -1,4 +1,4 @@
-"""Dialogues of the release, as its JSON has them: types, decoding, and naming what is wrong."""
+"""Dialogues of the release: their types, which are those of its JSON, and reading them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Action(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class State(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A service's state after a user turn; several values of a slot are wordings of one value."""
+    """A service's state after a user turn; a slot's values are different wordings of one value."""
 
     active_intent: str
     requested_slots: list[str]
@@ -43,7 +43,7 @@ class ServiceCall(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class Frame(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What a turn says about one service; user turns carry a state, system turns may call."""
+    """A turn's part about one service; a user's has a state, a system's may have a service call."""
 
     service: str
     slots: list[Span]
@@ -73,7 +73,15 @@ _DECODER = msgspec.json.Decoder(list[Dialogue])
 
 
 def read_dialogues(data: bytes, path: str) -> list[Dialogue]:
-    """Parse a ``dialogues_*.json``; ``SgdxError`` names the file, the dialogue and the fault."""
+    """Parse a ``dialogues_*.json``.
+
+    Args:
+        data: The file's content.
+        path: Where it comes from, for error messages.
+
+    Raises:
+        SgdxError: It is malformed or has no dialogue; the message names the dialogue at fault.
+    """
     try:
         dialogues = _DECODER.decode(data)
     except msgspec.ValidationError as error:
@@ -86,7 +94,7 @@ def read_dialogues(data: bytes, path: str) -> list[Dialogue]:
 
 
 def _dialogue_named(data: bytes, message: str) -> str:
-    """``"dialogue 1_00000: "`` for a decoder's message that points at ``$[0]...``."""
+    """Name the dialogue at ``$[0]`` in a decoder's message, as ``dialogue 1_00000: ``."""
     position = re.search(r"\$\[(\d+)\]", message)
     dialogue = json.loads(data)[int(position[1])] if position else None
     name = dialogue.get("dialogue_id") if isinstance(dialogue, dict) else None

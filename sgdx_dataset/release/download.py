@@ -1,4 +1,4 @@
-"""The SGD release: where it is, what a whole copy has, and getting it."""
+"""The published SGD release: its address, what a complete copy contains, and downloading it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,16 @@ def is_sgd(services: set[str]) -> bool:
 
 
 def missing_from_sgd(found: Mapping[str, int], whole: Mapping[str, int], what: str) -> str:
-    """What a copy of SGD lacks, in words, given ``what`` is counted by split; "" if nothing."""
+    """Say in words what a copy of SGD lacks.
+
+    Args:
+        found: How many dialogues or dialogue files the copy has, by split.
+        whole: How many a complete copy has, by split.
+        what: What was counted, for example ``dialogue files``.
+
+    Returns:
+        For example ``test 24 of 34 dialogue files``; empty where nothing is missing.
+    """
     return ", ".join(
         f"{split} {found.get(split, 0):,} of {number:,} {what}"
         for split, number in whole.items()
@@ -43,10 +52,16 @@ def missing_from_sgd(found: Mapping[str, int], whole: Mapping[str, int], what: s
 
 
 def download(url: str = URL, checksum: str | None = SHA256) -> Path:
-    """The pinned archive in the Hugging Face cache, downloaded once; goes on where it broke off.
+    """Download the pinned archive to the Hugging Face cache, unless it is there already.
+
+    A download that broke off is continued. The archive's checksum is noted beside it and compared
+    at every later use.
+
+    Returns:
+        The archive's path.
 
     Raises:
-        SgdxError: It cannot be had, or its checksum is not the expected one.
+        SgdxError: It cannot be downloaded, or its checksum is not the expected one.
     """
     place = Path(datasets.config.HF_DATASETS_CACHE) / "downloads" / f"sgdx-{Path(url).name}"
     note = place.with_suffix(".sha256")
@@ -63,7 +78,7 @@ def download(url: str = URL, checksum: str | None = SHA256) -> Path:
 
 
 def _fetch(url: str, place: Path, checksum: str | None) -> Path:
-    """Download to ``PLACE.incomplete``, going on from what an earlier try has left there."""
+    """Download to a file beside ``place``, continuing what an earlier attempt has left there."""
     partial = place.with_suffix(".incomplete")
     try:
         with partial.open("ab") as file:
@@ -75,7 +90,7 @@ def _fetch(url: str, place: Path, checksum: str | None) -> Path:
                 displayed_filename=place.name,
                 tqdm_class=Bar,
             )
-    except Exception as error:  # the HTTP library's own kinds, which differ by version
+    except Exception as error:  # the HTTP library's own error types, which differ by version
         reason = " ".join(str(error).split())
         advice = f"{partial.stat().st_size} bytes are kept; try again, or give a copy's path"
         raise SgdxError(f"{url}: cannot be downloaded: {reason} ({advice})") from None

@@ -1,4 +1,4 @@
-"""Where the data comes from: a directory, an archive, the sample, or the pinned download."""
+"""Opening a release: a directory, an archive, the sample corpus, or the pinned download."""
 
 from __future__ import annotations
 
@@ -25,19 +25,22 @@ Variants = Mapping[str, str | os.PathLike[str]]
 
 
 def open_release(source: Source = None, variants: Variants | None = None) -> Release:
-    """Open ``source``: a directory, an archive (.zip, .tar.*), ``"sample"``, or None.
-
-    None means ``$SGDX_SOURCE`` and, where that is unset, the pinned archive, downloaded once.
+    """Open a copy of the release for reading.
 
     Args:
-        source: See above.
-        variants: The user's own variants of the schemas by name: a directory with
-            ``{train,dev,test}/schema.json``, of which some may be missing; or an overlay, a
+        source: A directory, an archive (.zip, .tar.*), or ``"sample"`` for the corpus that comes
+            with this package. None stands for the environment variable ``SGDX_SOURCE`` and, where
+            that is not set, for the pinned archive, which is downloaded once.
+        variants: The user's own schema variants, as paths by name. A path is a directory with
+            ``{train,dev,test}/schema.json``, of which some may be missing, or an overlay: a
             ``.json`` file of changes to the train schema, which makes a variant of train alone.
 
+    Returns:
+        The open release. SGD itself gets the back-translated schemas of this package.
+
     Raises:
-        SgdxError: The source does not exist, is no archive, or lacks ``test/schema.json``; a
-            variant's directory has no schema, its overlay is at fault, or its name is taken.
+        SgdxError: The source does not exist, is no archive, or lacks a ``schema.json``; a variant's
+            directory has no schema, its overlay is at fault, or its name is taken.
     """
     source = source or os.environ.get("SGDX_SOURCE")
     path = SAMPLE if source == "sample" else Path(source) if source else download()
@@ -60,7 +63,7 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
 
 
 def _with_overlays(release: Release) -> Release:
-    """SGD with the back-translated schemas that come with this package."""
+    """Add the back-translated schemas that come with this package to a copy of SGD."""
     overlays = {f"{BACKTRANS}/{path.name}": path for path in _OVERLAYS.glob("*.json")}
 
     def read(file: str) -> bytes:
@@ -70,14 +73,18 @@ def _with_overlays(release: Release) -> Release:
 
 
 def found_variants(folder: Path) -> dict[str, Path]:
-    """The user's own variants of the train schemas in a folder, by name, for ``open_release``.
+    """Find the user's own variants of the train schemas in a folder.
 
-    These are its sub-folders with ``train/schema.json``, as ``compose`` and ``corrupt`` write
-    them, and its ``.json`` files, each an overlay; or the folder itself where it has
-    ``train/schema.json``. A name that a config has (``v1``) gets the parent's before it.
+    A variant is a sub-folder with ``train/schema.json``, as ``compose`` and ``corrupt`` write them,
+    or an overlay: a ``.json`` file. A folder that has ``train/schema.json`` itself is one variant.
+
+    Returns:
+        Paths by variant name, sorted by name, for ``open_release``. Variants are named after their
+        folder or file; where a config has that name already (``v1``), the parent folder's name
+        comes before it (``mine-v1``).
 
     Raises:
-        SgdxError: There is none, or there are two of one name.
+        SgdxError: The folder has no variant, or two variants of the same name.
     """
     if (folder / "train" / "schema.json").is_file():
         places = [folder]
@@ -98,11 +105,13 @@ def found_variants(folder: Path) -> dict[str, Path]:
 
 
 def _is_taken(name: str) -> bool:
+    """Whether a config of the release itself has this name."""
     return name in CONFIGS or name.startswith(BACKTRANS)
 
 
 def _with_variants(release: Release, variants: Variants) -> Release:
-    own: dict[str, Callable[[], bytes]] = {}
+    """Add the schemas of the user's own variants to a release, as further files of it."""
+    own: dict[str, Callable[[], bytes]] = {}  # how to read each added file
     for name, path in variants.items():
         if _is_taken(name) or not re.fullmatch(r"[\w-]+", name):
             raise SgdxError(f"variant {name!r}: expected a name of letters and digits, not taken")
@@ -118,7 +127,7 @@ def _with_variants(release: Release, variants: Variants) -> Release:
 
 
 def _schemas(release: Release, path: Path) -> dict[str, Callable[[], bytes]]:
-    """How to read an own variant's ``schema.json`` of each of the release's split folders."""
+    """Functions that read a variant's ``schema.json``, by the release's name of the split."""
     if path.suffix == ".json" and not path.is_dir():
         try:
             overlay = read_overlay(path.read_bytes(), str(path))

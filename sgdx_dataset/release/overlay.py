@@ -1,4 +1,4 @@
-"""Back-translated schemas: overlays that hold only what the way there and back has changed."""
+"""Overlays: back-translated schemas, stored as nothing but what the translation changed."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from .schema import Intent, Schema, Service, Slot, Wording, check_distinct, rewo
 
 
 class Text(msgspec.Struct, forbid_unknown_fields=True):
-    """A name or description in the pivot language, and translated back from it."""
+    """A name or description in the pivot language, and its translation back to English."""
 
     pivot: str
     text: str
 
 
 class Element(msgspec.Struct, forbid_unknown_fields=True):
-    """A slot's or intent's changed texts."""
+    """The texts of a slot or intent that the translation changed."""
 
     name: Text | None = None
     description: Text | None = None
 
 
 class ServiceOverlay(msgspec.Struct, forbid_unknown_fields=True):
-    """A service's changed texts, by the original names of its slots and intents."""
+    """The texts of a service that changed; slots and intents go by their original names."""
 
     description: Text | None = None
     slots: dict[str, Element] = {}
@@ -33,14 +33,22 @@ class ServiceOverlay(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Overlay(msgspec.Struct):
-    """One pivot language's changes, by original service; a service's own name never changes."""
+    """The changes of one pivot language, by the services' names, which never change."""
 
     path: str
     services: dict[str, ServiceOverlay]
 
 
 def read_overlay(data: bytes, path: str) -> Overlay:
-    """Parse an overlay file; ``SgdxError`` when it is malformed."""
+    """Parse an overlay file.
+
+    Args:
+        data: The file's content.
+        path: Where it comes from, for error messages.
+
+    Raises:
+        SgdxError: It is malformed.
+    """
     try:
         return Overlay(path, msgspec.json.decode(data, type=dict[str, ServiceOverlay]))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -48,10 +56,11 @@ def read_overlay(data: bytes, path: str) -> Overlay:
 
 
 def apply_overlay(schema: Schema, overlay: Overlay) -> Schema:
-    """The schema with the overlay's texts in place of the original ones.
+    """Put the overlay's texts in place of the original ones.
 
     Raises:
-        SgdxError: The overlay names what the schema lacks, or makes two names of a service equal.
+        SgdxError: The overlay names a service, slot or intent that the schema lacks, or gives two
+            slots or intents of a service the same name.
     """
     unknown = overlay.services.keys() - set(schema.service_names())
     if unknown:
@@ -79,6 +88,7 @@ def _translated(service: Service, changes: ServiceOverlay, overlay: Overlay) -> 
 def _wording(
     record: str, elements: Sequence[Slot | Intent], changes: dict[str, Element]
 ) -> Wording:
+    """The names and descriptions of slots or intents after the changes."""
     names = [element.name for element in elements]
     if unknown := changes.keys() - set(names):
         raise SgdxError(f"{record} {min(unknown)} is not in its schema, expected one of {names}")

@@ -1,4 +1,4 @@
-"""A copy of the SGD release: its files, schemas and splits, and the configs that it can give."""
+"""A copy of the SGD release: its files, schemas, splits and configs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .schema import BACKTRANS, CONFIGS, SPLITS, Schema, check_aligned, check_spl
 
 @dataclass(frozen=True)
 class Release:
-    """A readable copy of the release.
+    """A copy of the SGD release, or of another corpus in its layout, that can be read.
 
     Attributes:
-        name: What the user called it, for messages.
-        fingerprint: Hex digest that changes when the copy does.
+        name: What the user called it, for error messages.
+        fingerprint: A hexadecimal digest that changes when the copy does.
         files: The release's own relative paths, such as ``test/dialogues_001.json``.
         own_variants: Names of the user's own variants; their schemas are among ``files``.
     """
@@ -44,19 +44,19 @@ class Release:
             raise SgdxError(f"{self.name}: {path}: cannot be read: {error}") from None
 
     def configs(self) -> tuple[str, ...]:
-        """The configs that can be made of this copy."""
+        """The configs that this copy has data for."""
         backtrans = BACKTRANS if self.variants(BACKTRANS) else None
         return tuple(c for c in (*CONFIGS, *self.own_variants) if c != BACKTRANS or backtrans)
 
     def variants(self, config: str) -> list[str]:
-        """The schema variants whose dialogues a config has: itself, or each back-translation."""
+        """A config's schema variants: ``backtrans`` has one per language, others just one."""
         if config != BACKTRANS:
             return [config]
         files = (f for f in self.files if f.startswith(f"{BACKTRANS}/"))
         return sorted(f"{BACKTRANS}-{Path(file).stem}" for file in files)
 
     def splits(self, config: str) -> list[str]:
-        """A config's splits that have dialogues here."""
+        """The splits of a config for which this copy has dialogues."""
         with_dialogues = [split for split in SPLITS if self.dialogue_files(split)]
         if config == BACKTRANS:
             return [split for split in with_dialogues if split == "train"]
@@ -65,7 +65,7 @@ class Release:
         return with_dialogues
 
     def schema_splits(self, variant: str) -> list[str]:
-        """The splits that have a schema under a variant; a back-translation has train alone."""
+        """The splits that have a schema under a variant; for a back-translation that is train."""
         if variant.startswith(f"{BACKTRANS}-"):
             return ["train"]
         return [split for split in SPLITS if self.schema_file(split, variant) in self.files]
@@ -75,12 +75,12 @@ class Release:
         return sorted(f for f in self.files if f.startswith(f"{SPLITS[split]}/dialogues_"))
 
     def schema_file(self, split: str, variant: str) -> str:
-        """Where the release keeps a split's schema under a variant."""
+        """The path of a split's schema under a variant, relative to the release's root."""
         folder = "" if variant == "original" else f"sgd_x/data/{variant}/"
         return f"{folder}{SPLITS[split]}/schema.json"
 
     def schema(self, split: str, variant: str) -> Schema:
-        """A split's schema under a variant, checked to line up with the original's."""
+        """Read a split's schema under a variant and check that it lines up with the original."""
         if variant.startswith(f"{BACKTRANS}-"):
             file = f"{BACKTRANS}/{variant.removeprefix(f'{BACKTRANS}-')}.json"
             path = f"{self.name}: {file}"
@@ -94,7 +94,7 @@ class Release:
         return schema
 
     def seen_services(self) -> set[str]:
-        """Original names of the services in the original train split."""
+        """The original names of the services that the original train split has."""
         return set(self.schema("train", "original").service_names())
 
     def is_sgd(self) -> bool:
@@ -103,18 +103,18 @@ class Release:
         return is_sgd({name for of_split in names for name in of_split})
 
     def missing(self) -> str:
-        """What a partial copy of SGD lacks, in words; empty for a whole one or another corpus."""
+        """What a partial copy of SGD lacks, in words; empty for any other release."""
         files = {split: len(self.dialogue_files(split)) for split in SPLITS}
         return missing_from_sgd(files, FILES, "dialogue files") if self.is_sgd() else ""
 
     def version(self) -> str:
-        """The commit for a whole copy of SGD, "sample" for the sample, "" for anything else."""
+        """SGD's commit for a complete copy, ``sample`` for the sample, empty for anything else."""
         if self.name == "sample":
             return self.name
         return COMMIT if self.is_sgd() and not self.missing() else ""
 
     def check_config(self, config: str) -> None:
-        """Raise ``SgdxError`` unless ``config`` is one that there is."""
+        """Raise ``SgdxError`` unless ``config`` exists and this copy has its schemas."""
         known = (*CONFIGS, *self.own_variants)
         if config not in known:
             raise SgdxError(f"unknown config {config!r}, expected one of {', '.join(known)}")
@@ -131,7 +131,7 @@ class Release:
             raise SgdxError(f"{self.name}: has no dialogues in {split} under {config}")
 
     def fingerprint_of(self, config: str) -> str:
-        """The fingerprint of what a config is made from."""
+        """A hexadecimal digest that changes when what a config is made from does."""
         if config == BACKTRANS:
             own = [file for file in sorted(self.files) if file.startswith(f"{BACKTRANS}/")]
         elif config in self.own_variants:
@@ -143,14 +143,14 @@ class Release:
 
 
 def write_variants(variants: Mapping[str, Mapping[str, Schema]], output: Path) -> list[Path]:
-    """Write schemas, by variant and split, as ``output/VARIANT/{train,dev,test}/schema.json``.
+    """Write schema variants as ``output/VARIANT/{train,dev,test}/schema.json``.
 
     Args:
-        variants: Schemas by the variant's name and by split.
-        output: A new folder; it appears whole.
+        variants: Schemas by variant, then by split (``train``, ``validation`` or ``test``).
+        output: A folder that does not exist yet; it appears only when it is complete.
 
     Returns:
-        The variants' folders; each is what ``open_release`` takes as a variant of the user's own.
+        The variants' folders. ``open_release`` takes each as a variant of the user's own.
 
     Raises:
         SgdxError: ``output`` exists, or cannot be written.

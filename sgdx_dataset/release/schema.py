@@ -1,4 +1,4 @@
-"""Schemas of the release: reading them, and lining a variant's names up with the original's."""
+"""Schemas of the release: reading them, and checking a variant against the original."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import msgspec
 
 from ..errors import SgdxError
 
-SPLITS = {"train": "train", "validation": "dev", "test": "test"}  # ours -> the release's folder
+# Names of the splits as in Hugging Face datasets, and of the release's folders.
+SPLITS = {"train": "train", "validation": "dev", "test": "test"}
 VARIANTS = ("v1", "v2", "v3", "v4", "v5")
-BACKTRANS = "backtrans"  # the train split once for every pivot language, for augmentation
+# The config that has the train split once per pivot language, under back-translated schemas.
+BACKTRANS = "backtrans"
 CONFIGS = ("original", *VARIANTS, BACKTRANS)
 NONE_INTENT = "NONE"
 
-Wording = dict[str, tuple[str, str]]  # original name -> name and description
+Wording = dict[str, tuple[str, str]]  # new name and description, by the original name
 
 
 class Slot(msgspec.Struct, forbid_unknown_fields=True):
-    """A slot of a service; ``possible_values`` is closed when ``is_categorical``."""
+    """A slot of a service; a categorical one has no other values than ``possible_values``."""
 
     name: str
     description: str
@@ -49,26 +51,38 @@ class Service(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Schema:
-    """The services of one split under one variant, in the order of the original's."""
+    """The services of a split under a variant, in the order of the original schema.
+
+    ``path`` says where the schema comes from, for error messages.
+    """
 
     path: str
     services: list[Service]
 
     def service_names(self) -> list[str]:
+        """The services' names; a service's code is its position in this list."""
         return [service.service_name for service in self.services]
 
     def slot_names(self) -> list[str]:
-        """Every service's slot names, one service after another: the slot codes' dictionary."""
+        """All services' slot names in order; a slot's code is its position in this list."""
         return [slot.name for service in self.services for slot in service.slots]
 
     def intent_names(self) -> list[str]:
-        """``NONE``, then every service's intent names: the intent codes' dictionary."""
+        """``NONE``, then all services' intent names; an intent's code is its position here."""
         names = [intent.name for service in self.services for intent in service.intents]
         return [NONE_INTENT, *names]
 
 
 def read_schema(data: bytes, path: str) -> Schema:
-    """Parse a ``schema.json``; ``SgdxError`` when it is malformed or names something twice."""
+    """Parse a ``schema.json``.
+
+    Args:
+        data: The file's content.
+        path: Where it comes from, for error messages.
+
+    Raises:
+        SgdxError: It is malformed, or has two services, slots or intents of the same name.
+    """
     try:
         services = msgspec.json.decode(data, type=list[Service])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -79,7 +93,10 @@ def read_schema(data: bytes, path: str) -> Schema:
 
 
 def check_distinct(schema: Schema) -> None:
-    """Raise ``SgdxError`` where a name is there twice: renaming would lose one of the two."""
+    """Raise ``SgdxError`` where two services, or two slots or intents of a service, share a name.
+
+    Renaming the dialogues would lose one of the two.
+    """
     _check_names(schema, "service", schema.service_names())
     for service in schema.services:
         where = f"service {service.service_name}"
@@ -102,7 +119,15 @@ def check_split(split: str) -> None:
 def reworded(
     service: Service, name: str, description: str, slots: Wording, intents: Wording
 ) -> Service:
-    """The service in other words, which ``slots`` and ``intents`` have for every element."""
+    """A service in other words.
+
+    Args:
+        service: The original.
+        name: The new name of the service.
+        description: The new description of the service.
+        slots: New names and descriptions of all its slots, by their original names.
+        intents: New names and descriptions of all its intents, by their original names.
+    """
     new = {old: slot_name for old, (slot_name, _) in slots.items()}
     return Service(
         name,
@@ -137,7 +162,10 @@ def check_aligned(original: Schema, variant: Schema) -> None:
 
 
 def _shape(schema: Schema) -> Iterator[tuple[str, str, object]]:
-    """What renaming leaves alone, as (record, what, value); a list's length before its items."""
+    """What other words must not change, as (record, property, value).
+
+    The length of a list comes before its items, so that schemas of different lengths differ there.
+    """
     yield "schema", "number of services", len(schema.services)
     for service in schema.services:
         of = f"service {service.service_name}"
@@ -153,7 +181,7 @@ def _shape(schema: Schema) -> Iterator[tuple[str, str, object]]:
 
 
 def _positions(service: Service, intent: Intent) -> dict[str, object]:
-    """An intent's slots as positions in the service; a name that the service lacks as itself."""
+    """An intent's slots as positions in the service; slots that the service lacks, by name."""
     index = {slot.name: i for i, slot in enumerate(service.slots)}
     optional = {index.get(name, name): value for name, value in intent.optional_slots.items()}
     return {

@@ -1,7 +1,7 @@
-"""``python -m sgdx_dataset backtranslate``: reword train schemas by way of another language.
+"""Rewording the train schemas by translating them to another language and back.
 
-The overlay that it makes is used as ``SOURCE/backtrans/LANGUAGE.json`` (letters a to z) in config
-``backtrans``, or alone as a variant of one's own: ``--variant NAME=LANGUAGE.json``.
+The overlay that this makes can be put into a release as ``backtrans/LANGUAGE.json`` (letters a to
+z) for the config ``backtrans``, or be given as a variant: ``--variant NAME=LANGUAGE.json``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..release.overlay import Text, apply_overlay, read_overlay
 from ..release.release import Release
 from ..release.schema import Intent, Schema, Service, Slot
 from .phrases import distinct, identifier, one_line, phrase
-from .translations import Settings, there_and_back
+from .translations import Settings, translate_round_trip
 
 Json = dict[str, Any]
 
@@ -28,36 +28,41 @@ Json = dict[str, Any]
 def backtranslate(release: Release, output: Path, settings: Settings) -> str:
     """Write an overlay of a release's train schemas, translated to a pivot language and back.
 
-    What is translated stands batch by batch in ``.OUTPUT.partial.jsonl`` beside the output; a run
-    that broke off goes on from there, to the same overlay.
+    Finished batches of translations are kept in ``.OUTPUT.partial.jsonl`` beside the output until
+    all are done. A run that broke off continues from there and makes the same overlay.
+
+    Args:
+        release: The release that has the original train schema.
+        output: The overlay to write, which does not exist yet.
+        settings: Who translates and how.
 
     Returns:
-        A line that says how many texts were translated and how many names and descriptions changed.
+        A line with the number of texts translated, and of names and descriptions that changed.
 
     Raises:
-        SgdxError: ``output`` exists or cannot be written, or see ``there_and_back``.
+        SgdxError: ``output`` exists or cannot be written, or a translator is at fault.
     """
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new file for the overlay")
     schema = release.schema("train", "original")
     texts = schema_texts(schema)
-    work = output.with_name(f".{output.name}.partial.jsonl")
+    batches = output.with_name(f".{output.name}.partial.jsonl")
     try:
         originals = frozenset(map(one_line, descriptions(schema)))
-        changes = Changes(there_and_back(texts, settings, work), originals)
+        changes = Changes(translate_round_trip(texts, settings, batches), originals)
         overlay = {service.service_name: changes.service(service) for service in schema.services}
         data = msgspec.json.format(msgspec.json.encode(_filled(overlay)), indent=1) + b"\n"
         apply_overlay(schema, read_overlay(data, str(output)))
         with staged(output) as staging:
             staging.write_bytes(data)
-        work.unlink(missing_ok=True)
+        batches.unlink(missing_ok=True)
     except OSError as error:
         raise SgdxError(f"{output}: cannot be written: {error}") from None
     return f"{output}: {len(texts)} texts translated; {changes}"
 
 
 def schema_texts(schema: Schema) -> list[str]:
-    """What there is to translate, each text once: names as phrases, and descriptions."""
+    """The texts to translate, each once: names as phrases, and descriptions."""
     names = [element.name for service in schema.services for element in _elements(service)]
     found = [*map(phrase, names), *map(one_line, descriptions(schema))]
     return [text for text in dict.fromkeys(found) if _has_letter(text)]
@@ -72,11 +77,12 @@ def descriptions(schema: Schema) -> Iterator[str]:
 
 @dataclass
 class Changes:
-    """What translations change in a schema, and counts of what became of its elements.
+    """What translations change in a schema, and how many of its texts change or stay.
 
     Attributes:
-        translations: Of every text of the schema.
+        translations: The translations, by the texts of the schema.
         originals: The schema's descriptions, each on one line; none of them gets into an overlay.
+        counts: How many names and descriptions there are, changed, and stayed for which reason.
     """
 
     translations: Mapping[str, Text]
@@ -103,7 +109,7 @@ class Changes:
         )
 
     def elements(self, elements: Sequence[Slot | Intent]) -> Json:
-        """Slots' or intents' entries, under names that differ from each other."""
+        """The entries of slots or intents in the overlay, with new names that are distinct."""
         originals = [element.name for element in elements]
         names = [self.name(name) for name in originals]
         made = distinct(originals, [name["text"] if name else "" for name in names])
@@ -117,7 +123,7 @@ class Changes:
         return _filled(changed)
 
     def name(self, name: str) -> Json:
-        """A name's translations, empty where it stays as it is."""
+        """A name's entry in the overlay; empty where the name stays as it is."""
         self.counts["name"] += 1
         pair = self.translations.get(phrase(name), Text("", ""))
         made = identifier(pair.text, name)
@@ -126,7 +132,7 @@ class Changes:
         return self._change(pair.pivot, made)
 
     def description(self, description: str) -> Json:
-        """A description's translations, empty where it stays as it is."""
+        """A description's entry in the overlay; empty where the description stays as it is."""
         self.counts["description"] += 1
         sent = one_line(description)
         pair = self.translations.get(sent, Text("", ""))
@@ -141,8 +147,8 @@ class Changes:
             return self._keep("unusable")
         return {"pivot": pivot, "text": text}
 
-    def _keep(self, why: str) -> Json:
-        self.counts[why] += 1
+    def _keep(self, reason: str) -> Json:
+        self.counts[reason] += 1
         return {}
 
 

@@ -1,7 +1,7 @@
-"""``python -m sgdx_dataset compose``: variants of the schemas from a pool of paraphrases.
+"""Making variants of the schemas from a pool of paraphrases, as Lee et al. 2022 made SGD-X.
 
-As Lee et al. 2022 compose SGD-X: each element's paraphrases are sorted by their distance from the
-original, names and descriptions apart; v1 gets the nearest of every element, vK the farthest.
+The names and the descriptions of each element are sorted by their distance from the original. The
+variant v1 gets the nearest ones of every element, and the last variant the farthest.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from ..release.schema import SPLITS, Intent, Schema, Service, Slot, Wording, che
 from .distances import description_distance, name_distance
 from .pool import ElementPool, Pool, ServicePool, check_pool, read_pool
 
-Wordings = list[Wording]  # one a variant
+Wordings = list[Wording]  # one for each variant
 
 
 def compose(release: Release, pool_file: Path, output: Path) -> list[Path]:
-    """Write variants ``output/v1``..``output/vK`` of a release's schemas in its layout.
+    """Write K variants of a release's schemas as ``output/v1`` to ``output/vK``, in its layout.
 
     Args:
-        release: Where the original schemas are.
+        release: The release that has the original schemas.
         pool_file: JSON, ``{service: {"description": [...], "slots": {slot: {"name": [...],
             "description": [...]}}, "intents": {intent: {...}}}}`` with K paraphrases in each list,
             of every element of train, dev and test.
-        output: A new folder; it appears whole.
+        output: A folder that does not exist yet; it appears only when it is complete.
 
     Returns:
         The variants' folders.
@@ -49,7 +49,9 @@ def compose(release: Release, pool_file: Path, output: Path) -> list[Path]:
 
 
 def compose_schema(original: Schema, pool: Pool) -> list[Schema]:
-    """The variants of a schema, the nearest first; the pool must have passed ``check_pool``.
+    """Make the variants of a schema, the nearest to the original first.
+
+    The pool must have passed ``check_pool``.
 
     Paraphrases equally far from the original keep the pool's order. Elements are sorted one by
     one, so two slots of a service may get the same name in one variant. That is an error and not
@@ -67,7 +69,7 @@ def compose_schema(original: Schema, pool: Pool) -> list[Schema]:
 
 
 def compose_service(service: Service, pool: ServicePool) -> list[Service]:
-    """The variants of a service, the nearest first; a variant's number is added to its name."""
+    """Make the variants of a service, the nearest first, with their numbers added to its name."""
     descriptions = _nearest_first(service.description, pool.description, description_distance)
     slots = _wordings(service.slots, pool.slots, len(descriptions))
     intents = _wordings(service.intents, pool.intents, len(descriptions))

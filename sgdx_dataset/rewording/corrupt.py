@@ -1,7 +1,8 @@
-"""``python -m sgdx_dataset corrupt``: variants of the train schemas with words replaced and moved.
+"""Making variants of the train schemas with words replaced and moved at random.
 
-The negative control of Lee et al. 2022 (arXiv 2110.06800, on data augmentation): random replacement
-of words and perturbation of their order, which did not help trackers as back-translation did.
+This is the negative control of Lee et al. 2022 (arXiv 2110.06800, on data augmentation): random
+replacement of words and perturbation of their order, which did not help trackers as
+back-translation did.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..release.schema import Intent, Schema, Service, Slot, Wording, reworded
 from .leaks import DESCRIPTION, Key, released_texts, texts
 
 _CAMEL_CASE = re.compile(r"[A-Z][A-Za-z0-9]*")
-_DRAWS = 1000  # of one text before it is given up
+_DRAWS = 1000  # how many corruptions of a text are drawn before it is given up
 
 
 def corrupt(
@@ -29,18 +30,19 @@ def corrupt(
     replace: float = 0.3,
     window: int = 3,
 ) -> list[Path]:
-    """Write ``output/corrupt-1``..``output/corrupt-K``, each with a corrupted train schema alone.
+    """Write K variants, ``output/corrupt-1`` to ``output/corrupt-K``, of the train schema alone.
 
-    v1..v5 are read for nothing but an exclusion: no text becomes one of theirs that the original
-    lacks. Of a release that has none of them nothing is excluded.
+    No text becomes one of v1..v5 that the original schemas lack; v1..v5 are read for nothing else.
+    Where the release has none of them, nothing is excluded.
 
     Args:
-        release: Where the original train schema is.
-        output: A new folder; it appears whole.
-        variants: How many to write, K.
-        seed: Together with a variant's number it seeds that variant's draws, so that more variants
-            change none of the first.
-        replace, window: See ``corrupt_schema``.
+        release: The release that has the original train schema.
+        output: A folder that does not exist yet; it appears only when it is complete.
+        variants: How many variants to write, K; 1 or more.
+        seed: Random seed, 0 or more. A variant's number is part of its seed, so that further
+            variants do not change the first ones.
+        replace: Probability of replacing a word, in [0, 1]; see ``corrupt_words``.
+        window: How far words move, 1 or more; see ``corrupt_words``.
 
     Returns:
         The variants' folders.
@@ -73,19 +75,19 @@ def corrupt_schema(
     window: int,
     excluded: Container[Key] = (),
 ) -> Schema:
-    """The schema with each of its names and descriptions corrupted; services keep their names.
+    """Corrupt each name and description of a schema; services keep their names.
 
-    A text becomes the same wherever it is. Names keep their style (CamelCase, or words between
-    underscores) and are distinct within a service: what is not so, or is in ``excluded``, is drawn
-    again.
+    The same text is corrupted in the same way wherever it occurs. Names keep their style
+    (CamelCase, or words between underscores) and stay distinct within a service. A text for which
+    that fails, or which is in ``excluded``, is drawn again.
 
     Args:
         schema: The original.
-        random: What to draw from; the draws follow the order of the schema's distinct texts.
+        random: The random numbers, drawn for the distinct texts in the schema's order.
         replace, window: See ``corrupt_words``. A name's words are replaced by words of other names,
             a description's by words of other descriptions, the more likely the more of these
             texts have them.
-        excluded: Texts that must not come out, by kind (see ``overlaps.Place``).
+        excluded: Texts that must not come out, with their kind (see ``leaks.Place``).
 
     Raises:
         SgdxError: No usable corruption of a text was drawn.
@@ -120,8 +122,8 @@ def corrupt_words(
 ) -> list[str]:
     """Replace each word by one of ``pool`` with probability ``replace``, then move the words.
 
-    Each word moves by less than ``window`` places: they are sorted by position plus a uniform draw
-    from [0, window). An empty pool replaces nothing.
+    To be moved, words are sorted by their position plus a uniform draw from [0, window), so that
+    each moves by less than ``window`` places. With an empty pool no word is replaced.
     """
     drawn = [
         pool[int(random.integers(len(pool)))] if pool and random.random() < replace else word
@@ -132,7 +134,7 @@ def corrupt_words(
 
 
 def _services(schema: Schema) -> dict[Key, set[str]]:
-    """The names of the services that have a text, by kind and text, in the schema's order."""
+    """The names of the services in which each text occurs, in the schema's order."""
     services: dict[Key, set[str]] = {}
     for place, text in texts("original", schema, schema):
         services.setdefault((place.kind, text), set()).add(place.service)
@@ -140,7 +142,7 @@ def _services(schema: Schema) -> dict[Key, set[str]]:
 
 
 def _pool(words: dict[Key, list[str]], of: Key) -> list[str]:
-    """The words of the other names for a name, of the other descriptions for a description."""
+    """The words that may replace those of a text: of all other names, or other descriptions."""
     described = of[0] == DESCRIPTION
     others = [key for key in words if key != of and (key[0] == DESCRIPTION) == described]
     pool = [word for key in others for word in words[key]]

@@ -1,7 +1,7 @@
-"""Texts of schemas for training that equal some of the benchmark's own: a check against leaks.
+"""Finding texts of the benchmark's v1..v5 in schemas for training: a check against leaks.
 
-Who trains on reworded schemas and then scores on v1..v5 wants to know which of their words the
-training has seen. Nothing is filtered here: a translation may well come upon the same word.
+To train on reworded schemas and then score on v1..v5, one has to know which of their words the
+training has seen. Nothing is filtered here, as a translation may well find the same word.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from ..release.release import Release
 from ..release.schema import BACKTRANS, SPLITS, VARIANTS, Intent, Schema, Slot
 
 DESCRIPTION = "description"
-Key = tuple[str, str]  # a text's kind (see Place) and the text
+Key = tuple[str, str]  # the kind of a text (see Place.kind) and the text
 
 
 class Place(NamedTuple):
-    """Where a text is; by the original names, whatever things are called under the variant."""
+    """Where a text occurs; services, slots and intents go by their original names."""
 
     variant: str
     service: str
@@ -27,12 +27,15 @@ class Place(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What it can be compared with: ``slot name``, ``intent name`` or ``description``."""
+        """The kind of text: ``slot name``, ``intent name`` or ``description``.
+
+        Only texts of the same kind are compared.
+        """
         return f"{self.element} name" if self.part == "name" else DESCRIPTION
 
 
 class Overlap(NamedTuple):
-    """A text for training that equals one of v1..v5's which the original schemas lack."""
+    """A text of a schema for training that one of v1..v5 has and the original schemas lack."""
 
     place: Place
     text: str
@@ -40,23 +43,24 @@ class Overlap(NamedTuple):
 
     @property
     def same_element(self) -> bool:
-        """Whether v1..v5 have the text of this very element, not only of others."""
+        """Whether v1..v5 use the text for this very element, and not only for others."""
         return any(place[1:] == self.place[1:] for place in self.equals)
 
 
 def overlaps(release: Release, variants: Mapping[str, Schema]) -> list[Overlap]:
-    """Which texts of schemas for training equal one of v1..v5's that the original lacks.
+    """Find texts of schemas for training that v1..v5 have and the original schemas lack.
 
-    Names are compared with names of their kind, slots' or intents'; descriptions with all
-    descriptions; character by character. v1..v5 and the original count with all their splits.
+    Names of slots are compared with names of slots, names of intents with names of intents, and
+    descriptions with descriptions, character by character. Of v1..v5 and the original, the schemas
+    of all splits count.
 
     Args:
-        release: Has v1..v5; of one that has none of them nothing can be said, and nothing is.
-        variants: Wordings of the train schema by variant, as ``train_variants`` gives them.
+        release: The release that has v1..v5. Where it has none of them, nothing is found.
+        variants: Train schemas by variant, as ``train_variants`` returns them.
 
     Returns:
-        The texts in the order of ``variants`` and of their schemas, one for every element that
-        has it: a name of ten services' slots is there ten times.
+        The texts in the order of ``variants`` and of their schemas, one for each element that has
+        it: a name that slots of ten services have is there ten times.
     """
     released = released_texts(release)
     original = release.schema("train", "original")
@@ -79,7 +83,7 @@ def train_variants(release: Release) -> dict[str, Schema]:
 
 
 def released_texts(release: Release) -> dict[Key, list[Place]]:
-    """The places of v1..v5's texts that the original lacks, by kind (see ``Place``) and text."""
+    """Where v1..v5 have texts that the original lacks, by kind (``Place.kind``) and text."""
     original = {(place.kind, text) for place, text in _all_texts(release, "original")}
     found: dict[Key, list[Place]] = {}
     for variant in VARIANTS:
@@ -90,7 +94,7 @@ def released_texts(release: Release) -> dict[Key, list[Place]]:
 
 
 def _all_texts(release: Release, variant: str) -> list[tuple[Place, str]]:
-    """A variant's texts of all splits; of a service in two splits once, unless they differ."""
+    """A variant's texts in all splits; what a service has in two splits alike is there once."""
     found = (
         text
         for split in SPLITS
@@ -103,9 +107,9 @@ def _all_texts(release: Release, variant: str) -> list[tuple[Place, str]]:
 
 
 def texts(variant: str, original: Schema, schema: Schema) -> Iterator[tuple[Place, str]]:
-    """Every name and description of ``schema``, which lines up with ``original``.
+    """Every name and description of ``schema``, which lines up with ``original``, and its place.
 
-    Services' names are not among them: back-translations keep them, v1..v5 add a number.
+    The names of services are left out: back-translations keep them, and v1..v5 add a number.
     """
     for old, new in zip(original.services, schema.services, strict=True):
         name = old.service_name

@@ -1,4 +1,4 @@
-"""Names as phrases, as one says them to a translator, and phrases as names."""
+"""Turning names into phrases that can be translated, and phrases back into names."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ _BOUNDARY = re.compile(r"_|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def one_line(text: str) -> str:
-    """The text with one space for each stretch of white space, and none around it."""
+    """The text on one line: each run of white space becomes one space, with none at the ends."""
     return " ".join(text.split())
 
 
 def phrase(name: str) -> str:
-    """A name as words: ``check_in_date`` as "check in date", ``FindTVShow`` as "find tv show"."""
+    """A name as words: ``check_in_date`` gives "check in date", ``FindTVShow`` "find tv show"."""
     return one_line(_BOUNDARY.sub(" ", name)).lower()
 
 
 def identifier(text: str, like: str) -> str:
-    """Words as a name in the style of ``like``, CamelCase or else snake_case; "" if they make none.
+    """Write words as a name, in CamelCase if ``like`` is, and in snake_case otherwise.
 
-    Accents and apostrophes go. A name has ASCII letters, digits and underscores, and begins with a
-    letter; letters of another script would be lost, so a text with such makes none.
+    A name has ASCII letters, digits and underscores, and begins with a letter. Accents and
+    apostrophes are left out.
+
+    Returns:
+        The name; empty where the text makes none: it does not begin with a letter, or has letters
+        of another script, which would be lost.
     """
     folded = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     words = re.findall("[a-z0-9]+", re.sub("['’]", "", folded).lower())
@@ -34,10 +38,18 @@ def identifier(text: str, like: str) -> str:
 
 
 def distinct(originals: list[str], made: list[str]) -> list[str]:
-    """New names ("" for none) without those that would make two names equal.
+    """Drop the new names that would give two elements the same name.
 
-    Of equal names the original one stays, else the first; the others' elements keep their original
-    names. Where such a name is another's new one, that is dropped for the same reason.
+    Of several elements with the same name, the one whose original name it is keeps it, or else the
+    first one. The others go back to their original names. Where another element has such a name as
+    its new one, that is dropped for the same reason.
+
+    Args:
+        originals: The elements' original names, which are distinct.
+        made: Their new names; empty for an element that keeps its original name.
+
+    Returns:
+        The new names, empty where they are dropped.
     """
     made = list(made)
     while True:

@@ -15,18 +15,18 @@ _STYLES = {
     "CamelCase": re.compile(r"[A-Z][A-Za-z0-9]*"),
 }
 _IDENTIFIER = re.compile(r"[A-Za-z]\w*", re.ASCII)
-_SIZES = range(2, 10)  # a variant is told by the last digit of its services' names
+_SIZES = range(2, 10)  # the last digit of a service's name tells the variant
 
 
 class ElementPool(msgspec.Struct, forbid_unknown_fields=True):
-    """A slot's or intent's paraphrases, in any order."""
+    """The paraphrases of a slot or intent, in any order."""
 
     name: list[str]
     description: list[str]
 
 
 class ServicePool(msgspec.Struct, forbid_unknown_fields=True):
-    """A service's paraphrases, its slots' and intents' by their original names."""
+    """The paraphrases of a service; slots and intents go by their original names."""
 
     description: list[str]
     slots: dict[str, ElementPool]
@@ -34,18 +34,29 @@ class ServicePool(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Pool(msgspec.Struct):
-    """Paraphrases by original service name; ``path`` is for messages."""
+    """Paraphrases by the services' original names.
+
+    ``path`` says where they come from, for error messages.
+    """
 
     path: str
     services: dict[str, ServicePool]
 
     def size(self) -> int:
-        """How many paraphrases each element has, and so how many variants there will be."""
+        """How many paraphrases each element has, which is how many variants they make."""
         return len(next(iter(self.services.values())).description)
 
 
 def read_pool(data: bytes, path: str) -> Pool:
-    """Parse a pool file; ``SgdxError`` when it is malformed or empty."""
+    """Parse a pool file.
+
+    Args:
+        data: The file's content.
+        path: Where it comes from, for error messages.
+
+    Raises:
+        SgdxError: It is malformed or empty.
+    """
     try:
         pool = Pool(path, msgspec.json.decode(data, type=dict[str, ServicePool]))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -58,8 +69,9 @@ def read_pool(data: bytes, path: str) -> Pool:
 def check_pool(pool: Pool, schemas: Iterable[Schema]) -> None:
     """Raise ``SgdxError`` unless the pool has what variants of these schemas need.
 
-    That is: these services, slots and intents, no others; as many paraphrases of each as of every
-    other, 2 to 9; distinct ones; names in the original name's style, of which ``NONE`` is none.
+    A pool has exactly the services, slots and intents of the schemas. Every element has the same
+    number of paraphrases, from 2 to 9, and they are distinct. Names are in the style of the
+    original name (snake_case or CamelCase), and none is ``NONE``.
     """
     services = {service.service_name: service for of in schemas for service in of.services}
     _check_keys(pool, "service", pool.services, services)
@@ -75,7 +87,7 @@ def check_pool(pool: Pool, schemas: Iterable[Schema]) -> None:
 
 
 def _lists(service: Service, pool: ServicePool) -> Iterator[tuple[str, list[str]]]:
-    """A service's lists of paraphrases and how to call them after its name."""
+    """A service's lists of paraphrases, each with words that name it in an error message."""
     yield ": description", pool.description
     for kind, elements in (("slot", pool.slots), ("intent", pool.intents)):
         for name, element in elements.items():

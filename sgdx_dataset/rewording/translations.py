@@ -1,4 +1,4 @@
-"""Texts to a pivot language and back, batch by batch, with a file of the batches to go on from."""
+"""Translating texts to a pivot language and back, in batches that a later run need not repeat."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _ADVICE = "delete it to begin anew"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides the translations of given texts; see ``translators`` and the command's help."""
+    """The settings that decide how texts are translated: the options of ``backtranslate``.
+
+    For each direction there is either a model or a command, see ``translators``.
+    """
 
     forward: str | None = None
     forward_command: str | None = None
@@ -36,18 +39,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass
-class Work:
-    """Finished batches in a JSON Lines file: what decides them, then a batch's number and texts.
+class FinishedBatches:
+    """The finished batches of translations, kept in a JSON Lines file.
 
-    The file comes with the first finished batch. A batch is in it once its line is whole.
+    Attributes:
+        path: The file. Its first line has the settings, and each further line a batch's number and
+            translations. It is made when the first batch is finished; a batch is in it once its
+            line is complete.
+        header: The settings and a checksum of the texts.
+        done: The translations of each finished batch.
     """
 
     path: Path
     header: dict[str, Any]
     done: list[list[str]]
 
-    def do(self, number: int, texts: Sequence[str], translator: Translator) -> list[str]:
-        """A batch's translations, each on one line; translated unless the file has them."""
+    def translate(self, number: int, texts: Sequence[str], translator: Translator) -> list[str]:
+        """Translate a batch, each text to one line, unless the file has its translations."""
         if number < len(self.done):
             if len(self.done[number]) != len(texts):
                 counts = f"{len(self.done[number])} texts, expected {len(texts)}"
@@ -68,14 +76,14 @@ class Work:
         return made
 
 
-def open_work(path: Path, header: dict[str, Any]) -> Work:
-    """The finished batches in a file, if there is one; a last line that is not whole is dropped.
+def open_finished_batches(path: Path, header: dict[str, Any]) -> FinishedBatches:
+    """Read the finished batches of a file, if it exists; an incomplete last line is dropped.
 
     Raises:
-        SgdxError: The file was begun with other settings, or is not such a file.
+        SgdxError: The file was begun with other settings, or is damaged.
     """
     if not path.exists():
-        return Work(path, header, [])
+        return FinishedBatches(path, header, [])
     whole, newline, _ = path.read_bytes().rpartition(b"\n")
     try:
         first, *lines = whole.split(b"\n") if newline else [msgspec.json.encode(header)]
@@ -90,34 +98,39 @@ def open_work(path: Path, header: dict[str, Any]) -> Work:
     if [number for number, _ in done] != list(range(len(done))):
         raise SgdxError(f"{path}: is damaged: its batches are not one after another; {_ADVICE}")
     os.truncate(path, len(whole + newline) if done else 0)
-    return Work(path, header, [made for _, made in done])
+    return FinishedBatches(path, header, [made for _, made in done])
 
 
-def there_and_back(texts: Sequence[str], settings: Settings, path: Path) -> dict[str, Text]:
-    """Translate distinct texts of one line to the pivot language and back.
+def translate_round_trip(texts: Sequence[str], settings: Settings, path: Path) -> dict[str, Text]:
+    """Translate texts to the pivot language and back.
+
+    Batches follow from the texts, and a batch's random numbers from its number and the seed. So the
+    result does not depend on whether one run or several runs translate them.
 
     Args:
-        texts: They decide the batches, of like length; a batch's number and the seed its random
-            state. So it is all the same whether one run translates them or several.
+        texts: Distinct texts of one line each.
         settings: Who translates and how.
-        path: The file of finished batches; the caller deletes it.
+        path: The file of finished batches, which the caller deletes.
+
+    Returns:
+        The text in the pivot language and its translation back, by original text.
 
     Raises:
-        SgdxError: A translator is at fault, or the file is (see ``open_work``).
+        SgdxError: A translator fails, or the file is of other settings or damaged.
     """
     forward, backward = translators(settings)
     digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()
     header = msgspec.json.decode(msgspec.json.encode(settings))
-    work = open_work(path, {**header, "texts": digest})
-    pivots = _translate(work, "there", texts, forward, 0)
+    finished = open_finished_batches(path, {**header, "texts": digest})
+    pivots = _translate(finished, "forward", texts, forward, 0)
     different = list(dict.fromkeys(pivot for text in texts if (pivot := pivots[text])))
     begin = len(batches(texts, settings.batch_size))
-    backs = _translate(work, "back", different, backward, begin)
+    backs = _translate(finished, "backward", different, backward, begin)
     return {text: Text(pivots[text], backs.get(pivots[text], "")) for text in texts}
 
 
 def read_settings(options: dict[str, Any]) -> Settings:
-    """Settings from a command's options; ``SgdxError`` where one is out of its range."""
+    """Make settings of a command's options; ``SgdxError`` where one is out of its range."""
     try:
         settings = msgspec.convert(options, Settings)
     except msgspec.ValidationError as error:
@@ -128,7 +141,7 @@ def read_settings(options: dict[str, Any]) -> Settings:
 
 
 def translators(settings: Settings) -> tuple[Translator, Translator]:
-    """What translates there and back."""
+    """The translators to the pivot language and back."""
     source, pivot = settings.languages or (None, None)
     temperature = settings.temperature if settings.sample else None
     if settings.forward is None:
@@ -143,18 +156,21 @@ def translators(settings: Settings) -> tuple[Translator, Translator]:
 
 
 def batches(texts: Sequence[str], size: int) -> list[list[str]]:
-    """Texts in batches of like length, the longest first: what does not fit shows at once."""
+    """Divide texts into batches of similar length.
+
+    The longest come first, so that a text that is too long for a model shows at once.
+    """
     order = sorted(texts, key=len, reverse=True)
     return [order[i : i + size] for i in range(0, len(order), size)]
 
 
 def _translate(
-    work: Work, way: str, texts: Sequence[str], translator: Translator, begin: int
+    finished: FinishedBatches, way: str, texts: Sequence[str], translator: Translator, begin: int
 ) -> dict[str, str]:
-    parts = batches(texts, work.header["batch_size"])
+    parts = batches(texts, finished.header["batch_size"])
     made: dict[str, str] = {}
     with progress(f"Translating {way}", len(parts), " batches"):
         for number, batch in enumerate(parts, begin):
-            made |= zip(batch, work.do(number, batch, translator), strict=True)
+            made |= zip(batch, finished.translate(number, batch, translator), strict=True)
             advance()
     return made

@@ -1,4 +1,4 @@
-"""What translates: a model of ``transformers``, or a command that reads and writes lines."""
+"""Translators: a model of ``transformers``, or a command that reads and writes lines."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from typing import Any
 from ..errors import SgdxError
 from ..extras import require
 
-# A batch of texts of one line, and its random state (an integer), to as many translations.
+# Takes a batch of texts of one line each, and a seed for its random numbers; returns as many
+# translations.
 Translator = Callable[[Sequence[str], int], list[str]]
-_MAX_TOKENS = 256  # of a translation, unless the model says less; descriptions have about 20
+# Tokens of a translation at most, unless the model allows less; descriptions have about 20.
+_MAX_TOKENS = 256
 
 
 def command_translator(line: str) -> Translator:
-    """Translate with a command: it reads a text a line and writes as many lines, in UTF-8.
+    """Translate with a command that reads one text per line and writes as many lines, in UTF-8.
 
     Args:
-        line: The command and its arguments, quoted as for a shell; but there is no shell.
+        line: The command and its arguments, quoted as for a shell, although no shell runs it.
 
     Raises:
-        SgdxError: It is no command line; or, when translating, the command cannot be started, ends
-            with another status than 0, or writes something else than as many lines.
+        SgdxError: The line is no command. The translator raises it when the command cannot be
+            started, ends with another status than 0, or does not write as many lines.
     """
     try:
         arguments = shlex.split(line)
@@ -40,16 +42,16 @@ def command_translator(line: str) -> Translator:
             done = subprocess.run(arguments, input=lines, capture_output=True)
         except OSError as error:
             raise SgdxError(f"command {line!r}: cannot be started: {error}") from None
-        said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2] or "nothing"
+        message = done.stderr.decode(errors="replace").strip().rpartition("\n")[2] or "nothing"
         if done.returncode:
-            raise SgdxError(f"command {line!r}: exit status {done.returncode}; it said: {said}")
+            raise SgdxError(f"command {line!r}: exit status {done.returncode}; it said: {message}")
         try:
             made = done.stdout.decode().removesuffix("\n").split("\n") if done.stdout else []
         except UnicodeDecodeError as error:
             raise SgdxError(f"command {line!r}: did not write UTF-8: {error}") from None
         if len(made) != len(texts):
             counts = f"{len(made)} lines for {len(texts)}, expected as many"
-            raise SgdxError(f"command {line!r}: wrote {counts}; it said: {said}")
+            raise SgdxError(f"command {line!r}: wrote {counts}; it said: {message}")
         return made
 
     return translate
@@ -58,18 +60,20 @@ def command_translator(line: str) -> Translator:
 def model_translator(
     name: str, source: str | None, target: str | None, temperature: float | None
 ) -> Translator:
-    """Translate with an encoder-decoder by Hub name or folder, on the GPU if there is one.
+    """Translate with an encoder-decoder model, on the GPU if there is one.
 
     Args:
-        name: Of a model like MarianMT, M2M-100 or NLLB, whose weights are safetensors.
-        source: The model's own code of the texts' language, if it wants one.
-        target: The same of the language to translate to.
-        temperature: To sample at from the whole distribution; None searches as the model's own
-            settings say, which most often is by beams.
+        name: The folder or Hub name of a model like MarianMT, M2M-100 or NLLB, whose weights are
+            in safetensors files.
+        source: The model's own code of the texts' language, if it needs one.
+        target: The model's own code of the language to translate to, if it needs one.
+        temperature: The temperature at which translations are sampled from the whole distribution;
+            None to search for them as the model's settings say, most often with beams.
 
     Raises:
-        SgdxError: It cannot be loaded, is no encoder-decoder, does not know the languages, or the
-            extra ``translate`` is not installed; or, when translating, a text is too long for it.
+        SgdxError: The model cannot be loaded, is no encoder-decoder or does not know the
+            languages, or the extra ``translate`` is not installed. The translator raises it when
+            a text is too long for the model.
     """
     torch = require("torch", "translate")
     model, tokenizer = _load(name)
@@ -80,7 +84,7 @@ def model_translator(
 
     def translate(texts: Sequence[str], state: int) -> list[str]:
         torch.manual_seed(state)
-        if hasattr(tokenizer, "src_lang"):  # each time: one model may translate both ways
+        if hasattr(tokenizer, "src_lang"):  # set each time: a model may translate both ways
             tokenizer.src_lang = source
         inputs = tokenizer([prefix + text for text in texts], return_tensors="pt", padding=True)
         if (length := inputs["input_ids"].shape[1]) > (limit := _positions(model, tokenizer)):
@@ -97,7 +101,7 @@ def model_translator(
 
 @cache
 def _load(name: str) -> tuple[Any, Any]:
-    """A model and its tokenizer; weights are never a pickle, code never comes with them."""
+    """Load a model and its tokenizer, without unpickling weights or running the model's code."""
     torch, transformers = require("torch", "translate"), require("transformers", "translate")
     require("sentencepiece", "translate")
     try:
@@ -107,7 +111,7 @@ def _load(name: str) -> tuple[Any, Any]:
         model = transformers.AutoModelForSeq2SeqLM.from_pretrained(
             name, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
         )
-    except Exception as error:  # the kinds of four libraries
+    except Exception as error:  # four libraries raise their own types
         reason = str(error).strip().split("\n")[0]
         raise SgdxError(f"{name}: model cannot be loaded: {reason}") from None
     most = min(_MAX_TOKENS, _positions(model, tokenizer))
@@ -116,7 +120,7 @@ def _load(name: str) -> tuple[Any, Any]:
 
 
 def _positions(model: Any, tokenizer: Any) -> int:
-    """How many tokens a model reads, or writes."""
+    """How many tokens a model can read, or write, at most."""
     most: int = tokenizer.model_max_length
     return min(most, getattr(model.config, "max_position_embeddings", most))
 
@@ -124,7 +128,7 @@ def _positions(model: Any, tokenizer: Any) -> int:
 def _ask_for(
     name: str, tokenizer: Any, source: str | None, target: str | None
 ) -> tuple[str, dict[str, Any]]:
-    """How a model is told the languages: a prefix of the texts, and options to generate with."""
+    """What makes a model use the languages: a prefix of the texts, and options of ``generate``."""
     if hasattr(tokenizer, "src_lang"):  # NLLB, M2M-100
         _language(name, tokenizer, source)
         return "", {"forced_bos_token_id": _language(name, tokenizer, target)}
@@ -138,7 +142,7 @@ def _ask_for(
 
 
 def _language(name: str, tokenizer: Any, language: str | None) -> int:
-    """The token that stands for a language."""
+    """The id of the token that stands for a language."""
     codes: dict[str, int] | None = getattr(tokenizer, "lang_code_to_id", None)
     if codes is None:
         tokens = tokenizer.all_special_tokens

@@ -1,8 +1,9 @@
-"""Dialogues as Arrow columns: parsed once, then named for every variant.
+"""Dialogues as Arrow columns, which are made once and then named for every variant.
 
-Variants differ from the original in names and schemas alone. So the functions here gather a level
-of the dialogues into columns, names as codes, and return a function that puts the names in:
-``Column``. Lists of a level are laid end to end; ``list_array`` cuts them up again.
+Variants differ from the original in nothing but names and schemas. So each function here gathers a
+level of the dialogues (dialogues, turns, frames) into columns that have codes in place of names,
+and returns a function that puts a variant's names in: a ``Column``. The items of all lists of a
+level are laid end to end; ``list_array`` cuts them into lists again.
 """
 
 from __future__ import annotations
@@ -22,15 +23,24 @@ from .name_codes import Coder, Names
 def dialogue_columns(
     dialogues: Sequence[Dialogue], coder: Coder, path: str
 ) -> Callable[[Names], pa.Table]:
-    """Gather dialogues into columns; the result makes a variant's table of dialogue rows.
+    """Gather dialogues into columns.
+
+    Args:
+        dialogues: The dialogues of a file.
+        coder: Codes of the names in the split's original schema.
+        path: Where the dialogues come from, for error messages.
+
+    Returns:
+        A function from a variant's names to its table of dialogue rows (``DIALOGUE_ROW``).
 
     Raises:
-        SgdxError: Naming ``path`` and the dialogue that names what its schema lacks.
+        SgdxError: A dialogue names what its schema lacks, or its frames are at fault; the message
+            names the dialogue.
     """
     try:
         return _dialogue_columns(dialogues, coder)
     except SgdxError:
-        for dialogue in dialogues:  # which of them was it?
+        for dialogue in dialogues:  # find the one at fault
             try:
                 _dialogue_columns([dialogue], coder)
             except SgdxError as error:
@@ -61,7 +71,11 @@ def _dialogue_columns(dialogues: Sequence[Dialogue], coder: Coder) -> Callable[[
 
 
 def _check_frames(dialogue: Dialogue) -> None:
-    """Rows are told apart by turn and service, and a service's schema is joined by dialogue."""
+    """Raise ``SgdxError`` unless the frames are what frame rows rely on.
+
+    A turn has at most one frame per service, as frame rows go by turn and service; and its services
+    are among the dialogue's, whose schemas are joined into the row.
+    """
     services = set(dialogue.services)
     for index, turn in enumerate(dialogue.turns):
         framed = [frame.service for frame in turn.frames]

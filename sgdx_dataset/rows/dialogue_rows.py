@@ -1,4 +1,4 @@
-"""A release as tables of dialogue rows: each split is parsed once and named for every variant."""
+"""Dialogue rows: each split is parsed once, and then named for every variant."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from .name_codes import Coder, Names
 
 
 def tables(release: Release, split: str, config: str) -> Iterator[tuple[str, pa.Table]]:
-    """A split's dialogue files in order, each with its table of rows (``DIALOGUE_ROW``).
+    """Make the dialogue rows of a split under a config.
 
-    A config of several variants (``backtrans``) goes through the files once for each.
+    Yields:
+        The path of each dialogue file, in order, with its table of rows (``DIALOGUE_ROW``). A
+        config of several variants (``backtrans``) goes through the files once for each variant.
 
     Raises:
         SgdxError: The release's JSON, schemas or dialogues are at fault; the message names them.
@@ -34,7 +36,15 @@ def tables(release: Release, split: str, config: str) -> Iterator[tuple[str, pa.
 
 @lru_cache(maxsize=len(SPLITS))
 def read_split(release: Release, split: str) -> list[tuple[str, Callable[[Names], pa.Table]]]:
-    """Parse a split's dialogue files; kept, because every variant is made from the same parse."""
+    """Parse a split's dialogue files; the result is kept, as every variant is made from it.
+
+    Returns:
+        The path of each dialogue file, in order, with a function from a variant's names to its
+        table of rows (``DIALOGUE_ROW``).
+
+    Raises:
+        SgdxError: A file is at fault, or two dialogues have the same id.
+    """
     coder = Coder.of(release.schema(split, "original"))
     file_of: dict[str, str] = {}
     parsed = []

@@ -62,14 +62,14 @@ FRAME_ROW = Features(
         "turn": Value("int32"),
         "service": _STRING,
         "seen": Value("bool"),
-        # What a tracker reads. History holds the turns before this one, with the acts of the
-        # system alone: the user's acts are what a tracker has to find out.
+        # What a tracker may read. The history has the turns before this one. Its user turns have no
+        # actions, as those would give away what a tracker has to find out.
         "history": [
             {"speaker": _STRING, "utterance": _STRING, "actions": [{"service": _STRING, **ACTION}]}
         ],
         "utterance": _STRING,
         "schema": SERVICE,
-        # What it should answer, and what the metric needs besides.
+        # The gold state that a tracker should predict, and what else the metric needs.
         "active_intent": _STRING,
         "requested_slots": _STRINGS,
         "slot_values": _SLOT_VALUES,

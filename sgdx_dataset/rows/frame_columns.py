@@ -1,7 +1,7 @@
-"""The frames of many turns as one Arrow column: spans, actions, states, calls and results.
+"""The frames of many turns as an Arrow column: spans, actions, states, calls and results.
 
-Each function gathers a part of the frames, names as codes, and returns a function that puts a
-variant's names in: a ``Column``.
+Each function gathers a part of the frames, with codes in place of names, and returns a function
+that puts a variant's names in: a ``Column``. ``services`` is each frame's service as a code.
 """
 
 from __future__ import annotations
@@ -19,6 +19,11 @@ Column = Callable[[Names], pa.Array]
 
 
 def frame_column(frames: Sequence[Frame], coder: Coder) -> Column:
+    """Gather frames, laid end to end, into a column of records (``FRAME``).
+
+    Raises:
+        SgdxError: A frame names a service, slot or intent that the schema lacks.
+    """
     codes = [coder.services[frame.service] for frame in frames]
     services = code_array(codes)
     parts = {
@@ -70,7 +75,11 @@ def _actions(actions: Sequence[list[Action]], services: list[int], coder: Coder)
 
 
 def _action_values(values: Sequence[list[str]], intents: Sequence[dict[str, int] | None]) -> Column:
-    """Actions' values, of which those that name intents (their codes are given) are renamed."""
+    """The values of actions.
+
+    ``intents`` has, for each action, the codes of intents by name where its values are names of
+    intents, which are renamed, and None elsewhere.
+    """
     offsets = offsets_of(values)
     flat = pa.array([value for of in values for value in of], pa.string())
     named = [codes is not None for of, codes in zip(values, intents) for _ in of]
@@ -88,16 +97,19 @@ def _states(states: Sequence[State | None], services: list[int], coder: Coder) -
     some = [(s, state) for s, state in zip(services, states) if state is not None]
     intents = scattered([coder.intents[s][state.active_intent] for s, state in some], absent)
     requested = [state.requested_slots if state else [] for state in states]
-    asked = code_array([coder.slots[s][x] for s, state in some for x in state.requested_slots])
+    requested_codes = code_array(
+        [coder.slots[s][x] for s, state in some for x in state.requested_slots]
+    )
     slot_values = [state.slot_values if state else {} for state in states]
     slot_codes = code_array([coder.slots[s][x] for s, state in some for x in state.slot_values])
-    spoken = [values for _, state in some for values in state.slot_values.values()]
-    values = list_array(offsets_of(spoken), pa.array([v for of in spoken for v in of], pa.string()))
+    wordings = [values for _, state in some for values in state.slot_values.values()]
+    texts = pa.array([text for values in wordings for text in values], pa.string())
+    values = list_array(offsets_of(wordings), texts)
     requested_offsets, offsets = offsets_of(requested), offsets_of(slot_values)
     return lambda names: struct_array(
         absent,
         active_intent=names.intents.take(intents),
-        requested_slots=list_array(requested_offsets, names.slots.take(asked)),
+        requested_slots=list_array(requested_offsets, names.slots.take(requested_codes)),
         slot_values=list_array(
             offsets, struct_array(slot=names.slots.take(slot_codes), values=values)
         ),

@@ -1,4 +1,4 @@
-"""Frame rows: one per user turn and service, which is what is tracked and scored."""
+"""Frame rows: one for each user turn and service, which is what is tracked and scored."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _Split = TypeVar("_Split", Dataset, IterableDataset)
 def frames(split: _Split) -> _Split:
     """The frame rows of a split of dialogue rows, in the dialogues' order.
 
-    A row holds what a tracker may read (``history``: the turns before this one with the system's
-    acts; ``utterance``; ``schema``: the service's), then the gold state and what scoring needs.
+    A row has what a tracker may read, and then the gold state and what else scoring needs. A
+    tracker may read ``history`` (the turns before this one, with the actions of the system),
+    ``utterance`` and ``schema`` (that of the service).
     ``frame_id`` is ``<dialogue_id>/<turn index>/<original service>``, the same in every variant.
     Frames of user turns that carry no state (unannotated data) are left out.
 
@@ -91,9 +92,11 @@ def check_columns(columns: Sequence[str] | None) -> None:
 
 
 def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa.Table:
-    """The frame rows (``FRAME_ROW``) of a table of dialogue rows (``DIALOGUE_ROW``).
+    """Make the frame rows (``FRAME_ROW``) of a table of dialogue rows (``DIALOGUE_ROW``).
 
-    ``columns`` names the columns to make, in the order wanted; None stands for all of them.
+    Args:
+        dialogues: The dialogue rows.
+        columns: Names of the columns to make, in the order wanted; None stands for all of them.
     """
     turn_lists = dialogues["turns"].combine_chunks()
     turns = turn_lists.flatten()
@@ -142,7 +145,13 @@ def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa
 def _schema_index(
     schema_lists: pa.ListArray, dialogue: np.ndarray, services: pa.StringArray
 ) -> pa.Int32Array:
-    """Per row, where its service's schema, as joined into its own dialogue, is among all."""
+    """The index in the flattened ``schema_lists`` of each row's schema, from its own dialogue.
+
+    Args:
+        schema_lists: The schemas joined into each dialogue.
+        dialogue: Each row's dialogue, as an index in ``schema_lists``.
+        services: Each row's service.
+    """
     names = pc.struct_field(schema_lists.flatten(), "service_name")
     owner = pc.list_parent_indices(schema_lists).cast(pa.string())
     joined = pc.binary_join_element_wise(owner, names, "/")
@@ -153,20 +162,27 @@ def _schema_index(
 def _history(
     turns: pa.StructArray, users: np.ndarray, first: np.ndarray, end: np.ndarray
 ) -> pa.ListArray:
-    """Per row, turns ``first`` to before ``end``: speaker, utterance and the system's actions."""
-    acted = _system_actions(turns, users)
+    """Each row's turns from ``first`` up to ``end``, excluded, with the system's actions.
+
+    Args:
+        turns: All turns of the dialogues, laid end to end.
+        users: Whether each of ``turns`` is the user's.
+        first: Each row's first turn of the history, as an index in ``turns``.
+        end: Each row's own turn, as an index in ``turns``.
+    """
     lengths = end - first
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     positions = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, lengths)
-    said = pa.StructArray.from_arrays(
-        [pc.struct_field(turns, "speaker"), pc.struct_field(turns, "utterance"), acted],
+    speakers, utterances = pc.struct_field(turns, "speaker"), pc.struct_field(turns, "utterance")
+    past = pa.StructArray.from_arrays(
+        [speakers, utterances, _system_actions(turns, users)],
         ["speaker", "utterance", "actions"],
     )
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), said.take(pa.array(positions)))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), past.take(pa.array(positions)))
 
 
 def _system_actions(turns: pa.StructArray, users: np.ndarray) -> pa.ListArray:
-    """Per turn, the actions of its frames with their service; none for user turns."""
+    """The actions of each turn's frames, with their service; an empty list for user turns."""
     frame_lists = pc.struct_field(turns, "frames")
     all_frames = frame_lists.flatten()
     action_lists = pc.struct_field(all_frames, "actions")
@@ -186,7 +202,7 @@ def _system_actions(turns: pa.StructArray, users: np.ndarray) -> pa.ListArray:
 
 
 def _schema_slots(slot_lists: pa.ListArray) -> pa.ListArray:
-    """The slots' names and flags, which scoring goes through, without their descriptions."""
+    """What scoring reads of the slots in ``slot_lists``: their names and ``is_categorical``."""
     slots = slot_lists.flatten()
     brief = pa.StructArray.from_arrays(
         [pc.struct_field(slots, "name"), pc.struct_field(slots, "is_categorical")],

@@ -1,4 +1,4 @@
-"""Names as codes: a name's position in its schema, which is the same in every variant.
+"""Names of services, slots and intents as codes, which are the same in every variant.
 
 Codes are positions in ``Schema.service_names()``, ``.slot_names()`` and ``.intent_names()``.
 Renaming is then one ``take`` per column, of all keys at once: there is no moment at which an old
@@ -18,14 +18,15 @@ from ..errors import SgdxError
 from ..release.schema import NONE_INTENT, Schema
 from .features import DIALOGUE_ROW
 
-# Slots of actions that are no slots of a service. A service may have a slot called "intent"
-# (Homes_2 has): it is renamed like any other, and only beside these acts "intent" is not a slot.
+# Actions may have a slot that is no slot of the service: none, "count", or "intent". But a service
+# may have a slot called "intent" (Homes_2 has one), which is renamed like any other slot. Only
+# beside these acts does "intent" stand for the service's intents.
 INTENT_ACTS = frozenset({"INFORM_INTENT", "OFFER_INTENT"})
 FREE_SLOTS = ("", "count", "intent")
 
 
 class _Codes(dict[str, int]):
-    """Name to code; an unknown name raises ``SgdxError``."""
+    """Codes by name; looking up an unknown name raises ``SgdxError``."""
 
     def __init__(self, what: str, codes: Iterable[tuple[str, int]]) -> None:
         super().__init__(codes)
@@ -37,7 +38,15 @@ class _Codes(dict[str, int]):
 
 @dataclass(frozen=True)
 class Coder:
-    """The codes of a schema's names: of services, and, by service code, of the rest."""
+    """The codes of a schema's names.
+
+    Attributes:
+        services: Codes of the services.
+        slots: Codes of the slots, by the code of their service.
+        action_slots: Codes of what an action may have as its slot, by service code.
+        intents: Codes of the intents and of ``NONE``, by service code.
+        intent_slot: The code of an action's slot ``intent`` that stands for the intents.
+    """
 
     services: _Codes
     slots: list[_Codes]
@@ -47,7 +56,7 @@ class Coder:
 
     @classmethod
     def of(cls, schema: Schema) -> Coder:
-        """Number the names of ``schema``, which holds the names that dialogues use."""
+        """Number the names of ``schema``, the original one, whose names the dialogues use."""
         slots, action_slots, intents = [], [], []
         slot_code, intent_code = 0, 1  # intent 0 is NONE
         free = [(slot, len(schema.slot_names()) + i) for i, slot in enumerate(FREE_SLOTS)]
@@ -66,7 +75,11 @@ class Coder:
 
 @dataclass(frozen=True)
 class Names:
-    """What the codes are called under one variant; ``schemas`` has a row a service code."""
+    """The names that the codes stand for under a variant.
+
+    ``services``, ``slots``, ``intents`` and ``schemas`` have the entry of code i at index i;
+    ``schemas`` goes by the codes of services.
+    """
 
     variant: str
     services: pa.StringArray
@@ -76,7 +89,14 @@ class Names:
 
     @classmethod
     def of(cls, variant: str, schema: Schema, original: Schema, seen: set[str]) -> Names:
-        """The names of ``schema``, which lines up with ``original``; ``seen``: original names."""
+        """Collect a variant's names.
+
+        Args:
+            variant: The variant's name.
+            schema: The split's schema under the variant.
+            original: The split's original schema, which ``schema`` lines up with.
+            seen: Original names of the services that the train split has.
+        """
         kind = DIALOGUE_ROW.arrow_schema.field("schemas").type.value_type
         return cls(
             variant,
@@ -88,7 +108,7 @@ class Names:
 
 
 def _joined(schema: Schema, original: Schema, seen: set[str]) -> list[dict[str, object]]:
-    """A schema's services as they are joined into dialogue rows."""
+    """A schema's services as dictionaries, in the form that dialogue rows have them in."""
     return [
         {
             **asdict(service),

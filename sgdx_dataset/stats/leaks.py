@@ -1,4 +1,4 @@
-"""Which words of schemas for training the benchmark's v1..v5 have too, counted and listed."""
+"""Texts that schemas for training share with the benchmark's v1..v5, counted and listed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..rewording.leaks import Overlap, overlaps, train_variants
 
 
 def overlap_statistics(release: Release) -> dict[str, Any]:
-    """The overlaps of each back-translation and each own variant that has a train schema.
+    """Find the overlaps of each back-translation, and of each own variant with a train schema.
 
     Returns:
-        By variant: ``names`` and ``descriptions``, each with ``count`` and how many of these are
-        ``of_same_element``; and ``texts``, every overlap with the places in v1..v5 that it
-        ``equals``. Services and names of elements are the original's. Empty where the source has
-        none of v1..v5: then there is nothing to compare with.
+        By variant: ``names`` and ``descriptions``, each with their ``count`` and how many of them
+        are ``of_same_element``; and ``texts``, every overlap with the places in v1..v5 that it
+        ``equals``. Services, slots and intents go by their original names. It is empty where the
+        release has none of v1..v5, as there is nothing to compare with.
     """
     if not any(release.schema_splits(variant) for variant in VARIANTS):
         return {}
@@ -28,12 +28,12 @@ def overlap_statistics(release: Release) -> dict[str, Any]:
 
 
 def overlap_lines(statistics: dict[str, Any]) -> Iterator[str]:
-    """A line an overlap: the element, its text, and the services of v1..v5 that have it."""
+    """Describe each overlap in a line: the element, its text, and which of v1..v5 have it."""
     for variant, of_variant in statistics.items():
         for found in of_variant["texts"]:
             name = "" if found["element"] == "service" else f" {found['name']}"
             star = "*" if found["same_element"] else ""
-            services: dict[str, dict[str, None]] = {}  # of each of v1..v5, each of them once
+            services: dict[str, dict[str, None]] = {}  # by variant, each service once
             for place in found["equals"]:
                 services.setdefault(place["variant"], {})[place["service"]] = None
             equals = "; ".join(" ".join((released, *of)) for released, of in services.items())
