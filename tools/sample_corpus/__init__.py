@@ -1,1 +1,1 @@
-"""Write the sample corpus: ``python -m tools.sample_corpus [--output DIR]``."""
+"""The generator of the sample corpus: ``python -m tools.sample_corpus [--output DIR]``."""

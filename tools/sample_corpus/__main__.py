@@ -1,4 +1,4 @@
-"""Write the sample corpus, by default over the shipped one."""
+"""Write the sample corpus, which is the same every time."""
 
 import argparse
 from pathlib import Path
@@ -9,7 +9,8 @@ from .corpus import write
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.sample_corpus", description=__doc__)
     sample = Path(__file__).parents[2] / "sgdx_dataset" / "sample"
-    parser.add_argument("--output", type=Path, default=sample, help="default: the sample folder")
+    text = "folder to write to; default: the shipped sample corpus, sgdx_dataset/sample"
+    parser.add_argument("--output", type=Path, default=sample, metavar="DIR", help=text)
     write(parser.parse_args().output)
 
 

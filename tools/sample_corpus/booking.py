@@ -1,4 +1,4 @@
-"""A transaction: details are told, confirmed, sometimes corrected, and the service called."""
+"""A booking: its details are given, confirmed, sometimes corrected, and the service is called."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from .talk import Row, Talk, Value
 def book(
     conv: Conversation, talk: Talk, line: Line, intent: str, row: Row, carried: Mapping[str, Value]
 ) -> Line:
-    """Go through a booking of ``row``; gives back the user's open line of thanks.
+    """Go through a booking of ``row``; returns the line in which the user begins to thank.
 
     ``line`` is the user's open line: it has accepted ``row``, or the booking starts with it.
     """
@@ -32,7 +32,7 @@ def book(
 
 
 def decline(conv: Conversation, talk: Talk, line: Line, intent: str) -> Line:
-    """The system proposes the booking; gives back the user's open line that refuses it."""
+    """The system proposes the booking; returns the line in which the user refuses it."""
     _propose(conv, talk, line, intent)
     line = Line()
     line.say(talk, conv.pick("user", "negate_intent"))
@@ -86,7 +86,7 @@ def _settle(conv: Conversation, talk: Talk, intent: str, row: Row, free: list[st
 
 
 def _agreed(conv: Conversation, talk: Talk, intent: str) -> dict[str, str]:
-    """Everything the booking is made with: the defaults, then what was said."""
+    """All values that the booking is made with: the defaults, then what the user gave."""
     defaults = talk.intent(intent)["optional_slots"]
     agreed = defaults | parameters(conv, talk, intent)
     known = conv.memory(talk).values
@@ -137,7 +137,7 @@ def _yes(conv: Conversation, talk: Talk) -> Line:
 
 
 def _fail(conv: Conversation, talk: Talk, line: Line, intent: str) -> tuple[Line, dict[str, str]]:
-    """Commit the user's line; gives back the system's open line and what was called with."""
+    """End the user's line; returns the system's next line and the parameters of the call."""
     conv.user(line)
     reply = conv.reply()
     reply.say(talk, conv.rng.choice(talk.intents[intent]["failure"]))

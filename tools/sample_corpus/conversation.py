@@ -1,4 +1,4 @@
-"""A dialogue as it grows: turns in the release's form, and what is known so far."""
+"""A dialogue while it is generated: its turns as in the release, and what is known so far."""
 
 from random import Random
 from typing import Any
@@ -17,9 +17,10 @@ class Conversation:
         self.rng = rng
         self.turns: list[dict[str, Any]] = []
         self.memories = {talk.name: Memory(talk) for talk in talks}
-        self.said: dict[str, list[Action]] = {}  # the last system turn's actions by service
-        self.told: set[tuple[str, str, str]] = set()  # service, slot, canonical value
-        self.owed: list[tuple[Talk, str, str]] = []  # service, slot, canonical value
+        # The actions of the last system turn, by service.
+        self.system_actions: dict[str, list[Action]] = {}
+        self.values_given: set[tuple[str, str, str]] = set()  # service, slot, canonical value
+        self.questions_open: list[tuple[Talk, str, str]] = []  # service, slot, canonical value
 
     def memory(self, talk: Talk) -> Memory:
         return self.memories[talk.name]
@@ -33,7 +34,7 @@ class Conversation:
 
     def _user_frame(self, name: str, draft: Draft) -> dict[str, Any]:
         memory = self.memories[name]
-        memory.update(self.said.get(name, []), draft.actions)
+        memory.update(self.system_actions.get(name, []), draft.actions)
         state = memory.frame_state(draft.actions)
         return _frame(name, draft) | {"state": state}
 
@@ -45,24 +46,24 @@ class Conversation:
             frame = next(frame for frame in frames if frame["service"] == talk.name)
             frame["service_call"] = {"method": method, "parameters": parameters}
             frame["service_results"] = results
-        self.said = {name: draft.actions for name, draft in line.drafts.items()}
+        self.system_actions = {name: draft.actions for name, draft in line.drafts.items()}
         self.turns.append({"frames": frames, "speaker": "SYSTEM", "utterance": line.text})
 
     def ask(self, line: Line, talk: Talk, slot: str, row: Row) -> None:
         """The user asks for a slot of ``row``; the next system line will answer."""
-        self.told.add((talk.name, slot, row[slot]))
+        self.values_given.add((talk.name, slot, row[slot]))
         line.say(talk, self.rng.choice(talk.slots[slot]["question"]))
         line.act(talk, "REQUEST", slot)
-        self.owed.append((talk, slot, row[slot]))
+        self.questions_open.append((talk, slot, row[slot]))
 
     def reply(self) -> Line:
         """A new system line that begins with the answers owed."""
         line = Line()
-        for talk, slot, canonical in self.owed:
+        for talk, slot, canonical in self.questions_open:
             value = talk.system_value(slot, canonical)
             line.say(talk, self.rng.choice(talk.phrases(slot, "tell", canonical)), {slot: value})
             line.act(talk, "INFORM", slot, value)
-        self.owed.clear()
+        self.questions_open.clear()
         return line
 
 

@@ -64,7 +64,7 @@ TOGETHER: dict[str, list[Services]] = {  # split -> dialogues about several, one
 
 
 def files() -> Iterator[tuple[str, str]]:
-    """Every file of the corpus: path below the sample folder, and text."""
+    """The path of every file of the corpus, below its folder, and the file's text."""
     wordings, talks = load_wordings(), load_talks()
     for split in ALONE:
         yield from _schema_files(split, [wordings[name] for name in sorted(ALONE[split])])
@@ -76,7 +76,7 @@ def files() -> Iterator[tuple[str, str]]:
 
 
 def write(output: Path) -> None:
-    """Write the corpus below ``output``."""
+    """Write the corpus to the folder ``output``."""
     for path, text in files():
         file = output / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ def _dialogue_files(split: str, talks: dict[str, Talk]) -> Iterator[tuple[str, s
 
 
 def _dialogue(split: str, dialogue_id: str, talks: list[Talk]) -> dict[str, Any]:
-    """One dialogue; its random numbers depend on nothing but its own name."""
+    """Generate a dialogue; its random numbers follow from its split and id alone."""
     rng = Random(f"{SEED}/{split}/{dialogue_id}")  # noqa: S311 - no secret is made here
     turns = tell_story(rng, talks)
     return {"dialogue_id": dialogue_id, "services": [t.name for t in talks], "turns": turns}

@@ -1,4 +1,4 @@
-"""One turn's utterance while it is put together, with its actions and spans by service."""
+"""A turn's utterance while it is put together, with its actions and spans by service."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ Action = dict[str, Any]
 
 @dataclass
 class Draft:
-    """What one service gets of the turn."""
+    """The part of the turn that goes into the frame of one service."""
 
     actions: list[Action] = field(default_factory=list)
     spans: list[dict[str, Any]] = field(default_factory=list)

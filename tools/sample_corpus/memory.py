@@ -1,4 +1,4 @@
-"""The dialogue state of one service, brought up to date from both sides' actions."""
+"""The dialogue state of a service, updated by the actions of the user and the system."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""A search: constraints are told, offers made, questions asked, one offer taken."""
+"""A search: constraints are given, offers made, questions asked, and one offer accepted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ def make_wish(
 
 
 def search(conv: Conversation, talk: Talk, line: Line, wish: Wish) -> tuple[Line, Row]:
-    """Go through a search; gives back the user's open line that accepts a row, and the row."""
+    """Go through a search; returns the line in which the user accepts a row, and the row."""
     wants = dict(wish.wants)
     mistake = _mistake(conv, talk, wish)
     told = _tell_wishes(conv, talk, line, wish, wants | mistake)
@@ -63,7 +63,7 @@ def search(conv: Conversation, talk: Talk, line: Line, wish: Wish) -> tuple[Line
 
 
 def track(conv: Conversation, talk: Talk, line: Line, intent: str) -> Line:
-    """A look-up by a key, answered at once; gives back the user's open line of thanks."""
+    """A look-up by a key, answered at once; returns the line in which the user begins to thank."""
     row = conv.rng.choice(talk.items)
     key = talk.intent(intent)["required_slots"][0]
     opening(conv, talk, line, intent, {key: row[key]} if conv.rng.random() < 0.5 else {})
@@ -98,7 +98,7 @@ def _mistake(conv: Conversation, talk: Talk, wish: Wish) -> dict[str, str]:
 def _tell_wishes(
     conv: Conversation, talk: Talk, line: Line, wish: Wish, wants: Mapping[str, str]
 ) -> list[str]:
-    """Open with some of the wishes; gives back the optional ones to be told later."""
+    """Open with some of the wishes; returns the optional ones, to be given later."""
     required = talk.intent(wish.intent)["required_slots"]
     open_wants = {s: v for s, v in wants.items() if s not in wish.carried and v != DONTCARE}
     first = {s: v for s, v in open_wants.items() if conv.rng.random() < 0.5 or s not in required}
@@ -159,7 +159,7 @@ def _offer(conv: Conversation, talk: Talk, line: Line, intent: str, row: Row) ->
     line.say(talk, template, values)
     for slot, value in values.items():
         line.act(talk, "OFFER", slot, value)
-        conv.told.add((talk.name, slot, value.canonical))
+        conv.values_given.add((talk.name, slot, value.canonical))
 
 
 def _inquire(conv: Conversation, talk: Talk, wish: Wish, row: Row) -> None:
@@ -169,12 +169,12 @@ def _inquire(conv: Conversation, talk: Talk, wish: Wish, row: Row) -> None:
     if not wish.must_ask:
         unknown = [slot for slot in results if wish.wants.get(slot, DONTCARE) == DONTCARE]
         questions(conv, talk, line, row, unknown, conv.rng.choice((1, 1, 2)))
-    if conv.owed:
+    if conv.questions_open:
         # What was offered stays on offer while its details are asked for.
-        offered = [a for a in conv.said[talk.name] if a["act"] == "OFFER"]
+        offered = [a for a in conv.system_actions[talk.name] if a["act"] == "OFFER"]
         conv.user(line)
         conv.system(conv.reply(), talk)
-        conv.said[talk.name] = offered + conv.said[talk.name]
+        conv.system_actions[talk.name] = offered + conv.system_actions[talk.name]
 
 
 def _result(talk: Talk, intent: str, row: Row) -> Row:

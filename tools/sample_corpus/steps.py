@@ -86,7 +86,7 @@ def questions(
 ) -> None:
     """The user asks for up to ``count`` of the slots that were not told before."""
     askable = [slot for slot in slots if slot in row and "question" in talk.slots[slot]]
-    askable = [slot for slot in askable if (talk.name, slot, row[slot]) not in conv.told]
+    askable = [slot for slot in askable if (talk.name, slot, row[slot]) not in conv.values_given]
     for slot in conv.rng.sample(askable, min(count, len(askable))):
         conv.ask(line, talk, slot, row)
 

@@ -107,7 +107,7 @@ def _change_service(conv: Conversation, talk: Talk, line: Line, rows: dict[str, 
 
 def _close(conv: Conversation, talk: Talk, line: Line) -> None:
     """Take leave, in half of the dialogues only after being asked for more."""
-    if conv.owed or conv.rng.random() < 0.5:
+    if conv.questions_open or conv.rng.random() < 0.5:
         conv.user(line)
         reply = conv.reply()
         more(conv, talk, reply)
