@@ -19,8 +19,8 @@ COMMIT = "e852981ae34990f4358979625854259302feaa78"  # 2023-08-07, the fixed con
 URL = (
     f"https://github.com/google-research-datasets/dstc8-schema-guided-dialogue/archive/{COMMIT}.zip"
 )
-# The archive's SHA-256, once somebody who has it whole records it here. Until then a download is
-# verified by its counts, and every later use of it by the checksum noted beside it.
+# The SHA-256 of the archive, to be recorded here by somebody who has a complete one. Until then a
+# download is verified by its counts, and every later use of it by the checksum noted beside it.
 SHA256: str | None = None
 
 DIALOGUES = {"train": 16_142, "validation": 2_482, "test": 4_201}  # Rastogi et al. 2020, Table 2
