@@ -20,12 +20,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from sgdx_dataset.build import build
-from sgdx_dataset.corpus import read_split, tables
-from sgdx_dataset.prepare import prepare_release
-from sgdx_dataset.release import Release
-from sgdx_dataset.schema import SPLITS
-from sgdx_dataset.sources import open_release
+from sgdx_dataset.hub.build import build
+from sgdx_dataset.hub.prepare import prepare_release
+from sgdx_dataset.release.open import open_release
+from sgdx_dataset.release.release import Release
+from sgdx_dataset.release.schema import SPLITS
+from sgdx_dataset.rows.dialogue_rows import read_split, tables
 
 
 def convert_plainly(release: Release, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""SGD and SGD-X as Hugging Face datasets: every schema variant, the schema joined into every row.
+"""SGD and SGD-X as Hugging Face datasets, with each dialogue's schemas joined into its row.
 
 >>> from sgdx_dataset import frames, load
 >>> test = load("v3", split="test", source="sample")
@@ -7,11 +7,11 @@
 """
 
 from .errors import SgdxError
-from .frames import frames
-from .overlaps import overlaps
-from .prepare import load, prepare
-from .schema import CONFIGS, SPLITS, VARIANTS
-from .sources import found_variants
+from .hub.prepare import load, prepare
+from .release.open import found_variants, open_release
+from .release.schema import CONFIGS, SPLITS, VARIANTS
+from .rewording.leaks import overlaps
+from .rows.frame_rows import frame_tables, frames
 
 __all__ = [
     "CONFIGS",
@@ -19,8 +19,10 @@ __all__ = [
     "VARIANTS",
     "SgdxError",
     "found_variants",
+    "frame_tables",
     "frames",
     "load",
+    "open_release",
     "overlaps",
     "prepare",
 ]

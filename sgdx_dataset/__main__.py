@@ -1,4 +1,4 @@
-"""``python -m sgdx_dataset``: prepare the cache, build a Hub repository, export, inspect."""
+"""The command line: ``python -m sgdx_dataset``, or ``sgdx-dataset`` once it is installed."""
 
 from __future__ import annotations
 
@@ -9,24 +9,34 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from .backtranslate import backtranslate
-from .build import build, push
-from .compose import compose
-from .corpus import check_split
-from .corrupt import corrupt
 from .errors import SgdxError
-from .export import export
-from .frames import frames
-from .prepare import load, prepare_release
-from .release import Release
-from .schema import CONFIGS, SPLITS, VARIANTS
-from .sources import open_release
+from .files import staged
+from .hub.build import build, push
+from .hub.export import export
+from .hub.prepare import prepare_release
+from .progress import progress
+from .release.open import open_release
+from .release.release import Release
+from .release.schema import CONFIGS, VARIANTS
+from .rewording.backtranslate import backtranslate
+from .rewording.compose import compose
+from .rewording.corrupt import corrupt
+from .rewording.translations import read_settings
+from .rows.dialogue_rows import steps
+from .rows.frame_rows import frame_tables
 from .stats import stats
-from .translations import read_settings
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; 0, or 2 after one line on standard error that says what is wrong."""
+    """Run a command of ``python -m sgdx_dataset``.
+
+    Args:
+        arguments: The words of the command line; None for those of this process.
+
+    Returns:
+        The exit status: 0, or 2 when the input cannot be used; one line on standard error then
+        says what was found and what was expected.
+    """
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
@@ -36,76 +46,94 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+_SPLIT_NAMES = "train, validation (the release calls it dev) or test"
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("sgdx-dataset", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser = argparse.ArgumentParser(
+        "sgdx-dataset",
+        description="Get the SGD and SGD-X data sets into the Hugging Face libraries, look at what"
+        " they hold, and make new variants of their schemas.",
+        epilog="sgdx-dataset COMMAND --help describes the options of a command.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")
 
-    text = 'fill the cache of load_dataset("sgdx", ...)'
-    command = _command(commands.add_parser("prepare", help=text), _prepare)
+    text = 'fill the Hugging Face cache, so that load_dataset("sgdx", "v3") works anywhere'
+    command = _command(commands, "prepare", text, _prepare)
     _add_configs(command, "configs to prepare; default: all that the source has")
-    command.add_argument("--cache-dir", type=Path, help="default: the Hugging Face cache")
+    text = "cache folder, as load_dataset's cache_dir; default: the user's Hugging Face cache"
+    command.add_argument("--cache-dir", type=Path, metavar="DIR", help=text)
 
-    text = "write a Hub dataset repository: Parquet and a card"
-    command = _command(commands.add_parser("build", help=text), _build)
-    command.add_argument("--output", required=True, type=Path, help="a new folder")
+    text = "write a Hugging Face Hub dataset repository: Parquet files and a dataset card"
+    command = _command(commands, "build", text, _build)
+    _add_new_folder(command, "the repository")
 
-    text = "build a Hub dataset repository and upload it"
-    command = _command(commands.add_parser("push", help=text), _push)
-    command.add_argument("repo_id", help="YOU/sgdx")
-    command.add_argument("--private", action="store_true")
+    text = "build a dataset repository and upload it to the Hugging Face Hub"
+    command = _command(commands, "push", text, _push)
+    command.add_argument("repo_id", metavar="REPO_ID", help="repository to push to, as in YOU/sgdx")
+    command.add_argument("--private", action="store_true", help="create it as a private one")
 
-    text = "write a config as the release's JSON"
-    command = _command(commands.add_parser("export", help=text), _export)
-    command.add_argument("--config", required=True, help=", ".join(CONFIGS))
-    command.add_argument("--split", help=f"{', '.join(SPLITS)}; default: all")
-    command.add_argument("--output", required=True, type=Path, help="folder for train, dev, test")
+    text = "write a config's dialogues and schemas as JSON files in the release's layout"
+    command = _command(commands, "export", text, _export)
+    text = f"the config to export: {', '.join(CONFIGS)}, or a variant of your own"
+    command.add_argument("--config", required=True, metavar="CONFIG", help=text)
+    text = f"the split to export: {_SPLIT_NAMES}; default: all"
+    command.add_argument("--split", metavar="SPLIT", help=text)
+    text = "folder for the split folders train, dev and test, none of which may exist yet"
+    command.add_argument("--output", required=True, type=Path, metavar="DIR", help=text)
 
-    text = "write frame rows, a Parquet file a config"
-    command = _command(commands.add_parser("frames", help=text), _frames)
-    _add_configs(command, "configs to write; default: original, v1..v5")
-    command.add_argument("--split", required=True, help=", ".join(SPLITS))
-    command.add_argument("--output", required=True, type=Path, help="folder for CONFIG.parquet")
+    text = "write the frame rows of a split, which are tracked and scored, as Parquet files"
+    command = _command(commands, "frames", text, _frames)
+    _add_configs(command, "configs to write; default: original and v1 to v5")
+    text = f"the split to write: {_SPLIT_NAMES}"
+    command.add_argument("--split", required=True, metavar="SPLIT", help=text)
+    text = "folder for the files, one CONFIG.parquet per config"
+    command.add_argument("--output", required=True, type=Path, metavar="DIR", help=text)
 
-    text = "print what a source holds, the published figures beside"
-    command = _command(commands.add_parser("stats", help=text), _stats)
-    command.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
-    command.add_argument("--plots", type=Path, metavar="DIR", help="folder for plots, as PNG")
+    text = "print statistics of a source, with the published figures beside those of SGD"
+    command = _command(commands, "stats", text, _stats)
+    command.add_argument("--json", type=Path, metavar="FILE", help="also write them as JSON")
+    command.add_argument("--plots", type=Path, metavar="DIR", help="also write PNG plots there")
 
-    text = "make variants of the schemas from a pool of paraphrases"
-    command = _command(commands.add_parser("compose", help=text), _compose)
-    command.add_argument("--pool", required=True, type=Path, metavar="FILE", help="JSON")
-    command.add_argument("--output", required=True, type=Path, help="a new folder for v1, v2, ...")
+    text = "make variants of all schemas from a pool of paraphrases, as SGD-X was made"
+    command = _command(commands, "compose", text, _compose)
+    text = "JSON file with the paraphrases of every service, slot and intent"
+    command.add_argument("--pool", required=True, type=Path, metavar="FILE", help=text)
+    _add_new_folder(command, "the variants v1, v2, and so on")
 
-    text = "make variants of the train schemas with words replaced and moved, a negative control"
-    command = _command(commands.add_parser("corrupt", help=text), _corrupt)
-    command.add_argument("--output", required=True, type=Path, help="a new folder for corrupt-1...")
-    command.add_argument("--variants", type=int, default=3, metavar="K", help="default: 3")
-    command.add_argument("--seed", type=int, default=0, help="default: 0")
-    text = "probability of replacing a word; default: 0.3"
-    command.add_argument("--replace", type=float, default=0.3, metavar="P", help=text)
-    text = "then each word moves by less than N places; default: 3"
-    command.add_argument("--window", type=int, default=3, metavar="N", help=text)
+    text = "make variants of the train schemas with words replaced and moved at random"
+    command = _command(commands, "corrupt", text, _corrupt)
+    _add_corruption(command)
 
-    text = "make an overlay of the train schemas: translated to another language and back"
-    command = _command(commands.add_parser("backtranslate", help=text), _backtranslate)
+    text = "make variants of the train schemas by translating them to another language and back"
+    command = _command(commands, "backtranslate", text, _backtranslate)
     _add_translation(command)
     return parser
 
 
 def _command(
-    command: argparse.ArgumentParser, run: Callable[[argparse.Namespace], None]
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    text: str,
+    run: Callable[[argparse.Namespace], None],
 ) -> argparse.ArgumentParser:
+    """A command with the two options that all of them have."""
+    command = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
     command.set_defaults(run=run)
     command.add_argument(
         "--source",
-        help="release directory or archive, or 'sample'; default: $SGDX_SOURCE, else a download",
+        help="the release: a directory, an archive (.zip, .tar.*), or 'sample' for the small corpus"
+        " that comes with this package; default: the environment variable SGDX_SOURCE, and where"
+        " that is not set, the release is downloaded once",
     )
     command.add_argument(
         "--variant",
         action="append",
         default=[],
         metavar="NAME=PATH",
-        help="a variant of your own: folder with {train,dev,test}/schema.json, or overlay .json",
+        help="add a schema variant of your own, which is then a config called NAME; PATH is a"
+        " folder with train/schema.json, dev/schema.json and test/schema.json (or only some of"
+        " them), or a .json overlay as backtranslate writes it; may be given several times",
     )
     return command
 
@@ -114,27 +142,56 @@ def _add_configs(command: argparse.ArgumentParser, text: str) -> None:
     command.add_argument("--config", nargs="+", action="extend", metavar="CONFIG", help=text)
 
 
-def _add_translation(command: argparse.ArgumentParser) -> None:
-    text = "new, for --variant NAME=FILE; SOURCE/backtrans/LANGUAGE.json makes config backtrans"
-    command.add_argument("--output", required=True, type=Path, metavar="FILE", help=text)
-    for way in ("forward", "backward"):
-        group = command.add_mutually_exclusive_group(required=True)
-        text = "a translation model's folder or name on the Hub, with safetensors"
-        group.add_argument(f"--{way}", metavar="MODEL", help=text)
-        text = "reads a text a line, writes as many lines; started once a batch, without a shell"
-        group.add_argument(f"--{way}-command", metavar="CMD", help=text)
-    text = "the models' own codes, for those to several languages: eng_Latn zho_Hans"
-    command.add_argument("--languages", nargs=2, metavar=("SOURCE", "PIVOT"), help=text)
-    command.add_argument("--sample", action="store_true", help="instead of the model's own search")
-    text = "with --sample; default: 1.0"
-    command.add_argument("--temperature", type=float, default=1.0, metavar="T", help=text)
-    text = "with --sample; default: 0"
+def _add_new_folder(command: argparse.ArgumentParser, content: str) -> None:
+    text = f"folder for {content}; it must not exist yet, and appears only when it is complete"
+    command.add_argument("--output", required=True, type=Path, metavar="DIR", help=text)
+
+
+def _add_corruption(command: argparse.ArgumentParser) -> None:
+    _add_new_folder(command, "the variants corrupt-1, corrupt-2, and so on")
+    text = "how many variants to make; default: 3"
+    command.add_argument("--variants", type=int, default=3, metavar="K", help=text)
+    text = "random seed, 0 or more; default: 0"
     command.add_argument("--seed", type=int, default=0, metavar="N", help=text)
-    text = "texts in a batch; default: 32"
+    text = "probability with which a word is replaced, from 0 to 1; default: 0.3"
+    command.add_argument("--replace", type=float, default=0.3, metavar="P", help=text)
+    text = "afterwards each word moves by less than N places, 1 or more; default: 3"
+    command.add_argument("--window", type=int, default=3, metavar="N", help=text)
+
+
+def _add_translation(command: argparse.ArgumentParser) -> None:
+    text = (
+        "overlay to write, a .json file that must not exist yet; use it as --variant NAME=FILE, or"
+        " put it into a release as backtrans/LANGUAGE.json for the config backtrans"
+    )
+    command.add_argument("--output", required=True, type=Path, metavar="FILE", help=text)
+    directions = {"forward": "to the other language", "backward": "back to English"}
+    for option, direction in directions.items():
+        group = command.add_mutually_exclusive_group(required=True)
+        text = f"translation model {direction}: a folder or a name on the Hub, with safetensors"
+        group.add_argument(f"--{option}", metavar="MODEL", help=text)
+        text = (
+            f"or a program that translates {direction}: it reads one text per line from standard"
+            " input and writes as many lines; it is started once per batch, without a shell"
+        )
+        group.add_argument(f"--{option}-command", metavar="CMD", help=text)
+    text = (
+        "language codes of models that know several languages, in each model's own spelling, for"
+        " example eng_Latn zho_Hans"
+    )
+    command.add_argument("--languages", nargs=2, metavar=("SOURCE", "PIVOT"), help=text)
+    text = "sample translations at random instead of searching for the most likely ones"
+    command.add_argument("--sample", action="store_true", help=text)
+    text = "temperature to sample at, above 0; default: 1.0"
+    command.add_argument("--temperature", type=float, default=1.0, metavar="T", help=text)
+    text = "random seed for sampling, 0 or more; default: 0"
+    command.add_argument("--seed", type=int, default=0, metavar="N", help=text)
+    text = "how many texts to translate at once; default: 32"
     command.add_argument("--batch-size", type=int, default=32, metavar="N", help=text)
 
 
 def _variants(options: argparse.Namespace) -> dict[str, str]:
+    """The paths of the user's own variants, by name."""
     pairs = [argument.partition("=") for argument in options.variant]
     for name, equals, path in pairs:
         if not (name and equals and path):
@@ -143,6 +200,7 @@ def _variants(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _release(options: argparse.Namespace) -> Release:
+    """Open the source; a note on standard error says what a partial copy of SGD lacks."""
     release = open_release(options.source, _variants(options))
     if lacking := release.missing():
         print(f"note: a partial copy of SGD: {lacking}", file=sys.stderr)
@@ -170,20 +228,17 @@ def _export(options: argparse.Namespace) -> None:
 
 def _frames(options: argparse.Namespace) -> None:
     release = _release(options)
-    check_split(options.split)
     configs = options.config or ["original", *VARIANTS]
     for config in configs:
-        release.check_config(config)
-    options.output.mkdir(parents=True, exist_ok=True)
-    for config in configs:
-        rows = frames(load(config, options.split, options.source, _variants(options)))
-        table = rows.data.table
-        table = table.replace_schema_metadata(
-            {**table.schema.metadata, "release": release.version()}
-        )
-        staging = options.output / f".{config}.parquet.incomplete"
-        pq.write_table(table, staging, compression="zstd")
-        staging.replace(options.output / f"{config}.parquet")
+        release.check_dialogues(config, options.split)
+    with progress("Writing frame rows", steps(release, configs, [options.split])):
+        for config in configs:
+            table = frame_tables(release, options.split, config)
+            table = table.replace_schema_metadata(
+                {**table.schema.metadata, "release": release.version()}
+            )
+            with staged(options.output / f"{config}.parquet") as staging:
+                pq.write_table(table, staging, compression="zstd")
 
 
 def _stats(options: argparse.Namespace) -> None:
@@ -195,8 +250,8 @@ def _compose(options: argparse.Namespace) -> None:
 
 
 def _corrupt(options: argparse.Namespace) -> None:
-    how = options.variants, options.seed, options.replace, options.window
-    print(*corrupt(_release(options), options.output, *how), sep="\n")
+    settings = options.variants, options.seed, options.replace, options.window
+    print(*corrupt(_release(options), options.output, *settings), sep="\n")
 
 
 def _backtranslate(options: argparse.Namespace) -> None:

@@ -1,5 +1,9 @@
-"""The one error that bad input raises."""
+"""The error that is raised for input that cannot be used."""
 
 
 class SgdxError(ValueError):
-    """Input that cannot be used; the message is one line: file, record, found, expected."""
+    """Input cannot be used.
+
+    The message is one line. It names the file and the record in it, says what was found there and
+    what was expected.
+    """

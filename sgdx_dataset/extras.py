@@ -1,4 +1,4 @@
-"""Libraries of the extras, imported when a command needs them."""
+"""Optional libraries, which are imported only when a command needs them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from .errors import SgdxError
 
 
 def require(module: str, extra: str = "report") -> Any:
-    """Import ``module``; where it is not installed, ``SgdxError`` says which extra brings it."""
+    """Import a module of an optional library.
+
+    Args:
+        module: Full name of the module, for example ``sacrebleu.metrics``.
+        extra: The extra of this package, as in ``sgdx[report]``, that installs the library.
+
+    Raises:
+        SgdxError: The library is not installed; the message has the command that installs it.
+    """
     try:
         return import_module(module)
     except ImportError:

@@ -1,35 +1,28 @@
-"""SGD and SGD-X as a ``datasets`` builder: one config a schema variant.
+"""SGD and SGD-X as a builder of ``datasets``, with a config for each schema variant.
 
-Used by ``sgdx_dataset.prepare`` and, with ``datasets`` < 4, as a loading script:
+It is used by ``sgdx_dataset.prepare`` and, with ``datasets`` < 4, as a loading script:
 ``load_dataset("path/to/sgdx_dataset", "v3", data_dir=SOURCE, trust_remote_code=True)``. Then
-``datasets`` copies this file and the ones imported here into its cache and looks no further: every
-file that those import has to be imported here too.
+``datasets`` runs a copy of this file alone, which imports the rest from the installed package: that
+is why the imports below are absolute.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import datasets
 import pyarrow as pa
 
-from .archives import DAMAGE as DAMAGE
-from .arrays import code_array as code_array
-from .columns import dialogue_columns as dialogue_columns
-from .corpus import tables
-from .dialogue import read_dialogues as read_dialogues
-from .errors import SgdxError as SgdxError
-from .features import DIALOGUE_ROW
-from .frame_columns import frame_column as frame_column
-from .names import Names as Names
-from .overlay import apply_overlay as apply_overlay
-from .release import Release
-from .schema import CONFIGS
-from .sgd import download as download
-from .sources import open_release
+from sgdx_dataset.release.open import open_release
+from sgdx_dataset.release.release import Release
+from sgdx_dataset.release.schema import CONFIGS
+from sgdx_dataset.rows.dialogue_rows import tables
+from sgdx_dataset.rows.features import DIALOGUE_ROW
 
-VERSION = "1.0.0"  # of the rows: raised when what is written for the same release changes
+# The version of the rows; it rises when what is written for the same release changes.
+VERSION = "1.0.0"
 
 CITATION = """\
 @inproceedings{rastogi2020towards,
@@ -50,12 +43,21 @@ CITATION = """\
 
 
 class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not typed
-    """Dialogues with the schema of every service joined in, under the config's schemas."""
+    """Dialogues under the schemas of a config, with the schemas joined into each row."""
 
     BUILDER_CONFIGS: ClassVar = [datasets.BuilderConfig(name=c, version=VERSION) for c in CONFIGS]
     DEFAULT_CONFIG_NAME = "original"
 
-    release: Release | None = None  # set by prepare(), which opens a release once for all configs
+    def __init__(self, *arguments: Any, release: Release | None = None, **options: Any) -> None:
+        """Take what ``DatasetBuilder`` takes and, from ``prepare``, the release that it has opened.
+
+        Without an open release the source is ``data_dir``, or ``$SGDX_SOURCE`` where that is not
+        given; as ``data_dir`` it is part of the cache's folder name, so that sources do not mix.
+        """
+        self.release = release
+        if release is None and not options.get("data_dir"):
+            options["data_dir"] = os.environ.get("SGDX_SOURCE")
+        super().__init__(*arguments, **options)
 
     def _info(self) -> datasets.DatasetInfo:
         return datasets.DatasetInfo(
@@ -83,7 +85,7 @@ class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not
 
 
 def builder_class(config: str) -> type[SGDX]:
-    """``SGDX``, or one that knows the user's own variant besides."""
+    """``SGDX``, or a subclass of it that also has the user's own variant as a config."""
     if config in CONFIGS:
         return SGDX
     configs = [*SGDX.BUILDER_CONFIGS, datasets.BuilderConfig(name=config, version=VERSION)]

@@ -1,13 +1,13 @@
-"""``python -m sgdx_dataset stats``: a source's figures, SGD's and SGD-X's beside the published."""
+"""Statistics of a release, with the published figures beside those of SGD and SGD-X."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from .. import sgd
 from ..extras import require
-from ..release import Release
+from ..release.download import DIALOGUES, missing_from_sgd
+from ..release.release import Release
 from . import published
 from .dialogues import dialogue_statistics
 from .report import print_report, write_json
@@ -15,10 +15,15 @@ from .schemas import schema_statistics
 
 
 def stats(release: Release, json_file: Path | None = None, plots: Path | None = None) -> None:
-    """Print a source's statistics; write them as JSON and plot them where asked.
+    """Print the statistics of a release.
+
+    Args:
+        release: The release to describe.
+        json_file: A file to write the statistics to, or None.
+        plots: A folder to write plots to, as PNG files, or None.
 
     Raises:
-        SgdxError: The source is at fault, a library of the extra ``report`` is not installed, or a
+        SgdxError: The release is at fault, a library of the extra ``report`` is not installed, or a
             file cannot be written.
     """
     if plots:
@@ -34,20 +39,20 @@ def stats(release: Release, json_file: Path | None = None, plots: Path | None = 
 
 
 def statistics(release: Release) -> dict[str, Any]:
-    """Everything ``stats`` shows, as JSON values.
+    """The statistics that ``stats`` prints, as JSON values.
 
-    ``schemas`` and ``dialogues`` are made from the source; ``published`` has the same figures
-    where papers or the release's own page have them, and is null unless the source is SGD;
+    ``schemas`` and ``dialogues`` are computed from the release. ``published`` has the same figures
+    where papers or the release's own page have them, and is null unless the release is SGD.
     ``missing`` says in words which dialogues a partial copy of SGD lacks.
     """
     schemas = schema_statistics(release)
     dialogues = dialogue_statistics(release)
-    whole = {split: of["combined"]["dialogues"] for split, of in dialogues["counts"].items()}
+    found = {split: of["combined"]["dialogues"] for split, of in dialogues["counts"].items()}
     is_sgd = release.is_sgd()
     return {
         "source": release.name,
         "sgd": is_sgd,
-        "missing": sgd.missing(whole, sgd.DIALOGUES, "dialogues") if is_sgd else "",
+        "missing": missing_from_sgd(found, DIALOGUES, "dialogues") if is_sgd else "",
         "schemas": schemas,
         "dialogues": dialogues,
         "published": published.FIGURES if is_sgd else None,

@@ -1,7 +1,7 @@
 """Counts of dialogues as on the release's page (``dstc8.md``, "Dataset Statistics").
 
-The page does not define its counts. With the definitions of ``counts`` they come out exactly, on
-every one of the single-domain dialogues of dev and test.
+The page does not define its counts. With the definitions of ``counts`` they come out exactly for
+the single-domain dialogues of dev and test.
 """
 
 from __future__ import annotations
@@ -11,41 +11,43 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from ..corpus import tables
-from ..release import Release
-from ..schema import NONE_INTENT, SPLITS, Service
+from ..progress import progress
+from ..release.release import Release
+from ..release.schema import NONE_INTENT, Service
+from ..rows.dialogue_rows import steps, tables
 from .tally import Tally, add, tally
 
 
 def dialogue_statistics(release: Release) -> dict[str, Any]:
-    """What a release's original dialogues hold, by split.
+    """Count what the original dialogues of a release hold.
 
     Returns:
-        ``counts`` (of the split's ``single``-domain, ``multi``-domain and ``combined`` dialogues,
-        of those it has), ``domains`` (dialogues by domain), ``lengths`` (dialogues by number of
-        turns) and ``acts`` (actions by speaker, then act), each by split.
+        Four dictionaries by split: ``counts`` (of ``single``-domain, ``multi``-domain and
+        ``combined`` dialogues, as far as the split has them; see ``counts``), ``domains`` (number
+        of dialogues by domain), ``lengths`` (number of dialogues by number of turns) and ``acts``
+        (number of actions by speaker, then act).
     """
     seen = release.seen_services()
     statistics: dict[str, Any] = {"counts": {}, "domains": {}, "lengths": {}, "acts": {}}
-    for split in SPLITS:
-        if release.dialogue_files(split):
-            kinds = _tallies(release, split)
-            services = release.schema(split, "original").services
-            statistics["counts"][split] = {k: counts(t, services, seen) for k, t in kinds.items()}
-            combined = kinds["combined"]
-            statistics["domains"][split] = domains(combined)
-            statistics["lengths"][split] = dict(sorted(combined["lengths"].items()))
-            statistics["acts"][split] = acts(combined)
+    with progress("Counting", steps(release, ["original"])):
+        tallies = {split: _tallies(release, split) for split in release.splits("original")}
+    for split, kinds in tallies.items():
+        services = release.schema(split, "original").services
+        statistics["counts"][split] = {k: counts(t, services, seen) for k, t in kinds.items()}
+        combined = kinds["combined"]
+        statistics["domains"][split] = domains(combined)
+        statistics["lengths"][split] = dict(sorted(combined["lengths"].items()))
+        statistics["acts"][split] = acts(combined)
     return statistics
 
 
 def counts(tally: Tally, services: list[Service], seen: set[str]) -> dict[str, float]:
     """The page's counts, and the user turns and frames that trackers are scored on.
 
-    A token is what white space delimits, lower-cased. A slot counts where a state, a request or a
-    span has it, an informable one where a state has it. A slot value is the text of a span, an
-    informable one a value in a state, lower-cased. Intents are the active ones; those of one name
-    in a domain count once.
+    Tokens are delimited by white space and lower-cased. A slot counts when it occurs in a state, a
+    request or a span; an informable slot, when it occurs in a state. Slot values are the
+    lower-cased texts of spans; informable slot values, the lower-cased values in
+    states. Intents are the active ones; intents of the same name in a domain count once.
     """
     present = [service for service in services if service.service_name in tally["services"]]
     unseen = [service for service in present if service.service_name not in seen]
@@ -73,7 +75,10 @@ def counts(tally: Tally, services: list[Service], seen: set[str]) -> dict[str, f
 
 
 def domains(tally: Tally) -> dict[str, int]:
-    """Dialogues by domain; one with two services of a domain counts twice, as on the page."""
+    """Number of dialogues by domain.
+
+    A dialogue with two services of a domain counts twice, as on the page.
+    """
     total: Counter[str] = Counter()
     for service, dialogues in tally["services"].items():
         total[domain(service)] += dialogues
@@ -81,7 +86,7 @@ def domains(tally: Tally) -> dict[str, int]:
 
 
 def acts(tally: Tally) -> dict[str, dict[str, int]]:
-    """Actions by speaker, then act, the most frequent first."""
+    """Number of actions by speaker, then act, the most frequent first."""
     found: dict[str, dict[str, int]] = {"USER": {}, "SYSTEM": {}}
     for (speaker, act), count in tally["acts"].most_common():
         found[speaker][act] = count
@@ -89,12 +94,12 @@ def acts(tally: Tally) -> dict[str, dict[str, int]]:
 
 
 def domain(service: str) -> str:
-    """``"Hotels"`` for ``"Hotels_2"``."""
+    """The domain of a service: ``"Hotels"`` for ``"Hotels_2"``."""
     return service.rpartition("_")[0] or service
 
 
 def _tallies(release: Release, split: str) -> dict[str, Tally]:
-    """Tallies by kind of dialogue; single-domain ones have one service."""
+    """Tallies of ``single``-domain (one service), ``multi``-domain and ``combined`` dialogues."""
     kinds: dict[str, Tally] = {"single": {}, "multi": {}, "combined": {}}
     for _, table in tables(release, split, "original"):
         single = pc.equal(pc.list_value_length(table["services"]), 1)

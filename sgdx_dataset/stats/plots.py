@@ -1,19 +1,26 @@
-"""Statistics as PNG files, by matplotlib (extra ``report``)."""
+"""Plots of the statistics as PNG files, drawn with matplotlib (extra ``report``)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from ..errors import SgdxError
 from ..extras import require
+from ..files import staged
 
 Figures = dict[str, Any]
 _COLOURS = {"train": "#0072B2", "validation": "#E69F00", "test": "#009E73"}  # Okabe and Ito's
 
 
 def plot(figures: Figures, folder: Path) -> list[Path]:
-    """Write ``dialogue_lengths.png``, ``acts.png`` and, where there are any, ``variants.png``.
+    """Write ``dialogue_lengths.png``, ``acts.png`` and, if there are variants, ``variants.png``.
+
+    Args:
+        figures: What ``statistics`` returned.
+        folder: The folder to write to, which is made if need be.
+
+    Returns:
+        The files written.
 
     Raises:
         SgdxError: matplotlib is not installed, or a file cannot be written.
@@ -25,17 +32,12 @@ def plot(figures: Figures, folder: Path) -> list[Path]:
     }
     if rows := _variant_rows(figures["schemas"]["variants"]):
         plots["variants"] = _variants(rows, figures["published"])
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return [_save(figure, folder / f"{name}.png") for name, figure in plots.items()]
-    except OSError as error:
-        raise SgdxError(f"{folder}: cannot be written: {error}") from None
+    return [_save(figure, folder / f"{name}.png") for name, figure in plots.items()]
 
 
 def _save(figure: Any, path: Path) -> Path:
-    staging = path.with_name(f".{path.name}.incomplete")
-    figure.savefig(staging, format="png", dpi=150)
-    staging.replace(path)
+    with staged(path) as staging:
+        figure.savefig(staging, format="png", dpi=150)
     return path
 
 
@@ -52,7 +54,7 @@ def _lengths(lengths: Figures, missing: str) -> Any:
 
 
 def _acts(acts: Figures, missing: str) -> Any:
-    """Each act's share of a speaker's actions, a bar a split."""
+    """Each act's share of a speaker's actions, with a bar for each split."""
     figure, all_axes = require("matplotlib.pyplot").subplots(
         1, 2, figsize=(9, 4.5), layout="constrained"
     )
@@ -79,7 +81,7 @@ def _variant_rows(variants: Figures) -> Figures:
 
 
 def _variants(rows: Figures, published: Figures | None) -> Any:
-    """Names' distance and descriptions' BLEU of each variant beside the paper's."""
+    """The distance of names and the BLEU of descriptions of each variant, beside the paper's."""
     theirs = published["schemas"]["variants"] if published else {}
     figure, all_axes = require("matplotlib.pyplot").subplots(
         1, 2, figsize=(9, 3.6), layout="constrained"

@@ -1,11 +1,12 @@
-"""Published figures, to show beside a source's own."""
+"""Published figures, to be shown beside those of a release."""
 
 from __future__ import annotations
 
 from typing import Any
 
 # Lee et al. 2022, "SGD-X: A Benchmark for Robust Generalization in Schema-Guided Dialogue Systems"
-# (arXiv 2110.06800): Table 1, and of the text self-BLEU and the back-translated train schemas.
+# (arXiv 2110.06800): Table 1, and from the text the self-BLEU and the figures of the
+# back-translated train schemas.
 SGDX = "Lee et al. 2022, Table 1"
 _TABLE_1: dict[str, list[float | None]] = {
     "slots_seen": [65, 13, 14, 5, 6, 2, 8],

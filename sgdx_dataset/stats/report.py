@@ -1,4 +1,4 @@
-"""Statistics for people (tables on the terminal) and for programs (JSON)."""
+"""Statistics as tables on the terminal, and as JSON for programs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
-from ..errors import SgdxError
-from .overlaps import overlap_lines
+from ..files import staged
+from .leaks import overlap_lines
 
 Figures = dict[str, Any]
 _ROWS = {  # label, format of ours, of the published
@@ -21,23 +21,18 @@ _ROWS = {  # label, format of ours, of the published
     "name_distance": ("distance", ".3f", ".2f"),
     "description_bleu": ("BLEU", ".1f", ".1f"),
 }
-_BIN = 4  # turns; a dialogue has an even number of them
-_BAR = 12  # characters of the longest bar
+_BIN = 4  # numbers of turns in a row of the table of lengths; dialogues have even numbers
+_BAR = 12  # length of the longest bar, in characters
 
 
 def write_json(figures: Figures, path: Path) -> None:
-    """Write ``figures`` to ``path``, all of it or nothing; ``SgdxError`` where that fails."""
-    staging = path.with_name(f".{path.name}.incomplete")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    """Write what ``statistics`` returned to a file; ``SgdxError`` where it cannot be written."""
+    with staged(path) as staging:
         staging.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", "utf-8")
-        staging.replace(path)
-    except OSError as error:
-        raise SgdxError(f"{path}: cannot be written: {error}") from None
 
 
 def print_report(figures: Figures, console: Console | None = None) -> None:
-    """Print the tables, the published figures beside the source's own where it is SGD."""
+    """Print what ``statistics`` returned as tables; for SGD, with the published figures beside."""
     console = console or Console(highlight=False)
     published = figures["published"]
     note = f"Partial copy of SGD: {figures['missing']}." if figures["missing"] else ""

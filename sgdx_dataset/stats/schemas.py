@@ -1,7 +1,7 @@
 """The SGD-X paper's Table 1: how far the variants' words are from the original's.
 
-A variant is compared element by element: every service once, whatever the splits it is in. How the
-paper's figures come about is not spelled out in it; these definitions come nearest to its table.
+A variant is compared element by element, with every service once, however many splits it is in. The
+paper does not spell out how its figures were computed; these definitions come nearest to its table.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 from rapidfuzz.distance import Indel
 
 from ..extras import require
-from ..release import Release
-from ..schema import BACKTRANS, SPLITS, VARIANTS, Service
-from .overlaps import overlap_statistics
+from ..release.release import Release
+from ..release.schema import BACKTRANS, SPLITS, VARIANTS, Service
+from .leaks import overlap_statistics
 
 Row = dict[str, float | None]
 Pairs = list[tuple[Service, Service]]  # (original, variant)
@@ -26,11 +26,12 @@ def schema_statistics(release: Release) -> dict[str, Any]:
     """Table 1 of Lee et al. 2022 for the variants that a release has.
 
     Returns:
-        ``elements`` (counts of services, slots and intents), ``variants`` and ``backtrans`` (a row
-        a variant, and ``average``), each one's ``self_bleu``, ``bleu``, sacreBLEU's signature, and
-        ``overlaps``, see ``overlap_statistics``.
-        A row's ``slots_seen`` and ``intents_seen`` are percentages, null where no test service is
-        unseen; ``name_distance`` is in [0, 1], ``description_bleu`` in [0, 100].
+        ``elements`` (numbers of services, slots and intents), ``variants`` and ``backtrans`` (a row
+        for each variant, and ``average``), ``self_bleu`` and ``backtrans_self_bleu`` (see
+        ``self_bleu``), ``bleu`` (sacreBLEU's signature) and ``overlaps`` (see
+        ``overlap_statistics``). A row's ``slots_seen`` and ``intents_seen`` are percentages, null
+        where no test service is unseen; ``name_distance`` is in [0, 1] and ``description_bleu`` in
+        [0, 100].
     """
     bleu = Bleu()
     pairs = {v: _pairs(release, v) for v in (*VARIANTS, *release.own_variants)}
@@ -56,16 +57,17 @@ def schema_statistics(release: Release) -> dict[str, Any]:
 
 
 def name_distance(originals: Sequence[str], variants: Sequence[str]) -> float:
-    """Mean distance of names: 1 - Indel similarity, insertions + deletions over both lengths.
+    """Mean normalised Indel distance of names, in [0, 1].
 
-    The paper calls it Levenshtein distance; divided by the longer length, Levenshtein's gives 0.39
-    for v1 where the paper has 0.30.
+    It is the number of insertions and deletions divided by the sum of both lengths. The paper calls
+    it Levenshtein distance; but that, divided by the longer length, gives 0.39 for v1, where the
+    paper has 0.30.
     """
     return fmean(map(Indel.normalized_distance, originals, variants))
 
 
 def share_seen(names: Sequence[str], train: Iterable[str]) -> float | None:
-    """Percentage of ``names``, repeated ones counted again, that are among ``train``."""
+    """Percentage of ``names``, with repetitions, that are among ``train``; None of no names."""
     known = set(train)
     return 100 * fmean(name in known for name in names) if names else None
 
@@ -91,12 +93,13 @@ class Bleu:
 
 
 def self_bleu(variants: Sequence[Sequence[str]], bleu: Bleu) -> dict[str, float] | None:
-    """How alike variants' descriptions are, over every ordered pair of variants; lower is more
-    diverse.
+    """How similar the variants' descriptions are to each other; lower is more diverse.
 
-    ``corpus`` is the mean of the pairs' corpus BLEU, ``sentence`` that of every description's own.
-    The paper's text tells of the second; but it depends on the smoothing, and the first comes
-    near the paper's figure.
+    Returns:
+        Means over all ordered pairs of variants, in [0, 100]: of the pairs' ``corpus`` BLEU, and of
+        the ``sentence`` BLEU of their descriptions. The paper describes the second; but that
+        depends on the smoothing, and the first comes near the paper's figure. None of fewer than
+        two variants.
     """
     if len(variants) < 2:
         return None
@@ -118,7 +121,7 @@ def _wording(pairs: Pairs, bleu: Bleu) -> Row:
 
 
 def _seen(release: Release, variant: str) -> Row:
-    """How many names of test services unseen in train are those of original train services."""
+    """Percentages of the unseen test services' names that original train services have, too."""
     seen, train = release.seen_services(), release.schema("train", "original").services
     test = _pairs(release, variant, ["test"])
     unseen = [service for original, service in test if original.service_name not in seen]
@@ -129,7 +132,7 @@ def _seen(release: Release, variant: str) -> Row:
 
 
 def _pairs(release: Release, variant: str, splits: Iterable[str] = SPLITS) -> Pairs:
-    """A variant's services beside the original ones; of the splits that have the variant."""
+    """Pairs of an original service and the variant's, from all splits that have the variant."""
     pairs: dict[str, tuple[Service, Service]] = {}
     for split in splits:
         if split in release.schema_splits(variant):
@@ -157,7 +160,7 @@ def _texts(service: Service) -> list[str]:
 
 
 def _average(rows: dict[str, Row]) -> dict[str, Row]:
-    """``{"average": row}``, or nothing of no rows."""
+    """The mean of each column, as ``{"average": row}``; empty where there are no rows."""
     if not rows:
         return {}
     columns = {key: [row[key] for row in rows.values()] for key in next(iter(rows.values()))}

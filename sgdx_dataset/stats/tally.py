@@ -1,4 +1,4 @@
-"""Counting what dialogue rows hold, on their Arrow columns."""
+"""Counting what dialogue rows hold, by their Arrow columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Tally = dict[str, Counter[Any]]  # see tally(); of several tables it is the sum, counter by counter
+Tally = dict[str, Counter[Any]]  # see tally(); tallies of several tables are added up by add()
 
 _SEPARATOR = "\t"
 
@@ -50,7 +50,7 @@ def _in_turns(turns: pa.StructArray) -> Tally:
 
 
 def _in_frames(frames: pa.StructArray, turns: pa.StructArray) -> Tally:
-    """``turns`` has each frame's turn."""
+    """Count what frames hold; ``turns`` has each frame's turn."""
     services, states = pc.struct_field(frames, "service"), pc.struct_field(frames, "state")
     actions, frame_of_action = _flat(pc.struct_field(frames, "actions"))
     requested, frame_of_request = _flat(pc.struct_field(states, "requested_slots"))
@@ -73,6 +73,7 @@ def _in_frames(frames: pa.StructArray, turns: pa.StructArray) -> Tally:
 
 
 def _texts(utterances: pa.StringArray, spans: pa.StructArray) -> list[str]:
+    """The lower-cased text of each span; ``utterances`` has each span's utterance."""
     starts = pc.struct_field(spans, "start").to_pylist()
     ends = pc.struct_field(spans, "exclusive_end").to_pylist()
     return [text[a:b].lower() for text, a, b in zip(utterances.to_pylist(), starts, ends)]
@@ -84,10 +85,12 @@ def _flat(lists: pa.ListArray) -> tuple[pa.Array, pa.Array]:
 
 
 def _count(values: pa.Array) -> Counter[Any]:
+    """How often each value occurs."""
     found = pc.value_counts(values)
     return Counter(dict(zip(found.field("values").to_pylist(), found.field("counts").to_pylist())))
 
 
 def _count_pairs(first: pa.StringArray, second: pa.StringArray) -> Counter[Any]:
+    """How often each pair of a value of ``first`` and the one of ``second`` beside it occurs."""
     joined = _count(pc.binary_join_element_wise(first, second, _SEPARATOR))
     return Counter({tuple(key.split(_SEPARATOR, 1)): count for key, count in joined.items()})

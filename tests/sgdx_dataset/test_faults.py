@@ -18,18 +18,18 @@ from typing import Any
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.archives import sha256
-from sgdx_dataset.sgd import COMMIT
-from sgdx_dataset.sources import open_release
+from sgdx_dataset.release.archives import sha256
+from sgdx_dataset.release.download import COMMIT
+from sgdx_dataset.release.open import open_release
 
 from ..conftest import ROOT
-from .test_prepare import load_elsewhere
-from .test_release import packed
+from .hub.test_prepare import load_elsewhere
+from .release.test_release import packed
 
 DOWNLOAD = """
 import sys
 from sgdx_dataset import SgdxError
-from sgdx_dataset.sgd import download
+from sgdx_dataset.release.download import download
 try:
     print(download(sys.argv[1], sys.argv[2] or None))
 except SgdxError as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from sgdx_dataset.features import FRAME_ROW
+from sgdx_dataset.rows.features import FRAME_ROW
 
 from ..conftest import Run
 

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sgdx_dataset import SPLITS, VARIANTS, found_variants, frames, load, overlaps
-from sgdx_dataset.corpus import read_split, tables
-from sgdx_dataset.corrupt import corrupt, corrupt_schema
-from sgdx_dataset.export import release_dialogue
-from sgdx_dataset.names import Names
-from sgdx_dataset.overlaps import train_variants
-from sgdx_dataset.release import Release, write_variants
-from sgdx_dataset.sgd import COMMIT
-from sgdx_dataset.sources import open_release
+from sgdx_dataset import SPLITS, VARIANTS, found_variants, frame_tables, frames, load, overlaps
+from sgdx_dataset.hub.export import release_dialogue
+from sgdx_dataset.release.download import COMMIT
+from sgdx_dataset.release.open import open_release
+from sgdx_dataset.release.release import Release, write_variants
+from sgdx_dataset.rewording.corrupt import corrupt, corrupt_schema
+from sgdx_dataset.rewording.leaks import train_variants
+from sgdx_dataset.rows.dialogue_rows import read_split, tables
+from sgdx_dataset.rows.name_codes import Names
 
 from .converter import convert
 
@@ -202,6 +202,16 @@ def test_frames_of_six_configs_line_up(release_archive: Path) -> None:
     for config in ("original", *VARIANTS):
         assert rows[config]["frame_id"][:] == ids
         assert rows[config]["seen"][:] == rows["original"]["seen"][:]
+
+
+@pytest.mark.parametrize("config", ["original", "v5"])
+def test_frame_tables_are_the_rows_of_load(
+    release: Release, release_archive: Path, config: str
+) -> None:
+    rows = frames(load(config, "test", release_archive)).data.table
+    table = frame_tables(release, "test", config)
+    assert table.schema == rows.schema
+    assert table.equals(rows)
 
 
 def test_six_test_services_are_seen_and_fifteen_not(release_archive: Path) -> None:

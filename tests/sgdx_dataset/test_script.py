@@ -1,4 +1,4 @@
-"""The builder as a loading script of ``datasets`` 3.6.0, in an environment that has no sgdx."""
+"""The builder as a loading script of ``datasets`` 3.6.0, beside this package as it is installed."""
 
 from __future__ import annotations
 
@@ -6,50 +6,62 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sgdx_dataset import load
-from sgdx_dataset.sources import SAMPLE
+from sgdx_dataset import CONFIGS, load
+
+from ..conftest import ROOT
+
+Json = Any
+
+# What datasets 3.6.0 needs in older versions than the present one does; the rest is as installed.
+PACKAGES = ["datasets==3.6.0", "dill==0.3.8", "multiprocess==0.70.16", "fsspec==2025.3.0"]
 
 LOAD = """
 import json, sys
 import datasets
+script, *data_dir = sys.argv[1:]
 rows = {}
-for config in ("original", "v3", "backtrans"):
-    options = {"data_dir": sys.argv[2], "trust_remote_code": True}
-    data = datasets.load_dataset(sys.argv[1], config, **options)
-    stream = datasets.load_dataset(sys.argv[1], config, streaming=True, **options)
+for config in ("original", "v1", "v2", "v3", "v4", "v5", "backtrans"):
+    options = {"trust_remote_code": True, **({"data_dir": data_dir[0]} if data_dir else {})}
+    data = datasets.load_dataset(script, config, **options)
     split = list(data)[-1]
+    stream = datasets.load_dataset(script, config, streaming=True, **options)
     assert next(iter(stream[split])) == data[split][0]
     rows[config] = {"splits": {s: len(r) for s, r in data.items()}, "last": data[split][-1]}
 print(json.dumps([datasets.__version__, rows]))
 """
 
 
-def test_it_loads_under_datasets_3(tmp_path: Path) -> None:
-    environment = {**os.environ, "HF_HOME": str(tmp_path / "home")}
-    python = tmp_path / "venv" / "bin" / "python"
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True, timeout=120)
-    install = [
-        str(python),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "datasets==3.6.0",
-        "filelock",
-        "msgspec",
-    ]
-    done = subprocess.run(install, capture_output=True, text=True, timeout=600)
+@pytest.fixture(scope="module")
+def datasets_3(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ``datasets`` 3.6.0, to be found before the installed version."""
+    folder = tmp_path_factory.mktemp("datasets-3.6.0")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
+    done = subprocess.run(
+        [*command, folder, *PACKAGES], capture_output=True, text=True, timeout=300
+    )
     if done.returncode:
         pytest.skip(f"datasets 3.6.0 cannot be installed here: {done.stderr.splitlines()[-1:]}")
-    script = SAMPLE.parent
+    return folder
+
+
+def load_all(datasets_3: Path, home: Path, *data_dir: Path, **environment: str) -> Json:
+    """Each config's number of rows by split, and the last row of its last split."""
+    home.mkdir()
     done = subprocess.run(
-        [python, "-c", LOAD, script, SAMPLE],
-        cwd=tmp_path,
-        env=environment,
+        [sys.executable, "-c", LOAD, ROOT / "sgdx_dataset", *data_dir],
+        cwd=home,
+        env={
+            **os.environ,
+            "HF_HOME": str(home / "hf"),
+            "PYTHONPATH": f"{datasets_3}{os.pathsep}{ROOT}",
+            **environment,
+        },
         capture_output=True,
         text=True,
         timeout=120,
@@ -57,7 +69,61 @@ def test_it_loads_under_datasets_3(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     version, rows = json.loads(done.stdout.splitlines()[-1])
     assert version == "3.6.0"
-    assert rows["v3"]["splits"] == {"train": 66, "validation": 19, "test": 36}
-    assert rows["backtrans"]["splits"] == {"train": 198}
-    assert rows["original"]["last"] == load("original", "test", "sample")[-1]
-    assert rows["v3"]["last"] == load("v3", "test", "sample")[-1]
+    return rows
+
+
+def test_it_loads_under_datasets_3(datasets_3: Path, tmp_path: Path) -> None:
+    rows = load_all(datasets_3, tmp_path / "home", SGDX_SOURCE="sample")
+    for config in CONFIGS:
+        split = "train" if config == "backtrans" else "test"
+        assert rows[config]["last"] == load(config, split, "sample")[-1]
+    assert rows.pop("backtrans")["splits"] == {"train": 198}
+    for config in rows.values():
+        assert config["splits"] == {"train": 66, "validation": 19, "test": 36}
+
+
+def test_one_source_is_not_taken_for_another(datasets_3: Path, mini: Path, tmp_path: Path) -> None:
+    """``$SGDX_SOURCE`` is part of what the cache of ``datasets`` goes by, as ``data_dir`` is."""
+    program = (
+        "import sys, datasets\n"
+        "data = datasets.load_dataset(sys.argv[1], 'v1', trust_remote_code=True)\n"
+        "print(data['test'].num_rows)"
+    )
+    counts = []
+    for source in ("sample", str(mini)):
+        environment = {"HF_HOME": str(tmp_path / "hf"), "SGDX_SOURCE": source}
+        path = f"{datasets_3}{os.pathsep}{ROOT}"
+        counts += subprocess.run(
+            [sys.executable, "-c", program, ROOT / "sgdx_dataset"],
+            cwd=tmp_path,
+            env={**os.environ, **environment, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        ).stdout.split()
+    assert counts == ["36", "2"]
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("given", ["data_dir", "SGDX_SOURCE"])
+def test_the_real_release_loads_under_datasets_3(
+    datasets_3: Path, release_archive: Path, tmp_path: Path, given: str
+) -> None:
+    """All seven configs, ``backtrans`` by the overlays of this package: the release has none."""
+    archive = tmp_path / "some-of-sgd.zip"
+    with zipfile.ZipFile(release_archive) as whole, zipfile.ZipFile(archive, "w") as some:
+        for name in whole.namelist():
+            if name.endswith(("/schema.json", "/dialogues_001.json")):
+                some.writestr(name, whole.read(name))
+    if given == "data_dir":
+        rows = load_all(datasets_3, tmp_path / "home", archive)
+    else:
+        rows = load_all(datasets_3, tmp_path / "home", SGDX_SOURCE=str(archive))
+    splits = rows["original"]["splits"]
+    assert list(splits) == ["train", "validation", "test"]
+    for variant in ("v1", "v2", "v3", "v4", "v5"):
+        assert rows[variant]["splits"] == splits
+        assert rows[variant]["last"]["variant"] == variant
+    assert rows["backtrans"]["splits"] == {"train": 3 * splits["train"]}
+    assert rows["backtrans"]["last"]["variant"] == "backtrans-zh"

@@ -1,0 +1,173 @@
+"""Building a dataset repository for the Hugging Face Hub: Parquet files and a dataset card."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+from huggingface_hub import HfApi
+from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+from ..errors import SgdxError
+from ..files import staged
+from ..progress import advance, progress
+from ..release.release import Release
+from ..release.schema import SPLITS
+from ..rows.dialogue_rows import read_split, steps, tables
+from ..rows.features import DIALOGUE_ROW
+from .card import write_card
+
+# Bytes of Arrow data in a Parquet file, as is the default of datasets; compressed it is a tenth.
+MAX_SHARD_BYTES = 500_000_000
+# Rows in a row group: about 20 MB of Arrow data, so that a stream's first row comes quickly.
+ROWS_PER_GROUP = 2000
+_PARQUET: dict[str, Any] = {
+    "compression": "zstd",
+    "compression_level": 9,  # a tenth smaller than the default, and writing is not the bottleneck
+    "dictionary_pagesize_limit": 1 << 16,  # give up early on utterances, which hardly repeat
+}
+
+
+def build(release: Release, output: Path, max_shard_bytes: int = MAX_SHARD_BYTES) -> Path:
+    """Write a dataset repository with all configs that the release has.
+
+    ``load_dataset(output, "v3")`` and streaming from it work without this package.
+
+    Args:
+        release: The release to build from.
+        output: A folder that does not exist yet; it appears only when it is complete.
+        max_shard_bytes: A split is cut into files of about this many bytes of Arrow data.
+
+    Returns:
+        The folder.
+
+    Raises:
+        SgdxError: The folder exists already or cannot be written, or the release is at fault.
+    """
+    if output.exists():
+        raise SgdxError(f"{output}: exists already, expected a new folder to build in")
+    try:
+        with staged(output) as staging, progress("Building", steps(release, release.configs())):
+            staging.mkdir()
+            write_card(release, staging, _write_configs(release, staging, max_shard_bytes))
+    finally:
+        read_split.cache_clear()
+    return output
+
+
+def push(release: Release, repo_id: str, private: bool = False) -> str:
+    """Build a dataset repository and upload it to the Hub as the user who is logged in.
+
+    Args:
+        release: The release to build from.
+        repo_id: The repository to upload to, which is created if need be, such as ``you/sgdx``.
+        private: Whether to create it as a private one.
+
+    Returns:
+        The repository's address.
+
+    Raises:
+        SgdxError: The release is at fault, or the Hub refuses the upload or cannot be reached.
+    """
+    with tempfile.TemporaryDirectory(prefix="sgdx-") as folder:
+        built = build(release, Path(folder) / "sgdx")
+        try:
+            url = HfApi().create_repo(repo_id, repo_type="dataset", private=private, exist_ok=True)
+            HfApi().upload_folder(repo_id=repo_id, repo_type="dataset", folder_path=built)
+        except (HfHubHTTPError, OfflineModeIsEnabled, OSError, ValueError) as error:
+            reason = " ".join(str(error).split())
+            raise SgdxError(f"{repo_id}: cannot be uploaded: {reason}") from None
+    return str(url)
+
+
+def _write_configs(
+    release: Release, folder: Path, max_shard_bytes: int
+) -> dict[str, datasets.DatasetInfo]:
+    """Write every config's Parquet files, two splits at a time.
+
+    Returns:
+        What the dataset card states about each config: its columns, splits and sizes.
+    """
+    jobs = [(config, split) for config in release.configs() for split in release.splits(config)]
+    for split in SPLITS:
+        read_split(release, split)
+
+    def write(job: tuple[str, str]) -> datasets.SplitInfo:
+        return _write_split(release, *job, folder, max_shard_bytes)
+
+    written = []
+    with ThreadPoolExecutor(2) as pool:
+        for (config, split), info in zip(jobs, pool.map(write, jobs)):
+            written.append(info)
+            advance(len(release.variants(config)) * len(release.dialogue_files(split)))
+    return {config: _info(folder, config, jobs, written) for config in release.configs()}
+
+
+def _write_split(
+    release: Release, config: str, split: str, folder: Path, max_shard_bytes: int
+) -> datasets.SplitInfo:
+    place = folder / "data" / config
+    place.mkdir(parents=True, exist_ok=True)
+    shards = [place / f"{split}-0"]
+    rows = size = 0
+    for shard in _shards(_row_groups(release, config, split), max_shard_bytes):
+        with pq.ParquetWriter(shards[-1], DIALOGUE_ROW.arrow_schema, **_PARQUET) as writer:
+            for table in shard:
+                writer.write_table(table, row_group_size=ROWS_PER_GROUP)
+                rows, size = rows + table.num_rows, size + table.nbytes
+        shards.append(place / f"{split}-{len(shards)}")
+    for index, path in enumerate(shards[:-1]):
+        path.rename(place / f"{split}-{index:05d}-of-{len(shards) - 1:05d}.parquet")
+    return datasets.SplitInfo(name=split, num_bytes=size, num_examples=rows)
+
+
+def _row_groups(release: Release, config: str, split: str) -> Iterator[pa.Table]:
+    """The split's rows in tables of at least ``ROWS_PER_GROUP``; the last may be smaller."""
+    pending: list[pa.Table] = []
+    for _, table in tables(release, split, config):
+        pending.append(table)
+        if sum(part.num_rows for part in pending) >= ROWS_PER_GROUP:
+            yield pa.concat_tables(pending)
+            pending = []
+    if pending:
+        yield pa.concat_tables(pending)
+
+
+def _shards(groups: Iterator[pa.Table], max_bytes: int) -> Iterator[Iterator[pa.Table]]:
+    """Divide tables into shards of at least ``max_bytes``; the last may be smaller.
+
+    Each shard has to be read to its end before the next one is asked for.
+    """
+
+    def shard(table: pa.Table) -> Iterator[pa.Table]:
+        size = table.nbytes
+        yield table
+        while size < max_bytes and (table := next(groups, None)) is not None:
+            size += table.nbytes
+            yield table
+
+    for first in groups:
+        yield shard(first)
+
+
+def _info(
+    folder: Path,
+    config: str,
+    jobs: list[tuple[str, str]],
+    written: list[datasets.SplitInfo],
+) -> datasets.DatasetInfo:
+    splits = {info.name: info for (of, _), info in zip(jobs, written) if of == config}
+    files = (folder / "data" / config).iterdir()
+    return datasets.DatasetInfo(
+        features=DIALOGUE_ROW,
+        splits=datasets.SplitDict(splits),
+        download_size=sum(file.stat().st_size for file in files),
+        dataset_size=sum(info.num_bytes for info in splits.values()),
+        config_name=config,
+    )

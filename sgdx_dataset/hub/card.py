@@ -1,0 +1,121 @@
+"""The dataset card of a built repository: metadata for the Hub, documentation for people."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import datasets
+from datasets.info import DatasetInfosDict
+from datasets.utils.metadata import MetadataConfigs
+from huggingface_hub import DatasetCardData
+
+from ..release.download import COMMIT, DIALOGUES, missing_from_sgd
+from ..release.open import open_release
+from ..release.release import Release
+from ..release.schema import SPLITS
+from ..rows.dialogue_rows import tables
+from ..sgdx_dataset import CITATION
+
+_TEMPLATE = Path(__file__).with_name("card.md")
+_EXAMPLE = "Vets_1"  # the service of the sample corpus that the card shows under every variant
+
+
+def write_card(release: Release, folder: Path, infos: dict[str, datasets.DatasetInfo]) -> None:
+    """Write the dataset card, ``README.md``, of a repository.
+
+    Args:
+        release: The release that the repository is built from.
+        folder: The repository, which has the Parquet files already.
+        infos: Columns, splits and sizes of each config.
+    """
+    text = Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
+        splits=_splits(infos),
+        completeness=_completeness(release, infos),
+        wordings=_wordings(),
+        row=_row(),
+        source=f"`{Path(release.name).name}`",
+        fingerprint=release.fingerprint,
+        commit=COMMIT,
+        citation=CITATION,
+    )
+    (folder / "README.md").write_text(f"---\n{_yaml(infos)}\n---\n\n{text}", encoding="utf-8")
+
+
+def _yaml(infos: dict[str, datasets.DatasetInfo]) -> str:
+    card = DatasetCardData(
+        pretty_name="SGD and SGD-X: schema-guided dialogue under six wordings of every schema",
+        license="cc-by-sa-4.0",
+        language=["en"],
+        task_categories=["text-generation"],
+        tags=["dialogue-state-tracking", "task-oriented-dialogue", "robustness", "tool-calling"],
+        size_categories=["10K<n<100K"],
+        annotations_creators=["machine-generated"],
+        source_datasets=["original"],
+    )
+    configs = {
+        config: {
+            "data_files": [
+                {"split": split, "path": f"data/{config}/{split}-*.parquet"}
+                for split in info.splits
+            ],
+            **({"default": True} if config == "original" else {}),
+        }
+        for config, info in infos.items()
+    }
+    MetadataConfigs(configs).to_dataset_card_data(card)
+    DatasetInfosDict(infos).to_dataset_card_data(card)
+    return card.to_yaml()
+
+
+def _splits(infos: dict[str, datasets.DatasetInfo]) -> str:
+    """A Markdown table of the number of dialogues in each config and split."""
+    lines = [f"| config | {' | '.join(SPLITS)} |", "|---|---|---|---|"]
+    for config, info in infos.items():
+        counts = [f"{info.splits[s].num_examples:,}" if s in info.splits else "–" for s in SPLITS]
+        lines.append(f"| `{config}` | {' | '.join(counts)} |")
+    return "\n".join(lines)
+
+
+def _completeness(release: Release, infos: dict[str, datasets.DatasetInfo]) -> str:
+    """A sentence that says whether this is all of SGD, a part of it, or another corpus."""
+    if not release.is_sgd():
+        return "This is not the SGD release: it was built from another corpus in its layout."
+    counts = {split.name: split.num_examples for split in infos["original"].splits.values()}
+    if lacking := missing_from_sgd(counts, DIALOGUES, "dialogues"):
+        return (
+            f"**This is a partial copy of the release: {lacking}.**\nFigures computed from it are"
+            " comparable with each other, not with published tables."
+        )
+    return "This is the whole release: 16,142 train, 2,482 dev and 4,201 test dialogues."
+
+
+def _wordings() -> str:
+    """A Markdown table of a service of the sample corpus under every variant."""
+    sample = open_release("sample")
+    lines = ["| variant | slots of `Vets_1` (sample corpus) | description |", "|---|---|---|"]
+    variants = [v for config in sample.configs() for v in sample.variants(config)]
+    for variant in variants:
+        original = sample.schema("train", "original").service_names().index(_EXAMPLE)
+        service = sample.schema("train", variant).services[original]
+        slots = ", ".join(f"`{slot.name}`" for slot in service.slots[:4])
+        lines.append(f"| `{variant}` | {slots}, … | {service.description} |")
+    return "\n".join(lines)
+
+
+def _row() -> str:
+    """The sample's shortest test dialogue under v1, its lists cut after two items."""
+    rows = [row for _, t in tables(open_release("sample"), "test", "v1") for row in t.to_pylist()]
+    shortest = min(rows, key=lambda row: len(json.dumps(row)))
+    return json.dumps(_cut(shortest), indent=1, ensure_ascii=False)
+
+
+def _cut(value: Any) -> Any:
+    """A JSON value with every list cut after two items."""
+    if isinstance(value, dict):
+        return {key: _cut(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_cut(item) for item in value[:2]] + ["…"] * (len(value) > 2)
+    return value

@@ -1,0 +1,101 @@
+"""Exporting a config as JSON files in the release's layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from ..errors import SgdxError
+from ..files import staged
+from ..progress import progress
+from ..release.release import Release
+from ..release.schema import BACKTRANS, SPLITS
+from ..rows.dialogue_rows import steps, tables
+
+
+def export(
+    release: Release, config: str, output: Path, splits: Iterable[str] | None = None
+) -> list[Path]:
+    """Write a config's dialogues and schemas as ``output/{train,dev,test}/*.json``.
+
+    For ``original`` this is the release's JSON, for ``v1``..``v5`` what its converter
+    (``sgd_x/generate_sgdx_dialogues.py``, fixed version of 2023-08-07) makes, value for value.
+    ``backtrans`` has every dialogue once per language, in ``output/backtrans-zh/train`` and so on.
+
+    Args:
+        release: The release to export from.
+        config: One of ``CONFIGS``, or of the release's own variants.
+        output: The folder to write to, which may exist.
+        splits: ``train``, ``validation`` or ``test``; None stands for all that the config has.
+
+    Returns:
+        The folder of each split. It appears only when it is complete.
+
+    Raises:
+        SgdxError: A split's folder exists already, the config or a split is unknown or has no
+            dialogues, or the release is at fault.
+    """
+    release.check_config(config)
+    splits = list(splits or release.splits(config))
+    for split in splits:
+        release.check_dialogues(config, split)
+    with progress("Exporting", steps(release, [config], splits)):
+        return [
+            _export_split(
+                release, variant, output / variant if config == BACKTRANS else output, split
+            )
+            for variant in release.variants(config)
+            for split in splits
+        ]
+
+
+def _export_split(release: Release, variant: str, output: Path, split: str) -> Path:
+    place = output / SPLITS[split]
+    if place.exists():
+        raise SgdxError(f"{place}: exists already, expected a new folder to export to")
+    with staged(place) as staging:
+        staging.mkdir()
+        services = release.schema(split, variant).services
+        (staging / "schema.json").write_bytes(_json(services))
+        for file, table in tables(release, split, variant):
+            dialogues = [release_dialogue(row) for row in table.to_pylist()]
+            (staging / Path(file).name).write_bytes(_json(dialogues, order="sorted"))
+    return place
+
+
+def _json(value: object, order: Literal["sorted"] | None = None) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value, order=order), indent=2) + b"\n"
+
+
+def release_dialogue(row: dict[str, Any]) -> dict[str, Any]:
+    """A dialogue row as the JSON object of the release, without the schemas joined into it."""
+    return {
+        "dialogue_id": row["dialogue_id"],
+        "services": row["services"],
+        "turns": [
+            {
+                "speaker": turn["speaker"],
+                "utterance": turn["utterance"],
+                "frames": [_release_frame(frame) for frame in turn["frames"]],
+            }
+            for turn in row["turns"]
+        ],
+    }
+
+
+def _release_frame(frame: dict[str, Any]) -> dict[str, Any]:
+    made = {part: frame[part] for part in ("service", "slots", "actions")}
+    if (state := frame["state"]) is not None:
+        values = {pair["slot"]: pair["values"] for pair in state["slot_values"]}
+        made["state"] = {**state, "slot_values": values}
+    if (call := frame["service_call"]) is not None:
+        made["service_call"] = {**call, "parameters": _mapping(call["parameters"])}
+        made["service_results"] = [_mapping(result) for result in frame["service_results"]]
+    return made
+
+
+def _mapping(pairs: list[dict[str, str]]) -> dict[str, str]:
+    return {pair["slot"]: pair["value"] for pair in pairs}

@@ -1,0 +1,1 @@
+"""A copy of the SGD release: opening it, its schemas, dialogues and overlays."""

@@ -1,0 +1,106 @@
+"""The published SGD release: its address, what a complete copy contains, and downloading it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import datasets
+from filelock import FileLock
+from huggingface_hub.file_download import http_get
+
+from ..errors import SgdxError
+from ..files import staged
+from ..progress import Bar
+from .archives import sha256
+
+COMMIT = "e852981ae34990f4358979625854259302feaa78"  # 2023-08-07, the fixed converter's
+URL = (
+    f"https://github.com/google-research-datasets/dstc8-schema-guided-dialogue/archive/{COMMIT}.zip"
+)
+# The SHA-256 of the archive, to be recorded here by somebody who has a complete one. Until then a
+# download is verified by its counts, and every later use of it by the checksum noted beside it.
+SHA256: str | None = None
+
+DIALOGUES = {"train": 16_142, "validation": 2_482, "test": 4_201}  # Rastogi et al. 2020, Table 2
+FILES = {"train": 127, "validation": 20, "test": 34}
+_SERVICES = "20abcf4c8e5fbf18"  # SHA-256 of the sorted names of the 45 services, its first digits
+
+
+def is_sgd(services: set[str]) -> bool:
+    """Whether these original service names, of all splits, are SGD's."""
+    return hashlib.sha256("\n".join(sorted(services)).encode()).hexdigest().startswith(_SERVICES)
+
+
+def missing_from_sgd(found: Mapping[str, int], whole: Mapping[str, int], what: str) -> str:
+    """Say in words what a copy of SGD lacks.
+
+    Args:
+        found: How many dialogues or dialogue files the copy has, by split.
+        whole: How many a complete copy has, by split.
+        what: What was counted, for example ``dialogue files``.
+
+    Returns:
+        For example ``test 24 of 34 dialogue files``; empty where nothing is missing.
+    """
+    return ", ".join(
+        f"{split} {found.get(split, 0):,} of {number:,} {what}"
+        for split, number in whole.items()
+        if found.get(split, 0) != number
+    )
+
+
+def download(url: str = URL, checksum: str | None = SHA256) -> Path:
+    """Download the pinned archive to the Hugging Face cache, unless it is there already.
+
+    A download that broke off is continued. The archive's checksum is noted beside it and compared
+    at every later use.
+
+    Returns:
+        The archive's path.
+
+    Raises:
+        SgdxError: It cannot be downloaded, or its checksum is not the expected one.
+    """
+    place = Path(datasets.config.HF_DATASETS_CACHE) / "downloads" / f"sgdx-{Path(url).name}"
+    note = place.with_suffix(".sha256")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(place.with_suffix(".lock")):
+        if not place.exists():
+            partial = _fetch(url, place, checksum)
+            with staged(note) as staging:
+                staging.write_text(sha256(partial))
+            partial.replace(place)
+    expected = checksum or note.read_text().strip()
+    _check(str(place), sha256(place), expected, "delete it to download it anew")
+    return place
+
+
+def _fetch(url: str, place: Path, checksum: str | None) -> Path:
+    """Download to a file beside ``place``, continuing what an earlier attempt has left there."""
+    partial = place.with_suffix(".incomplete")
+    try:
+        with partial.open("ab") as file:
+            # GitHub answers a request for the rest with the whole file: http_get starts anew then.
+            http_get(
+                url,
+                file,
+                resume_size=file.tell(),
+                displayed_filename=place.name,
+                tqdm_class=Bar,
+            )
+    except Exception as error:  # the HTTP library's own error types, which differ by version
+        reason = " ".join(str(error).split())
+        advice = f"{partial.stat().st_size} bytes are kept; try again, or give a copy's path"
+        raise SgdxError(f"{url}: cannot be downloaded: {reason} ({advice})") from None
+    if checksum and sha256(partial) != checksum:
+        found = sha256(partial)
+        partial.unlink()
+        _check(url, found, checksum, "what was downloaded is thrown away")
+    return partial
+
+
+def _check(name: str, found: str, expected: str, advice: str) -> None:
+    if found != expected:
+        raise SgdxError(f"{name}: SHA-256 is {found}, expected {expected}; {advice}")

@@ -1,0 +1,142 @@
+"""Opening a release: a directory, an archive, the sample corpus, or the pinned download."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from ..errors import SgdxError
+from .archives import read_archive, read_directory
+from .download import download
+from .overlay import apply_overlay, read_overlay
+from .release import Release
+from .schema import BACKTRANS, CONFIGS, SPLITS
+
+SAMPLE = Path(__file__).parents[1] / "sample"
+_OVERLAYS = Path(__file__).parents[1] / BACKTRANS  # of SGD's train schemas
+
+Source = str | os.PathLike[str] | None
+Variants = Mapping[str, str | os.PathLike[str]]
+
+
+def open_release(source: Source = None, variants: Variants | None = None) -> Release:
+    """Open a copy of the release for reading.
+
+    Args:
+        source: A directory, an archive (.zip, .tar.*), or ``"sample"`` for the corpus that comes
+            with this package. None stands for the environment variable ``SGDX_SOURCE`` and, where
+            that is not set, for the pinned archive, which is downloaded once.
+        variants: The user's own schema variants, as paths by name. A path is a directory with
+            ``{train,dev,test}/schema.json``, of which some may be missing, or an overlay: a
+            ``.json`` file of changes to the train schema, which makes a variant of train alone.
+
+    Returns:
+        The open release. SGD itself gets the back-translated schemas of this package.
+
+    Raises:
+        SgdxError: The source does not exist, is no archive, or lacks a ``schema.json``; a variant's
+            directory has no schema, its overlay is at fault, or its name is taken.
+    """
+    source = source or os.environ.get("SGDX_SOURCE")
+    path = SAMPLE if source == "sample" else Path(source) if source else download()
+    name = str(source or path)
+    if path.is_dir():
+        digest, files, read = read_directory(path)
+    elif path.is_file():
+        digest, files, read = read_archive(name, path)
+    else:
+        raise SgdxError(f"{name}: no such source, expected a directory, an archive or 'sample'")
+    release = Release(name, digest, frozenset(files), read)
+    for split in SPLITS.values():
+        release.read(f"{split}/schema.json")
+    if source is None and (not release.is_sgd() or release.missing()):
+        lacks = release.missing() or "SGD's services"
+        raise SgdxError(f"{name}: was downloaded, but lacks {lacks}; delete it and try again")
+    if release.is_sgd() and not release.variants(BACKTRANS):
+        release = _with_overlays(release)
+    return _with_variants(release, variants) if variants else release
+
+
+def _with_overlays(release: Release) -> Release:
+    """Add the back-translated schemas that come with this package to a copy of SGD."""
+    overlays = {f"{BACKTRANS}/{path.name}": path for path in _OVERLAYS.glob("*.json")}
+
+    def read(file: str) -> bytes:
+        return overlays[file].read_bytes() if file in overlays else release.read(file)
+
+    return replace(release, files=release.files.union(overlays), _read=read)
+
+
+def found_variants(folder: Path) -> dict[str, Path]:
+    """Find the user's own variants of the train schemas in a folder.
+
+    A variant is a sub-folder with ``train/schema.json``, as ``compose`` and ``corrupt`` write them,
+    or an overlay: a ``.json`` file. A folder that has ``train/schema.json`` itself is one variant.
+
+    Returns:
+        Paths by variant name, sorted by name, for ``open_release``. Variants are named after their
+        folder or file; where a config has that name already (``v1``), the parent folder's name
+        comes before it (``mine-v1``).
+
+    Raises:
+        SgdxError: The folder has no variant, or two variants of the same name.
+    """
+    if (folder / "train" / "schema.json").is_file():
+        places = [folder]
+    else:
+        schemas = folder.glob("*/train/schema.json")
+        places = sorted([*(path.parents[1] for path in schemas), *folder.glob("*.json")])
+    found: dict[str, Path] = {}
+    for place in places:
+        name = place.absolute().name.removesuffix(".json")
+        if _is_taken(name):
+            name = f"{place.absolute().parent.name}-{name}"
+        if name in found:
+            raise SgdxError(f"{place}: is variant {name} as {found[name]} is, expected one of them")
+        found[name] = place
+    if not found:
+        raise SgdxError(f"{folder}: has no variant, expected */train/schema.json or overlays")
+    return dict(sorted(found.items()))
+
+
+def _is_taken(name: str) -> bool:
+    """Whether a config of the release itself has this name."""
+    return name in CONFIGS or name.startswith(BACKTRANS)
+
+
+def _with_variants(release: Release, variants: Variants) -> Release:
+    """Add the schemas of the user's own variants to a release, as further files of it."""
+    own: dict[str, Callable[[], bytes]] = {}  # how to read each added file
+    for name, path in variants.items():
+        if _is_taken(name) or not re.fullmatch(r"[\w-]+", name):
+            raise SgdxError(f"variant {name!r}: expected a name of letters and digits, not taken")
+        schemas = _schemas(release, Path(path))
+        own |= {f"sgd_x/data/{name}/{split}/schema.json": read for split, read in schemas.items()}
+
+    def read(file: str) -> bytes:
+        return own[file]() if file in own else release.read(file)
+
+    return replace(
+        release, files=release.files.union(own), _read=read, own_variants=tuple(variants)
+    )
+
+
+def _schemas(release: Release, path: Path) -> dict[str, Callable[[], bytes]]:
+    """Functions that read a variant's ``schema.json``, by the release's name of the split."""
+    if path.suffix == ".json" and not path.is_dir():
+        try:
+            overlay = read_overlay(path.read_bytes(), str(path))
+        except OSError as error:
+            raise SgdxError(f"{path}: cannot be read: {error}") from None
+        schema = apply_overlay(release.schema("train", "original"), overlay)
+        return {SPLITS["train"]: lambda: msgspec.json.encode(schema.services)}
+    schemas = {split: path / split / "schema.json" for split in SPLITS.values()}
+    found = {split: file.read_bytes for split, file in schemas.items() if file.is_file()}
+    if not found:
+        raise SgdxError(f"{path}: has no schema.json in train, dev or test, expected one")
+    return found

@@ -1,0 +1,101 @@
+"""Overlays: back-translated schemas, stored as nothing but what the translation changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ..errors import SgdxError
+from .schema import Intent, Schema, Service, Slot, Wording, check_distinct, reworded
+
+
+class Text(msgspec.Struct, forbid_unknown_fields=True):
+    """A name or description in the pivot language, and its translation back to English."""
+
+    pivot: str
+    text: str
+
+
+class Element(msgspec.Struct, forbid_unknown_fields=True):
+    """The texts of a slot or intent that the translation changed."""
+
+    name: Text | None = None
+    description: Text | None = None
+
+
+class ServiceOverlay(msgspec.Struct, forbid_unknown_fields=True):
+    """The texts of a service that changed; slots and intents go by their original names."""
+
+    description: Text | None = None
+    slots: dict[str, Element] = {}
+    intents: dict[str, Element] = {}
+
+
+class Overlay(msgspec.Struct):
+    """The changes of one pivot language, by the services' names, which never change."""
+
+    path: str
+    services: dict[str, ServiceOverlay]
+
+
+def read_overlay(data: bytes, path: str) -> Overlay:
+    """Parse an overlay file.
+
+    Args:
+        data: The file's content.
+        path: Where it comes from, for error messages.
+
+    Raises:
+        SgdxError: It is malformed.
+    """
+    try:
+        return Overlay(path, msgspec.json.decode(data, type=dict[str, ServiceOverlay]))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SgdxError(f"{path}: not an overlay: {error}") from None
+
+
+def apply_overlay(schema: Schema, overlay: Overlay) -> Schema:
+    """Put the overlay's texts in place of the original ones.
+
+    Raises:
+        SgdxError: The overlay names a service, slot or intent that the schema lacks, or gives two
+            slots or intents of a service the same name.
+    """
+    unknown = overlay.services.keys() - set(schema.service_names())
+    if unknown:
+        raise SgdxError(f"{overlay.path}: service {min(unknown)} is not in {schema.path}")
+    services = [
+        _translated(service, overlay.services.get(service.service_name, ServiceOverlay()), overlay)
+        for service in schema.services
+    ]
+    made = Schema(f"{overlay.path} over {schema.path}", services)
+    check_distinct(made)
+    return made
+
+
+def _translated(service: Service, changes: ServiceOverlay, overlay: Overlay) -> Service:
+    where = f"{overlay.path}: service {service.service_name}"
+    return reworded(
+        service,
+        service.service_name,
+        changes.description.text if changes.description else service.description,
+        _wording(f"{where}: slot", service.slots, changes.slots),
+        _wording(f"{where}: intent", service.intents, changes.intents),
+    )
+
+
+def _wording(
+    record: str, elements: Sequence[Slot | Intent], changes: dict[str, Element]
+) -> Wording:
+    """The names and descriptions of slots or intents after the changes."""
+    names = [element.name for element in elements]
+    if unknown := changes.keys() - set(names):
+        raise SgdxError(f"{record} {min(unknown)} is not in its schema, expected one of {names}")
+    wording = {}
+    for element in elements:
+        change = changes.get(element.name, Element())
+        name = change.name.text if change.name else element.name
+        description = change.description.text if change.description else element.description
+        wording[element.name] = name, description
+    return wording

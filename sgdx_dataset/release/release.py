@@ -1,0 +1,167 @@
+"""A copy of the SGD release: its files, schemas, splits and configs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from ..errors import SgdxError
+from ..files import staged
+from .archives import DAMAGE, Read
+from .download import COMMIT, FILES, is_sgd, missing_from_sgd
+from .overlay import apply_overlay, read_overlay
+from .schema import BACKTRANS, CONFIGS, SPLITS, Schema, check_aligned, check_split, read_schema
+
+
+@dataclass(frozen=True)
+class Release:
+    """A copy of the SGD release, or of another corpus in its layout, that can be read.
+
+    Attributes:
+        name: What the user called it, for error messages.
+        fingerprint: A hexadecimal digest that changes when the copy does.
+        files: The release's own relative paths, such as ``test/dialogues_001.json``.
+        own_variants: Names of the user's own variants; their schemas are among ``files``.
+    """
+
+    name: str
+    fingerprint: str
+    files: frozenset[str]
+    _read: Read = field(repr=False)
+    own_variants: tuple[str, ...] = ()
+
+    def read(self, path: str) -> bytes:
+        """The bytes of one of ``files``; ``SgdxError`` where it is missing or unreadable."""
+        if path not in self.files:
+            raise SgdxError(f"{self.name}: has no {path}, expected the release's layout")
+        try:
+            return self._read(path)
+        except DAMAGE as error:
+            raise SgdxError(f"{self.name}: {path}: cannot be read: {error}") from None
+
+    def configs(self) -> tuple[str, ...]:
+        """The configs that this copy has data for."""
+        backtrans = BACKTRANS if self.variants(BACKTRANS) else None
+        return tuple(c for c in (*CONFIGS, *self.own_variants) if c != BACKTRANS or backtrans)
+
+    def variants(self, config: str) -> list[str]:
+        """A config's schema variants: ``backtrans`` has one per language, others just one."""
+        if config != BACKTRANS:
+            return [config]
+        files = (f for f in self.files if f.startswith(f"{BACKTRANS}/"))
+        return sorted(f"{BACKTRANS}-{Path(file).stem}" for file in files)
+
+    def splits(self, config: str) -> list[str]:
+        """The splits of a config for which this copy has dialogues."""
+        with_dialogues = [split for split in SPLITS if self.dialogue_files(split)]
+        if config == BACKTRANS:
+            return [split for split in with_dialogues if split == "train"]
+        if config in self.own_variants:
+            return [split for split in with_dialogues if split in self.schema_splits(config)]
+        return with_dialogues
+
+    def schema_splits(self, variant: str) -> list[str]:
+        """The splits that have a schema under a variant; for a back-translation that is train."""
+        if variant.startswith(f"{BACKTRANS}-"):
+            return ["train"]
+        return [split for split in SPLITS if self.schema_file(split, variant) in self.files]
+
+    def dialogue_files(self, split: str) -> list[str]:
+        """Sorted paths of a split's dialogue files; a partial copy may have few or none."""
+        return sorted(f for f in self.files if f.startswith(f"{SPLITS[split]}/dialogues_"))
+
+    def schema_file(self, split: str, variant: str) -> str:
+        """The path of a split's schema under a variant, relative to the release's root."""
+        folder = "" if variant == "original" else f"sgd_x/data/{variant}/"
+        return f"{folder}{SPLITS[split]}/schema.json"
+
+    def schema(self, split: str, variant: str) -> Schema:
+        """Read a split's schema under a variant and check that it lines up with the original."""
+        if variant.startswith(f"{BACKTRANS}-"):
+            file = f"{BACKTRANS}/{variant.removeprefix(f'{BACKTRANS}-')}.json"
+            path = f"{self.name}: {file}"
+            return apply_overlay(
+                self.schema(split, "original"), read_overlay(self.read(file), path)
+            )
+        file = self.schema_file(split, variant)
+        schema = read_schema(self.read(file), f"{self.name}: {file}")
+        if variant != "original":
+            check_aligned(self.schema(split, "original"), schema)
+        return schema
+
+    def seen_services(self) -> set[str]:
+        """The original names of the services that the original train split has."""
+        return set(self.schema("train", "original").service_names())
+
+    def is_sgd(self) -> bool:
+        """Whether this is a copy, perhaps a partial one, of the SGD release."""
+        names = (self.schema(split, "original").service_names() for split in SPLITS)
+        return is_sgd({name for of_split in names for name in of_split})
+
+    def missing(self) -> str:
+        """What a partial copy of SGD lacks, in words; empty for any other release."""
+        files = {split: len(self.dialogue_files(split)) for split in SPLITS}
+        return missing_from_sgd(files, FILES, "dialogue files") if self.is_sgd() else ""
+
+    def version(self) -> str:
+        """SGD's commit for a complete copy, ``sample`` for the sample, empty for anything else."""
+        if self.name == "sample":
+            return self.name
+        return COMMIT if self.is_sgd() and not self.missing() else ""
+
+    def check_config(self, config: str) -> None:
+        """Raise ``SgdxError`` unless ``config`` exists and this copy has its schemas."""
+        known = (*CONFIGS, *self.own_variants)
+        if config not in known:
+            raise SgdxError(f"unknown config {config!r}, expected one of {', '.join(known)}")
+        if not self.variants(config):
+            raise SgdxError(
+                f"{self.name}: has no {BACKTRANS}/*.json, expected overlays for {config}"
+            )
+
+    def check_dialogues(self, config: str, split: str) -> None:
+        """Raise ``SgdxError`` unless ``config`` and ``split`` exist and have dialogues here."""
+        self.check_config(config)
+        check_split(split)
+        if split not in self.splits(config):
+            raise SgdxError(f"{self.name}: has no dialogues in {split} under {config}")
+
+    def fingerprint_of(self, config: str) -> str:
+        """A hexadecimal digest that changes when what a config is made from does."""
+        if config == BACKTRANS:
+            own = [file for file in sorted(self.files) if file.startswith(f"{BACKTRANS}/")]
+        elif config in self.own_variants:
+            own = [self.schema_file(split, config) for split in self.splits(config)]
+        else:
+            return self.fingerprint
+        parts = [self.fingerprint.encode(), *(self.read(file) for file in own)]
+        return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def write_variants(variants: Mapping[str, Mapping[str, Schema]], output: Path) -> list[Path]:
+    """Write schema variants as ``output/VARIANT/{train,dev,test}/schema.json``.
+
+    Args:
+        variants: Schemas by variant, then by split (``train``, ``validation`` or ``test``).
+        output: A folder that does not exist yet; it appears only when it is complete.
+
+    Returns:
+        The variants' folders. ``open_release`` takes each as a variant of the user's own.
+
+    Raises:
+        SgdxError: ``output`` exists, or cannot be written.
+    """
+    if output.exists():
+        raise SgdxError(f"{output}: exists already, expected a new folder for variants")
+    with staged(output) as staging:
+        for variant, schemas in variants.items():
+            for split, schema in schemas.items():
+                place = staging / variant / SPLITS[split] / "schema.json"
+                place.parent.mkdir(parents=True)
+                data = msgspec.json.format(msgspec.json.encode(schema.services), indent=2)
+                place.write_bytes(data + b"\n")
+    return [output / variant for variant in variants]

@@ -1,0 +1,191 @@
+"""Schemas of the release: reading them, and checking a variant against the original."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from ..errors import SgdxError
+
+# Names of the splits as in Hugging Face datasets, and of the release's folders.
+SPLITS = {"train": "train", "validation": "dev", "test": "test"}
+VARIANTS = ("v1", "v2", "v3", "v4", "v5")
+# The config that has the train split once per pivot language, under back-translated schemas.
+BACKTRANS = "backtrans"
+CONFIGS = ("original", *VARIANTS, BACKTRANS)
+NONE_INTENT = "NONE"
+
+Wording = dict[str, tuple[str, str]]  # new name and description, by the original name
+
+
+class Slot(msgspec.Struct, forbid_unknown_fields=True):
+    """A slot of a service; a categorical one has no other values than ``possible_values``."""
+
+    name: str
+    description: str
+    is_categorical: bool
+    possible_values: list[str]
+
+
+class Intent(msgspec.Struct, forbid_unknown_fields=True):
+    """An intent of a service; ``optional_slots`` maps a slot to its default value."""
+
+    name: str
+    description: str
+    is_transactional: bool
+    required_slots: list[str]
+    optional_slots: dict[str, str]
+    result_slots: list[str]
+
+
+class Service(msgspec.Struct, forbid_unknown_fields=True):
+    """One entry of a release's ``schema.json``."""
+
+    service_name: str
+    description: str
+    slots: list[Slot]
+    intents: list[Intent]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The services of a split under a variant, in the order of the original schema.
+
+    ``path`` says where the schema comes from, for error messages.
+    """
+
+    path: str
+    services: list[Service]
+
+    def service_names(self) -> list[str]:
+        """The services' names; a service's code is its position in this list."""
+        return [service.service_name for service in self.services]
+
+    def slot_names(self) -> list[str]:
+        """All services' slot names in order; a slot's code is its position in this list."""
+        return [slot.name for service in self.services for slot in service.slots]
+
+    def intent_names(self) -> list[str]:
+        """``NONE``, then all services' intent names; an intent's code is its position here."""
+        names = [intent.name for service in self.services for intent in service.intents]
+        return [NONE_INTENT, *names]
+
+
+def read_schema(data: bytes, path: str) -> Schema:
+    """Parse a ``schema.json``.
+
+    Args:
+        data: The file's content.
+        path: Where it comes from, for error messages.
+
+    Raises:
+        SgdxError: It is malformed, or has two services, slots or intents of the same name.
+    """
+    try:
+        services = msgspec.json.decode(data, type=list[Service])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SgdxError(f"{path}: not a schema.json of the release: {error}") from None
+    schema = Schema(path, services)
+    check_distinct(schema)
+    return schema
+
+
+def check_distinct(schema: Schema) -> None:
+    """Raise ``SgdxError`` where two services, or two slots or intents of a service, share a name.
+
+    Renaming the dialogues would lose one of the two.
+    """
+    _check_names(schema, "service", schema.service_names())
+    for service in schema.services:
+        where = f"service {service.service_name}"
+        _check_names(schema, f"{where}: slot", [slot.name for slot in service.slots])
+        _check_names(schema, f"{where}: intent", [intent.name for intent in service.intents])
+
+
+def _check_names(schema: Schema, what: str, names: list[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SgdxError(f"{schema.path}: {what} {twice[0]} is there twice, expected distinct names")
+
+
+def check_split(split: str) -> None:
+    """Raise ``SgdxError`` unless ``split`` is one of ``SPLITS``."""
+    if split not in SPLITS:
+        raise SgdxError(f"unknown split {split!r}, expected one of {', '.join(SPLITS)}")
+
+
+def reworded(
+    service: Service, name: str, description: str, slots: Wording, intents: Wording
+) -> Service:
+    """A service in other words.
+
+    Args:
+        service: The original.
+        name: The new name of the service.
+        description: The new description of the service.
+        slots: New names and descriptions of all its slots, by their original names.
+        intents: New names and descriptions of all its intents, by their original names.
+    """
+    new = {old: slot_name for old, (slot_name, _) in slots.items()}
+    return Service(
+        name,
+        description,
+        [Slot(*slots[s.name], s.is_categorical, s.possible_values) for s in service.slots],
+        [
+            Intent(
+                *intents[intent.name],
+                intent.is_transactional,
+                [new.get(slot, slot) for slot in intent.required_slots],
+                {new.get(slot, slot): value for slot, value in intent.optional_slots.items()},
+                [new.get(slot, slot) for slot in intent.result_slots],
+            )
+            for intent in service.intents
+        ],
+    )
+
+
+def check_aligned(original: Schema, variant: Schema) -> None:
+    """Raise ``SgdxError`` unless ``variant`` is ``original`` in other words.
+
+    The release pairs elements by position. So both need the same numbers of services, slots and
+    intents, and, position by position, the same flags, values and (renamed) slots of intents.
+    """
+    shapes = zip(_shape(variant), _shape(original), strict=False)
+    for (record, what, found), (_, _, expected) in shapes:
+        if found != expected:
+            raise SgdxError(
+                f"{variant.path}: {record}: {what} is {found!r}, expected {expected!r}"
+                f" as in {original.path}"
+            )
+
+
+def _shape(schema: Schema) -> Iterator[tuple[str, str, object]]:
+    """What other words must not change, as (record, property, value).
+
+    The length of a list comes before its items, so that schemas of different lengths differ there.
+    """
+    yield "schema", "number of services", len(schema.services)
+    for service in schema.services:
+        of = f"service {service.service_name}"
+        yield of, "number of slots", len(service.slots)
+        yield of, "number of intents", len(service.intents)
+        for slot in service.slots:
+            yield f"{of}, slot {slot.name}", "is_categorical", slot.is_categorical
+            yield f"{of}, slot {slot.name}", "possible_values", slot.possible_values
+        for intent in service.intents:
+            record = f"{of}, intent {intent.name}"
+            yield record, "is_transactional", intent.is_transactional
+            yield record, "slots by their positions in the service", _positions(service, intent)
+
+
+def _positions(service: Service, intent: Intent) -> dict[str, object]:
+    """An intent's slots as positions in the service; slots that the service lacks, by name."""
+    index = {slot.name: i for i, slot in enumerate(service.slots)}
+    optional = {index.get(name, name): value for name, value in intent.optional_slots.items()}
+    return {
+        "required": [index.get(name, name) for name in intent.required_slots],
+        "optional": optional,
+        "result": [index.get(name, name) for name in intent.result_slots],
+    }

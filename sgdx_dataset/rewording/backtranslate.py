@@ -1,0 +1,164 @@
+"""Rewording the train schemas by translating them to another language and back.
+
+The overlay that this makes can be put into a release as ``backtrans/LANGUAGE.json`` (letters a to
+z) for the config ``backtrans``, or be given as a variant: ``--variant NAME=LANGUAGE.json``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..errors import SgdxError
+from ..files import staged
+from ..release.overlay import Text, apply_overlay, read_overlay
+from ..release.release import Release
+from ..release.schema import Intent, Schema, Service, Slot
+from .phrases import distinct, identifier, one_line, phrase
+from .translations import Settings, translate_round_trip
+
+Json = dict[str, Any]
+
+
+def backtranslate(release: Release, output: Path, settings: Settings) -> str:
+    """Write an overlay of a release's train schemas, translated to a pivot language and back.
+
+    Finished batches of translations are kept in ``.OUTPUT.partial.jsonl`` beside the output until
+    all are done. A run that broke off continues from there and makes the same overlay.
+
+    Args:
+        release: The release that has the original train schema.
+        output: The overlay to write, which does not exist yet.
+        settings: Who translates and how.
+
+    Returns:
+        A line with the number of texts translated, and of names and descriptions that changed.
+
+    Raises:
+        SgdxError: ``output`` exists or cannot be written, or a translator is at fault.
+    """
+    if output.exists():
+        raise SgdxError(f"{output}: exists already, expected a new file for the overlay")
+    schema = release.schema("train", "original")
+    texts = schema_texts(schema)
+    batches = output.with_name(f".{output.name}.partial.jsonl")
+    try:
+        originals = frozenset(map(one_line, descriptions(schema)))
+        changes = Changes(translate_round_trip(texts, settings, batches), originals)
+        overlay = {service.service_name: changes.service(service) for service in schema.services}
+        data = msgspec.json.format(msgspec.json.encode(_filled(overlay)), indent=1) + b"\n"
+        apply_overlay(schema, read_overlay(data, str(output)))
+        with staged(output) as staging:
+            staging.write_bytes(data)
+        batches.unlink(missing_ok=True)
+    except OSError as error:
+        raise SgdxError(f"{output}: cannot be written: {error}") from None
+    return f"{output}: {len(texts)} texts translated; {changes}"
+
+
+def schema_texts(schema: Schema) -> list[str]:
+    """The texts to translate, each once: names as phrases, and descriptions."""
+    names = [element.name for service in schema.services for element in _elements(service)]
+    found = [*map(phrase, names), *map(one_line, descriptions(schema))]
+    return [text for text in dict.fromkeys(found) if _has_letter(text)]
+
+
+def descriptions(schema: Schema) -> Iterator[str]:
+    """The descriptions of services, slots and intents."""
+    for service in schema.services:
+        yield service.description
+        yield from (element.description for element in _elements(service))
+
+
+@dataclass
+class Changes:
+    """What translations change in a schema, and how many of its texts change or stay.
+
+    Attributes:
+        translations: The translations, by the texts of the schema.
+        originals: The schema's descriptions, each on one line; none of them gets into an overlay.
+        counts: How many names and descriptions there are, changed, and stayed for which reason.
+    """
+
+    translations: Mapping[str, Text]
+    originals: frozenset[str]
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        count = self.counts
+        return (
+            f"{count['name changed']} of {count['name']} names"
+            f" and {count['description changed']} of {count['description']} descriptions changed;"
+            f" kept: {count['same']} that came back the same, {count['unusable']} whose translation"
+            f" is unusable, {count['collision']} that would have another's name"
+        )
+
+    def service(self, service: Service) -> Json:
+        """A service's entry in the overlay; empty where nothing changed."""
+        return _filled(
+            {
+                "description": self.description(service.description),
+                "slots": self.elements(service.slots),
+                "intents": self.elements(service.intents),
+            }
+        )
+
+    def elements(self, elements: Sequence[Slot | Intent]) -> Json:
+        """The entries of slots or intents in the overlay, with new names that are distinct."""
+        originals = [element.name for element in elements]
+        names = [self.name(name) for name in originals]
+        made = distinct(originals, [name["text"] if name else "" for name in names])
+        changed = {}
+        for element, name, kept in zip(elements, names, made):
+            self.counts["collision"] += bool(name) and not kept
+            self.counts["name changed"] += bool(kept)
+            description = self.description(element.description)
+            entry = {"name": name if kept else {}, "description": description}
+            changed[element.name] = _filled(entry)
+        return _filled(changed)
+
+    def name(self, name: str) -> Json:
+        """A name's entry in the overlay; empty where the name stays as it is."""
+        self.counts["name"] += 1
+        pair = self.translations.get(phrase(name), Text("", ""))
+        made = identifier(pair.text, name)
+        if made in (name, identifier(phrase(name), name)) and made:
+            return self._keep("same")
+        return self._change(pair.pivot, made)
+
+    def description(self, description: str) -> Json:
+        """A description's entry in the overlay; empty where the description stays as it is."""
+        self.counts["description"] += 1
+        sent = one_line(description)
+        pair = self.translations.get(sent, Text("", ""))
+        if pair.text == sent:
+            return self._keep("same")
+        made = self._change(pair.pivot, "" if pair.text in self.originals else pair.text)
+        self.counts["description changed"] += bool(made)
+        return made
+
+    def _change(self, pivot: str, text: str) -> Json:
+        if not _has_letter(text) or pivot in self.originals:
+            return self._keep("unusable")
+        return {"pivot": pivot, "text": text}
+
+    def _keep(self, reason: str) -> Json:
+        self.counts[reason] += 1
+        return {}
+
+
+def _elements(service: Service) -> list[Slot | Intent]:
+    return [*service.slots, *service.intents]
+
+
+def _has_letter(text: str) -> bool:
+    return any(character.isalpha() for character in text)
+
+
+def _filled(entries: Json) -> Json:
+    return {name: entry for name, entry in entries.items() if entry}

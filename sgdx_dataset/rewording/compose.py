@@ -1,0 +1,117 @@
+"""Making variants of the schemas from a pool of paraphrases, as Lee et al. 2022 made SGD-X.
+
+The names and the descriptions of each element are sorted by their distance from the original. The
+variant v1 gets the nearest ones of every element, and the last variant the farthest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ..errors import SgdxError
+from ..release.release import Release, write_variants
+from ..release.schema import SPLITS, Intent, Schema, Service, Slot, Wording, check_aligned, reworded
+from .distances import description_distance, name_distance
+from .pool import ElementPool, Pool, ServicePool, check_pool, read_pool
+
+Wordings = list[Wording]  # one for each variant
+
+
+def compose(release: Release, pool_file: Path, output: Path) -> list[Path]:
+    """Write K variants of a release's schemas as ``output/v1`` to ``output/vK``, in its layout.
+
+    Args:
+        release: The release that has the original schemas.
+        pool_file: JSON, ``{service: {"description": [...], "slots": {slot: {"name": [...],
+            "description": [...]}}, "intents": {intent: {...}}}}`` with K paraphrases in each list,
+            of every element of train, dev and test.
+        output: A folder that does not exist yet; it appears only when it is complete.
+
+    Returns:
+        The variants' folders.
+
+    Raises:
+        SgdxError: ``output`` exists, the pool is at fault (see ``check_pool``), two slots or
+            intents of a service get one name, or the extra ``report`` is not installed.
+    """
+    try:
+        pool = read_pool(pool_file.read_bytes(), str(pool_file))
+    except OSError as error:
+        raise SgdxError(f"{pool_file}: cannot be read: {error}") from None
+    schemas = {split: release.schema(split, "original") for split in SPLITS}
+    check_pool(pool, schemas.values())
+    made = {split: compose_schema(of, pool) for split, of in schemas.items()}
+    variants = {
+        f"v{i + 1}": {split: of[i] for split, of in made.items()} for i in range(pool.size())
+    }
+    return write_variants(variants, output)
+
+
+def compose_schema(original: Schema, pool: Pool) -> list[Schema]:
+    """Make the variants of a schema, the nearest to the original first.
+
+    The pool must have passed ``check_pool``.
+
+    Paraphrases equally far from the original keep the pool's order. Elements are sorted one by
+    one, so two slots of a service may get the same name in one variant. That is an error and not
+    resolved here: any other order would break the promise of increasing distance.
+    """
+    services = [compose_service(s, pool.services[s.service_name]) for s in original.services]
+    variants = []
+    for i in range(pool.size()):
+        path = f"{pool.path}: v{i + 1} of {original.path}"
+        variant = Schema(path, [of_service[i] for of_service in services])
+        _check_names(original, variant)
+        check_aligned(original, variant)
+        variants.append(variant)
+    return variants
+
+
+def compose_service(service: Service, pool: ServicePool) -> list[Service]:
+    """Make the variants of a service, the nearest first, with their numbers added to its name."""
+    descriptions = _nearest_first(service.description, pool.description, description_distance)
+    slots = _wordings(service.slots, pool.slots, len(descriptions))
+    intents = _wordings(service.intents, pool.intents, len(descriptions))
+    return [
+        reworded(service, f"{service.service_name}{number}", *wording)
+        for number, wording in enumerate(zip(descriptions, slots, intents), start=1)
+    ]
+
+
+def _wordings(
+    elements: Sequence[Slot | Intent], pool: dict[str, ElementPool], size: int
+) -> Wordings:
+    wordings: Wordings = [{} for _ in range(size)]
+    for element in elements:
+        found = pool[element.name]
+        names = _nearest_first(element.name, found.name, name_distance)
+        texts = _nearest_first(element.description, found.description, description_distance)
+        for wording, name, text in zip(wordings, names, texts):
+            wording[element.name] = name, text
+    return wordings
+
+
+def _nearest_first(
+    original: str, paraphrases: list[str], distance: Callable[[str, str], float]
+) -> list[str]:
+    return sorted(paraphrases, key=lambda paraphrase: distance(original, paraphrase))
+
+
+def _check_names(original: Schema, variant: Schema) -> None:
+    for old, new in zip(original.services, variant.services):
+        where = f"{variant.path}: service {old.service_name}"
+        _check_distinct(f"{where}: slots", old.slots, new.slots)
+        _check_distinct(f"{where}: intents", old.intents, new.intents)
+
+
+def _check_distinct(
+    record: str, originals: Sequence[Slot | Intent], variants: Sequence[Slot | Intent]
+) -> None:
+    """Raise ``SgdxError`` that names the two elements that got one name."""
+    first: dict[str, str] = {}
+    for original, variant in zip(originals, variants):
+        other = first.setdefault(variant.name, original.name)
+        if other != original.name:
+            both = f"{other} and {original.name} are both {variant.name!r}"
+            raise SgdxError(f"{record} {both}, expected distinct names")

@@ -1,0 +1,187 @@
+"""Making variants of the train schemas with words replaced and moved at random.
+
+This is the negative control of Lee et al. 2022 (arXiv 2110.06800, on data augmentation): random
+replacement of words and perturbation of their order, which did not help trackers as
+back-translation did.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import SgdxError
+from ..release.release import Release, write_variants
+from ..release.schema import Intent, Schema, Service, Slot, Wording, reworded
+from .leaks import DESCRIPTION, Key, released_texts, texts
+
+_CAMEL_CASE = re.compile(r"[A-Z][A-Za-z0-9]*")
+_DRAWS = 1000  # how many corruptions of a text are drawn before it is given up
+
+
+def corrupt(
+    release: Release,
+    output: Path,
+    variants: int = 3,
+    seed: int = 0,
+    replace: float = 0.3,
+    window: int = 3,
+) -> list[Path]:
+    """Write K variants, ``output/corrupt-1`` to ``output/corrupt-K``, of the train schema alone.
+
+    No text becomes one of v1..v5 that the original schemas lack; v1..v5 are read for nothing else.
+    Where the release has none of them, nothing is excluded.
+
+    Args:
+        release: The release that has the original train schema.
+        output: A folder that does not exist yet; it appears only when it is complete.
+        variants: How many variants to write, K; 1 or more.
+        seed: Random seed, 0 or more. A variant's number is part of its seed, so that further
+            variants do not change the first ones.
+        replace: Probability of replacing a word, in [0, 1]; see ``corrupt_words``.
+        window: How far words move, 1 or more; see ``corrupt_words``.
+
+    Returns:
+        The variants' folders.
+
+    Raises:
+        SgdxError: ``output`` exists, an argument is out of range, or a text has no corruption.
+    """
+    _check("variants", variants, variants >= 1, "1 or more")
+    _check("seed", seed, seed >= 0, "0 or more")
+    _check("replace", replace, 0 <= replace <= 1, "a probability")
+    _check("window", window, window >= 1, "1 or more places")
+    original, excluded = release.schema("train", "original"), released_texts(release)
+    made = {}
+    for number in range(1, variants + 1):
+        random = np.random.default_rng([seed, number])
+        schema = corrupt_schema(original, random, replace, window, excluded)
+        made[f"corrupt-{number}"] = {"train": schema}
+    return write_variants(made, output)
+
+
+def _check(what: str, found: float, right: bool, expected: str) -> None:
+    if not right:
+        raise SgdxError(f"{what} is {found}, expected {expected}")
+
+
+def corrupt_schema(
+    schema: Schema,
+    random: np.random.Generator,
+    replace: float,
+    window: int,
+    excluded: Container[Key] = (),
+) -> Schema:
+    """Corrupt each name and description of a schema; services keep their names.
+
+    The same text is corrupted in the same way wherever it occurs. Names keep their style
+    (CamelCase, or words between underscores) and stay distinct within a service. A text for which
+    that fails, or which is in ``excluded``, is drawn again.
+
+    Args:
+        schema: The original.
+        random: The random numbers, drawn for the distinct texts in the schema's order.
+        replace, window: See ``corrupt_words``. A name's words are replaced by words of other names,
+            a description's by words of other descriptions, the more likely the more of these
+            texts have them.
+        excluded: Texts that must not come out, with their kind (see ``leaks.Place``).
+
+    Raises:
+        SgdxError: No usable corruption of a text was drawn.
+    """
+    services = _services(schema)
+    words = {key: _words(*key) for key in services}
+    made: dict[Key, str] = {}
+    for (kind, text), own in services.items():
+        pool = _pool(words, (kind, text))
+        barred = {made[key] for key in made if key[0] == kind and services[key] & own}
+        for _ in range(_DRAWS):
+            drawn = corrupt_words(words[kind, text], pool, random, replace, window)
+            new = _joined(drawn, kind, text)
+            usable = kind == DESCRIPTION or (new not in barred and _in_style(new, text))
+            if usable and (kind, new) not in excluded:
+                made[kind, text] = new
+                break
+        else:
+            raise SgdxError(
+                f"{schema.path}: {kind} {text!r}: {_DRAWS} draws gave nothing to use, expected a"
+                " text in its style, distinct within its services and none of v1..v5"
+            )
+    return Schema(f"corrupted {schema.path}", [_reworded(s, made) for s in schema.services])
+
+
+def corrupt_words(
+    words: Sequence[str],
+    pool: Sequence[str],
+    random: np.random.Generator,
+    replace: float,
+    window: int,
+) -> list[str]:
+    """Replace each word by one of ``pool`` with probability ``replace``, then move the words.
+
+    To be moved, words are sorted by their position plus a uniform draw from [0, window), so that
+    each moves by less than ``window`` places. With an empty pool no word is replaced.
+    """
+    drawn = [
+        pool[int(random.integers(len(pool)))] if pool and random.random() < replace else word
+        for word in words
+    ]
+    order = np.argsort(np.arange(len(words)) + random.uniform(0, window, len(words)))
+    return [drawn[i] for i in order]
+
+
+def _services(schema: Schema) -> dict[Key, set[str]]:
+    """The names of the services in which each text occurs, in the schema's order."""
+    services: dict[Key, set[str]] = {}
+    for place, text in texts("original", schema, schema):
+        services.setdefault((place.kind, text), set()).add(place.service)
+    return services
+
+
+def _pool(words: dict[Key, list[str]], of: Key) -> list[str]:
+    """The words that may replace those of a text: of all other names, or other descriptions."""
+    described = of[0] == DESCRIPTION
+    others = [key for key in words if key != of and (key[0] == DESCRIPTION) == described]
+    pool = [word for key in others for word in words[key]]
+    return pool if described else [word.lower() for word in pool]
+
+
+def _words(kind: str, text: str) -> list[str]:
+    if kind == DESCRIPTION:
+        return text.split()
+    if _CAMEL_CASE.fullmatch(text):
+        return re.findall(r"[A-Z][^A-Z]*", text)
+    return text.split("_")
+
+
+def _joined(words: list[str], kind: str, like: str) -> str:
+    if kind == DESCRIPTION:
+        return " ".join(words)
+    if _CAMEL_CASE.fullmatch(like):
+        return "".join(word[:1].upper() + word[1:] for word in words)
+    return "_".join(words)
+
+
+def _in_style(name: str, original: str) -> bool:
+    if _CAMEL_CASE.fullmatch(original):
+        return bool(_CAMEL_CASE.fullmatch(name))
+    return name.isidentifier() or not original.isidentifier()
+
+
+def _reworded(service: Service, made: dict[Key, str]) -> Service:
+    def wording(kind: str, elements: Sequence[Slot | Intent]) -> Wording:
+        return {
+            element.name: (made[kind, element.name], made[DESCRIPTION, element.description])
+            for element in elements
+        }
+
+    return reworded(
+        service,
+        service.service_name,
+        made[DESCRIPTION, service.description],
+        wording("slot name", service.slots),
+        wording("intent name", service.intents),
+    )

@@ -1,0 +1,63 @@
+"""Turning names into phrases that can be translated, and phrases back into names."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_BOUNDARY = re.compile(r"_|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def one_line(text: str) -> str:
+    """The text on one line: each run of white space becomes one space, with none at the ends."""
+    return " ".join(text.split())
+
+
+def phrase(name: str) -> str:
+    """A name as words: ``check_in_date`` gives "check in date", ``FindTVShow`` "find tv show"."""
+    return one_line(_BOUNDARY.sub(" ", name)).lower()
+
+
+def identifier(text: str, like: str) -> str:
+    """Write words as a name, in CamelCase if ``like`` is, and in snake_case otherwise.
+
+    A name has ASCII letters, digits and underscores, and begins with a letter. Accents and
+    apostrophes are left out.
+
+    Returns:
+        The name; empty where the text makes none: it does not begin with a letter, or has letters
+        of another script, which would be lost.
+    """
+    folded = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    words = re.findall("[a-z0-9]+", re.sub("['’]", "", folded).lower())
+    lost = any(c.isalpha() and not c.isascii() for c in folded)
+    if lost or not words or not words[0][0].isalpha():
+        return ""
+    camel = like[0].isupper() and "_" not in like
+    return "".join(word.capitalize() for word in words) if camel else "_".join(words)
+
+
+def distinct(originals: list[str], made: list[str]) -> list[str]:
+    """Drop the new names that would give two elements the same name.
+
+    Of several elements with the same name, the one whose original name it is keeps it, or else the
+    first one. The others go back to their original names. Where another element has such a name as
+    its new one, that is dropped for the same reason.
+
+    Args:
+        originals: The elements' original names, which are distinct.
+        made: Their new names; empty for an element that keeps its original name.
+
+    Returns:
+        The new names, empty where they are dropped.
+    """
+    made = list(made)
+    while True:
+        names = [new or old for old, new in zip(originals, made)]
+        holder = {name: i for i, name in reversed(list(enumerate(names)))}
+        holder |= {name: i for i, name in enumerate(names) if not made[i]}
+        late = [i for i, name in enumerate(names) if holder[name] != i]
+        if not late:
+            return made
+        for i in late:
+            made[i] = ""

@@ -1,0 +1,131 @@
+"""Pools of paraphrases, from which ``compose`` makes variants of a schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from ..errors import SgdxError
+from ..release.schema import NONE_INTENT, Schema, Service
+
+_STYLES = {
+    "snake_case": re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*"),
+    "CamelCase": re.compile(r"[A-Z][A-Za-z0-9]*"),
+}
+_IDENTIFIER = re.compile(r"[A-Za-z]\w*", re.ASCII)
+_SIZES = range(2, 10)  # the last digit of a service's name tells the variant
+
+
+class ElementPool(msgspec.Struct, forbid_unknown_fields=True):
+    """The paraphrases of a slot or intent, in any order."""
+
+    name: list[str]
+    description: list[str]
+
+
+class ServicePool(msgspec.Struct, forbid_unknown_fields=True):
+    """The paraphrases of a service; slots and intents go by their original names."""
+
+    description: list[str]
+    slots: dict[str, ElementPool]
+    intents: dict[str, ElementPool]
+
+
+class Pool(msgspec.Struct):
+    """Paraphrases by the services' original names.
+
+    ``path`` says where they come from, for error messages.
+    """
+
+    path: str
+    services: dict[str, ServicePool]
+
+    def size(self) -> int:
+        """How many paraphrases each element has, which is how many variants they make."""
+        return len(next(iter(self.services.values())).description)
+
+
+def read_pool(data: bytes, path: str) -> Pool:
+    """Parse a pool file.
+
+    Args:
+        data: The file's content.
+        path: Where it comes from, for error messages.
+
+    Raises:
+        SgdxError: It is malformed or empty.
+    """
+    try:
+        pool = Pool(path, msgspec.json.decode(data, type=dict[str, ServicePool]))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SgdxError(f"{path}: not a pool of paraphrases: {error}") from None
+    if not pool.services:
+        raise SgdxError(f"{path}: has no service, expected paraphrases by service")
+    return pool
+
+
+def check_pool(pool: Pool, schemas: Iterable[Schema]) -> None:
+    """Raise ``SgdxError`` unless the pool has what variants of these schemas need.
+
+    A pool has exactly the services, slots and intents of the schemas. Every element has the same
+    number of paraphrases, from 2 to 9, and they are distinct. Names are in the style of the
+    original name (snake_case or CamelCase), and none is ``NONE``.
+    """
+    services = {service.service_name: service for of in schemas for service in of.services}
+    _check_keys(pool, "service", pool.services, services)
+    for name, service in services.items():
+        found, where = pool.services[name], f"service {name}"
+        _check_keys(pool, f"{where}: slot", found.slots, [s.name for s in service.slots])
+        _check_keys(pool, f"{where}: intent", found.intents, [i.name for i in service.intents])
+        for record, texts in _lists(service, found):
+            _check_texts(pool, f"{where}{record}", texts)
+        for kind, elements in (("slot", found.slots), ("intent", found.intents)):
+            for original, element in elements.items():
+                _check_names(pool, f"{where}, {kind} {original}", original, element.name)
+
+
+def _lists(service: Service, pool: ServicePool) -> Iterator[tuple[str, list[str]]]:
+    """A service's lists of paraphrases, each with words that name it in an error message."""
+    yield ": description", pool.description
+    for kind, elements in (("slot", pool.slots), ("intent", pool.intents)):
+        for name, element in elements.items():
+            yield f", {kind} {name}: name", element.name
+            yield f", {kind} {name}: description", element.description
+
+
+def _check_keys(pool: Pool, what: str, found: Iterable[str], expected: Iterable[str]) -> None:
+    found, expected = set(found), set(expected)
+    if lacking := sorted(expected - found):
+        raise SgdxError(
+            f"{pool.path}: {what} {lacking[0]} is not there, expected paraphrases of it"
+        )
+    if unknown := sorted(found - expected):
+        raise SgdxError(
+            f"{pool.path}: {what} {unknown[0]} is not in the source, expected one of"
+            f" {', '.join(sorted(expected))}"
+        )
+
+
+def _check_texts(pool: Pool, record: str, texts: list[str]) -> None:
+    if len(texts) not in _SIZES:
+        bounds = f"{_SIZES[0]} to {_SIZES[-1]}"
+        raise SgdxError(f"{pool.path}: {record}: {len(texts)} paraphrases, expected {bounds}")
+    if len(texts) != pool.size():
+        first = f"as many as of service {next(iter(pool.services))}: {pool.size()}"
+        raise SgdxError(f"{pool.path}: {record}: {len(texts)} paraphrases, expected {first}")
+    for i, text in enumerate(texts):
+        if not text.strip():
+            raise SgdxError(f"{pool.path}: {record}: paraphrase {i} is empty, expected words")
+        if text in texts[:i]:
+            raise SgdxError(f"{pool.path}: {record}: {text!r} is there twice, expected once")
+
+
+def _check_names(pool: Pool, record: str, original: str, names: list[str]) -> None:
+    style = next((s for s, pattern in _STYLES.items() if pattern.fullmatch(original)), None)
+    pattern = _STYLES[style] if style else _IDENTIFIER
+    for name in names:
+        if not pattern.fullmatch(name) or name == NONE_INTENT:
+            expected = f"{style or 'an identifier'} as in {original}"
+            raise SgdxError(f"{pool.path}: {record}: name is {name!r}, expected {expected}")

@@ -1,0 +1,176 @@
+"""Translating texts to a pivot language and back, in batches that a later run need not repeat."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+
+from ..errors import SgdxError
+from ..progress import advance, progress
+from ..release.overlay import Text
+from .phrases import one_line
+from .translators import Translator, command_translator, model_translator
+
+_ADVICE = "delete it to begin anew"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings that decide how texts are translated: the options of ``backtranslate``.
+
+    For each direction there is either a model or a command, see ``translators``.
+    """
+
+    forward: str | None = None
+    forward_command: str | None = None
+    backward: str | None = None
+    backward_command: str | None = None
+    languages: tuple[str, str] | None = None
+    sample: bool = False
+    temperature: Annotated[float, msgspec.Meta(gt=0)] = 1.0
+    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+    batch_size: Annotated[int, msgspec.Meta(ge=1)] = 32
+
+
+@dataclass
+class FinishedBatches:
+    """The finished batches of translations, kept in a JSON Lines file.
+
+    Attributes:
+        path: The file. Its first line has the settings, and each further line a batch's number and
+            translations. It is made when the first batch is finished; a batch is in it once its
+            line is complete.
+        header: The settings and a checksum of the texts.
+        done: The translations of each finished batch.
+    """
+
+    path: Path
+    header: dict[str, Any]
+    done: list[list[str]]
+
+    def translate(self, number: int, texts: Sequence[str], translator: Translator) -> list[str]:
+        """Translate a batch, each text to one line, unless the file has its translations."""
+        if number < len(self.done):
+            if len(self.done[number]) != len(texts):
+                counts = f"{len(self.done[number])} texts, expected {len(texts)}"
+                raise SgdxError(f"{self.path}: batch {number} has {counts}; {_ADVICE}")
+            return self.done[number]
+        state = np.random.SeedSequence((self.header["seed"], number)).generate_state(1)[0]
+        made = [one_line(text) for text in translator(texts, int(state))]
+        lines = [] if self.done else [self.header]
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab") as file:
+                file.write(
+                    b"".join(msgspec.json.encode(v) + b"\n" for v in [*lines, (number, made)])
+                )
+        except OSError as error:
+            raise SgdxError(f"{self.path}: cannot be written: {error}") from None
+        self.done.append(made)
+        return made
+
+
+def open_finished_batches(path: Path, header: dict[str, Any]) -> FinishedBatches:
+    """Read the finished batches of a file, if it exists; an incomplete last line is dropped.
+
+    Raises:
+        SgdxError: The file was begun with other settings, or is damaged.
+    """
+    if not path.exists():
+        return FinishedBatches(path, header, [])
+    whole, newline, _ = path.read_bytes().rpartition(b"\n")
+    try:
+        first, *lines = whole.split(b"\n") if newline else [msgspec.json.encode(header)]
+        found = msgspec.json.decode(first, type=dict[str, Any])
+        done = msgspec.json.decode(b"[" + b",".join(lines) + b"]", type=list[tuple[int, list[str]]])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SgdxError(f"{path}: is damaged: {error}; {_ADVICE}") from None
+    for name in (*header, *found):
+        if found.get(name) != header.get(name):
+            now = f"expected {header.get(name)!r} as now"
+            raise SgdxError(f"{path}: was begun with {name} {found.get(name)!r}, {now}; {_ADVICE}")
+    if [number for number, _ in done] != list(range(len(done))):
+        raise SgdxError(f"{path}: is damaged: its batches are not one after another; {_ADVICE}")
+    os.truncate(path, len(whole + newline) if done else 0)
+    return FinishedBatches(path, header, [made for _, made in done])
+
+
+def translate_round_trip(texts: Sequence[str], settings: Settings, path: Path) -> dict[str, Text]:
+    """Translate texts to the pivot language and back.
+
+    Batches follow from the texts, and a batch's random numbers from its number and the seed. So the
+    result does not depend on whether one run or several runs translate them.
+
+    Args:
+        texts: Distinct texts of one line each.
+        settings: Who translates and how.
+        path: The file of finished batches, which the caller deletes.
+
+    Returns:
+        The text in the pivot language and its translation back, by original text.
+
+    Raises:
+        SgdxError: A translator fails, or the file is of other settings or damaged.
+    """
+    forward, backward = translators(settings)
+    digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()
+    header = msgspec.json.decode(msgspec.json.encode(settings))
+    finished = open_finished_batches(path, {**header, "texts": digest})
+    pivots = _translate(finished, "forward", texts, forward, 0)
+    different = list(dict.fromkeys(pivot for text in texts if (pivot := pivots[text])))
+    begin = len(batches(texts, settings.batch_size))
+    backs = _translate(finished, "backward", different, backward, begin)
+    return {text: Text(pivots[text], backs.get(pivots[text], "")) for text in texts}
+
+
+def read_settings(options: dict[str, Any]) -> Settings:
+    """Make settings of a command's options; ``SgdxError`` where one is out of its range."""
+    try:
+        settings = msgspec.convert(options, Settings)
+    except msgspec.ValidationError as error:
+        raise SgdxError(f"options: {error}") from None
+    if settings.sample and not (settings.forward or settings.backward):
+        raise SgdxError("--sample: commands are not sampled, expected a model")
+    return settings
+
+
+def translators(settings: Settings) -> tuple[Translator, Translator]:
+    """The translators to the pivot language and back."""
+    source, pivot = settings.languages or (None, None)
+    temperature = settings.temperature if settings.sample else None
+    if settings.forward is None:
+        forward = command_translator(settings.forward_command or "")
+    else:
+        forward = model_translator(settings.forward, source, pivot, temperature)
+    if settings.backward is None:
+        backward = command_translator(settings.backward_command or "")
+    else:
+        backward = model_translator(settings.backward, pivot, source, temperature)
+    return forward, backward
+
+
+def batches(texts: Sequence[str], size: int) -> list[list[str]]:
+    """Divide texts into batches of similar length.
+
+    The longest come first, so that a text that is too long for a model shows at once.
+    """
+    order = sorted(texts, key=len, reverse=True)
+    return [order[i : i + size] for i in range(0, len(order), size)]
+
+
+def _translate(
+    finished: FinishedBatches, way: str, texts: Sequence[str], translator: Translator, begin: int
+) -> dict[str, str]:
+    parts = batches(texts, finished.header["batch_size"])
+    made: dict[str, str] = {}
+    with progress(f"Translating {way}", len(parts), " batches"):
+        for number, batch in enumerate(parts, begin):
+            made |= zip(batch, finished.translate(number, batch, translator), strict=True)
+            advance()
+    return made

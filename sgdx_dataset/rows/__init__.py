@@ -1,0 +1,1 @@
+"""What is loaded: dialogue rows and frame rows, as Arrow tables."""

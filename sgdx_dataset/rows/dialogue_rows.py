@@ -1,0 +1,72 @@
+"""Dialogue rows: each split is parsed once, and then named for every variant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+
+import pyarrow as pa
+
+from ..errors import SgdxError
+from ..progress import advance
+from ..release.dialogue import read_dialogues
+from ..release.release import Release
+from ..release.schema import SPLITS
+from .dialogue_columns import dialogue_columns
+from .name_codes import Coder, Names
+
+
+def tables(release: Release, split: str, config: str) -> Iterator[tuple[str, pa.Table]]:
+    """Make the dialogue rows of a split under a config.
+
+    Yields:
+        The path of each dialogue file, in order, with its table of rows (``DIALOGUE_ROW``). A
+        config of several variants (``backtrans``) goes through the files once for each variant.
+
+    Raises:
+        SgdxError: The release's JSON, schemas or dialogues are at fault; the message names them.
+    """
+    original, seen = release.schema(split, "original"), release.seen_services()
+    for variant in release.variants(config):
+        names = Names.of(variant, release.schema(split, variant), original, seen)
+        for file, table in read_split(release, split):
+            yield file, table(names)
+            advance()
+
+
+@lru_cache(maxsize=len(SPLITS))
+def read_split(release: Release, split: str) -> list[tuple[str, Callable[[Names], pa.Table]]]:
+    """Parse a split's dialogue files; the result is kept, as every variant is made from it.
+
+    Returns:
+        The path of each dialogue file, in order, with a function from a variant's names to its
+        table of rows (``DIALOGUE_ROW``).
+
+    Raises:
+        SgdxError: A file is at fault, or two dialogues have the same id.
+    """
+    coder = Coder.of(release.schema(split, "original"))
+    file_of: dict[str, str] = {}
+    parsed = []
+    for file in release.dialogue_files(split):
+        path = f"{release.name}: {file}"
+        dialogues = read_dialogues(release.read(file), path)
+        for dialogue in dialogues:
+            if first := file_of.get(dialogue.dialogue_id):
+                raise SgdxError(f"{path}: dialogue {dialogue.dialogue_id} is in {first} already")
+            file_of[dialogue.dialogue_id] = file
+        parsed.append((file, dialogue_columns(dialogues, coder, path)))
+        advance()
+    return parsed
+
+
+def steps(release: Release, configs: Iterable[str], splits: Iterable[str] | None = None) -> int:
+    """How many steps of a progress bar it takes to parse splits and name every config's rows.
+
+    Each dialogue file is a step when it is parsed, and another one under every variant.
+    """
+    wanted = set(SPLITS if splits is None else splits)
+    found = [(c, s) for c in configs for s in release.splits(c) if s in wanted]
+    parsed = sum(len(release.dialogue_files(split)) for split in {split for _, split in found})
+    named = sum(len(release.variants(c)) * len(release.dialogue_files(s)) for c, s in found)
+    return parsed + named

@@ -1,0 +1,213 @@
+"""Frame rows: one for each user turn and service, which is what is tracked and scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from datasets import Dataset, Features, IterableDataset
+
+from ..errors import SgdxError
+from ..progress import advance, progress
+from ..release.release import Release
+from .dialogue_rows import steps, tables
+from .features import FRAME_ROW, STATE
+
+_Split = TypeVar("_Split", Dataset, IterableDataset)
+
+
+def frames(split: _Split) -> _Split:
+    """The frame rows of a split of dialogue rows, in the dialogues' order.
+
+    A row has what a tracker may read, and then the gold state and what else scoring needs. A
+    tracker may read ``history`` (the turns before this one, with the actions of the system),
+    ``utterance`` and ``schema`` (that of the service).
+    ``frame_id`` is ``<dialogue_id>/<turn index>/<original service>``, the same in every variant.
+    Frames of user turns that carry no state (unannotated data) are left out.
+
+    Args:
+        split: A ``Dataset`` or ``IterableDataset`` with the columns of ``DIALOGUE_ROW``.
+
+    Returns:
+        The same kind of dataset with the columns of ``FRAME_ROW``; as with any ``map``, cached on
+        disk where the split is.
+    """
+    replaced = [column for column in split.column_names if column not in FRAME_ROW]
+    total = 0 if isinstance(split, IterableDataset) else len(split)
+    with progress("Making frame rows", total, " dialogues"):
+        rows = split.with_format("arrow").map(
+            _frame_batch,
+            batched=True,
+            batch_size=256,
+            features=FRAME_ROW,
+            remove_columns=replaced,
+        )
+    return rows.with_format(None)
+
+
+def _frame_batch(dialogues: pa.Table) -> pa.Table:
+    advance(dialogues.num_rows)
+    return frame_table(dialogues)
+
+
+def frame_tables(
+    release: Release, split: str, config: str, columns: Sequence[str] | None = None
+) -> pa.Table:
+    """The frame rows of a split under a config, made in memory from an open release.
+
+    The rows are those of ``frames(load(config, split))``, in the same order, but the Hugging Face
+    cache is neither read nor written, and no other split is read. Each split is parsed once for
+    all configs of a release.
+
+    Args:
+        release: What ``open_release`` returned.
+        split: ``train``, ``validation`` or ``test``.
+        config: One of ``CONFIGS``, or of the release's own variants.
+        columns: Names of the columns to make, in the order wanted; None for all columns of
+            ``FRAME_ROW``. Leaving out ``history`` and ``schema`` saves most of the work.
+
+    Returns:
+        One row per user turn and service, with the types of ``FRAME_ROW``.
+
+    Raises:
+        SgdxError: The config, the split or a column is unknown, the split has no dialogues under
+            the config, or the release is at fault.
+    """
+    check_columns(columns)
+    release.check_dialogues(config, split)
+    with progress("Making frame rows", steps(release, [config], [split])):
+        parts = [frame_table(table, columns) for _, table in tables(release, split, config)]
+    return pa.concat_tables(parts)
+
+
+def check_columns(columns: Sequence[str] | None) -> None:
+    """Raise ``SgdxError`` unless every one of ``columns`` is a column of ``FRAME_ROW``."""
+    for column in columns or ():
+        if column not in FRAME_ROW:
+            raise SgdxError(f"unknown column {column!r}, expected one of {', '.join(FRAME_ROW)}")
+
+
+def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa.Table:
+    """Make the frame rows (``FRAME_ROW``) of a table of dialogue rows (``DIALOGUE_ROW``).
+
+    Args:
+        dialogues: The dialogue rows.
+        columns: Names of the columns to make, in the order wanted; None stands for all of them.
+    """
+    turn_lists = dialogues["turns"].combine_chunks()
+    turns = turn_lists.flatten()
+    frame_lists = pc.struct_field(turns, "frames")
+    all_frames = frame_lists.flatten()
+    users = pc.equal(pc.struct_field(turns, "speaker"), "USER").to_numpy(zero_copy_only=False)
+
+    turn_of_frame = pc.list_parent_indices(frame_lists).to_numpy()
+    stated = pc.struct_field(all_frames, "state").is_valid().to_numpy(zero_copy_only=False)
+    picked = np.flatnonzero(users[turn_of_frame] & stated)
+    turn = turn_of_frame[picked]
+    dialogue = pc.list_parent_indices(turn_lists).to_numpy()[turn]
+    first_turn = (turn_lists.offsets.to_numpy() - turn_lists.offsets[0].as_py())[dialogue]
+
+    rows = all_frames.take(pa.array(picked))
+    ids = dialogues["dialogue_id"].combine_chunks().take(pa.array(dialogue))
+    all_schemas = dialogues["schemas"].combine_chunks()
+    schemas = all_schemas.flatten()
+    schema = _schema_index(all_schemas, dialogue, rows.field("service"))
+    original = pc.struct_field(schemas, "original_name")
+    index = pa.array(turn - first_turn, pa.int32())
+    make: dict[str, Callable[[], pa.Array]] = {
+        "frame_id": lambda: pc.binary_join_element_wise(
+            ids,
+            index.cast(pa.string()),
+            original.take(schema),
+            "/",
+        ),
+        "variant": lambda: dialogues["variant"].combine_chunks().take(pa.array(dialogue)),
+        "dialogue_id": lambda: ids,
+        "turn": lambda: index,
+        "service": lambda: rows.field("service"),
+        "seen": lambda: pc.struct_field(schemas, "seen").take(schema),
+        "history": lambda: _history(turns, users, first_turn, turn),
+        "utterance": lambda: pc.struct_field(turns, "utterance").take(pa.array(turn)),
+        "schema": lambda: schemas.take(schema),
+        **{gold: partial(rows.field("state").field, gold) for gold in STATE},
+        "slots": lambda: rows.field("slots"),
+        "schema_slots": lambda: _schema_slots(pc.struct_field(schemas, "slots")).take(schema),
+    }
+    features = Features({name: FRAME_ROW[name] for name in columns or FRAME_ROW})
+    arrays = [make[name]().cast(field.type) for name, field in zip(features, features.arrow_schema)]
+    return pa.table(arrays, schema=features.arrow_schema)
+
+
+def _schema_index(
+    schema_lists: pa.ListArray, dialogue: np.ndarray, services: pa.StringArray
+) -> pa.Int32Array:
+    """The index in the flattened ``schema_lists`` of each row's schema, from its own dialogue.
+
+    Args:
+        schema_lists: The schemas joined into each dialogue.
+        dialogue: Each row's dialogue, as an index in ``schema_lists``.
+        services: Each row's service.
+    """
+    names = pc.struct_field(schema_lists.flatten(), "service_name")
+    owner = pc.list_parent_indices(schema_lists).cast(pa.string())
+    joined = pc.binary_join_element_wise(owner, names, "/")
+    wanted = pc.binary_join_element_wise(pa.array(dialogue).cast(pa.string()), services, "/")
+    return pc.index_in(wanted, value_set=joined)
+
+
+def _history(
+    turns: pa.StructArray, users: np.ndarray, first: np.ndarray, end: np.ndarray
+) -> pa.ListArray:
+    """Each row's turns from ``first`` up to ``end``, excluded, with the system's actions.
+
+    Args:
+        turns: All turns of the dialogues, laid end to end.
+        users: Whether each of ``turns`` is the user's.
+        first: Each row's first turn of the history, as an index in ``turns``.
+        end: Each row's own turn, as an index in ``turns``.
+    """
+    lengths = end - first
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    positions = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, lengths)
+    speakers, utterances = pc.struct_field(turns, "speaker"), pc.struct_field(turns, "utterance")
+    past = pa.StructArray.from_arrays(
+        [speakers, utterances, _system_actions(turns, users)],
+        ["speaker", "utterance", "actions"],
+    )
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), past.take(pa.array(positions)))
+
+
+def _system_actions(turns: pa.StructArray, users: np.ndarray) -> pa.ListArray:
+    """The actions of each turn's frames, with their service; an empty list for user turns."""
+    frame_lists = pc.struct_field(turns, "frames")
+    all_frames = frame_lists.flatten()
+    action_lists = pc.struct_field(all_frames, "actions")
+    actions = action_lists.flatten()
+    frame = pc.list_parent_indices(action_lists).to_numpy()
+    turn = pc.list_parent_indices(frame_lists).to_numpy()[frame]
+    kept = np.flatnonzero(~users[turn])
+    counts = np.bincount(turn[kept], minlength=len(turns))
+    services = pc.struct_field(all_frames, "service").take(pa.array(frame[kept]))
+    taken = actions.take(pa.array(kept))
+    fields = [field.name for field in taken.type]
+    with_service = pa.StructArray.from_arrays(
+        [services, *(taken.field(name) for name in fields)], ["service", *fields]
+    )
+    offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
+    return pa.ListArray.from_arrays(offsets, with_service)
+
+
+def _schema_slots(slot_lists: pa.ListArray) -> pa.ListArray:
+    """What scoring reads of the slots in ``slot_lists``: their names and ``is_categorical``."""
+    slots = slot_lists.flatten()
+    brief = pa.StructArray.from_arrays(
+        [pc.struct_field(slots, "name"), pc.struct_field(slots, "is_categorical")],
+        ["name", "is_categorical"],
+    )
+    lengths = slot_lists.value_lengths().to_numpy()
+    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
+    return pa.ListArray.from_arrays(offsets, brief)

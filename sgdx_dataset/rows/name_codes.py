@@ -1,0 +1,128 @@
+"""Names of services, slots and intents as codes, which are the same in every variant.
+
+Codes are positions in ``Schema.service_names()``, ``.slot_names()`` and ``.intent_names()``.
+Renaming is then one ``take`` per column, of all keys at once: there is no moment at which an old
+and a new name can be mistaken for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NoReturn
+
+import pyarrow as pa
+from msgspec.structs import asdict
+
+from ..errors import SgdxError
+from ..release.schema import NONE_INTENT, Schema
+from .features import DIALOGUE_ROW
+
+# Actions may have a slot that is no slot of the service: none, "count", or "intent". But a service
+# may have a slot called "intent" (Homes_2 has one), which is renamed like any other slot. Only
+# beside these acts does "intent" stand for the service's intents.
+INTENT_ACTS = frozenset({"INFORM_INTENT", "OFFER_INTENT"})
+FREE_SLOTS = ("", "count", "intent")
+
+
+class _Codes(dict[str, int]):
+    """Codes by name; looking up an unknown name raises ``SgdxError``."""
+
+    def __init__(self, what: str, codes: Iterable[tuple[str, int]]) -> None:
+        super().__init__(codes)
+        self.what = what
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise SgdxError(f"{name!r} is no {self.what}, expected one of {sorted(self)}")
+
+
+@dataclass(frozen=True)
+class Coder:
+    """The codes of a schema's names.
+
+    Attributes:
+        services: Codes of the services.
+        slots: Codes of the slots, by the code of their service.
+        action_slots: Codes of what an action may have as its slot, by service code.
+        intents: Codes of the intents and of ``NONE``, by service code.
+        intent_slot: The code of an action's slot ``intent`` that stands for the intents.
+    """
+
+    services: _Codes
+    slots: list[_Codes]
+    action_slots: list[_Codes]
+    intents: list[_Codes]
+    intent_slot: int
+
+    @classmethod
+    def of(cls, schema: Schema) -> Coder:
+        """Number the names of ``schema``, the original one, whose names the dialogues use."""
+        slots, action_slots, intents = [], [], []
+        slot_code, intent_code = 0, 1  # intent 0 is NONE
+        free = [(slot, len(schema.slot_names()) + i) for i, slot in enumerate(FREE_SLOTS)]
+        for service in schema.services:
+            of_service = f"of service {service.service_name} in {schema.path}"
+            own = [(slot.name, slot_code + i) for i, slot in enumerate(service.slots)]
+            slots.append(_Codes(f"slot {of_service}", own))
+            action_slots.append(_Codes(f"slot {of_service}", [*free[:2], *own]))
+            named = [(intent.name, intent_code + i) for i, intent in enumerate(service.intents)]
+            intents.append(_Codes(f"intent {of_service}", [(NONE_INTENT, 0), *named]))
+            slot_code, intent_code = slot_code + len(own), intent_code + len(named)
+        names = schema.service_names()
+        services = _Codes(f"service in {schema.path}", zip(names, range(len(names))))
+        return cls(services, slots, action_slots, intents, free[2][1])
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names that the codes stand for under a variant.
+
+    ``services``, ``slots``, ``intents`` and ``schemas`` have the entry of code i at index i;
+    ``schemas`` goes by the codes of services.
+    """
+
+    variant: str
+    services: pa.StringArray
+    slots: pa.StringArray
+    intents: pa.StringArray
+    schemas: pa.StructArray
+
+    @classmethod
+    def of(cls, variant: str, schema: Schema, original: Schema, seen: set[str]) -> Names:
+        """Collect a variant's names.
+
+        Args:
+            variant: The variant's name.
+            schema: The split's schema under the variant.
+            original: The split's original schema, which ``schema`` lines up with.
+            seen: Original names of the services that the train split has.
+        """
+        kind = DIALOGUE_ROW.arrow_schema.field("schemas").type.value_type
+        return cls(
+            variant,
+            pa.array(schema.service_names()),
+            pa.array([*schema.slot_names(), *FREE_SLOTS]),
+            pa.array(schema.intent_names()),
+            pa.array(_joined(schema, original, seen), kind),
+        )
+
+
+def _joined(schema: Schema, original: Schema, seen: set[str]) -> list[dict[str, object]]:
+    """A schema's services as dictionaries, in the form that dialogue rows have them in."""
+    return [
+        {
+            **asdict(service),
+            "original_name": source.service_name,
+            "seen": source.service_name in seen,
+            "slots": [asdict(slot) for slot in service.slots],
+            "intents": [
+                {**asdict(intent), "optional_slots": _pairs(intent.optional_slots)}
+                for intent in service.intents
+            ],
+        }
+        for service, source in zip(schema.services, original.services, strict=True)
+    ]
+
+
+def _pairs(mapping: dict[str, str]) -> list[dict[str, str]]:
+    return [{"slot": slot, "value": value} for slot, value in mapping.items()]

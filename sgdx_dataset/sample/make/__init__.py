@@ -1,1 +1,0 @@
-"""Write the sample corpus: ``python -m sgdx_dataset.sample.make [--output DIR]``."""

@@ -1,0 +1,65 @@
+"""Texts that schemas for training share with the benchmark's v1..v5, counted and listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..release.release import Release
+from ..release.schema import VARIANTS
+from ..rewording.leaks import Overlap, overlaps, train_variants
+
+
+def overlap_statistics(release: Release) -> dict[str, Any]:
+    """Find the overlaps of each back-translation, and of each own variant with a train schema.
+
+    Returns:
+        By variant: ``names`` and ``descriptions``, each with their ``count`` and how many of them
+        are ``of_same_element``; and ``texts``, every overlap with the places in v1..v5 that it
+        ``equals``. Services, slots and intents go by their original names. It is empty where the
+        release has none of v1..v5, as there is nothing to compare with.
+    """
+    if not any(release.schema_splits(variant) for variant in VARIANTS):
+        return {}
+    return {
+        variant: _of_variant(overlaps(release, {variant: schema}))
+        for variant, schema in train_variants(release).items()
+    }
+
+
+def overlap_lines(statistics: dict[str, Any]) -> Iterator[str]:
+    """Describe each overlap in a line: the element, its text, and which of v1..v5 have it."""
+    for variant, of_variant in statistics.items():
+        for found in of_variant["texts"]:
+            name = "" if found["element"] == "service" else f" {found['name']}"
+            star = "*" if found["same_element"] else ""
+            services: dict[str, dict[str, None]] = {}  # by variant, each service once
+            for place in found["equals"]:
+                services.setdefault(place["variant"], {})[place["service"]] = None
+            equals = "; ".join(" ".join((released, *of)) for released, of in services.items())
+            element = f"{found['service']} {found['element']}{name}"
+            yield f"{variant}, {element}: {found['text']!r}{star}: {equals}"
+
+
+def _of_variant(found: list[Overlap]) -> dict[str, Any]:
+    return {
+        "names": _counts(found, "name"),
+        "descriptions": _counts(found, "description"),
+        "texts": [_entry(overlap) for overlap in found],
+    }
+
+
+def _counts(found: list[Overlap], part: str) -> dict[str, int]:
+    same = [overlap.same_element for overlap in found if overlap.place.part == part]
+    return {"count": len(same), "of_same_element": sum(same)}
+
+
+def _entry(overlap: Overlap) -> dict[str, Any]:
+    place = overlap.place._asdict()
+    del place["variant"]
+    return {
+        **place,
+        "text": overlap.text,
+        "same_element": overlap.same_element,
+        "equals": [found._asdict() for found in overlap.equals],
+    }

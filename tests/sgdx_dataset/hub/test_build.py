@@ -1,0 +1,113 @@
+"""A built repository: what `datasets` alone makes of it, in a process without this package."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from datasets import Features
+from huggingface_hub import DatasetCard
+
+from sgdx_dataset import CONFIGS, SgdxError, load
+from sgdx_dataset.hub.build import build, push
+from sgdx_dataset.release.open import open_release
+from sgdx_dataset.rows.features import DIALOGUE_ROW
+
+LOAD = """
+import importlib.abc, json, sys
+
+class NoSgdx(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in ("sgdx_dataset", "sgdx_metric", "baselines"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, NoSgdx())
+from datasets import get_dataset_config_names, load_dataset
+
+folder, out = sys.argv[1], {}
+for config in get_dataset_config_names(folder):
+    data = load_dataset(folder, config)
+    stream = load_dataset(folder, config, streaming=True)
+    assert {s: list(rows) for s, rows in stream.items()} == {s: list(r) for s, r in data.items()}
+    out[config] = {split: rows.num_rows for split, rows in data.items()}
+out["default"] = load_dataset(folder, split="test")[0]["variant"]
+print(json.dumps(out))
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(open_release("sample"), tmp_path_factory.mktemp("hub") / "sgdx")
+
+
+def test_datasets_alone_loads_and_streams_all_seven(built: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD, str(built)],
+        cwd=tmp_path,
+        env={**os.environ, "HF_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = json.loads(done.stdout.splitlines()[-1])
+    assert loaded.pop("default") == "original"
+    assert loaded.pop("backtrans") == {"train": 198}
+    assert sorted(loaded) == ["original", "v1", "v2", "v3", "v4", "v5"]
+    for splits in loaded.values():
+        assert splits == {"train": 66, "validation": 19, "test": 36}
+
+
+def test_rows_are_those_of_the_builder(built: Path) -> None:
+    for config in ("original", "v5"):
+        table = pq.read_table(built / "data" / config / "test-00000-of-00001.parquet")
+        assert Features.from_arrow_schema(table.schema) == DIALOGUE_ROW
+        assert table.to_pylist() == list(load(config, "test", "sample"))
+
+
+def test_files_are_compressed_and_cut_by_size(tmp_path: Path) -> None:
+    folder = build(open_release("sample"), tmp_path / "hub", max_shard_bytes=1) / "data" / "v1"
+    assert sorted(path.name for path in folder.glob("train*")) == ["train-00000-of-00001.parquet"]
+    metadata = pq.read_metadata(folder / "train-00000-of-00001.parquet")
+    assert metadata.row_group(0).column(0).compression == "ZSTD"
+    assert metadata.num_rows == 66
+
+
+def test_the_card_says_what_is_there(built: Path) -> None:
+    card = DatasetCard.load(built / "README.md")
+    assert [config["config_name"] for config in card.data.configs] == sorted(CONFIGS)
+    assert [c["config_name"] for c in card.data.configs if c.get("default")] == ["original"]
+    assert card.data.license == "cc-by-sa-4.0"
+    sizes = {i["config_name"]: i["splits"] for i in card.data.dataset_info}
+    assert [(s["name"], s["num_examples"]) for s in sizes["backtrans"]] == [("train", 198)]
+    assert "| `v3` | 66 | 19 | 36 |" in card.text
+    assert "This is not the SGD release" in card.text
+    assert "| `v2` | `clinic_city`, `pet`" in card.text
+    assert "$" not in card.text.replace("$30", "")
+    row = json.loads(card.text.split("```json\n")[1].split("```")[0])
+    assert list(row) == list(DIALOGUE_ROW)
+
+
+def test_an_existing_folder_is_left_alone(built: Path) -> None:
+    with pytest.raises(SgdxError, match="exists already, expected a new folder to build in"):
+        build(open_release("sample"), built)
+
+
+def test_a_fault_leaves_nothing_behind(mini: Path, tmp_path: Path) -> None:
+    path = mini / "dev" / "dialogues_001.json"
+    path.write_text(path.read_text()[:-9])
+    with pytest.raises(SgdxError, match="dev/dialogues_001.json: not JSON"):
+        build(open_release(mini), tmp_path / "out" / "hub")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_pushing_without_the_hub_is_one_line() -> None:
+    with pytest.raises(SgdxError) as error:
+        push(open_release("sample"), "you/sgdx")
+    assert str(error.value).startswith("you/sgdx: cannot be uploaded: ")
+    assert "\n" not in str(error.value)

@@ -1,0 +1,137 @@
+"""The prepared cache: what load_dataset finds in it, from a process that knows nothing of us."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sgdx_dataset import CONFIGS, VARIANTS, SgdxError, load, prepare
+
+from ..conftest import DIALOGUE, write
+
+LOAD = """
+import json, sys
+from datasets import load_dataset
+out = {}
+for config in sys.argv[2:]:
+    data = load_dataset("sgdx", config, cache_dir=sys.argv[1])
+    last = list(data)[-1]
+    first = next(iter(load_dataset("sgdx", config, cache_dir=sys.argv[1], streaming=True)[last]))
+    assert first == data[last][0]
+    out[config] = {"rows": {split: len(rows) for split, rows in data.items()},
+                   "services": first["services"], "variant": first["variant"]}
+assert "sgdx_dataset" not in sys.modules
+print(json.dumps(out))
+"""
+
+
+def load_elsewhere(cache: Path, empty: Path, *configs: str) -> dict[str, dict[str, object]]:
+    """``load_dataset("sgdx", config)`` in a fresh process in an empty directory."""
+    empty.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD, str(cache), *configs],
+        cwd=empty,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_every_config_loads_in_a_fresh_process(mini: Path, tmp_path: Path) -> None:
+    prepare(mini, cache_dir=tmp_path / "cache")
+    configs = ["original", *VARIANTS]
+    loaded = load_elsewhere(tmp_path / "cache", tmp_path / "empty", *configs)
+    for config, name in zip(configs, ["Flats_1", *(f"Flats_1{i}" for i in range(1, 6))]):
+        assert loaded[config] == {
+            "rows": {"train": 2, "validation": 2, "test": 2},
+            "services": [name],
+            "variant": config,
+        }
+
+
+def test_all_seven_of_the_sample(tmp_path: Path) -> None:
+    prepare("sample", cache_dir=tmp_path / "cache")
+    loaded = load_elsewhere(tmp_path / "cache", tmp_path / "empty", *CONFIGS)
+    assert loaded.pop("backtrans")["rows"] == {"train": 198}
+    assert len(loaded) == 6
+    for config in loaded.values():
+        assert config["rows"] == {"train": 66, "validation": 19, "test": 36}
+
+
+def test_what_is_prepared_is_kept_until_its_source_changes(mini: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    (place,) = prepare(mini, ["v1"], cache)
+    before = place.stat().st_ino
+    prepare(mini, ["v1"], cache)
+    assert place.stat().st_ino == before
+    write(mini / "test" / "dialogues_001.json", [DIALOGUE])
+    prepare(mini, ["v1"], cache)
+    assert place.stat().st_ino != before
+    rows = load_elsewhere(cache, tmp_path / "empty", "v1")["v1"]["rows"]
+    assert rows == {"train": 2, "validation": 2, "test": 1}
+
+
+def test_a_partial_copy_may_lack_a_split(mini: Path, tmp_path: Path) -> None:
+    (mini / "dev" / "dialogues_001.json").unlink()
+    assert {split: len(rows) for split, rows in load("v1", source=mini).items()} == {
+        "train": 2,
+        "test": 2,
+    }
+    with pytest.raises(SgdxError, match="has no dialogues in validation"):
+        load("v1", "validation", mini)
+
+
+def test_a_killed_run_leaves_nothing_that_loads(mini: Path, tmp_path: Path) -> None:
+    """The staging folder of a killed run is out of load_dataset's sight, and the next run's."""
+    cache = tmp_path / "cache"
+    prepare(mini, ["original"], cache)
+    staged = cache / ".sgdx-preparing" / "sgdx" / "v1" / "1.0.0" / "sgdx"
+    staged.mkdir(parents=True)
+    (staged / "sgdx-test.arrow").write_bytes(b"half")
+    assert load_elsewhere(cache, tmp_path / "empty", "original")["original"]["rows"] == {
+        "train": 2,
+        "validation": 2,
+        "test": 2,
+    }
+    prepare(mini, ["v1"], cache)
+    assert load_elsewhere(cache, tmp_path / "empty", "v1")["v1"]["variant"] == "v1"
+    assert not (cache / ".sgdx-preparing").exists()
+
+
+def test_a_fault_of_the_source_leaves_the_cache_as_it_was(mini: Path, tmp_path: Path) -> None:
+    path = mini / "test" / "dialogues_001.json"
+    path.write_text(path.read_text().replace('"area"', '"areal"', 1))
+    with pytest.raises(SgdxError, match="test/dialogues_001.json: dialogue 1_00000: 'areal' is no"):
+        prepare(mini, ["v1"], tmp_path / "cache")
+    assert not list((tmp_path / "cache").glob("sgdx/*"))
+
+
+def test_an_unknown_config(tmp_path: Path) -> None:
+    with pytest.raises(SgdxError, match="unknown config 'v6', expected one of original, v1, v2"):
+        prepare("sample", ["v1", "v6"], tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cache_that_cannot_be_written(mini: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SgdxError, match="file/cache: cache cannot be written: .*Not a directory"):
+        prepare(mini, ["v1"], tmp_path / "file" / "cache")
+
+
+def test_load_does_not_touch_the_prepared_cache(mini: Path, hugging_face_home: Path) -> None:
+    assert load("v2", "test", mini)[0]["services"] == ["Flats_12"]
+    assert load("v2", source=mini)["train"].num_rows == 2
+    assert not (hugging_face_home / "datasets" / "sgdx").exists()
+
+
+def test_load_an_unknown_split(mini: Path) -> None:
+    with pytest.raises(SgdxError, match="unknown split 'dev', expected one of train, validation"):
+        load("v2", "dev", mini)

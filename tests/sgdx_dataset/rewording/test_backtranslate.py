@@ -1,0 +1,363 @@
+"""Overlays by way of another language: what a translator's answers become, and going on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.__main__ import main
+from sgdx_dataset.release.open import open_release
+from sgdx_dataset.release.overlay import apply_overlay, read_overlay
+from sgdx_dataset.rewording.backtranslate import backtranslate
+from sgdx_dataset.rewording.translations import Settings, batches
+
+from ...conftest import ROOT, Run
+from ..conftest import write
+
+Json = Any
+
+# Looks lines up in a JSON file; a line that it lacks comes back as it is. Each call is noted.
+TRANSLATOR = """
+import json, os, pathlib, sys, time
+words = json.loads(pathlib.Path(sys.argv[1]).read_text("utf-8"))
+lines = sys.stdin.buffer.read().decode().splitlines()
+with open(sys.argv[1] + ".calls", "a") as calls:
+    calls.write(f"{len(lines)}\\n")
+time.sleep(float(os.environ.get("SLOWLY", "0")))
+sys.stdout.buffer.write("".join(words.get(line, line) + "\\n" for line in lines).encode())
+"""
+THERE = {
+    "city": "城市",
+    "area": "区域",
+    "intent": "意图",
+    "find flat": "找公寓",
+    "visit flat": "参观公寓",
+    "Flats_1 lets flats": "Flats_1 出租公寓",
+    "find": "寻找",
+    "visit": "参观",
+}
+BACK = {
+    "城市": "town",
+    "区域": "Region.",
+    "意图": "intent",
+    "找公寓": "look for a flat",
+    "参观公寓": "See the  flat",
+    "Flats_1 出租公寓": "Flats_1 rents flats out",
+    "寻找": "find",
+    "参观": "see it",
+}
+OVERLAY = {
+    "Flats_1": {
+        "description": {"pivot": "Flats_1 出租公寓", "text": "Flats_1 rents flats out"},
+        "slots": {
+            "city": {
+                "name": {"pivot": "城市", "text": "town"},
+                "description": {"pivot": "城市", "text": "town"},
+            },
+            "area": {
+                "name": {"pivot": "区域", "text": "region"},
+                "description": {"pivot": "区域", "text": "Region."},
+            },
+        },
+        "intents": {
+            "FindFlat": {"name": {"pivot": "找公寓", "text": "LookForAFlat"}},
+            "VisitFlat": {
+                "name": {"pivot": "参观公寓", "text": "SeeTheFlat"},
+                "description": {"pivot": "参观", "text": "see it"},
+            },
+        },
+    }
+}
+
+
+def commands(folder: Path, there: Json = THERE, back: Json = BACK) -> tuple[str, str]:
+    """Commands that translate with these dictionaries."""
+    script = folder / "translator.py"
+    script.write_text(TRANSLATOR)
+    write(folder / "there.json", there)
+    write(folder / "back.json", back)
+    words = (folder / "there.json", folder / "back.json")
+    there_command, back_command = (
+        shlex.join([sys.executable, str(script), str(of)]) for of in words
+    )
+    return there_command, back_command
+
+
+def made(mini: Path, folder: Path, **words: Json) -> tuple[Json, str]:
+    """The overlay that these dictionaries make of mini's schema, and what is said of it."""
+    there, back = commands(folder, **words)
+    said = backtranslate(
+        open_release(mini),
+        folder / "zh.json",
+        Settings(forward_command=there, backward_command=back),
+    )
+    return json.loads((folder / "zh.json").read_bytes()), said
+
+
+def calls(folder: Path, way: str) -> list[int]:
+    return [int(line) for line in (folder / f"{way}.json.calls").read_text().split()]
+
+
+def test_the_command(run: Run, mini: Path, tmp_path: Path) -> None:
+    there, back = commands(tmp_path)
+    output = mini / "backtrans" / "zh.json"
+    command = ["sgdx_dataset", "backtranslate", "--source", mini, "--output", output]
+    command += ["--forward-command", there, "--backward-command", back, "--batch-size", "3"]
+    done = run(*command)
+    assert (done.returncode, done.stdout) == (
+        0,
+        f"{output}: 8 texts translated; 4 of 5 names and 4 of 6 descriptions changed; kept: 3 that"
+        " came back the same, 0 whose translation is unusable, 0 that would have another's name\n",
+    ), done.stderr
+    assert json.loads(output.read_bytes()) == OVERLAY
+    assert "城市" in output.read_text(encoding="utf-8")
+    assert [path.name for path in output.parent.iterdir()] == ["zh.json"]
+    assert calls(tmp_path, "there") == calls(tmp_path, "back") == [3, 3, 2]
+    (service,) = open_release(mini).schema("train", "backtrans-zh").services
+    assert [slot.name for slot in service.slots] == ["town", "region", "intent"]
+    assert service.intents[0].optional_slots == {"region": "dontcare"}
+    again = run(*command)
+    expected = f"{output}: exists already, expected a new file for the overlay"
+    assert (again.returncode, again.stderr) == (2, f"sgdx-dataset: error: {expected}\n")
+
+
+def test_what_comes_back_the_same_is_not_in_it(mini: Path, tmp_path: Path) -> None:
+    back = {pivot: text for text, pivot in THERE.items()}
+    overlay, said = made(mini, tmp_path, back=back)
+    assert overlay == {}
+    assert "0 of 5 names and 0 of 6 descriptions changed; kept: 11 that came back the same" in said
+
+
+@pytest.mark.parametrize("answer", ["", " ", "?!", "12 34"])
+def test_an_answer_without_letters(mini: Path, tmp_path: Path, answer: str) -> None:
+    overlay, said = made(mini, tmp_path, back=BACK | {"城市": answer, "参观": answer})
+    assert overlay["Flats_1"]["slots"].keys() == {"area"}
+    assert overlay["Flats_1"]["intents"]["VisitFlat"].keys() == {"name"}
+    assert "3 of 5 names and 2 of 6 descriptions changed" in said
+    assert "3 whose translation is unusable" in said
+
+
+def test_nothing_comes_back_of_an_empty_pivot(mini: Path, tmp_path: Path) -> None:
+    overlay, said = made(mini, tmp_path, there=THERE | {"city": "", "find": ""})
+    assert overlay["Flats_1"]["slots"].keys() == {"area"}
+    assert "3 whose translation is unusable" in said
+    assert calls(tmp_path, "back") == [6]
+
+
+def test_a_pivot_of_two_texts_is_translated_back_once(mini: Path, tmp_path: Path) -> None:
+    overlay, _ = made(mini, tmp_path, there=THERE | {"area": "城市"})
+    assert calls(tmp_path, "there") == [8]
+    assert calls(tmp_path, "back") == [7]
+    assert overlay["Flats_1"]["slots"]["area"]["description"] == {"pivot": "城市", "text": "town"}
+
+
+def test_original_descriptions_never_stand_in_it(mini: Path, tmp_path: Path) -> None:
+    """Neither as a pivot that was not translated, nor where one becomes another's."""
+    there = THERE | {"Flats_1 lets flats": "Flats_1 lets flats"}
+    back = BACK | {"Flats_1 lets flats": "Flats_1 rents flats out", "参观": "find"}
+    overlay, said = made(mini, tmp_path, there=there, back=back)
+    assert overlay["Flats_1"].keys() == {"slots", "intents"}
+    assert overlay["Flats_1"]["intents"]["VisitFlat"].keys() == {"name"}
+    assert "2 whose translation is unusable" in said
+
+
+def test_white_space_makes_no_difference(mini: Path, tmp_path: Path) -> None:
+    """A command gets lines: what comes back without its line breaks came back the same."""
+    schema = json.loads((mini / "train" / "schema.json").read_bytes())
+    schema[0]["description"] = " Two\u2028lines\n"
+    write(mini / "train" / "schema.json", schema)
+    overlay, said = made(mini, tmp_path, back=BACK | {"参观": "Two lines"})
+    assert overlay["Flats_1"].keys() == {"slots", "intents"}
+    assert overlay["Flats_1"]["intents"]["VisitFlat"].keys() == {"name"}
+    assert "kept: 4 that came back the same, 1 whose translation is unusable" in said
+    assert calls(tmp_path, "there") == [8]
+
+
+def test_equal_names(mini: Path, tmp_path: Path) -> None:
+    back = BACK | {"区域": "town", "找公寓": "visit the flat", "参观公寓": "visit the flat"}
+    overlay, said = made(mini, tmp_path, back=back)
+    slots, intents = overlay["Flats_1"]["slots"], overlay["Flats_1"]["intents"]
+    assert slots["city"]["name"]["text"] == "town"
+    assert slots["area"] == {"description": {"pivot": "区域", "text": "town"}}
+    assert intents["FindFlat"]["name"]["text"] == "VisitTheFlat"
+    assert intents["VisitFlat"].keys() == {"description"}
+    assert said.endswith("2 that would have another's name")
+
+
+def test_a_name_of_other_spelling_came_back_the_same(mini: Path, tmp_path: Path) -> None:
+    """Its capitals are lost in a phrase; no difference of words is no difference."""
+    schema = json.loads((mini / "train" / "schema.json").read_bytes())
+    schema[0]["intents"][0]["name"] = "FindTVShow"
+    write(mini / "train" / "schema.json", schema)
+    overlay, _ = made(mini, tmp_path)
+    assert "FindTVShow" not in overlay["Flats_1"]["intents"]
+
+
+def test_batches_are_of_like_length() -> None:
+    assert batches(["aa", "b", "cccc", "dd", "e"], 2) == [["cccc", "aa"], ["dd", "b"], ["e"]]
+
+
+def start(mini: Path, output: Path, command: list[str]) -> subprocess.Popen[bytes]:
+    arguments = ["backtranslate", "--source", str(mini), "--output", str(output), *command]
+    return subprocess.Popen(
+        [sys.executable, "-m", "sgdx_dataset", *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "SLOWLY": "0.05"},
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def killed(mini: Path, output: Path, command: list[str], lines: int) -> Path:
+    """Start the command, kill -9 it once its file of batches has some lines; that file."""
+    process = start(mini, output, command)
+    work = output.with_name(f".{output.name}.partial.jsonl")
+    while not work.exists() or work.read_bytes().count(b"\n") < lines:
+        assert process.poll() is None, "ended before it could be killed"
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert not output.exists()
+    return work
+
+
+@pytest.mark.parametrize(("lines", "half"), [(3, b""), (3, b'[2,["\xe5\x9f'), (11, b"[")])
+def test_killed_in_the_middle(mini: Path, tmp_path: Path, lines: int, half: bytes) -> None:
+    """A run that goes on translates only what is missing, to the same overlay."""
+    there, back = commands(tmp_path)
+    command = ["--forward-command", there, "--backward-command", back, "--batch-size", "1"]
+    work = killed(mini, tmp_path / "zh.json", command, lines)
+    work.write_bytes(work.read_bytes() + half)
+    assert start(mini, tmp_path / "zh.json", command).wait() == 0
+    assert json.loads((tmp_path / "zh.json").read_bytes()) == OVERLAY
+    (tmp_path / "whole").mkdir()
+    made(mini, tmp_path / "whole")
+    assert (tmp_path / "zh.json").read_bytes() == (tmp_path / "whole" / "zh.json").read_bytes()
+    # The batch that the kill broke off may have been translated a second time, the others not.
+    assert 16 <= len(calls(tmp_path, "there")) + len(calls(tmp_path, "back")) <= 17
+    assert not work.exists()
+
+
+def test_a_line_that_is_not_whole_is_made_anew(mini: Path, tmp_path: Path) -> None:
+    there, _ = commands(tmp_path)
+    settings = Settings(forward_command=there, backward_command="false", batch_size=4)
+    work = tmp_path / ".zh.json.partial.jsonl"
+    with pytest.raises(SgdxError, match="command 'false'"):
+        backtranslate(open_release(mini), tmp_path / "zh.json", settings)
+    whole = work.read_bytes()
+    for size in (len(whole) - 5, len(whole) - 1, whole.index(b"\n") + 1, 20, 0):
+        work.write_bytes(whole[:size])
+        with pytest.raises(SgdxError, match="command 'false'"):
+            backtranslate(open_release(mini), tmp_path / "zh.json", settings)
+        assert work.read_bytes() == whole
+
+
+def test_a_command_that_fails_in_the_middle(mini: Path, tmp_path: Path) -> None:
+    """What it did is kept, under the same settings only."""
+    there, back = commands(tmp_path)
+    settings = Settings(forward_command=there, backward_command="false", batch_size=4)
+    release, output = open_release(mini), tmp_path / "zh.json"
+    with pytest.raises(SgdxError, match="^command 'false': exit status 1; it said: nothing$"):
+        backtranslate(release, output, settings)
+    work = tmp_path / ".zh.json.partial.jsonl"
+    assert len(work.read_bytes().splitlines()) == 3
+    other = Settings(forward_command=there, backward_command=back, batch_size=4)
+    with pytest.raises(SgdxError) as error:
+        backtranslate(release, output, other)
+    assert str(error.value) == (
+        f"{work}: was begun with backward_command 'false', expected {back!r} as now; delete it to"
+        " begin anew"
+    )
+    changed = json.loads((mini / "train" / "schema.json").read_bytes())
+    changed[0]["description"] = "Homes"
+    write(mini / "train" / "schema.json", changed)
+    with pytest.raises(SgdxError, match="jsonl: was begun with texts '.*; delete it to begin anew"):
+        backtranslate(open_release(mini), output, settings)
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda lines: [lines[0], "[0,[1]]", *lines[2:]], "is damaged: Expected `str`"),
+        (lambda lines: [lines[0], lines[2], lines[1]], "batches are not one after another"),
+        (lambda lines: [lines[0], '[0,["a"]]', *lines[2:]], "batch 0 has 1 texts, expected 4"),
+        (lambda lines: ["{", *lines[1:]], "is damaged: Input data was truncated"),
+        (lambda lines: ["[]", *lines[1:]], "is damaged: Expected `object`"),
+    ],
+)
+def test_a_damaged_file_of_batches(mini: Path, tmp_path: Path, edit: Any, message: str) -> None:
+    there, _ = commands(tmp_path)
+    settings = Settings(forward_command=there, backward_command="false", batch_size=4)
+    for _ in range(2):
+        with pytest.raises(SgdxError, match="command 'false'"):
+            backtranslate(open_release(mini), tmp_path / "zh.json", settings)
+    work = tmp_path / ".zh.json.partial.jsonl"
+    lines = work.read_text().splitlines()
+    work.write_text("".join(f"{line}\n" for line in edit(lines)))
+    with pytest.raises(SgdxError, match=message) as error:
+        backtranslate(open_release(mini), tmp_path / "zh.json", settings)
+    assert str(error.value).startswith(f"{work}: ")
+    assert str(error.value).endswith("; delete it to begin anew")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--batch-size", "0"], "options: Expected `int` >= 1 - at `$.batch_size`"),
+        (["--seed", "-1"], "options: Expected `int` >= 0 - at `$.seed`"),
+        (["--temperature", "0"], "options: Expected `float` > 0.0 - at `$.temperature`"),
+        (["--sample"], "--sample: commands are not sampled, expected a model"),
+        (["--source", "/no"], "/no: no such source, expected a directory, an archive or 'sample'"),
+        ([], "command 'cat -\\\\?': exit status 1; it said: "),
+    ],
+)
+def test_one_line_per_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    output = str(tmp_path / "zh.json")
+    command = ["backtranslate", "--output", output, "--backward-command", "cat", *arguments]
+    assert main([*command, "--forward-command", "cat -\\?"]) == 2
+    said = capsys.readouterr()
+    assert said.err.splitlines()[-1].startswith(f"sgdx-dataset: error: {message}")
+    assert said.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_output_that_cannot_be_written(mini: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    settings = Settings(forward_command="cat", backward_command="cat")
+    with pytest.raises(SgdxError, match=r"file/\.zh\.json\.partial\.jsonl: cannot be written: "):
+        backtranslate(open_release(mini), tmp_path / "file" / "zh.json", settings)
+
+
+REVERSE = "import sys; [print(*line[1:].split()[::-1]) for line in sys.stdin]"
+
+
+@pytest.mark.release
+def test_the_real_release(release_archive: Path, tmp_path: Path) -> None:
+    """There with a mark before each text; back without it and with the words turned round."""
+    release, output = open_release(release_archive), tmp_path / "zh.json"
+    there, back = "sed s/^/*/", shlex.join([sys.executable, "-c", REVERSE])
+    said = backtranslate(release, output, Settings(forward_command=there, backward_command=back))
+    assert said == (
+        f"{output}: 449 texts translated; 200 of 268 names and 294 of 294 descriptions changed;"
+        " kept: 68 that came back the same, 0 whose translation is unusable, 0 that would have"
+        " another's name"
+    )
+    original = release.schema("train", "original")
+    turned = apply_overlay(original, read_overlay(output.read_bytes(), str(output)))
+    for service, other in zip(original.services, turned.services):
+        assert other.service_name == service.service_name
+        assert other.description.split() == service.description.split()[::-1]
+        for slot, changed in zip(service.slots, other.slots):
+            assert changed.name.split("_") == slot.name.split("_")[::-1]
+            assert changed.possible_values == slot.possible_values

@@ -1,0 +1,306 @@
+"""Composing variants from a pool of paraphrases: order, renaming, what a pool must have."""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgdx_dataset import SPLITS, VARIANTS, SgdxError
+from sgdx_dataset.release.open import open_release
+from sgdx_dataset.release.schema import Service, Slot
+from sgdx_dataset.rewording.compose import compose, compose_schema, compose_service
+from sgdx_dataset.rewording.distances import description_distance, name_distance
+from sgdx_dataset.rewording.pool import ElementPool, ServicePool, read_pool
+from sgdx_dataset.rows.dialogue_rows import tables
+
+from ...conftest import Run
+from ..conftest import write
+
+Json = Any
+
+
+def element(*names: str) -> Json:
+    return {"name": [*names], "description": ["a place", "the flat's city", "cities"]}
+
+
+# Of each list the nearest is the second; "quarter" and "zone" are equally far from "area" (4), and
+# "SeeFlat" and "TourFlat" from "VisitFlat" (5).
+POOL: Json = {
+    "Flats_1": {
+        "description": ["Homes for you", "Flats_1 lets the flats", "flats to rent"],
+        "slots": {
+            "city": element("municipality", "cities", "town"),
+            "area": element("quarter", "areas", "zone"),
+            "intent": element("purpose", "intention", "aim"),
+        },
+        "intents": {
+            "FindFlat": element("LookForFlat", "FindFlats", "SearchFlat"),
+            "VisitFlat": element("SeeFlat", "VisitAFlat", "TourFlat"),
+        },
+    }
+}
+
+
+@pytest.fixture
+def pool_file(tmp_path: Path) -> Path:
+    path = tmp_path / "pool.json"
+    write(path, POOL)
+    return path
+
+
+def service_of(path: Path, split: str) -> Json:
+    (service,) = json.loads((path / split / "schema.json").read_bytes())
+    return service
+
+
+def test_nearest_first_ties_as_in_the_pool(mini: Path, pool_file: Path, tmp_path: Path) -> None:
+    places = compose(open_release(mini), pool_file, tmp_path / "out")
+    assert places == [tmp_path / "out" / name for name in ("v1", "v2", "v3")]
+    made = [service_of(place, "test") for place in places]
+    assert [service["service_name"] for service in made] == ["Flats_11", "Flats_12", "Flats_13"]
+    assert [[slot["name"] for slot in service["slots"]] for service in made] == [
+        ["cities", "areas", "intention"],
+        ["town", "quarter", "aim"],
+        ["municipality", "zone", "purpose"],
+    ]
+    assert [[intent["name"] for intent in service["intents"]] for service in made] == [
+        ["FindFlats", "VisitAFlat"],
+        ["SearchFlat", "SeeFlat"],
+        ["LookForFlat", "TourFlat"],
+    ]
+    assert [service["description"] for service in made] == [
+        "Flats_1 lets the flats",
+        "flats to rent",
+        "Homes for you",
+    ]
+    assert [service["slots"][0]["description"] for service in made] == [
+        "cities",
+        "the flat's city",
+        "a place",
+    ]
+
+
+def test_intents_follow_the_renamed_slots(mini: Path, pool_file: Path, tmp_path: Path) -> None:
+    compose(open_release(mini), pool_file, tmp_path / "out")
+    for split in SPLITS.values():
+        find, visit = service_of(tmp_path / "out" / "v2", split)["intents"]
+        assert find["required_slots"] == ["town", "aim"]
+        assert find["optional_slots"] == {"quarter": "dontcare"}
+        assert find["result_slots"] == ["town", "quarter", "aim"]
+        assert (visit["required_slots"], visit["is_transactional"]) == (["quarter"], True)
+
+
+def test_a_swap_of_names_renames_all_at_once(mini: Path) -> None:
+    pool = copy.deepcopy(POOL)
+    pool["Flats_1"]["slots"]["city"]["name"] = ["area", "x1", "x2"]
+    pool["Flats_1"]["slots"]["area"]["name"] = ["city", "y1", "y2"]
+    schema = open_release(mini).schema("test", "original")
+    first = compose_schema(schema, read_pool(json.dumps(pool).encode(), "pool"))[0].services[0]
+    assert [slot.name for slot in first.slots] == ["area", "city", "intention"]
+    assert first.intents[0].required_slots == ["area", "intention"]
+    assert first.intents[1].required_slots == ["city"]
+
+
+def test_a_composed_variant_can_be_loaded(mini: Path, pool_file: Path, tmp_path: Path) -> None:
+    compose(open_release(mini), pool_file, tmp_path / "out")
+    release = open_release(mini, {"mine": tmp_path / "out" / "v3"})
+    ((_, table),) = tables(release, "test", "mine")
+    state = table["turns"][0].as_py()[0]["frames"][0]["state"]
+    assert state["active_intent"] == "LookForFlat"
+    assert {pair["slot"] for pair in state["slot_values"]} == {"municipality", "zone", "purpose"}
+
+
+@pytest.mark.parametrize(
+    ("original", "description", "distance"),
+    [
+        ("The city of the flats", "a flat of which cities", 0.0),
+        ("city", "the town", 1.0),
+        ("find a flat", "find some flats", 1 / 3),
+        ("the", "a", 0.0),
+    ],
+)
+def test_description_distance(original: str, description: str, distance: float) -> None:
+    assert description_distance(original, description) == pytest.approx(distance)
+
+
+NAME = st.from_regex(r"[a-z]{1,8}", fullmatch=True)
+
+
+@given(original=NAME, names=st.lists(NAME, min_size=2, max_size=9, unique=True))
+def test_names_are_never_nearer_in_a_later_variant(original: str, names: list[str]) -> None:
+    texts = [f"text {i}" for i in range(len(names))]
+    service = Service("A_1", "text", [Slot(original, "text", False, [])], [])
+    variants = compose_service(
+        service, ServicePool(texts, {original: ElementPool(names, texts)}, {})
+    )
+    made = [variant.slots[0].name for variant in variants]
+    assert sorted(made) == sorted(names)
+    distances = [name_distance(original, name) for name in made]
+    assert distances == sorted(distances)
+
+
+def _set(*path: str, value: Json) -> Callable[[Json], None]:
+    def edit(pool: Json) -> None:
+        for step in path[:-1]:
+            pool = pool[step]
+        pool[path[-1]] = value
+
+    return edit
+
+
+def _drop(*path: str) -> Callable[[Json], None]:
+    def edit(pool: Json) -> None:
+        for step in path[:-1]:
+            pool = pool[step]
+        del pool[path[-1]]
+
+    return edit
+
+
+SLOTS, INTENTS = ("Flats_1", "slots"), ("Flats_1", "intents")
+FAULTS = [
+    (_drop("Flats_1"), "has no service, expected paraphrases by service"),
+    (_set("Cabs_1", value=POOL["Flats_1"]), "service Cabs_1 is not in the source, expected one of"),
+    (_drop(*SLOTS, "area"), "service Flats_1: slot area is not there"),
+    (_drop(*INTENTS, "FindFlat"), "service Flats_1: intent FindFlat is not there"),
+    (
+        _set(*SLOTS, "x", value=element("a", "b", "c")),
+        "service Flats_1: slot x is not in the source",
+    ),
+    (
+        _set(*SLOTS, "city", "name", value=["town", "cities"]),
+        "service Flats_1, slot city: name: 2 paraphrases, expected as many as of service"
+        " Flats_1: 3",
+    ),
+    (
+        _set("Flats_1", "description", value=["one"]),
+        "service Flats_1: description: 1 paraphrases, expected 2 to 9",
+    ),
+    (
+        _set(*INTENTS, "FindFlat", "description", value=["x", "y", "x"]),
+        "service Flats_1, intent FindFlat: description: 'x' is there twice, expected once",
+    ),
+    (
+        _set("Flats_1", "description", value=["one", " ", "two"]),
+        "service Flats_1: description: paraphrase 1 is empty",
+    ),
+    (
+        _set(*SLOTS, "city", "name", value=["town", "big city", "place"]),
+        "service Flats_1, slot city: name is 'big city', expected snake_case as in city",
+    ),
+    (
+        _set(*SLOTS, "city", "name", value=["town", "Place", "place"]),
+        "slot city: name is 'Place', expected snake_case as in city",
+    ),
+    (
+        _set(*INTENTS, "FindFlat", "name", value=["Search", "look_for", "Find"]),
+        "intent FindFlat: name is 'look_for', expected CamelCase as in FindFlat",
+    ),
+    (
+        _set(*INTENTS, "FindFlat", "name", value=["Search", "NONE", "Find"]),
+        "intent FindFlat: name is 'NONE', expected CamelCase",
+    ),
+    (
+        _set(*SLOTS, "area", "name", value=["areas", "town", "municipality"]),
+        "service Flats_1: slots city and area are both 'town', expected distinct names",
+    ),
+    (_set(*SLOTS, "city", "names", value=[]), "not a pool of paraphrases: Object contains unknown"),
+]
+
+
+@pytest.mark.parametrize(("edit", "message"), FAULTS)
+def test_a_faulty_pool_is_named(
+    mini: Path, tmp_path: Path, edit: Callable[[Json], None], message: str
+) -> None:
+    pool = copy.deepcopy(POOL)
+    edit(pool)
+    write(tmp_path / "pool.json", pool)
+    with pytest.raises(SgdxError) as error:
+        compose(open_release(mini), tmp_path / "pool.json", tmp_path / "out")
+    assert str(error.value).startswith(f"{tmp_path}/pool.json: ")
+    assert message in str(error.value)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mini", "pool.json"]
+
+
+def test_a_service_that_the_pool_lacks(mini: Path, tmp_path: Path) -> None:
+    write(tmp_path / "pool.json", {"Cabs_1": POOL["Flats_1"]})
+    with pytest.raises(SgdxError, match="service Flats_1 is not there, expected paraphrases of it"):
+        compose(open_release(mini), tmp_path / "pool.json", tmp_path / "out")
+
+
+def test_without_the_extra(
+    mini: Path, pool_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sgdx_dataset.rewording import distances
+
+    distances._words.cache_clear()
+    monkeypatch.setitem(sys.modules, "simplemma", None)  # as if it were not installed
+    with pytest.raises(SgdxError, match=r'^needs simplemma: pip install "sgdx\[report\]"$'):
+        compose(open_release(mini), pool_file, tmp_path / "out")
+
+
+def test_the_command(run: Run, mini: Path, pool_file: Path, tmp_path: Path) -> None:
+    command = ["sgdx_dataset", "compose", "--source", mini, "--pool", pool_file, "--output", "out"]
+    done = run(*command)
+    assert (done.returncode, done.stdout) == (0, "out/v1\nout/v2\nout/v3\n"), done.stderr
+    assert len(list((tmp_path / "out").rglob("schema.json"))) == 9
+    done = run(*command)
+    expected = "out: exists already, expected a new folder for variants"
+    assert (done.returncode, done.stderr) == (2, f"sgdx-dataset: error: {expected}\n")
+
+
+def test_the_command_without_a_pool(run: Run, mini: Path, tmp_path: Path) -> None:
+    command = ["compose", "--source", mini, "--pool", "no.json", "--output", "out"]
+    done = run("sgdx_dataset", *command)
+    assert done.returncode == 2
+    assert done.stderr.startswith("sgdx-dataset: error: no.json: cannot be read: [Errno 2]")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.release
+def test_the_released_variants_are_in_the_order_of_their_distances(release_archive: Path) -> None:
+    """Every name is, and the descriptions of 419 of the 498 elements."""
+    release = open_release(release_archive)
+    kept = {}
+    for split in SPLITS:
+        original = release.schema(split, "original")
+        variants = zip(*(release.schema(split, variant).services for variant in VARIANTS))
+        for service, released in zip(original.services, variants):
+            made = compose_service(service, pool_of(service, released))
+            assert [names(of) for of in made] == [names(of) for of in released]
+            texts = zip(zip(*map(descriptions, made)), zip(*map(descriptions, released)))
+            kept[service.service_name] = [ours == theirs for ours, theirs in texts]
+    assert sum(len(of_service) for of_service in kept.values()) == 498
+    assert sum(sum(of_service) for of_service in kept.values()) == 419
+
+
+def pool_of(original: Service, variants: tuple[Service, ...]) -> ServicePool:
+    slots = zip(*([ElementPool([s.name], [s.description]) for s in v.slots] for v in variants))
+    intents = zip(*([ElementPool([i.name], [i.description]) for i in v.intents] for v in variants))
+    return ServicePool(
+        [variant.description for variant in variants],
+        {slot.name: joined(of) for slot, of in zip(original.slots, slots)},
+        {intent.name: joined(of) for intent, of in zip(original.intents, intents)},
+    )
+
+
+def joined(pools: tuple[ElementPool, ...]) -> ElementPool:
+    return ElementPool([p.name[0] for p in pools], [p.description[0] for p in pools])
+
+
+def names(service: Service) -> list[str]:
+    elements = [*(slot.name for slot in service.slots), *(i.name for i in service.intents)]
+    return [service.service_name, *elements]
+
+
+def descriptions(service: Service) -> list[str]:
+    slots = [slot.description for slot in service.slots]
+    return [service.description, *slots, *(intent.description for intent in service.intents)]

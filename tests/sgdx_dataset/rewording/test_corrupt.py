@@ -1,0 +1,218 @@
+"""The negative control: words replaced and moved, names that stay usable, nothing of v1..v5."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgdx_dataset import SgdxError, found_variants, frames, load, overlaps
+from sgdx_dataset.release.open import open_release
+from sgdx_dataset.release.schema import Schema, Service, Slot, check_aligned, check_distinct
+from sgdx_dataset.rewording.corrupt import corrupt, corrupt_schema, corrupt_words
+from sgdx_dataset.rewording.leaks import Key, texts, train_variants
+
+from ...conftest import Run
+
+WORDS = st.lists(st.integers(0, 99).map(str), max_size=12, unique=True)
+SEEDS = st.integers(0, 2**32)
+
+
+@given(words=WORDS, seed=SEEDS, window=st.integers(1, 6))
+def test_without_replacement_each_word_stays_near_its_place(
+    words: list[str], seed: int, window: int
+) -> None:
+    random = np.random.default_rng(seed)
+    moved = corrupt_words(words, ["new"], random, replace=0, window=window)
+    assert sorted(moved) == sorted(words)
+    assert all(abs(moved.index(word) - words.index(word)) < window for word in words)
+
+
+@given(words=WORDS, seed=SEEDS, replace=st.floats(0, 1))
+def test_with_a_window_of_1_each_word_keeps_its_place(
+    words: list[str], seed: int, replace: float
+) -> None:
+    made = corrupt_words(words, ["new"], np.random.default_rng(seed), replace, window=1)
+    assert all(new in (old, "new") for old, new in zip(words, made, strict=True))
+
+
+def test_the_share_of_replaced_words_and_of_moved_ones() -> None:
+    random = np.random.default_rng(0)
+    words = [str(i) for i in range(10_000)]
+    replaced = corrupt_words(words, ["new", "other"], random, 0.3, 1)
+    assert replaced.count("new") == pytest.approx(1500, abs=150)
+    assert replaced.count("other") == pytest.approx(1500, abs=150)
+    swapped = [corrupt_words(["a", "b"], [], random, 0.3, 3) == ["b", "a"] for _ in range(5000)]
+    assert np.mean(swapped) == pytest.approx((2 / 3) ** 2 / 2, abs=0.03)  # by the two uniforms
+
+
+def original() -> Schema:
+    return open_release("sample").schema("train", "original")
+
+
+def corrupted(seed: int, replace: float = 0.3, window: int = 3) -> Schema:
+    return corrupt_schema(original(), np.random.default_rng(seed), replace, window)
+
+
+def made_of(schema: Schema) -> list[tuple[Key, str]]:
+    """Every original text, with its kind, and what became of it."""
+    pairs = zip(texts("", original(), original()), texts("", original(), schema), strict=True)
+    return [((place.kind, old), new) for (place, old), (_, new) in pairs]
+
+
+def test_nothing_to_do_changes_nothing() -> None:
+    assert corrupted(0, replace=0, window=1).services == original().services
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("replace", [0.3, 1.0])
+def test_a_corrupted_schema_is_the_original_in_other_words(seed: int, replace: float) -> None:
+    schema = corrupted(seed, replace)
+    check_distinct(schema)
+    check_aligned(original(), schema)
+    assert schema.service_names() == original().service_names()
+    made = dict(made_of(schema))
+    assert list(made.items()) == list(dict.fromkeys(made_of(schema)))  # a text becomes one text
+    assert schema.services == corrupted(seed, replace).services
+    assert schema.services != corrupted(seed + 1, replace).services
+
+
+def test_names_are_of_words_of_names_and_in_their_style() -> None:
+    made = made_of(corrupted(0, replace=0.5))
+    words: dict[str, set[str]] = {"slot name": set(), "intent name": set(), "description": set()}
+    for (kind, old), _ in made:
+        words[kind] |= set(re.findall(r"[A-Z]?[a-z0-9]+", old) if "name" in kind else old.split())
+    named = {word.lower() for kind in ("slot name", "intent name") for word in words[kind]}
+    new_words = set()
+    for (kind, _), new in made:
+        if kind == "slot name":
+            assert set(new.split("_")) <= named
+            new_words |= set(new.split("_")) - words[kind]
+        elif kind == "intent name":
+            assert "".join(found := re.findall("[A-Z][a-z0-9]*", new)) == new
+            assert {word.lower() for word in found} <= named
+        else:
+            assert set(new.split()) <= words[kind]
+    assert new_words  # some slots have words of intents
+
+
+def schema_of(*slots: tuple[str, str]) -> Schema:
+    made = [Slot(name, description, False, []) for name, description in slots]
+    return Schema("schema.json", [Service("A_1", "a service", made, [])])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_new_words_are_those_of_other_texts(seed: int) -> None:
+    schema = schema_of(("aa_bb", "the place"), ("cc", "the place"))
+    random = np.random.default_rng(seed)
+    (made,) = corrupt_schema(schema, random, replace=1, window=1).services
+    assert made.slots[0].name == "cc_cc"
+    assert made.slots[1].name in ("aa", "bb")
+    assert set(made.description.split()) <= {"the", "place"}
+    assert {slot.description for slot in made.slots} <= {
+        f"{first} {second}" for first in ("a", "service") for second in ("a", "service")
+    }
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_name_begins_with_a_digit(seed: int) -> None:
+    schema = schema_of(("room_2", "room"), ("floor_2", "floor"), ("Room2", "2"))
+    random = np.random.default_rng(seed)
+    (made,) = corrupt_schema(schema, random, replace=0.5, window=4).services
+    assert all(slot.name.isidentifier() for slot in made.slots)
+
+
+def test_what_is_excluded_is_drawn_again() -> None:
+    drawn = {((kind, new), old) for (kind, old), new in made_of(corrupted(0)) if new != old}
+    excluded = {key for key, _ in drawn}
+    assert len(excluded) > 80
+    schema = corrupt_schema(original(), np.random.default_rng(0), 0.3, 3, excluded)
+    assert not excluded & {(kind, new) for (kind, _), new in made_of(schema)}
+
+
+def test_a_text_without_a_usable_corruption_is_named() -> None:
+    class Everything:
+        def __contains__(self, key: object) -> bool:
+            return True
+
+    expected = r"description 'Find a bike shop and hire a bike': 1000 draws gave nothing to use"
+    with pytest.raises(SgdxError, match=expected):
+        corrupt_schema(original(), np.random.default_rng(0), 0.3, 3, Everything())
+
+
+def test_it_gives_nothing_of_v1_to_v5_that_the_original_lacks(mini: Path, tmp_path: Path) -> None:
+    """What it gives without v1..v5 becomes v1; then it gives something else."""
+    shutil.move(mini / "sgd_x", tmp_path / "sgd_x")
+    (first,) = corrupt(open_release(mini), tmp_path / "first", variants=1, replace=1)
+    shutil.move(tmp_path / "sgd_x", mini / "sgd_x")
+    shutil.copytree(first, mini / "sgd_x" / "data" / "v1", dirs_exist_ok=True)
+    (second,) = corrupt(open_release(mini), tmp_path / "second", variants=1, replace=1)
+    release = open_release(mini, {"first": first, "second": second})
+    found = {overlap.place.variant for overlap in overlaps(release, train_variants(release))}
+    assert found == {"first"}
+
+
+def test_more_variants_change_none_of_the_first(mini: Path, tmp_path: Path) -> None:
+    two = corrupt(open_release("sample"), tmp_path / "two", variants=2)
+    three = corrupt(open_release("sample"), tmp_path / "three", variants=3)
+    assert [place.name for place in three] == ["corrupt-1", "corrupt-2", "corrupt-3"]
+    data = [(place / "train" / "schema.json").read_bytes() for place in (*two, *three)]
+    assert data[:2] == data[2:4]
+    assert len(set(data)) == 3
+
+
+def test_it_loads_as_a_variant_of_train_alone(tmp_path: Path) -> None:
+    corrupt(open_release("sample"), tmp_path / "out")
+    variants = found_variants(tmp_path / "out")
+    rows = load("corrupt-2", "train", "sample", variants)
+    plain = load("original", "train", "sample")
+    assert (rows["dialogue_id"], rows["services"]) == (plain["dialogue_id"], plain["services"])
+    changed = [
+        slot
+        for row in frames(rows)
+        for slot in row["slot_values"]
+        if slot["slot"] not in {s["name"] for s in row["schema_slots"]}
+    ]
+    assert not changed
+    assert frames(rows)["slot_values"][:] != frames(plain)["slot_values"][:]
+    with pytest.raises(SgdxError, match="has no dialogues in test under corrupt-2"):
+        load("corrupt-2", "test", "sample", variants)
+
+
+def test_the_command(run: Run, tmp_path: Path) -> None:
+    command = ["sgdx_dataset", "corrupt", "--source", "sample", "--variants", 2, "--output"]
+    done = run(*command, "out")
+    assert (done.returncode, done.stdout) == (0, "out/corrupt-1\nout/corrupt-2\n"), done.stderr
+    files = [path for path in sorted((tmp_path / "out").rglob("*")) if path.is_file()]
+    assert [str(path.relative_to(tmp_path)) for path in files] == [
+        "out/corrupt-1/train/schema.json",
+        "out/corrupt-2/train/schema.json",
+    ]
+    done = run(*command, "out")
+    expected = "sgdx-dataset: error: out: exists already, expected a new folder for variants\n"
+    assert (done.returncode, done.stderr) == (2, expected)
+    assert run(*command, "again").returncode == 0
+    for file in files:
+        again = tmp_path / "again" / file.relative_to(tmp_path / "out")
+        assert again.read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"variants": 0}, "variants is 0, expected 1 or more"),
+        ({"seed": -1}, "seed is -1, expected 0 or more"),
+        ({"replace": 1.5}, "replace is 1.5, expected a probability"),
+        ({"replace": float("nan")}, "replace is nan, expected a probability"),
+        ({"window": 0}, "window is 0, expected 1 or more places"),
+    ],
+)
+def test_arguments_out_of_range(tmp_path: Path, arguments: dict[str, int], message: str) -> None:
+    with pytest.raises(SgdxError, match=f"^{message}$"):
+        corrupt(open_release("sample"), tmp_path / "out", **arguments)
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,93 @@
+"""Names as phrases and phrases as names: literal cases, properties, collisions."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgdx_dataset.rewording.phrases import distinct, identifier, phrase
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        (["x", "y", "z"], ["x", "y", "z"]),
+        (["x", "x", ""], ["x", "", ""]),
+        (["x", "x", "x"], ["x", "", ""]),
+        (["b", "a", ""], ["b", "a", ""]),  # a swap
+        (["b", "x", "x"], ["b", "x", ""]),
+        (["b", "", ""], ["", "", ""]),  # what has its original name keeps it
+        (["x", "x", "b"], ["x", "", ""]),  # b gets its name back, and so c does
+        (["b", "x", "b"], ["b", "x", ""]),
+    ],
+)
+def test_distinct(new: list[str], expected: list[str]) -> None:
+    assert distinct(["a", "b", "c"], new) == expected
+
+
+NAMES = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=6, unique=True)
+
+
+@given(originals=NAMES, data=st.data())
+def test_names_are_distinct_and_no_more_dropped_than_needed(
+    originals: list[str], data: st.DataObject
+) -> None:
+    choice = st.sampled_from(["", *"abcdefgh"])
+    new = data.draw(st.lists(choice, min_size=len(originals), max_size=len(originals)))
+    kept = distinct(originals, new)
+    names = [name or original for original, name in zip(originals, kept)]
+    assert len(set(names)) == len(names)
+    assert all(name in ("", was) for name, was in zip(kept, new))
+    if len({name or original for original, name in zip(originals, new)}) == len(new):
+        assert kept == new
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("city", "city"),
+        ("check_in_date", "check in date"),
+        ("FindTVShow", "find tv show"),
+        ("GetRide2Go", "get ride2 go"),
+        ("_odd__name_", "odd name"),
+        ("NONE", "none"),
+    ],
+)
+def test_phrase(name: str, words: str) -> None:
+    assert phrase(name) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "like", "name"),
+    [
+        ("check-in date", "check_in_date", "check_in_date"),
+        ("The user's Name.", "name", "the_users_name"),
+        ("the user’s name", "Name", "TheUsersName"),
+        ("café à la carte", "menu", "cafe_a_la_carte"),
+        ("look for a TV show", "FindTVShow", "LookForATvShow"),
+        ("2 stars", "stars", ""),
+        ("stars 2", "stars", "stars_2"),
+        ("...", "stars", ""),
+        ("", "stars", ""),
+        ("城市 name", "name", ""),
+        ("Straße", "street", ""),
+    ],
+)
+def test_identifier(text: str, like: str, name: str) -> None:
+    assert identifier(text, like) == name
+
+
+@given(text=st.text())
+def test_an_identifier_is_one_or_nothing(text: str) -> None:
+    assert re.fullmatch("([a-z][a-z0-9]*(_[a-z0-9]+)*)?", identifier(text, "slot_name"))
+    assert re.fullmatch("([A-Z][a-zA-Z0-9]*)?", identifier(text, "IntentName"))
+
+
+@given(name=st.from_regex("[a-z]{1,5}(_[a-z]{1,5}){0,3}", fullmatch=True))
+def test_a_name_survives_its_phrase(name: str) -> None:
+    assert identifier(phrase(name), name) == name
+    camel = "".join(word.capitalize() for word in name.split("_"))
+    assert phrase(camel).replace(" ", "") == name.replace("_", "")

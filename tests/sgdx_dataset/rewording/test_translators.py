@@ -1,0 +1,307 @@
+"""What translates: tiny random models of three families, and commands."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+import torch
+from transformers import (
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    M2M100Config,
+    M2M100ForConditionalGeneration,
+    M2M100Tokenizer,
+    MarianConfig,
+    MarianMTModel,
+    MarianTokenizer,
+    NllbTokenizer,
+    PreTrainedModel,
+    set_seed,
+)
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.release.open import open_release
+from sgdx_dataset.rewording.backtranslate import backtranslate
+from sgdx_dataset.rewording.translations import Settings
+from sgdx_dataset.rewording.translators import command_translator, model_translator
+
+from .test_backtranslate import killed
+
+pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+
+TEXTS = ["city", "find a flat", "visit the flats", "the city of the flats", "a", "it lets flats"]
+SIZES: dict[str, Any] = {
+    "d_model": 16,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 32,
+    "decoder_ffn_dim": 32,
+    "max_position_embeddings": 64,
+    "init_std": 1.0,
+}
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Here and in processes that tests start: sums of floats depend on how many share them."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def pieces(folder: Path) -> list[str]:
+    """The vocabulary of a SentencePiece model of the texts above, made in ``folder``."""
+    folder.mkdir()
+    with (folder / "source.spm").open("wb") as file:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(TEXTS * 4),
+            model_writer=file,
+            vocab_size=40,
+            model_type="bpe",
+            hard_vocab_limit=False,
+            minloglevel=2,
+        )
+    made = sentencepiece.SentencePieceProcessor(model_file=str(folder / "source.spm"))
+    return [made.IdToPiece(i) for i in range(made.GetPieceSize()) if made.IdToPiece(i)[0] != "<"]
+
+
+def save(folder: Path, model: PreTrainedModel, tokenizer: Any, **generation: Any) -> Path:
+    for name, value in {"max_length": 12, **generation}.items():
+        setattr(model.generation_config, name, value)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def marian(folder: Path, seed: int, codes: tuple[str, ...] = (), **generation: Any) -> Path:
+    """A random Marian model; its end is likely enough for translations to differ in length."""
+    names = ["</s>", "<unk>", *pieces(folder), *codes, "<pad>"]
+    vocabulary = folder / "vocab.json"
+    vocabulary.write_text(json.dumps({name: i for i, name in enumerate(names)}))
+    shutil.copy(folder / "source.spm", folder / "target.spm")
+    spm = (str(folder / "source.spm"), str(folder / "target.spm"))
+    tokenizer = MarianTokenizer(*spm, str(vocabulary))
+    pad = len(names) - 1
+    tokens: dict[str, Any] = {"pad_token_id": pad, "decoder_start_token_id": pad, "eos_token_id": 0}
+    set_seed(seed)
+    config = MarianConfig(vocab_size=len(names), forced_eos_token_id=0, **tokens, **SIZES)
+    model = MarianMTModel(config)
+    model.final_logits_bias[0, 0] = 8.0
+    return save(folder, model, tokenizer, bad_words_ids=[[pad]], **generation)
+
+
+def m2m100(folder: Path, tokenizer: Any) -> Path:
+    """A random model; M2M-100's tokenizer counts neither its 100 languages nor 8 more as tokens."""
+    tokens: dict[str, Any] = {
+        "pad_token_id": 1,
+        "bos_token_id": 0,
+        "eos_token_id": 2,
+        "decoder_start_token_id": 2,
+    }
+    set_seed(0)
+    config = M2M100Config(vocab_size=len(tokenizer) + 108, **tokens, **SIZES)
+    return save(folder, M2M100ForConditionalGeneration(config), tokenizer, num_beams=2)
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of models: ``there`` and ``back``, ``many`` (languages), ``nllb``, ``m2m``."""
+    folder = tmp_path_factory.mktemp("models")
+    marian(folder / "there", 1)
+    marian(folder / "back", 2)
+    marian(folder / "many", 3, (">>deu<<", ">>zho<<"), num_beams=4, early_stopping=True)
+    names = ["<s>", "<pad>", "</s>", "<unk>", *pieces(folder / "m2m")]
+    vocabulary = {name: i for i, name in enumerate(names)}
+    codes = ["eng_Latn", "zho_Hans"]
+    m2m100(folder / "nllb", NllbTokenizer(vocab=vocabulary, merges=[], extra_special_tokens=codes))
+    (folder / "m2m" / "vocab.json").write_text(json.dumps(vocabulary))
+    spm = str(folder / "m2m" / "source.spm")
+    m2m100(folder / "m2m", M2M100Tokenizer(str(folder / "m2m" / "vocab.json"), spm))
+    return folder
+
+
+def test_a_batch_changes_nothing(models: Path) -> None:
+    translator = model_translator(str(models / "there"), None, None, None)
+    together = translator(TEXTS, 0)
+    assert together == [text for alone in TEXTS for text in translator([alone], 1)]
+    assert len({len(text) for text in together}) > 2
+
+
+def test_sampling_follows_the_random_state(models: Path) -> None:
+    sampled = model_translator(str(models / "many"), "eng", "deu", 1.0)
+    assert sampled(TEXTS, 5) == sampled(TEXTS, 5) != sampled(TEXTS, 6)
+    beams = model_translator(str(models / "many"), "eng", "deu", None)
+    assert beams(TEXTS, 5) == beams(TEXTS, 6)
+    cold = model_translator(str(models / "there"), None, None, 1e-6)
+    assert cold(TEXTS, 5) == model_translator(str(models / "there"), None, None, None)(TEXTS, 5)
+
+
+def reference(folder: Path, texts: list[str], prefix: str, **options: Any) -> list[str]:
+    """Translations as the models' own documentation makes them."""
+    languages = {name: options.pop(name) for name in ("src_lang",) if name in options}
+    tokenizer = AutoTokenizer.from_pretrained(folder, **languages)
+    model = AutoModelForSeq2SeqLM.from_pretrained(folder)
+    inputs = tokenizer([prefix + text for text in texts], return_tensors="pt", padding=True)
+    if target := options.pop("target", None):
+        options["forced_bos_token_id"] = tokenizer.convert_tokens_to_ids(target)
+    made: list[str] = tokenizer.batch_decode(
+        model.generate(**inputs, **options), skip_special_tokens=True
+    )
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "target", "options"),
+    [
+        ("there", "eng", "deu", {"prefix": ""}),
+        ("many", "eng", "deu", {"prefix": ">>deu<< "}),
+        ("many", "eng", "zho", {"prefix": ">>zho<< "}),
+        ("nllb", "eng_Latn", "zho_Hans", {"src_lang": "eng_Latn", "target": "zho_Hans"}),
+        ("nllb", "zho_Hans", "eng_Latn", {"src_lang": "zho_Hans", "target": "eng_Latn"}),
+        ("m2m", "en", "zh", {"src_lang": "en", "target": "__zh__"}),
+        ("m2m", "zh", "en", {"src_lang": "zh", "target": "__en__"}),
+    ],
+)
+def test_each_family_is_told_its_languages(
+    models: Path, name: str, source: str, target: str, options: dict[str, str]
+) -> None:
+    expected = reference(models / name, TEXTS, **{"prefix": "", **options})
+    assert model_translator(str(models / name), source, target, None)(TEXTS, 0) == expected
+
+
+def test_one_model_both_ways(models: Path) -> None:
+    name = str(models / "nllb")
+    there = model_translator(name, "eng_Latn", "zho_Hans", None)
+    back = model_translator(name, "zho_Hans", "eng_Latn", None)
+    first, other = there(TEXTS, 0), back(TEXTS, 0)
+    assert there(TEXTS, 0) == first != other == back(TEXTS, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "message"),
+    [
+        ("many", None, "many: --languages: target is None, expected one of deu, zho"),
+        ("many", "fra", "many: --languages: target is 'fra', expected one of deu, zho"),
+        ("nllb", None, "nllb: --languages: knows no None, expected the model's own codes"),
+        ("nllb", "city", "nllb: --languages: knows no 'city', expected the model's own codes"),
+        ("m2m", "zho_Hans", "m2m: --languages: knows no 'eng_Latn', expected the model's own"),
+        ("none", None, "none: model cannot be loaded: "),
+    ],
+)
+def test_a_model_that_cannot_be_asked(
+    models: Path, name: str, target: str | None, message: str
+) -> None:
+    with pytest.raises(SgdxError, match=message):
+        model_translator(str(models / name), "eng_Latn", target, None)
+
+
+def test_a_text_too_long_for_the_model(models: Path) -> None:
+    translator = model_translator(str(models / "there"), None, None, None)
+    with pytest.raises(SgdxError, match="there: a text has 66 tokens, expected at most 64$"):
+        translator(["a", " ".join("a" * 65)], 0)
+
+
+def test_pickled_weights_are_refused(models: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(models / "there", tmp_path / "pickled")
+    (folder / "model.safetensors").unlink()
+    torch.save(MarianMTModel.from_pretrained(models / "there").state_dict(), folder / "w.bin")
+    (folder / "w.bin").rename(folder / "pytorch_model.bin")
+    with pytest.raises(SgdxError, match="pickled: model cannot be loaded: .*safetensors"):
+        model_translator(str(folder), None, None, None)
+
+
+def test_code_beside_a_model_is_not_run(models: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(models / "there", tmp_path / "coded")
+    config = json.loads((folder / "config.json").read_text())
+    code = {"AutoConfig": "code.Config", "AutoModelForSeq2SeqLM": "code.Model"}
+    config |= {"auto_map": code, "model_type": "own"}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "code.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    with pytest.raises(SgdxError, match="coded: model cannot be loaded: "):
+        model_translator(str(folder), None, None, None)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_damaged_model(models: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(models / "there", tmp_path / "damaged")
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.truncate(1000)
+    with pytest.raises(SgdxError, match="damaged: model cannot be loaded: "):
+        model_translator(str(folder), None, None, None)
+
+
+@pytest.mark.parametrize("library", ["torch", "transformers", "sentencepiece"])
+def test_without_the_extra(library: str, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, library, None)  # as if it were not installed
+    with pytest.raises(SgdxError, match=rf'^needs {library}: pip install "sgdx\[translate\]"$'):
+        model_translator(f"{models}/./there", None, None, None)
+
+
+def python(code: str) -> str:
+    return shlex.join([sys.executable, "-c", code])
+
+
+def test_a_command_gets_lines_and_gives_lines() -> None:
+    code = "import sys; [print(line.rstrip('\\n')[::-1]) for line in sys.stdin]"
+    assert command_translator(python(code))(["ab", "猫 c", ""], 0) == ["ba", "c 猫", ""]
+
+
+def test_a_last_line_need_not_end() -> None:
+    assert command_translator("printf 'a\\n\\nb'")(["1", "2", "3"], 0) == ["a", "", "b"]
+    assert command_translator("printf 'a\\n\\n'")(["1", "2"], 0) == ["a", ""]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("'a", 'command "\'a": cannot be read: No closing quotation'),
+        (" ", "command ' ': is empty, expected a program"),
+        ("/no/such", "command '/no/such': cannot be started: .*No such file"),
+        (
+            "sh -c 'echo one >&2; echo two >&2; exit 3'",
+            "exit status 3; it said: two$",
+        ),
+        ("sh -c 'kill -9 $$'", "exit status -9; it said: nothing$"),
+        ("head -n 1", "wrote 1 lines for 2, expected as many; it said: nothing$"),
+        ("true", "wrote 0 lines for 2, expected as many"),
+        ("sh -c 'cat; echo more; echo why >&2'", "wrote 3 lines for 2, .*it said: why$"),
+        ("printf '\\377\\n\\n'", "did not write UTF-8: .*0xff"),
+        ("echo a; echo b", "wrote 1 lines for 2"),  # there is no shell
+    ],
+)
+def test_a_command_at_fault(command: str, message: str) -> None:
+    with pytest.raises(SgdxError, match=message):
+        command_translator(command)(["city", "area"], 0)
+
+
+def test_killed_in_the_middle_while_sampling(models: Path, mini: Path, tmp_path: Path) -> None:
+    """The real command is killed; what goes on from there makes the uninterrupted overlay."""
+    there, back = str(models / "there"), str(models / "back")
+    release = open_release(mini)
+
+    def overlay(folder: str, seed: int) -> bytes:
+        settings = Settings(forward=there, backward=back, sample=True, seed=seed, batch_size=1)
+        backtranslate(release, tmp_path / folder / "zh.json", settings)
+        return (tmp_path / folder / "zh.json").read_bytes()
+
+    whole = overlay("whole", 7)
+    command = ["--forward", there, "--backward", back, "--sample", "--seed", "7"]
+    output = tmp_path / "broken" / "zh.json"
+    work = killed(mini, output, [*command, "--batch-size", "1"], lines=3)
+    assert 3 <= work.read_bytes().count(b"\n") < 15
+    assert overlay("broken", 7) == whole
+    assert not work.exists()
+    assert b'"text"' in whole
+    assert overlay("other", 8) != whole

@@ -1,0 +1,127 @@
+"""Frame rows: equal to a plain reading of the dialogue rows, however the dataset is sliced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datasets import concatenate_datasets
+
+from sgdx_dataset import CONFIGS, SgdxError, frame_tables, frames, load, open_release
+from sgdx_dataset.rows.features import FRAME_ROW
+
+Json = Any
+
+
+def plain(dialogue: Json) -> Iterator[Json]:
+    """The frame rows of a dialogue row, as the contract words them."""
+    schemas = {schema["service_name"]: schema for schema in dialogue["schemas"]}
+    for index, turn in enumerate(dialogue["turns"]):
+        for frame in turn["frames"] if turn["speaker"] == "USER" else []:
+            schema = schemas[frame["service"]]
+            slots = schema["slots"]
+            yield {
+                "frame_id": f"{dialogue['dialogue_id']}/{index}/{schema['original_name']}",
+                "variant": dialogue["variant"],
+                "dialogue_id": dialogue["dialogue_id"],
+                "turn": index,
+                "service": frame["service"],
+                "seen": schema["seen"],
+                "history": [plain_turn(before) for before in dialogue["turns"][:index]],
+                "utterance": turn["utterance"],
+                "schema": schema,
+                **frame["state"],
+                "slots": frame["slots"],
+                "schema_slots": [{k: s[k] for k in ("name", "is_categorical")} for s in slots],
+            }
+
+
+def plain_turn(turn: Json) -> Json:
+    system = turn["speaker"] == "SYSTEM"
+    return {
+        "speaker": turn["speaker"],
+        "utterance": turn["utterance"],
+        "actions": [
+            {"service": frame["service"], **action}
+            for frame in turn["frames"]
+            for action in frame["actions"]
+            if system
+        ],
+    }
+
+
+@pytest.mark.parametrize("config", ["original", "v4"])
+def test_rows_are_what_the_contract_says(config: str) -> None:
+    test = load(config, "test")
+    rows = frames(test)
+    assert rows.features == FRAME_ROW
+    assert list(rows) == [row for dialogue in test for row in plain(dialogue)]
+
+
+def test_slices_shuffles_and_mixtures_of_variants() -> None:
+    """A service may be there in several wordings at once; each dialogue has its own."""
+    mixed = concatenate_datasets([load("v1", "test").select(range(3, 9)), load("v5", "test")])
+    shuffled = mixed.shuffle(seed=7)
+    assert list(frames(shuffled)) == [row for dialogue in shuffled for row in plain(dialogue)]
+
+
+def test_streaming_gives_the_same_rows() -> None:
+    test = load("v2", "test")
+    streamed = list(frames(test.to_iterable_dataset(num_shards=2)))
+    assert streamed == list(frames(test))
+
+
+def test_frames_line_up_between_configs() -> None:
+    ids = [frames(load(config, "test"))["frame_id"][:] for config in ("original", "v1", "v5")]
+    assert ids[0] == ids[1] == ids[2]
+    assert len(set(ids[0])) == len(ids[0])
+
+
+def test_no_gold_act_of_the_user_is_in_the_history() -> None:
+    for row in frames(load("original", "test")):
+        assert all(not turn["actions"] for turn in row["history"] if turn["speaker"] == "USER")
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_frame_tables_are_the_rows_of_load(config: str) -> None:
+    release = open_release("sample")
+    for split in release.splits(config):
+        rows = frames(load(config, split))
+        table = frame_tables(release, split, config)
+        assert table.schema.equals(FRAME_ROW.arrow_schema, check_metadata=True)
+        assert table.to_pylist() == list(rows)
+
+
+def test_frame_tables_of_some_columns() -> None:
+    release = open_release("sample")
+    columns = ["slot_values", "frame_id", "seen", "schema_slots"]
+    table = frame_tables(release, "test", "v3", columns)
+    assert table.column_names == columns
+    assert table.equals(frame_tables(release, "test", "v3").select(columns))
+
+
+def test_frame_tables_read_one_split_and_write_nothing(mini: Path, hugging_face_home: Path) -> None:
+    before = sorted(hugging_face_home.rglob("*"))
+    for split in ("train", "dev"):
+        (mini / split / "dialogues_001.json").write_text("not read")
+    release = open_release(mini)
+    assert frame_tables(release, "test", "v2", ["service"])["service"].to_pylist() == 4 * [
+        "Flats_12"
+    ]
+    assert sorted(hugging_face_home.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("dev", "v1", None), "unknown split 'dev', expected one of train, validation, test"),
+        (("test", "v9", None), "unknown config 'v9', expected one of original, v1"),
+        (("test", "backtrans", None), "sample: has no dialogues in test under backtrans"),
+        (("test", "v1", ["act"]), "unknown column 'act', expected one of frame_id, variant"),
+    ],
+)
+def test_frame_tables_of_what_there_is_not(arguments: tuple[Json, ...], message: str) -> None:
+    with pytest.raises(SgdxError, match=message):
+        frame_tables(open_release("sample"), *arguments)

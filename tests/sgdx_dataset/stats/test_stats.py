@@ -1,0 +1,362 @@
+"""Statistics: Table 1's figures and the dialogue counts on small data, and beside the published."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.release.open import open_release
+from sgdx_dataset.release.release import Release
+from sgdx_dataset.stats import statistics, stats
+from sgdx_dataset.stats.dialogues import dialogue_statistics
+from sgdx_dataset.stats.leaks import overlap_lines
+from sgdx_dataset.stats.published import FIGURES
+from sgdx_dataset.stats.report import print_report, write_json
+from sgdx_dataset.stats.schemas import (
+    Bleu,
+    name_distance,
+    schema_statistics,
+    self_bleu,
+    share_seen,
+)
+
+from ...conftest import Run
+from ..conftest import service, write
+
+Json = Any
+
+
+def test_name_distance_is_indel_over_both_lengths() -> None:
+    assert name_distance(["city"], ["cities"]) == pytest.approx(0.4)  # (1 + 3) / (4 + 6)
+    assert name_distance(["ab", "ab"], ["ab", "xy"]) == 0.5
+
+
+def test_share_seen_counts_occurrences() -> None:
+    assert share_seen(["a", "b", "b", "c"], ["b", "d"]) == 50.0
+    assert share_seen([], ["b"]) is None
+
+
+def test_bleu_is_lower_cased_and_of_the_corpus() -> None:
+    bleu = Bleu()
+    text = "the name of the town"
+    assert bleu.corpus([text.upper()], [text]) == pytest.approx(100)
+    # 4-grams 1 of 2, trigrams 2 of 3, bigrams 3 of 4, words 4 of 5; of one length
+    assert bleu.corpus(["the name of the city"], [text]) == pytest.approx(
+        100 * (4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25
+    )
+    assert "case:lc" in bleu.signature
+    assert "tok:13a" in bleu.signature
+
+
+def test_self_bleu_is_over_ordered_pairs() -> None:
+    bleu = Bleu()
+    same, other = ["the name of the town"], ["the name of the town to go to"]
+    assert self_bleu([same], bleu) is None
+    found = self_bleu([same, same, other], bleu)
+    assert found is not None
+    forth, back = bleu.corpus(same, other), bleu.corpus(other, same)
+    assert forth != pytest.approx(back)
+    assert found["corpus"] == pytest.approx((2 * 100 + 2 * forth + 2 * back) / 6)
+
+
+@pytest.fixture
+def unseen(mini: Path) -> Release:
+    """``mini`` with its test service under another name, so that it is not seen in train."""
+    for path in mini.rglob("test/schema.json"):
+        path.write_text(path.read_text().replace("Flats_1", "Homes_1"))
+    return open_release(mini)
+
+
+def test_table_1_by_hand(unseen: Release) -> None:
+    table = schema_statistics(unseen)
+    assert table["elements"] == {"services": 2, "slots": 6, "intents": 4}
+    rows = table["variants"]
+    assert list(rows) == ["original", "v1", "v2", "v3", "v4", "v5", "average"]
+    seen = [round(row["slots_seen"], 1) for row in rows.values()]
+    assert seen == [100.0, 33.3, 66.7, 33.3, 0.0, 0.0, 26.7]
+    assert [row["intents_seen"] for row in rows.values()] == [100.0, 0, 0, 0, 0, 0, 0]
+    # city-p, area-q and intent-r have nothing in common, FindFlat-F and VisitFlat-V one letter
+    assert rows["v4"]["name_distance"] == pytest.approx((1 + 1 + 1 + 7 / 9 + 8 / 10) / 5)
+    assert "name_distance" not in rows["original"]
+
+
+def test_shares_are_null_where_every_test_service_is_seen(mini: Path) -> None:
+    row = schema_statistics(open_release(mini))["variants"]["v1"]
+    assert (row["slots_seen"], row["intents_seen"]) == (None, None)
+
+
+def test_a_source_without_variants(mini: Path) -> None:
+    shutil.rmtree(mini / "sgd_x")
+    table = schema_statistics(open_release(mini))
+    assert list(table["variants"]) == ["original"]
+    assert (table["self_bleu"], table["backtrans"]) == (None, {})
+    print_report(statistics(open_release(mini)), Console(file=io.StringIO()))
+
+
+def test_own_variants_have_a_row_and_are_not_in_the_average(mini: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine" / "test").mkdir(parents=True)
+    schema = (mini / "sgd_x" / "data" / "v4" / "test" / "schema.json").read_text()
+    (tmp_path / "mine" / "test" / "schema.json").write_text(schema)
+    plain = schema_statistics(open_release(mini))["variants"]
+    rows = schema_statistics(open_release(mini, {"mine": tmp_path / "mine"}))["variants"]
+    assert rows["mine"] == plain["v4"]
+    assert rows["average"] == plain["average"]
+
+
+@pytest.fixture
+def trained(mini: Path, tmp_path: Path) -> Release:
+    """``mini`` with two variants of the train schema alone, one of them as an overlay."""
+    mine = service("Flats_1", ("p", "purpose", "r2"), ("SearchFlat", "VisitFlat"))
+    write(tmp_path / "mine" / "train" / "schema.json", [mine])
+    name = {"pivot": "市", "text": "ville"}
+    write(tmp_path / "fr.json", {"Flats_1": {"slots": {"city": {"name": name}}}})
+    return open_release(mini, {"mine": tmp_path / "mine", "fr": tmp_path / "fr.json"})
+
+
+def test_variants_of_train_alone_have_rows(trained: Release) -> None:
+    rows = schema_statistics(trained)["variants"]
+    assert list(rows) == ["original", "v1", "v2", "v3", "v4", "v5", "mine", "fr", "average"]
+    assert (rows["fr"]["slots_seen"], rows["fr"]["intents_seen"]) == (None, None)
+    # city-ville: the one letter they share is i, of 4 + 5; the other four names are the same
+    assert rows["fr"]["name_distance"] == pytest.approx((7 / 9) / 5)
+    assert rows["fr"]["description_bleu"] == pytest.approx(100)
+
+
+def test_overlaps_are_counted_and_listed(trained: Release) -> None:
+    found = schema_statistics(trained)["overlaps"]
+    assert list(found) == ["mine", "fr"]
+    assert found["fr"] == {
+        "names": {"count": 0, "of_same_element": 0},
+        "descriptions": {"count": 0, "of_same_element": 0},
+        "texts": [],
+    }
+    assert found["mine"]["names"] == {"count": 3, "of_same_element": 2}
+    assert found["mine"]["descriptions"] == {"count": 2, "of_same_element": 1}
+    assert [entry["text"] for entry in found["mine"]["texts"]] == [
+        *("p", "p"),
+        *("purpose", "purpose"),
+        "SearchFlat",
+    ]
+    v1 = {"variant": "v1", "service": "Flats_1", "element": "slot", "name": "intent"}
+    assert found["mine"]["texts"][2] == {
+        "service": "Flats_1",
+        "element": "slot",
+        "name": "area",
+        "part": "name",
+        "text": "purpose",
+        "same_element": False,
+        "equals": [{**v1, "part": "name"}],
+    }
+    assert list(overlap_lines(found))[2:] == [
+        "mine, Flats_1 slot area: 'purpose': v1 Flats_1",
+        "mine, Flats_1 slot area: 'purpose': v1 Flats_1",
+        "mine, Flats_1 intent FindFlat: 'SearchFlat'*: v1 Flats_1",
+    ]
+
+
+def test_overlaps_are_printed_whatever_they_say(trained: Release) -> None:
+    console = Console(file=io.StringIO(), width=100)
+    figures = statistics(trained)
+    figures["schemas"]["overlaps"]["mine"]["texts"][0]["text"] = "[/red]" + 100 * "x"
+    print_report(figures, console)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert any(line.split() == "│ names │ 3 (2) │ 0 (0) │".split() for line in lines)
+    assert f"mine, Flats_1 slot city: '[/red]{100 * 'x'}'*: v4 Flats_1" in lines
+    assert "mine, Flats_1 intent FindFlat: 'SearchFlat'*: v1 Flats_1" in lines
+
+
+def test_overlaps_of_the_samples_back_translations() -> None:
+    found = schema_statistics(open_release("sample"))["overlaps"]
+    counts = {
+        variant: [tuple(of[part].values()) for part in ("names", "descriptions")]
+        for variant, of in found.items()
+    }
+    assert counts == {
+        "backtrans-ja": [(16, 15), (0, 0)],
+        "backtrans-ko": [(5, 3), (0, 0)],
+        "backtrans-zh": [(12, 11), (0, 0)],
+    }
+
+
+def test_without_v1_to_v5_there_is_nothing_to_overlap_with(mini: Path, trained: Release) -> None:
+    variants = {"fr": mini.parent / "fr.json"}
+    shutil.rmtree(mini / "sgd_x")
+    figures = statistics(open_release(mini, variants))
+    assert figures["schemas"]["overlaps"] == {}
+    console = Console(file=io.StringIO(), width=100)
+    print_report(figures, console)
+    assert "lacks" not in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_back_translations_have_rows() -> None:
+    table = schema_statistics(open_release("sample"))
+    rows = table["backtrans"]
+    assert list(rows) == ["backtrans-ja", "backtrans-ko", "backtrans-zh", "average"]
+    assert all(0 < row["name_distance"] < 1 for row in rows.values())
+    assert set(table["backtrans_self_bleu"]) == {"corpus", "sentence"}
+
+
+def test_counts_by_hand(mini: Path) -> None:
+    found = dialogue_statistics(open_release(mini))
+    counts = found["counts"]["train"]
+    assert set(counts) == {"single", "combined"}
+    assert (
+        counts["combined"]
+        == counts["single"]
+        == {
+            "dialogues": 2,
+            "turns": 6,
+            "user_turns": 4,
+            "user_frames": 4,
+            "tokens": 44,  # 11, 9 and 2 a dialogue
+            "turns_per_dialogue": 3.0,
+            "tokens_per_turn": 44 / 6,
+            "unique_tokens": 18,
+            "slots": 3,
+            "informable_slots": 3,
+            "slot_values": 2,  # the spans ulm and weststadt
+            "informable_slot_values": 3,  # and rent
+            "domains": 1,
+            "services": 1,
+            "seen_services": 1,
+            "unseen_services": 0,
+            "intents": 1,  # FindFlat; NONE is none
+        }
+    )
+    assert found["domains"]["train"] == {"Flats": 2}
+    assert found["lengths"]["train"] == {3: 2}
+    assert found["acts"]["train"] == {
+        "USER": {"INFORM": 6, "INFORM_INTENT": 2, "NEGATE": 2, "THANK_YOU": 2},
+        "SYSTEM": {"INFORM_COUNT": 2, "OFFER_INTENT": 2, "REQUEST": 2, "REQ_MORE": 2},
+    }
+
+
+def test_slots_that_only_a_request_or_a_span_has_are_not_informable(mini: Path) -> None:
+    for path in mini.rglob("train/dialogues_001.json"):
+        dialogues = json.loads(path.read_bytes())
+        for dialogue in dialogues:
+            for turn in dialogue["turns"][::2]:
+                turn["frames"][0]["state"]["slot_values"] = {"intent": ["rent"]}
+        path.write_text(json.dumps(dialogues))
+    counts = dialogue_statistics(open_release(mini))["counts"]["train"]["combined"]
+    assert (counts["slots"], counts["informable_slots"]) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("split", "figures"),
+    [
+        ("train", (66, 52, 14, 482, 492, 0)),
+        ("validation", (19, 15, 4, 133, 137, 2)),
+        ("test", (36, 26, 10, 265, 273, 4)),
+    ],
+)
+def test_the_sample_has_what_its_readme_says(split: str, figures: tuple[int, ...]) -> None:
+    counts = dialogue_statistics(open_release("sample"))["counts"][split]
+    combined = counts["combined"]
+    found = [counts[kind]["dialogues"] for kind in ("combined", "single", "multi")]
+    found += [combined[name] for name in ("user_turns", "user_frames", "unseen_services")]
+    assert tuple(found) == figures
+
+
+def test_published_figures_agree_with_each_other() -> None:
+    """A slip in copying them would show."""
+    for kinds in FIGURES["dialogues"]["counts"].values():
+        for name in ("dialogues", "turns", "tokens"):
+            assert kinds["single"][name] + kinds["multi"][name] == kinds["combined"][name]
+        for counts in kinds.values():
+            turns = counts["turns"]
+            assert counts["turns_per_dialogue"] == round(turns / counts["dialogues"], 3)
+            assert counts["tokens_per_turn"] == round(counts["tokens"] / turns, 3)
+    for split, domains in FIGURES["dialogues"]["domains"].items():
+        counts = FIGURES["dialogues"]["counts"][split]["combined"]
+        assert len(domains) == counts["domains"]
+        assert sum(domains.values()) > counts["dialogues"]
+
+
+def test_what_names_are_made_of_does_not_matter_to_the_terminal(mini: Path) -> None:
+    path = mini / "train" / "dialogues_001.json"
+    path.write_text(path.read_text().replace("REQ_MORE", "[/red]"))
+    console = Console(file=io.StringIO(), width=120)
+    print_report(statistics(open_release(mini)), console)
+    assert "SYSTEM [/red]" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_json_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    write_json({"a": 1}, tmp_path / "new" / "stats.json")
+    assert json.loads((tmp_path / "new" / "stats.json").read_text()) == {"a": 1}
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SgdxError, match="file/stats.json: cannot be written: "):
+        write_json({"a": 1}, tmp_path / "file" / "stats.json")
+
+
+def test_the_command(run: Run, mini: Path, tmp_path: Path) -> None:
+    done = run("sgdx_dataset", "stats", "--source", mini, "--json", "s.json", "--plots", "plots")
+    assert done.returncode == 0, done.stderr
+    figures = json.loads((tmp_path / "s.json").read_text())
+    assert (figures["sgd"], figures["published"], figures["missing"]) == (False, None, "")
+    assert figures["dialogues"]["counts"]["test"]["combined"]["turns"] == 6
+    plots = sorted((tmp_path / "plots").iterdir())
+    assert [plot.name for plot in plots] == ["acts.png", "dialogue_lengths.png", "variants.png"]
+    assert all(plot.read_bytes().startswith(b"\x89PNG\r\n") for plot in plots)
+    assert "Dialogues of train" in done.stdout
+    assert "(" not in done.stdout.split("Dialogues of train")[1]  # no published figures
+
+
+@pytest.mark.parametrize(("library", "plots"), [("sacrebleu", False), ("matplotlib", True)])
+def test_without_the_extra(
+    mini: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, plots: bool
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == library]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, library, None)  # as if it were not installed
+    with pytest.raises(SgdxError, match=rf'^needs {library}: pip install "sgdx\[report\]"$'):
+        stats(open_release(mini), plots=tmp_path / "plots" if plots else None)
+
+
+@pytest.mark.release
+def test_the_released_schemas(release_archive: Path) -> None:
+    table = schema_statistics(open_release(release_archive))
+    assert table["elements"] == FIGURES["schemas"]["elements"]
+    rows = [table["variants"][variant] for variant in ("v1", "v2", "v3", "v4", "v5")]
+    assert [round(row["name_distance"], 3) for row in rows] == [0.295, 0.421, 0.489, 0.557, 0.605]
+    assert [row["description_bleu"] for row in rows] == pytest.approx(
+        [18.26, 11.18, 5.13, 2.75, 1.19], abs=0.01
+    )
+    rows = [table["variants"]["original"], *rows]
+    slots = [round(row["slots_seen"], 1) for row in rows]
+    assert slots == [64.7, 10.3, 16.4, 6.9, 4.3, 1.7]
+    assert [round(row["intents_seen"], 1) for row in rows] == [71.4, 0, 0, 0, 3.6, 3.6]
+    assert table["self_bleu"] == pytest.approx({"corpus": 4.31, "sentence": 10.27}, abs=0.01)
+
+
+@pytest.mark.release
+def test_the_released_dialogues(release_archive: Path) -> None:
+    """Where all dialogues are here, every published count comes out; elsewhere none is exceeded."""
+    figures = statistics(open_release(release_archive))
+    assert figures["sgd"]
+    assert figures["published"] == FIGURES
+    whole = set()
+    for split, kinds in FIGURES["dialogues"]["counts"].items():
+        for kind, published in kinds.items():
+            found = figures["dialogues"]["counts"][split][kind]
+            if found["dialogues"] == published["dialogues"]:
+                whole.add((split, kind))
+                rounded = {name: round(found[name], 3) for name in published}
+                assert rounded == published, (split, kind)
+            else:
+                counts = [name for name in published if "_per_" not in name]
+                assert all(found[name] <= published[name] for name in counts), (split, kind)
+                assert split in figures["missing"]
+    assert whole >= {("validation", "single"), ("test", "single")}
+    for split, domains in FIGURES["dialogues"]["domains"].items():
+        found = figures["dialogues"]["domains"][split]
+        assert found.keys() == domains.keys()
+        assert all(found[name] <= published for name, published in domains.items())

@@ -1,0 +1,1 @@
+"""Programs that make what the repository ships; they are run from a checkout."""
