@@ -13,9 +13,9 @@ from datasets import Dataset, concatenate_datasets
 from filelock import FileLock
 
 from sgdx_dataset import VARIANTS, SgdxError, found_variants, frames, load, overlaps
-from sgdx_dataset.corrupt import corrupt
-from sgdx_dataset.overlaps import train_variants
-from sgdx_dataset.sources import open_release
+from sgdx_dataset.release.open import open_release
+from sgdx_dataset.rewording.corrupt import corrupt
+from sgdx_dataset.rewording.leaks import train_variants
 
 from ..training.settings import Augment
 

@@ -22,8 +22,8 @@ from baselines.t5dst.tracker import T5Settings
 from baselines.tracker import TrainedOn
 from baselines.training.settings import Augment
 from sgdx_dataset import SgdxError, frames, load
-from sgdx_dataset.corrupt import corrupt
-from sgdx_dataset.sources import SAMPLE, open_release
+from sgdx_dataset.release.open import SAMPLE, open_release
+from sgdx_dataset.rewording.corrupt import corrupt
 
 from ..conftest import command, write_recipe
 from ..sgd_baseline import conftest as sgd_baseline
