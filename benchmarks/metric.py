@@ -26,8 +26,8 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
-from sgdx_metric.read import read_predictions
-from sgdx_metric.references import read_references, write_references
+from sgdx_metric.cli.predictions import read_predictions
+from sgdx_metric.cli.references import read_references, write_references
 from sgdx_metric.report import ALL, group_means, report
 from sgdx_metric.rows import REFERENCE
 from sgdx_metric.scoring import FrameScores, score_frames

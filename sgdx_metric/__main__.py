@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from .commands import SourceError, run_compare, run_explain, run_install, run_score
+from .cli.commands import SourceError, run_compare, run_explain, run_install, run_score
 from .rows import ScoreError
 from .rules import ZERO_MEAN
 

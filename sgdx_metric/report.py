@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .bootstrap import ORIGINAL
 from .columns import Bools
-from .confidence import ORIGINAL
 from .robustness import robustness
 from .rows import ScoreError
 from .rules import OFFICIAL, Rules

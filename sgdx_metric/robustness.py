@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Floats, Ints
-from .confidence import (
+from .bootstrap import (
     FIGURES,
     ORIGINAL,
     PAPER_VARIANTS,
@@ -15,6 +14,7 @@ from .confidence import (
     dialogue_sums,
     figures,
 )
+from .columns import Floats, Ints
 from .rules import Rules
 from .scoring import METRICS, FrameScores
 from .sensitivity import mean_defined, variation

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .columns import Bools, Floats, Side, column, field, flags, over, positions, strings
-from .items import requested_slots, slot_tagging
+from .f1 import requested_slots, slot_tagging
 from .rows import ScoreError
 from .rules import OFFICIAL, Rules
 from .slots import SchemaSlots, SlotScores, score_slots

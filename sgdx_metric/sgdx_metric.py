@@ -9,10 +9,10 @@ from typing import Any
 import datasets
 import evaluate
 
+from .bootstrap import bootstrap as bootstrap
 from .columns import column as column
-from .confidence import bootstrap as bootstrap
+from .f1 import requested_slots as requested_slots
 from .fuzzy import fuzzy_scores as fuzzy_scores
-from .items import requested_slots as requested_slots
 from .report import report
 from .robustness import HEADLINE
 from .rows import PREDICTION, REFERENCE, Prediction, Reference, arrow_table, json_lines

@@ -1,6 +1,6 @@
 """One line that says how a score came about, as sacreBLEU's (Post 2018, arXiv 1804.08771)."""
 
-from .confidence import RESAMPLES, SEED
+from .bootstrap import RESAMPLES, SEED
 from .rows import ScoreError
 from .rules import Rules
 from .version import __version__

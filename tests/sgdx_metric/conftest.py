@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow.parquet as pq
 import pytest
 
-from sgdx_metric.references import write_references
+from sgdx_metric.cli.references import write_references
 
 from .frames import Row
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sgdx_metric.references import read_references, read_release, write_references
+from sgdx_metric.cli.references import read_references, read_release, write_references
 from sgdx_metric.report import group_means, report
 from sgdx_metric.rules import OFFICIAL, Rules
 from sgdx_metric.scoring import score_frames

@@ -20,7 +20,7 @@ def install() -> Path:
     Returns:
         The folder of the copy.
     """
-    script = Path(__file__).with_name(f"{NAME}.py")
+    script = Path(__file__).parents[1] / f"{NAME}.py"
     files = [script, *(script.with_name(f"{name}.py") for name in _imported(script))]
     home = Path(init_dynamic_modules()) / "metrics" / f"evaluate-metric--{NAME}"
     home.mkdir(parents=True, exist_ok=True)

@@ -7,8 +7,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from .columns import Floats, Ints, over, positions
-from .confidence import (
+from ..bootstrap import (
     RESAMPLES,
     Figures,
     Sums,
@@ -18,11 +17,12 @@ from .confidence import (
     one_in_two,
     resampled,
 )
+from ..columns import Floats, Ints, over, positions
+from ..rows import ScoreError
+from ..rules import Rules
+from ..signature import rules_of, signature_parts
+from ..units import Places, places
 from .decoding import decode
-from .rows import ScoreError
-from .rules import Rules
-from .signature import rules_of, signature_parts
-from .units import Places, places
 
 TRIALS = 10_000
 

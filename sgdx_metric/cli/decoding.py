@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from .rows import ScoreError
+from ..rows import ScoreError
 
 _T = TypeVar("_T")
 

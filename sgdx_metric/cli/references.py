@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .rows import REFERENCE, ScoreError
+from ..rows import REFERENCE, ScoreError
 
 
 def write_references(

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .fuzzy import fuzzy_scores
-from .rows import ScoreError
-from .rules import OFFICIAL, Rules
-from .scoring import score_frames
+from ..fuzzy import fuzzy_scores
+from ..rows import ScoreError
+from ..rules import OFFICIAL, Rules
+from ..scoring import score_frames
 
 Row = dict[str, Any]
 

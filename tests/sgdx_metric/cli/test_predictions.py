@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from sgdx_metric.read import read_predictions, with_frame_ids
-from sgdx_metric.references import read_references, read_release
+from sgdx_metric.cli.predictions import read_predictions, with_frame_ids
+from sgdx_metric.cli.references import read_references, read_release
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.rules import OFFICIAL
 from sgdx_metric.signature import rules_of, signature, signature_parts
 
-from .frames import Row, prediction, reference, reference_table
+from ..frames import Row, prediction, reference, reference_table
 
 GOOD = json.dumps(prediction({"city": ["Rome"]}))
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import Run
-from .frames import Row, written
+from ...conftest import Run
+from ..frames import Row, written
 
 SCORE = ("sgdx_metric", "score", "--source", "sample", "--split", "test", "--output", "s.json")
 

@@ -8,9 +8,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .columns import column, strings
-from .decoding import check_keys, decode
-from .rows import (
+from ..columns import column, strings
+from ..rows import (
     PREDICTION,
     Prediction,
     ScoreError,
@@ -19,6 +18,7 @@ from .rows import (
     Values,
     arrow_table,
 )
+from .decoding import check_keys, decode
 
 # What the official scorer writes into the directory of predictions it scored.
 _SCORER_OUTPUT = "dialogues_and_metrics.json"

@@ -10,16 +10,16 @@ from pathlib import Path
 import pyarrow as pa
 from rich.console import Console
 
+from ..report import report
+from ..rows import ScoreError
+from ..rules import Rules
+from ..scoring import FrameScores, score_frames
 from .compare import compare
 from .explain import explain, frame_of
-from .output import PER_FRAME, check_output, write_json, write_per_frame, write_scores
-from .read import read_predictions, with_frame_ids
+from .files import PER_FRAME, check_output, write_json, write_per_frame, write_scores
+from .predictions import read_predictions, with_frame_ids
 from .references import read_references, read_release, write_references
-from .report import report
-from .rows import ScoreError
-from .rules import Rules
-from .scoring import FrameScores, score_frames
-from .table import print_comparison, print_explanation, print_scores
+from .terminal import print_comparison, print_explanation, print_scores
 
 
 class SourceError(Exception):

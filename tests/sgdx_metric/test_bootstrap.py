@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sgdx_metric.compare import randomisation
-from sgdx_metric.confidence import (
+from sgdx_metric.bootstrap import (
     Sums,
     bootstrap,
     dialogue_sums,
@@ -17,6 +16,7 @@ from sgdx_metric.confidence import (
     resampled,
     with_replacement,
 )
+from sgdx_metric.cli.compare import randomisation
 from sgdx_metric.rules import OFFICIAL, Rules
 from sgdx_metric.units import places
 

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .columns import Floats
-from .rows import ScoreError
-from .scoring import METRICS, FrameScores
-from .units import places
+from ..columns import Floats
+from ..rows import ScoreError
+from ..scoring import METRICS, FrameScores
+from ..units import places
 
 PER_FRAME = (".parquet", ".jsonl")
 
