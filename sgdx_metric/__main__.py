@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from .cli.commands import SourceError, run_compare, run_explain, run_install, run_score
 from .rows import ScoreError
-from .rules import ZERO_MEAN
+from .signature import ZERO_MEAN
 
 
 def main(argv: list[str] | None = None) -> int:

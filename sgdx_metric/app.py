@@ -21,15 +21,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from sgdx_metric.cli.decoding import decode
 from sgdx_metric.cli.explain import explain, frame_of
 from sgdx_metric.cli.html import CSS, by_service, explanation, overview
-from sgdx_metric.cli.predictions import Metadata, read_predictions
+from sgdx_metric.cli.predictions import Metadata, decode, read_predictions
 from sgdx_metric.cli.references import read_references, write_references
 from sgdx_metric.report import report
+from sgdx_metric.robustness import variation
 from sgdx_metric.rows import PREDICTION, ScoreError
 from sgdx_metric.scoring import FrameScores, score_frames
-from sgdx_metric.sensitivity import variation
 
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 Tables = dict[str, pa.Table]

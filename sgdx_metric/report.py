@@ -7,14 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .bootstrap import ORIGINAL
 from .columns import Bools
-from .robustness import robustness
+from .robustness import ORIGINAL, mean_defined, robustness
 from .rows import ScoreError
-from .rules import OFFICIAL, Rules
 from .scoring import METRICS, FrameScores
-from .sensitivity import mean_defined
-from .signature import signature
+from .signature import OFFICIAL, Rules, signature
 from .units import places, unit_scores
 
 ALL, SEEN, UNSEEN = "#ALL_SERVICES", "#SEEN_SERVICES", "#UNSEEN_SERVICES"

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from .columns import Bools, Floats, Side, column, field, flags, over, positions, strings
 from .f1 import requested_slots, slot_tagging
 from .rows import ScoreError
-from .rules import OFFICIAL, Rules
+from .signature import OFFICIAL, Rules
 from .slots import SchemaSlots, SlotScores, score_slots
 
 METRICS = (
@@ -121,19 +121,33 @@ def _same(reference: Side, predicted: Side, name: str) -> Floats:
 
 
 def _goals(schema: SchemaSlots, slots: SlotScores, count: int) -> dict[str, Floats]:
-    """Average (over active slots) and joint (product over all slots) goal accuracy [frames]."""
-    kinds = {
-        "goal": np.ones(len(schema.frame), dtype=bool),
-        "cat": schema.categorical,
-        "noncat": ~schema.categorical,
+    """The goal accuracies of all slots, categorical slots and free-form slots [frames]."""
+    every = np.ones(len(schema.frame), dtype=bool)
+    categorical, free = schema.categorical, ~schema.categorical
+    return {
+        "average_goal_accuracy": _average(schema, slots, every, count),
+        "average_cat_accuracy": _average(schema, slots, categorical, count),
+        "average_noncat_accuracy": _average(schema, slots, free, count),
+        "joint_goal_accuracy": _joint(schema, slots, every, count),
+        "joint_cat_accuracy": _joint(schema, slots, categorical, count),
+        "joint_noncat_accuracy": _joint(schema, slots, free, count),
     }
-    scores: dict[str, Floats] = {}
-    for kind, these in kinds.items():
-        frame, score = schema.frame[these & slots.active], slots.score[these & slots.active]
-        total = np.bincount(frame, score, count)
-        scores[f"average_{kind}_accuracy"] = over(total, np.bincount(frame, minlength=count))
-        frame, score = schema.frame[these], slots.score[these]
-        joint = np.where(np.bincount(frame, minlength=count) > 0, 1.0, np.nan)
-        np.multiply.at(joint, frame, score)
-        scores[f"joint_{kind}_accuracy"] = joint
-    return scores
+
+
+def _average(schema: SchemaSlots, slots: SlotScores, these: Bools, count: int) -> Floats:
+    """Mean score of those of some slots that have a value in the reference [frames].
+
+    NaN in a frame without such a slot.
+    """
+    active = these & slots.active
+    frame = schema.frame[active]
+    total = np.bincount(frame, slots.score[active], count)
+    return over(total, np.bincount(frame, minlength=count))
+
+
+def _joint(schema: SchemaSlots, slots: SlotScores, these: Bools, count: int) -> Floats:
+    """Product of the scores of some slots [frames]; NaN in a frame whose schema has none."""
+    frame = schema.frame[these]
+    joint = np.where(np.bincount(frame, minlength=count) > 0, 1.0, np.nan)
+    np.multiply.at(joint, frame, slots.score[these])
+    return joint

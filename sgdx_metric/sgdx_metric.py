@@ -16,10 +16,8 @@ from .fuzzy import fuzzy_scores as fuzzy_scores
 from .report import report
 from .robustness import HEADLINE
 from .rows import PREDICTION, REFERENCE, Prediction, Reference, arrow_table, json_lines
-from .rules import Rules
 from .scoring import score_variants
-from .sensitivity import variation as variation
-from .signature import signature as signature
+from .signature import Rules
 from .slots import score_slots as score_slots
 from .units import places as places
 from .version import __version__ as __version__

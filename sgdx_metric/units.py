@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .columns import Bools, Floats, Ints
-from .rules import Rules
+from .signature import Rules
 
 ALL, SEEN, UNSEEN = "all", "seen", "unseen"
 _JOINT = ("joint_goal_accuracy", "joint_cat_accuracy", "joint_noncat_accuracy")

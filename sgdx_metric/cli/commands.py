@@ -12,8 +12,8 @@ from rich.console import Console
 
 from ..report import report
 from ..rows import ScoreError
-from ..rules import Rules
 from ..scoring import FrameScores, score_frames
+from ..signature import Rules
 from .compare import compare
 from .explain import explain, frame_of
 from .files import PER_FRAME, check_output, write_json, write_per_frame, write_scores

@@ -7,22 +7,13 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from ..bootstrap import (
-    RESAMPLES,
-    Figures,
-    Sums,
-    bootstrap,
-    dialogue_sums,
-    figures,
-    one_in_two,
-    resampled,
-)
+from ..bootstrap import RESAMPLES, Figures, bootstrap, one_in_two, resampled
 from ..columns import Floats, Ints, over, positions
+from ..robustness import Sums, dialogue_sums, figures
 from ..rows import ScoreError
-from ..rules import Rules
-from ..signature import rules_of, signature_parts
+from ..signature import Rules, rules_of, signature_parts
 from ..units import Places, places
-from .decoding import decode
+from .predictions import decode
 
 TRIALS = 10_000
 

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from ..fuzzy import fuzzy_scores
 from ..rows import ScoreError
-from ..rules import OFFICIAL, Rules
 from ..scoring import score_frames
+from ..signature import OFFICIAL, Rules
 
 Row = dict[str, Any]
 

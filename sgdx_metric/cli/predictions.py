@@ -1,8 +1,11 @@
 """Prediction files: JSON Lines, or a directory in the layout of the SGD release."""
 
+import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -18,8 +21,8 @@ from ..rows import (
     Values,
     arrow_table,
 )
-from .decoding import check_keys, decode
 
+_T = TypeVar("_T")
 # What the official scorer writes into the directory of predictions it scored.
 _SCORER_OUTPUT = "dialogues_and_metrics.json"
 
@@ -170,3 +173,45 @@ def with_frame_ids(predictions: Predictions, references: pa.Table) -> pa.Table:
     found = column(predictions.rows, "frame_id")
     real = pc.coalesce(frame_ids.take(pc.index_in(found, value_set=known)), found)
     return predictions.rows.set_column(0, "frame_id", real)
+
+
+def decode(data: bytes | msgspec.Raw, kind: type[_T], where: str) -> _T:
+    """JSON from outside as `kind`; keys that it lacks are skipped.
+
+    Raises:
+        ScoreError: beginning with `where`; not UTF-8, malformed, or not of that kind.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except UnicodeDecodeError as error:
+        raise ScoreError(f"{where}: not UTF-8: {error}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ScoreError(f"{where}: {error}") from None
+
+
+def check_keys(data: bytes, where: str) -> None:
+    """Refuse an object that has a key twice, of which a decoder silently keeps one.
+
+    Raises:
+        ScoreError: beginning with `where`.
+    """
+    # Decoding and encoding again loses keys only where one was there twice, and escapes of the
+    # quotation mark aside, a key is what ends in '":'. That is far faster than looking at each.
+    kept = msgspec.json.encode(decode(data, object, where)).count(b'":')
+    if b"\\u0022" in data or msgspec.json.format(data, indent=-1).count(b'":') != kept:
+        try:
+            json.loads(data, object_pairs_hook=_once)
+        except _TwiceError as error:
+            raise ScoreError(f"{where}: an object has the key '{error}' twice") from None
+
+
+class _TwiceError(Exception):
+    pass
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        (key, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+        raise _TwiceError(key)
+    return found

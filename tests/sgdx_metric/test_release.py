@@ -9,8 +9,8 @@ import pytest
 
 from sgdx_metric.cli.references import read_references, read_release, write_references
 from sgdx_metric.report import group_means, report
-from sgdx_metric.rules import OFFICIAL, Rules
 from sgdx_metric.scoring import score_frames
+from sgdx_metric.signature import OFFICIAL, Rules
 
 from . import slow
 from .frames import prediction_table, with_errors

@@ -13,8 +13,7 @@ import pytest
 from sgdx_metric.cli.predictions import read_predictions, with_frame_ids
 from sgdx_metric.cli.references import read_references, read_release
 from sgdx_metric.rows import ScoreError
-from sgdx_metric.rules import OFFICIAL
-from sgdx_metric.signature import rules_of, signature, signature_parts
+from sgdx_metric.signature import OFFICIAL, rules_of, signature, signature_parts
 
 from ..frames import Row, prediction, reference, reference_table
 
