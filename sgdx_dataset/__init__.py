@@ -7,11 +7,11 @@
 """
 
 from .errors import SgdxError
-from .frames import frames
+from .frames import frame_tables, frames
 from .overlaps import overlaps
 from .prepare import load, prepare
 from .schema import CONFIGS, SPLITS, VARIANTS
-from .sources import found_variants
+from .sources import found_variants, open_release
 
 __all__ = [
     "CONFIGS",
@@ -19,8 +19,10 @@ __all__ = [
     "VARIANTS",
     "SgdxError",
     "found_variants",
+    "frame_tables",
     "frames",
     "load",
+    "open_release",
     "overlaps",
     "prepare",
 ]

@@ -12,12 +12,11 @@ import pyarrow.parquet as pq
 from .backtranslate import backtranslate
 from .build import build, push
 from .compose import compose
-from .corpus import check_split
 from .corrupt import corrupt
 from .errors import SgdxError
 from .export import export
-from .frames import frames
-from .prepare import load, prepare_release
+from .frames import frame_tables
+from .prepare import prepare_release
 from .release import Release
 from .schema import CONFIGS, SPLITS, VARIANTS
 from .sources import open_release
@@ -170,14 +169,12 @@ def _export(options: argparse.Namespace) -> None:
 
 def _frames(options: argparse.Namespace) -> None:
     release = _release(options)
-    check_split(options.split)
     configs = options.config or ["original", *VARIANTS]
     for config in configs:
-        release.check_config(config)
+        release.check_dialogues(config, options.split)
     options.output.mkdir(parents=True, exist_ok=True)
     for config in configs:
-        rows = frames(load(config, options.split, options.source, _variants(options)))
-        table = rows.data.table
+        table = frame_tables(release, options.split, config)
         table = table.replace_schema_metadata(
             {**table.schema.metadata, "release": release.version()}
         )

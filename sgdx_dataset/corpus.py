@@ -46,9 +46,3 @@ def read_split(release: Release, split: str) -> list[tuple[str, Callable[[Names]
             file_of[dialogue.dialogue_id] = file
         parsed.append((file, dialogue_columns(dialogues, coder, path)))
     return parsed
-
-
-def check_split(split: str) -> None:
-    """Raise ``SgdxError`` unless ``split`` is one of ``SPLITS``."""
-    if split not in SPLITS:
-        raise SgdxError(f"unknown split {split!r}, expected one of {', '.join(SPLITS)}")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from .corpus import check_split, tables
+from .corpus import tables
 from .errors import SgdxError
 from .release import Release
 from .schema import BACKTRANS, SPLITS
@@ -33,9 +33,7 @@ def export(
     release.check_config(config)
     splits = list(splits or release.splits(config))
     for split in splits:
-        check_split(split)
-        if split not in release.splits(config):
-            raise SgdxError(f"{release.name}: has no dialogues in {split} under {config}")
+        release.check_dialogues(config, split)
     return [
         _export_split(release, variant, output / variant if config == BACKTRANS else output, split)
         for variant in release.variants(config)

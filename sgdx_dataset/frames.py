@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from datasets import Dataset, IterableDataset
+from datasets import Dataset, Features, IterableDataset
 
+from .corpus import tables
+from .errors import SgdxError
 from .features import FRAME_ROW, STATE
+from .release import Release
 
 _Split = TypeVar("_Split", Dataset, IterableDataset)
-_SCHEMA = FRAME_ROW.arrow_schema
 
 
 def frames(split: _Split) -> _Split:
@@ -43,8 +47,47 @@ def frames(split: _Split) -> _Split:
     return rows.with_format(None)
 
 
-def frame_table(dialogues: pa.Table) -> pa.Table:
-    """The frame rows (``FRAME_ROW``) of a table of dialogue rows (``DIALOGUE_ROW``)."""
+def frame_tables(
+    release: Release, split: str, config: str, columns: Sequence[str] | None = None
+) -> pa.Table:
+    """The frame rows of a split under a config, made in memory from an open release.
+
+    The rows are those of ``frames(load(config, split))``, in the same order, but the Hugging Face
+    cache is neither read nor written, and no other split is read. Each split is parsed once for
+    all configs of a release.
+
+    Args:
+        release: What ``open_release`` returned.
+        split: ``train``, ``validation`` or ``test``.
+        config: One of ``CONFIGS``, or of the release's own variants.
+        columns: Names of the columns to make, in the order wanted; None for all columns of
+            ``FRAME_ROW``. Leaving out ``history`` and ``schema`` saves most of the work.
+
+    Returns:
+        One row per user turn and service, with the types of ``FRAME_ROW``.
+
+    Raises:
+        SgdxError: The config, the split or a column is unknown, the split has no dialogues under
+            the config, or the release is at fault.
+    """
+    check_columns(columns)
+    release.check_dialogues(config, split)
+    parts = [frame_table(table, columns) for _, table in tables(release, split, config)]
+    return pa.concat_tables(parts)
+
+
+def check_columns(columns: Sequence[str] | None) -> None:
+    """Raise ``SgdxError`` unless every one of ``columns`` is a column of ``FRAME_ROW``."""
+    for column in columns or ():
+        if column not in FRAME_ROW:
+            raise SgdxError(f"unknown column {column!r}, expected one of {', '.join(FRAME_ROW)}")
+
+
+def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa.Table:
+    """The frame rows (``FRAME_ROW``) of a table of dialogue rows (``DIALOGUE_ROW``).
+
+    ``columns`` names the columns to make, in the order wanted; None stands for all of them.
+    """
     turn_lists = dialogues["turns"].combine_chunks()
     turns = turn_lists.flatten()
     frame_lists = pc.struct_field(turns, "frames")
@@ -60,37 +103,44 @@ def frame_table(dialogues: pa.Table) -> pa.Table:
 
     rows = all_frames.take(pa.array(picked))
     ids = dialogues["dialogue_id"].combine_chunks().take(pa.array(dialogue))
-    schemas = _schemas(dialogues["schemas"].combine_chunks(), dialogue, rows.field("service"))
+    all_schemas = dialogues["schemas"].combine_chunks()
+    schemas = all_schemas.flatten()
+    schema = _schema_index(all_schemas, dialogue, rows.field("service"))
+    original = pc.struct_field(schemas, "original_name")
     index = pa.array(turn - first_turn, pa.int32())
-    original = schemas.field("original_name")
-    columns = {
-        "frame_id": pc.binary_join_element_wise(ids, index.cast(pa.string()), original, "/"),
-        "variant": dialogues["variant"].combine_chunks().take(pa.array(dialogue)),
-        "dialogue_id": ids,
-        "turn": index,
-        "service": rows.field("service"),
-        "seen": schemas.field("seen"),
-        "history": _history(turns, users, first_turn, turn),
-        "utterance": pc.struct_field(turns, "utterance").take(pa.array(turn)),
-        "schema": schemas,
-        "slots": rows.field("slots"),
-        "schema_slots": _schema_slots(schemas),
+    make: dict[str, Callable[[], pa.Array]] = {
+        "frame_id": lambda: pc.binary_join_element_wise(
+            ids,
+            index.cast(pa.string()),
+            original.take(schema),
+            "/",
+        ),
+        "variant": lambda: dialogues["variant"].combine_chunks().take(pa.array(dialogue)),
+        "dialogue_id": lambda: ids,
+        "turn": lambda: index,
+        "service": lambda: rows.field("service"),
+        "seen": lambda: pc.struct_field(schemas, "seen").take(schema),
+        "history": lambda: _history(turns, users, first_turn, turn),
+        "utterance": lambda: pc.struct_field(turns, "utterance").take(pa.array(turn)),
+        "schema": lambda: schemas.take(schema),
+        **{gold: partial(rows.field("state").field, gold) for gold in STATE},
+        "slots": lambda: rows.field("slots"),
+        "schema_slots": lambda: _schema_slots(pc.struct_field(schemas, "slots")).take(schema),
     }
-    state = rows.field("state")
-    columns |= {gold: state.field(gold) for gold in STATE}
-    arrays = [columns[field.name].cast(field.type) for field in _SCHEMA]
-    return pa.table(arrays, schema=_SCHEMA)
+    features = Features({name: FRAME_ROW[name] for name in columns or FRAME_ROW})
+    arrays = [make[name]().cast(field.type) for name, field in zip(features, features.arrow_schema)]
+    return pa.table(arrays, schema=features.arrow_schema)
 
 
-def _schemas(
+def _schema_index(
     schema_lists: pa.ListArray, dialogue: np.ndarray, services: pa.StringArray
-) -> pa.StructArray:
-    """The schema of each of ``services`` as joined into its own dialogue."""
-    schemas = schema_lists.flatten()
+) -> pa.Int32Array:
+    """Per row, where its service's schema, as joined into its own dialogue, is among all."""
+    names = pc.struct_field(schema_lists.flatten(), "service_name")
     owner = pc.list_parent_indices(schema_lists).cast(pa.string())
-    joined = pc.binary_join_element_wise(owner, schemas.field("service_name"), "/")
-    asked = pc.binary_join_element_wise(pa.array(dialogue).cast(pa.string()), services, "/")
-    return schemas.take(pc.index_in(asked, value_set=joined))
+    joined = pc.binary_join_element_wise(owner, names, "/")
+    wanted = pc.binary_join_element_wise(pa.array(dialogue).cast(pa.string()), services, "/")
+    return pc.index_in(wanted, value_set=joined)
 
 
 def _history(
@@ -128,9 +178,8 @@ def _system_actions(turns: pa.StructArray, users: np.ndarray) -> pa.ListArray:
     return pa.ListArray.from_arrays(offsets, with_service)
 
 
-def _schema_slots(schemas: pa.StructArray) -> pa.ListArray:
+def _schema_slots(slot_lists: pa.ListArray) -> pa.ListArray:
     """The slots' names and flags, which scoring goes through, without their descriptions."""
-    slot_lists = schemas.field("slots")
     slots = slot_lists.flatten()
     brief = pa.StructArray.from_arrays(
         [pc.struct_field(slots, "name"), pc.struct_field(slots, "is_categorical")],

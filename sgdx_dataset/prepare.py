@@ -11,7 +11,7 @@ import datasets
 from datasets.exceptions import DatasetGenerationError
 from filelock import FileLock
 
-from .corpus import check_split, read_split
+from .corpus import read_split
 from .errors import SgdxError
 from .release import Release
 from .schema import VARIANTS
@@ -82,9 +82,7 @@ def load(
     release = open_release(source, variants)
     release.check_config(config)
     if split is not None:
-        check_split(split)
-    if split not in (None, *release.splits(config)):
-        raise SgdxError(f"{release.name}: has no dialogues in {split} under {config}")
+        release.check_dialogues(config, split)
     cache = Path(datasets.config.HF_DATASETS_CACHE) / "sgdx-sources" / release.fingerprint[:16]
     together = ["original", *VARIANTS]
     prepare_release(release, together if config in together else [config], cache)

@@ -14,7 +14,7 @@ from . import sgd
 from .archives import DAMAGE, Read
 from .errors import SgdxError
 from .overlay import apply_overlay, read_overlay
-from .schema import BACKTRANS, CONFIGS, SPLITS, Schema, check_aligned, read_schema
+from .schema import BACKTRANS, CONFIGS, SPLITS, Schema, check_aligned, check_split, read_schema
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,13 @@ class Release:
             raise SgdxError(
                 f"{self.name}: has no {BACKTRANS}/*.json, expected overlays for {config}"
             )
+
+    def check_dialogues(self, config: str, split: str) -> None:
+        """Raise ``SgdxError`` unless ``config`` and ``split`` exist and have dialogues here."""
+        self.check_config(config)
+        check_split(split)
+        if split not in self.splits(config):
+            raise SgdxError(f"{self.name}: has no dialogues in {split} under {config}")
 
     def fingerprint_of(self, config: str) -> str:
         """The fingerprint of what a config is made from."""

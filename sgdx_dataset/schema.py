@@ -93,6 +93,12 @@ def _check_names(schema: Schema, what: str, names: list[str]) -> None:
         raise SgdxError(f"{schema.path}: {what} {twice[0]} is there twice, expected distinct names")
 
 
+def check_split(split: str) -> None:
+    """Raise ``SgdxError`` unless ``split`` is one of ``SPLITS``."""
+    if split not in SPLITS:
+        raise SgdxError(f"unknown split {split!r}, expected one of {', '.join(SPLITS)}")
+
+
 def reworded(
     service: Service, name: str, description: str, slots: Wording, intents: Wording
 ) -> Service:

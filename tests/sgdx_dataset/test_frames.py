@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from datasets import concatenate_datasets
 
-from sgdx_dataset import frames, load
+from sgdx_dataset import CONFIGS, SgdxError, frame_tables, frames, load, open_release
 from sgdx_dataset.features import FRAME_ROW
 
 Json = Any
@@ -81,3 +82,46 @@ def test_frames_line_up_between_configs() -> None:
 def test_no_gold_act_of_the_user_is_in_the_history() -> None:
     for row in frames(load("original", "test")):
         assert all(not turn["actions"] for turn in row["history"] if turn["speaker"] == "USER")
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_frame_tables_are_the_rows_of_load(config: str) -> None:
+    release = open_release("sample")
+    for split in release.splits(config):
+        rows = frames(load(config, split))
+        table = frame_tables(release, split, config)
+        assert table.schema.equals(FRAME_ROW.arrow_schema, check_metadata=True)
+        assert table.to_pylist() == list(rows)
+
+
+def test_frame_tables_of_some_columns() -> None:
+    release = open_release("sample")
+    columns = ["slot_values", "frame_id", "seen", "schema_slots"]
+    table = frame_tables(release, "test", "v3", columns)
+    assert table.column_names == columns
+    assert table.equals(frame_tables(release, "test", "v3").select(columns))
+
+
+def test_frame_tables_read_one_split_and_write_nothing(mini: Path, hugging_face_home: Path) -> None:
+    before = sorted(hugging_face_home.rglob("*"))
+    for split in ("train", "dev"):
+        (mini / split / "dialogues_001.json").write_text("not read")
+    release = open_release(mini)
+    assert frame_tables(release, "test", "v2", ["service"])["service"].to_pylist() == 4 * [
+        "Flats_12"
+    ]
+    assert sorted(hugging_face_home.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("dev", "v1", None), "unknown split 'dev', expected one of train, validation, test"),
+        (("test", "v9", None), "unknown config 'v9', expected one of original, v1"),
+        (("test", "backtrans", None), "sample: has no dialogues in test under backtrans"),
+        (("test", "v1", ["act"]), "unknown column 'act', expected one of frame_id, variant"),
+    ],
+)
+def test_frame_tables_of_what_there_is_not(arguments: tuple[Json, ...], message: str) -> None:
+    with pytest.raises(SgdxError, match=message):
+        frame_tables(open_release("sample"), *arguments)

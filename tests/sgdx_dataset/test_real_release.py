@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sgdx_dataset import SPLITS, VARIANTS, found_variants, frames, load, overlaps
+from sgdx_dataset import SPLITS, VARIANTS, found_variants, frame_tables, frames, load, overlaps
 from sgdx_dataset.corpus import read_split, tables
 from sgdx_dataset.corrupt import corrupt, corrupt_schema
 from sgdx_dataset.export import release_dialogue
@@ -202,6 +202,16 @@ def test_frames_of_six_configs_line_up(release_archive: Path) -> None:
     for config in ("original", *VARIANTS):
         assert rows[config]["frame_id"][:] == ids
         assert rows[config]["seen"][:] == rows["original"]["seen"][:]
+
+
+@pytest.mark.parametrize("config", ["original", "v5"])
+def test_frame_tables_are_the_rows_of_load(
+    release: Release, release_archive: Path, config: str
+) -> None:
+    rows = frames(load(config, "test", release_archive)).data.table
+    table = frame_tables(release, "test", config)
+    assert table.schema == rows.schema
+    assert table.equals(rows)
 
 
 def test_six_test_services_are_seen_and_fifteen_not(release_archive: Path) -> None:
