@@ -55,7 +55,7 @@ def slot_tagging(reference: Side, predicted: Side, schema: SchemaSlots) -> dict[
     }
 
 
-def _spans(sides: tuple[Side, Side], free: SchemaSlots, texts: list[str]) -> list[Items]:
+def _spans(sides: tuple[Side, Side], free: SchemaSlots, texts: list[str]) -> tuple[Items, Items]:
     """The spans of free-form slots of each side as items; equal items share slot and text."""
     exploded = [side.exploded("slots") for side in sides]
     names = [strings(field(spans, "slot")) for _, spans in exploded]
@@ -71,7 +71,8 @@ def _spans(sides: tuple[Side, Side], free: SchemaSlots, texts: list[str]) -> lis
             for slot, i, start, end in zip(code[kept].tolist(), frame[kept].tolist(), *ends)
         ]
         items.append((frame[kept], np.array(tagged, dtype=np.int64)))
-    return items
+    true, predicted = items
+    return true, predicted
 
 
 def _f1(true: Items, predicted: Items, count: int) -> tuple[Floats, Floats, Floats]:

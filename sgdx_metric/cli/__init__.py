@@ -1,1 +1,1 @@
-"""The command line of the metric; `evaluate` needs nothing of this folder."""
+"""The command line: what reads files, asks the dataset for references, writes and prints."""

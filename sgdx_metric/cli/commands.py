@@ -1,11 +1,7 @@
-"""What the commands do: read, score one variant after the other, write and print."""
+"""What each command does: read its files, compute, write and print."""
 
 import argparse
 import sys
-import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 from rich.console import Console
@@ -17,29 +13,16 @@ from ..signature import Rules
 from .compare import compare
 from .explain import explain, frame_of
 from .files import PER_FRAME, check_output, write_json, write_per_frame, write_scores
-from .predictions import read_predictions, with_frame_ids
-from .references import read_references, read_release, write_references
+from .predictions import Predictions, prediction_paths, read_predictions, with_frame_ids
+from .references import References, open_folder, open_references
 from .terminal import print_comparison, print_explanation, print_scores
 
-
-class SourceError(Exception):
-    """The dataset's own command has failed and said why; its one argument is the exit status."""
-
-
-@dataclass(frozen=True)
-class Variant:
-    """What there is to score under one schema variant; release, system_acts: None if not said."""
-
-    name: str
-    references: pa.Table
-    predictions: pa.Table
-    release: str | None
-    system_acts: bool | None
+PUBLISHED = ("original", "v1", "v2", "v3", "v4", "v5")
 
 
 def run_install(_: argparse.Namespace) -> None:
     """Install the metric for `evaluate` and print where."""
-    from .install import install  # evaluate takes seconds to import
+    from .install import install  # `evaluate` takes seconds to import.
 
     print(install())
 
@@ -50,16 +33,13 @@ def run_score(args: argparse.Namespace) -> None:
     if args.per_frame:
         check_output("--per-frame", args.per_frame, PER_FRAME)
     rules = Rules(not args.no_fuzzy_match, args.joint_acc_across_turn, args.zero_mean)
+    predictions, references = _read_inputs(args)
     scores: dict[str, FrameScores] = {}
-    acts, release = set(), None
-    for variant in _variants(args):
-        scores[variant.name] = score_frames(
-            variant.references, variant.predictions, variant.name, rules
-        )
-        acts.add(variant.system_acts)
-        release = variant.release
-    said = {True: "yes", False: "no", None: "unknown"}[acts.pop()] if len(acts) == 1 else "mixed"
-    result = report(scores, args.split, said, rules, release)
+    for name, given in predictions.items():
+        frames = references.of(name)
+        scores[name] = score_frames(frames, with_frame_ids(given, frames), name, rules)
+    system_acts = _system_acts(list(predictions.values()))
+    result = report(scores, args.split, system_acts, rules, references.release)
     if args.per_frame:
         write_per_frame(scores, args.per_frame)
     write_scores(result, scores, args.output)
@@ -78,51 +58,60 @@ def run_compare(args: argparse.Namespace) -> None:
 
 def run_explain(args: argparse.Namespace) -> None:
     """Print one frame slot by slot."""
-    references, predictions = {}, {}
-    for variant in _variants(args):
-        whose = f"references for {variant.name}"
-        references[variant.name] = frame_of(variant.references, args.frame_id, whose)
-        whose = f"predictions for {variant.name}"
-        predictions[variant.name] = frame_of(variant.predictions, args.frame_id, whose)
-    lines = explain(args.frame_id, references, predictions, Rules(not args.no_fuzzy_match))
-    utterance = next(iter(references.values()))["utterance"][0].as_py() or ""
+    predictions, references = _read_inputs(args)
+    true: dict[str, pa.Table] = {}
+    predicted: dict[str, pa.Table] = {}
+    for name, given in predictions.items():
+        frames = references.of(name)
+        rows = with_frame_ids(given, frames)
+        true[name] = frame_of(frames, args.frame_id, f"references for {name}")
+        predicted[name] = frame_of(rows, args.frame_id, f"predictions for {name}")
+    lines = explain(args.frame_id, true, predicted, Rules(not args.no_fuzzy_match))
+    utterance = next(iter(true.values()))["utterance"][0].as_py() or ""
     print_explanation(args.frame_id, utterance, lines, _console())
 
 
-def _variants(args: argparse.Namespace) -> Iterator[Variant]:
-    """One variant at a time, so that memory does not grow with their number.
+def _read_inputs(args: argparse.Namespace) -> tuple[dict[str, Predictions], References]:
+    """The predictions by variant, and what gives their references.
+
+    All predictions are read first, so that a bad file is refused before any data is opened.
 
     Raises:
-        ScoreError: malformed arguments or files.
-        SourceError: the references cannot be had.
+        ScoreError: The arguments contradict each other, or a file is missing or malformed.
     """
-    paths = _paths(args.predictions)
-    with tempfile.TemporaryDirectory() as folder:
-        status = write_references(args.source, args.split, list(paths), Path(folder), args.variant)
-        if status:
-            raise SourceError(status)
-        for name, path in paths.items():
-            file = Path(folder) / f"{name}.parquet"
-            references = read_references(file)
-            given = read_predictions(path, args.split, name)
-            rows = with_frame_ids(given, references)
-            release = read_release(file, args.source)
-            yield Variant(name, references, rows, release, given.system_acts)
+    if args.references and (args.source or args.variant):
+        raise ScoreError(
+            f"--references {args.references}: found --source or --variant too, expected one way to "
+            "have the references"
+        )
+    own = _own_variants(args.variant)
+    known = [*PUBLISHED, *own]
+    if args.references:
+        known += sorted({path.stem for path in args.references.glob("*.parquet")} - {*known})
+    paths = prediction_paths(args.predictions, known)
+    predictions = {name: read_predictions(path, args.split, name) for name, path in paths.items()}
+    if args.references:
+        return predictions, open_folder(args.references, predictions)
+    return predictions, open_references(args.source, args.split, own)
 
 
-def _paths(predictions: list[str]) -> dict[str, Path]:
-    """VARIANT=PATH arguments as a mapping."""
-    paths: dict[str, Path] = {}
-    for argument in predictions:
-        variant, equals, path = argument.partition("=")
-        if not (variant and equals and path):
-            raise ScoreError(f"--predictions {argument}: expected VARIANT=PATH, as in v1=v1.jsonl")
-        if variant in paths:
-            raise ScoreError(f"--predictions {argument}: variant '{variant}' is there twice")
-        if not Path(path).exists():
-            raise ScoreError(f"{path}: No such file or directory")
-        paths[variant] = Path(path)
-    return paths
+def _own_variants(arguments: list[str]) -> dict[str, str]:
+    """NAME=PATH arguments of --variant as a mapping; a repeated name keeps the last path."""
+    own: dict[str, str] = {}
+    for argument in arguments:
+        name, equals, path = argument.partition("=")
+        if not (name and equals and path):
+            raise ScoreError(f"--variant {argument}: expected NAME=PATH")
+        own[name] = path
+    return own
+
+
+def _system_acts(predictions: list[Predictions]) -> str:
+    """Whether the predictions used the system's dialogue acts, for the signature."""
+    answers = {given.system_acts for given in predictions}
+    if len(answers) > 1:
+        return "mixed"
+    return {True: "yes", False: "no", None: "unknown"}[answers.pop()]
 
 
 def _console() -> Console:

@@ -1,8 +1,8 @@
-"""Prediction files: JSON Lines, or a directory in the layout of the SGD release."""
+"""Prediction files: which are meant, and reading JSON Lines or the layout of the SGD release."""
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,23 +12,86 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..columns import column, strings
-from ..rows import (
-    PREDICTION,
-    Prediction,
-    ScoreError,
-    SlotValue,
-    Span,
-    Values,
-    arrow_table,
-)
+from ..rows import PREDICTION, Prediction, ScoreError, SlotValue, Span, Values, arrow_table
 
-_T = TypeVar("_T")
-# What the official scorer writes into the directory of predictions it scored.
+# What the official scorer writes into the directory of predictions that it scored.
 _SCORER_OUTPUT = "dialogues_and_metrics.json"
+_T = TypeVar("_T")
+
+
+def prediction_paths(arguments: Sequence[str], known: Sequence[str]) -> dict[str, Path]:
+    """Find the prediction files of each variant.
+
+    Args:
+        arguments: What `--predictions` was given: VARIANT=PATH, once for each variant, or one
+            folder that holds VARIANT.jsonl or VARIANT/ for each.
+        known: Names of the variants that are looked for in a folder; other entries of the folder
+            are passed over.
+
+    Returns:
+        Paths by variant, in the order of the arguments or of `known`.
+
+    Raises:
+        ScoreError: An argument is malformed, a variant has two paths or none exists, or both forms
+            are mixed.
+    """
+    folders = [argument for argument in arguments if "=" not in argument]
+    if folders and len(arguments) > 1:
+        raise ScoreError(
+            f"--predictions {folders[0]}: found {len(arguments)} of this option, expected either "
+            "one folder or VARIANT=PATH for each variant"
+        )
+    if folders:
+        return _paths_in(Path(folders[0]), known)
+    paths: dict[str, Path] = {}
+    for argument in arguments:
+        variant, _, path = argument.partition("=")
+        if not (variant and path):
+            raise ScoreError(f"--predictions {argument}: expected VARIANT=PATH, as in v1=v1.jsonl")
+        if variant in paths:
+            raise ScoreError(f"--predictions {argument}: variant '{variant}' is there twice")
+        if not Path(path).exists():
+            raise ScoreError(f"{path}: No such file or directory")
+        paths[variant] = Path(path)
+    return paths
+
+
+def _paths_in(folder: Path, known: Sequence[str]) -> dict[str, Path]:
+    """The one path of each known variant that a folder has predictions for."""
+    if folder.is_file():
+        raise ScoreError(
+            f"--predictions {folder}: expected VARIANT=PATH, as in v1={folder}, or a folder"
+        )
+    if not folder.is_dir():
+        raise ScoreError(
+            f"--predictions {folder}: No such directory, expected a folder with VARIANT.jsonl or "
+            "VARIANT/ for each variant, or VARIANT=PATH"
+        )
+    if _dialogue_files(folder):
+        raise ScoreError(
+            f"--predictions {folder}: the folder itself holds dialogues_*.json; for the "
+            f"predictions of one variant write VARIANT={folder}, as in v1={folder}"
+        )
+    paths: dict[str, Path] = {}
+    for variant in known:
+        file, directory = folder / f"{variant}.jsonl", folder / variant
+        if file.is_file() and directory.is_dir():
+            raise ScoreError(
+                f"--predictions {folder}: found both {file.name} and {directory.name}/, expected "
+                f"one of them for variant '{variant}'"
+            )
+        if file.is_file() or directory.is_dir():
+            paths[variant] = file if file.is_file() else directory
+    if not paths:
+        raise ScoreError(
+            f"--predictions {folder}: found no predictions, expected VARIANT.jsonl or VARIANT/ for "
+            f"some of {', '.join(known)}"
+        )
+    return paths
 
 
 class Metadata(msgspec.Struct):
-    """What a prediction file may say of itself."""
+    """What a prediction file may state about itself in its first line."""
 
     split: str | None = None
     variant: str | None = None
@@ -39,35 +102,39 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     metadata: Metadata
 
 
-class _State(msgspec.Struct):
+class _State(msgspec.Struct, gc=False):
     active_intent: str
     requested_slots: list[str]
     slot_values: dict[str, Values]
 
 
-class _Frame(msgspec.Struct):
+class _Frame(msgspec.Struct, gc=False):
     service: str
     state: _State
     slots: list[Span] | None = None
 
 
-class _Turn(msgspec.Struct):
+class _Turn(msgspec.Struct, gc=False):
     speaker: str
-    frames: msgspec.Raw  # only a user turn's are looked into
+    frames: msgspec.Raw  # Only the frames of user turns are decoded.
 
 
-class _Dialogue(msgspec.Struct):
+class _Dialogue(msgspec.Struct, gc=False):
     dialogue_id: str
     turns: list[_Turn]
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """One variant's rows, and whether the system's acts were used (None: not said).
+    """The predictions of one variant.
 
-    The release's layout knows a frame by its service under the variant's name and by the place of
-    its user turn among the dialogue's user turns. `by_user_turn` is true then, and `frame_id` is
-    `<dialogue>/<place>/<service>` until `with_frame_ids` finds the real one.
+    Attributes:
+        rows: Prediction rows, with the columns of PREDICTION.
+        system_acts: Whether the system's dialogue acts were used; None where the file does not say.
+        by_user_turn: Whether the rows come from the release's layout. That layout knows a frame by
+            its service under the variant's name and by the place of its user turn among the
+            dialogue's user turns: `frame_id` is `<dialogue>/<place>/<service>` until
+            `with_frame_ids` finds the real one.
     """
 
     rows: pa.Table
@@ -79,54 +146,77 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions:
     """Read one variant's predictions.
 
     Args:
-        path: a JSONL file of prediction rows, whose first line may be {"metadata": {...}}, or a
+        path: A JSONL file of prediction rows, whose first line may be {"metadata": {...}}, or a
             directory of dialogues_*.json.
-        split, variant: what the file must be for.
+        split, variant: What the file must be for.
 
     Raises:
-        ScoreError: no such path, malformed, or for another split or variant.
+        ScoreError: The path does not exist, or the file is malformed or for another split or
+            variant.
     """
     try:
         if path.is_dir():
             return Predictions(_read_directory(path, variant), by_user_turn=True)
-        lines = path.read_bytes().split(b"\n")
+        data = path.read_bytes()
     except OSError as error:
         raise ScoreError(f"{path}: {error.strerror}") from None
     metadata = Metadata()
-    if lines[0].lstrip().startswith(b'{"metadata"'):
-        metadata = decode(lines[0], _Header, f"{path}:1").metadata
-        check_keys(lines[0], f"{path}:1")
-        lines[0] = b""
-    _check_metadata(metadata, f"{path}:1: metadata", split, variant)
-    for number, line in enumerate(lines, 1):
-        if line and not line.isspace():
-            row = decode(line, Prediction, f"{path}:{number}")
-            if row.variant != variant:
-                raise ScoreError(f"{path}:{number}: variant is '{row.variant}', not '{variant}'")
-    return Predictions(_table(lines, path), metadata.system_acts)
-
-
-def _table(lines: list[bytes], path: Path) -> pa.Table:
-    try:
-        return arrow_table(lines, PREDICTION, str(path))
-    except ScoreError:  # a key twice: say in which line
-        for number, line in enumerate(lines, 1):
-            if line and not line.isspace():
-                check_keys(line, f"{path}:{number}")
-        raise
-
-
-def _check_metadata(metadata: Metadata, where: str, split: str, variant: str) -> None:
+    first, _, rest = data.partition(b"\n")
+    if first.lstrip().startswith(b'{"metadata"'):
+        metadata = decode(first, _Header, f"{path}:1").metadata
+        check_keys(first, f"{path}:1")
+        data = b"\n" + rest  # A blank line keeps the numbers of the lines.
     for key, found, expected in (
         ("split", metadata.split, split),
         ("variant", metadata.variant, variant),
     ):
         if found not in (None, expected):
-            raise ScoreError(f"{where}: {key} is '{found}', not '{expected}'")
+            raise ScoreError(f"{path}:1: metadata: {key} is '{found}', not '{expected}'")
+    lines = data.split(b"\n")
+    if not _are_rows(data, lines, variant):
+        _raise_for_line(lines, variant, path)
+    try:
+        return Predictions(arrow_table(lines, PREDICTION, str(path)), metadata.system_acts)
+    except ScoreError:
+        # A row has a key twice; the error should name the line.
+        for number, line in _numbered(lines):
+            check_keys(line, f"{path}:{number}")
+        raise
+
+
+def _are_rows(data: bytes, lines: list[bytes], variant: str) -> bool:
+    """Whether every line that is not blank is one prediction row for the variant."""
+    try:
+        rows = _ROWS.decode_lines(data)
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
+        return False
+    # The decoder would take several rows in a line, or one in several lines, too.
+    one_a_line = len(rows) == sum(1 for line in lines if line and not line.isspace())
+    return one_a_line and all(row.variant == variant for row in rows)
+
+
+def _raise_for_line(lines: list[bytes], variant: str, path: Path) -> None:
+    """Raise ScoreError for the first line that is not a prediction row for the variant."""
+    for number, line in _numbered(lines):
+        row = decode(line, Prediction, f"{path}:{number}")
+        if row.variant != variant:
+            raise ScoreError(f"{path}:{number}: variant is '{row.variant}', not '{variant}'")
+
+
+def _numbered(lines: list[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, with their numbers from 1."""
+    return ((i, line) for i, line in enumerate(lines, 1) if line and not line.isspace())
+
+
+def _dialogue_files(folder: Path) -> list[Path]:
+    """The files of a directory in the release's layout, sorted."""
+    files = sorted(folder.glob("dialogues_*.json"))
+    return [file for file in files if file.name != _SCORER_OUTPUT]
 
 
 def _read_directory(path: Path, variant: str) -> pa.Table:
-    files = [file for file in sorted(path.glob("dialogues_*.json")) if file.name != _SCORER_OUTPUT]
+    """The rows of a directory in the release's layout, without their real frame ids."""
+    files = _dialogue_files(path)
     if not files:
         raise ScoreError(f"{path}: found no dialogues_*.json, expected the release's layout")
     rows = [msgspec.json.encode(row) for file in files for row in _rows(file, variant)]
@@ -155,7 +245,12 @@ def _rows(file: Path, variant: str) -> Iterator[Prediction]:
 
 
 def with_frame_ids(predictions: Predictions, references: pa.Table) -> pa.Table:
-    """The rows under the frame ids of the references; ids unknown to them are left as they are."""
+    """The rows under the references' frame ids; an id unknown to the references is left as it is.
+
+    Args:
+        predictions: The rows of one variant.
+        references: The frame rows of the same variant.
+    """
     if not predictions.by_user_turn:
         return predictions.rows
     frame_ids = strings(column(references, "frame_id"))
@@ -176,10 +271,15 @@ def with_frame_ids(predictions: Predictions, references: pa.Table) -> pa.Table:
 
 
 def decode(data: bytes | msgspec.Raw, kind: type[_T], where: str) -> _T:
-    """JSON from outside as `kind`; keys that it lacks are skipped.
+    """Decode JSON as `kind`; keys that `kind` lacks are skipped.
+
+    Args:
+        data: JSON from outside, in UTF-8.
+        kind: The type that is expected.
+        where: What an error message begins with, such as the file and line.
 
     Raises:
-        ScoreError: beginning with `where`; not UTF-8, malformed, or not of that kind.
+        ScoreError: The data is not UTF-8, malformed, or not of that kind.
     """
     try:
         return msgspec.json.decode(data, type=kind)
@@ -192,8 +292,12 @@ def decode(data: bytes | msgspec.Raw, kind: type[_T], where: str) -> _T:
 def check_keys(data: bytes, where: str) -> None:
     """Refuse an object that has a key twice, of which a decoder silently keeps one.
 
+    Args:
+        data: JSON that can be decoded.
+        where: What an error message begins with, such as the file and line.
+
     Raises:
-        ScoreError: beginning with `where`.
+        ScoreError: An object has a key twice.
     """
     # Decoding and encoding again loses keys only where one was there twice, and escapes of the
     # quotation mark aside, a key is what ends in '":'. That is far faster than looking at each.
@@ -206,12 +310,16 @@ def check_keys(data: bytes, where: str) -> None:
 
 
 class _TwiceError(Exception):
-    pass
+    """A key that an object has twice."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object of which no key may be there twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         (key, _), *_ = Counter(key for key, _ in pairs).most_common(1)
         raise _TwiceError(key)
     return found
+
+
+_ROWS = msgspec.json.Decoder(Prediction)
