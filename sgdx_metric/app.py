@@ -189,10 +189,8 @@ def build(references: Tables) -> gr.Blocks:
 
 
 if __name__ == "__main__":
-    fonts = {
-        "font": ["system-ui", "sans-serif"],
-        "font_mono": ["monospace"],
-    }  # Fonts of the computer.
+    # The computer's own fonts, so that none is fetched from a server.
+    fonts = {"font": ["system-ui", "sans-serif"], "font_mono": ["monospace"]}
     build(load_references()).launch(
         share=False, css=CSS, theme=gr.themes.Soft(**fonts), max_file_size="50mb"
     )

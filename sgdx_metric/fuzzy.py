@@ -6,6 +6,7 @@ scorer of the Schema-Guided Dialogue task uses (Rastogi et al. 2020, arXiv 1909.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from rapidfuzz.distance import Indel
@@ -18,6 +19,7 @@ _NOT_WORD = re.compile(r"\W")
 _DROPPED = dict.fromkeys(range(0x80, 0x100))
 
 
+@lru_cache(maxsize=2**16)  # The variants of a schema have most values in common.
 def sorted_tokens(text: str) -> str:
     """`text` as it is compared: U+0080..U+00FF dropped, words lower-cased and sorted."""
     words = _NOT_WORD.sub(" ", text.translate(_DROPPED)).lower()

@@ -77,7 +77,7 @@ def _groups(frames: FrameScores) -> dict[str, Bools]:
     code = encoded.indices.to_numpy(zero_copy_only=False)
     groups = {ALL: np.ones(len(code), dtype=bool), SEEN: frames.seen, UNSEEN: ~frames.seen}
     for i, name in enumerate(encoded.dictionary.to_pylist()):
-        for group in {name, name.split("_")[0]}:
+        for group in dict.fromkeys((name, name.split("_")[0])):
             groups[group] = groups.get(group, False) | (code == i)
     return {group: member for group, member in groups.items() if member.any()}
 

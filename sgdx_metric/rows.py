@@ -17,14 +17,14 @@ class ScoreError(ValueError):
 Values = Annotated[list[str], msgspec.Meta(min_length=1)]
 
 
-class SlotValue(msgspec.Struct):
+class SlotValue(msgspec.Struct, gc=False):
     """A slot of the state; a reference lists every spoken variant of its value."""
 
     slot: str
     values: Values
 
 
-class Span(msgspec.Struct):
+class Span(msgspec.Struct, gc=False):
     """Where the user says a slot's value: characters `start` to `exclusive_end`."""
 
     slot: str
@@ -32,14 +32,14 @@ class Span(msgspec.Struct):
     exclusive_end: int
 
 
-class SchemaSlot(msgspec.Struct):
+class SchemaSlot(msgspec.Struct, gc=False):
     """A slot of the frame's schema."""
 
     name: str
     is_categorical: bool
 
 
-class Prediction(msgspec.Struct, omit_defaults=True):
+class Prediction(msgspec.Struct, omit_defaults=True, gc=False):
     """What a tracker says of one frame under one schema variant; spans are optional."""
 
     frame_id: str

@@ -16,6 +16,7 @@ from ..rows import PREDICTION, Prediction, ScoreError, SlotValue, Span, Values, 
 
 # What the official scorer writes into the directory of predictions that it scored.
 _SCORER_OUTPUT = "dialogues_and_metrics.json"
+_ROW = msgspec.json.Decoder(Prediction)
 _T = TypeVar("_T")
 
 
@@ -58,14 +59,10 @@ def prediction_paths(arguments: Sequence[str], known: Sequence[str]) -> dict[str
 
 def _paths_in(folder: Path, known: Sequence[str]) -> dict[str, Path]:
     """The one path of each known variant that a folder has predictions for."""
-    if folder.is_file():
-        raise ScoreError(
-            f"--predictions {folder}: expected VARIANT=PATH, as in v1={folder}, or a folder"
-        )
     if not folder.is_dir():
         raise ScoreError(
-            f"--predictions {folder}: No such directory, expected a folder with VARIANT.jsonl or "
-            "VARIANT/ for each variant, or VARIANT=PATH"
+            f"--predictions {folder}: expected VARIANT=PATH, as in v1=v1.jsonl, or a folder with "
+            "VARIANT.jsonl or VARIANT/ for each variant"
         )
     if _dialogue_files(folder):
         raise ScoreError(
@@ -173,8 +170,7 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions:
         if found not in (None, expected):
             raise ScoreError(f"{path}:1: metadata: {key} is '{found}', not '{expected}'")
     lines = data.split(b"\n")
-    if not _are_rows(data, lines, variant):
-        _raise_for_line(lines, variant, path)
+    _check_rows(lines, variant, path)
     try:
         return Predictions(arrow_table(lines, PREDICTION, str(path)), metadata.system_acts)
     except ScoreError:
@@ -184,23 +180,17 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions:
         raise
 
 
-def _are_rows(data: bytes, lines: list[bytes], variant: str) -> bool:
-    """Whether every line that is not blank is one prediction row for the variant."""
-    try:
-        rows = _ROWS.decode_lines(data)
-    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
-        return False
-    # The decoder would take several rows in a line, or one in several lines, too.
-    one_a_line = len(rows) == sum(1 for line in lines if line and not line.isspace())
-    return one_a_line and all(row.variant == variant for row in rows)
-
-
-def _raise_for_line(lines: list[bytes], variant: str, path: Path) -> None:
+def _check_rows(lines: list[bytes], variant: str, path: Path) -> None:
     """Raise ScoreError for the first line that is not a prediction row for the variant."""
     for number, line in _numbered(lines):
-        row = decode(line, Prediction, f"{path}:{number}")
-        if row.variant != variant:
-            raise ScoreError(f"{path}:{number}: variant is '{row.variant}', not '{variant}'")
+        try:
+            found = _ROW.decode(line).variant
+        except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
+            found = decode(
+                line, Prediction, f"{path}:{number}"
+            ).variant  # It raises the named error.
+        if found != variant:
+            raise ScoreError(f"{path}:{number}: variant is '{found}', not '{variant}'")
 
 
 def _numbered(lines: list[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -320,6 +310,3 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         (key, _), *_ = Counter(key for key, _ in pairs).most_common(1)
         raise _TwiceError(key)
     return found
-
-
-_ROWS = msgspec.json.Decoder(Prediction)

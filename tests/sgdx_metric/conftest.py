@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
 
 from sgdx_metric.cli.references import open_references
 
 from .frames import Row
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("sgdx_metric", deadline=None)
+settings.load_profile("sgdx_metric")
 
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 KEYS = ["frame_id", "variant", "active_intent", "requested_slots", "slot_values", "slots"]

@@ -260,9 +260,9 @@ def test_several_paths_keep_the_order_given(tmp_path: Path) -> None:
         (
             ["p.jsonl"],
             ["p.jsonl"],
-            "--predictions p.jsonl: expected VARIANT=PATH, as in v1=p.js",
+            "--predictions p.jsonl: expected VARIANT=PATH, as in v1=v1.js",
         ),
-        ([], ["nowhere"], "--predictions nowhere: No such directory, expected a folder with"),
+        ([], ["nowhere"], "--predictions nowhere: expected VARIANT=PATH, as in v1=v1.jsonl, o"),
         ([], ["v1=nowhere"], "nowhere: No such file or directory"),
         ([], ["=p"], "--predictions =p: expected VARIANT=PATH"),
     ],
