@@ -1,4 +1,4 @@
-"""Per-frame scores summed up: the structure of scores.json."""
+"""Sum up per-frame scores into the structure of scores.json."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,9 +27,9 @@ def report(
     """Sum up the scores of one system under one or more schema variants.
 
     Args:
-        variants: per-frame scores by variant, `original` among them or not.
-        split, system_acts, release: for the signature, see `signature`.
-        rules: those by which the frames were scored.
+        variants: Per-frame scores by variant, with or without `original`.
+        split, system_acts, release: Parts of the signature; see `signature`.
+        rules: How the frames were scored.
 
     Returns:
         `variants`, `sgdx`, `signature`, `frames`, `ignored_slots`. Scores are in [0, 1],
@@ -37,7 +37,8 @@ def report(
         needs a variant which is not there, is None.
 
     Raises:
-        ScoreError: the variants' frames, or which of them are seen, differ.
+        ScoreError: The variants have different frames, or a frame is seen under one of them and
+            not under another.
     """
     variants = {name: variants[name] for name in sorted(variants, key=_original_first)}
     _check_same_frames(variants)

@@ -35,11 +35,14 @@ METRICS = (
 
 @dataclass(frozen=True)
 class FrameScores:
-    """One variant's frames, sorted by `frame_id`, with a score for each.
+    """The scores of one variant's frames, which are sorted by `frame_id`.
 
-    frame_id, service: strings [frames], the service under the variant's name; seen [frames];
-    scores: for each of METRICS, values in [0, 1] or NaN where undefined [frames]; ignored_slots:
-    how many predicted slots are unknown to their schema.
+    Attributes:
+        frame_id: The frames' ids, which are the same under every variant [frames].
+        service: The services under the variant's names [frames].
+        seen: Whether the service is in the original train split [frames].
+        scores: For each of METRICS, values in [0, 1], NaN where undefined [frames].
+        ignored_slots: How many predicted slots are unknown to their schema.
     """
 
     frame_id: pa.Array
@@ -55,14 +58,14 @@ def score_frames(
     """Score one variant's predictions.
 
     Args:
-        references: frame rows, in any order.
-        predictions: prediction rows for the same frames, in any order.
-        variant: for error messages.
-        rules: how free-form values are compared.
+        references: Frame rows, in any order.
+        predictions: Prediction rows for the same frames, in any order.
+        variant: The variant's name, for error messages.
+        rules: How free-form values are compared.
 
     Raises:
-        ScoreError: frames missing, twice or unknown; a slot twice in a frame; spans predicted
-            where the references have none.
+        ScoreError: Frames are missing, there twice or unknown; a frame has a slot twice; or spans
+            are predicted and the references have none.
     """
     ids = strings(column(references, "frame_id"))
     order = ids.take(pc.sort_indices(ids))
@@ -87,10 +90,14 @@ def score_frames(
 def score_variants(
     references: pa.Table, predictions: pa.Table, rules: Rules = OFFICIAL
 ) -> dict[str, FrameScores]:
-    """Score the rows of several variants, told apart by their column `variant`.
+    """Score the rows of several variants, which the column `variant` tells apart.
+
+    Returns:
+        The scores of each variant.
 
     Raises:
-        ScoreError: as `score_frames`; a variant on one side only.
+        ScoreError: A variant is on one side only, or a variant's rows cannot be scored, for the
+            reasons that `score_frames` gives.
     """
     true, predicted = (
         pc.unique(table["variant"]).to_pylist() for table in (references, predictions)

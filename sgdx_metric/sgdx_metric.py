@@ -65,11 +65,11 @@ Examples:
 
     >>> import evaluate
     >>> metric = evaluate.load("sgdx_metric")
-    >>> said = {"active_intent": "FindHotel", "requested_slots": [],
-    ...         "slot_values": [{"slot": "city", "values": ["Rome"]}]}
+    >>> state = {"active_intent": "FindHotel", "requested_slots": [],
+    ...          "slot_values": [{"slot": "city", "values": ["Rome"]}]}
     >>> schema = {"service": "Hotels_1", "seen": True,
     ...           "schema_slots": [{"name": "city", "is_categorical": False}]}
-    >>> frame = {"frame_id": "1_00000/0/Hotels_1", "variant": "original", **said}
+    >>> frame = {"frame_id": "1_00000/0/Hotels_1", "variant": "original", **state}
     >>> result = metric.compute(predictions=[frame], references=[frame | schema])
     >>> result["jga_orig"]
     1.0
@@ -77,7 +77,7 @@ Examples:
 
 
 class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
-    """SGD's official metrics and SGD-X's schema sensitivity."""
+    """The official metrics of SGD and the schema sensitivity of SGD-X, for `evaluate.load`."""
 
     def _info(self) -> evaluate.MetricInfo:
         # A row travels as one line of JSON: the Arrow round trip of nested rows that `evaluate`
@@ -109,7 +109,10 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
         predictions: Any = None,
         references: Any = None,
     ) -> None:
-        """Add one row of each; `evaluate.combine` says `predictions` and `references` here."""
+        """Add one prediction and one reference.
+
+        `evaluate.combine` calls the arguments `predictions` and `references`.
+        """
         prediction = predictions if prediction is None else prediction
         reference = references if reference is None else reference
         self.add_batch(predictions=[prediction], references=[reference])
