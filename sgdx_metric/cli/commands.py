@@ -7,6 +7,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from ..report import report
+from ..robustness import ORIGINAL, PAPER_VARIANTS
 from ..rows import ScoreError
 from ..scoring import FrameScores, score_frames
 from ..signature import Rules
@@ -16,8 +17,6 @@ from .files import PER_FRAME, check_output, write_json, write_per_frame, write_s
 from .predictions import Predictions, prediction_paths, read_predictions, with_frame_ids
 from .references import References, open_folder, open_references
 from .terminal import print_comparison, print_explanation, print_scores
-
-PUBLISHED = ("original", "v1", "v2", "v3", "v4", "v5")
 
 
 def run_install(_: argparse.Namespace) -> None:
@@ -85,7 +84,7 @@ def _read_inputs(args: argparse.Namespace) -> tuple[dict[str, Predictions], Refe
             "have the references"
         )
     own = _own_variants(args.variant)
-    known = [*PUBLISHED, *own]
+    known = [ORIGINAL, *PAPER_VARIANTS, *own]
     if args.references:
         known += sorted({path.stem for path in args.references.glob("*.parquet")} - {*known})
     paths = prediction_paths(args.predictions, known)
