@@ -1,16 +1,24 @@
-"""Speed and memory of the metric against the rules written down directly, in one run.
+"""Speed and memory of the metric, against the rules written down directly and against JSON itself.
 
     python -m benchmarks.metric                       # invented frames, as many as SGD's test split
     python -m benchmarks.metric --source PATH         # the release's frames, gold with errors
 
 The peer is tests/sgdx_metric/slow.py: the official scorer's loops over frames and slots, with
 fuzzywuzzy on its C backend. Every way reads the same rows, and their results are compared.
+
+With a source, the whole command `python -m sgdx_metric score --predictions DIR --source PATH` over
+six variants is timed too, as a process of its own, against loading the JSON of the release's test
+dialogues once: the shortest of several turns of each.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import random
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -26,8 +34,9 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
-from sgdx_metric.read import read_predictions
-from sgdx_metric.references import read_references, write_references
+from sgdx_dataset import open_release
+from sgdx_metric.cli.predictions import read_predictions
+from sgdx_metric.cli.references import open_folder, open_references
 from sgdx_metric.report import ALL, group_means, report
 from sgdx_metric.rows import REFERENCE
 from sgdx_metric.scoring import FrameScores, score_frames
@@ -47,25 +56,30 @@ def main() -> None:
     """Make or read the frames, time every way in turn, print the table."""
     parser = argparse.ArgumentParser("python -m benchmarks.metric", description=__doc__)
     parser.add_argument("--source", help="a copy of the SGD release; default: invented frames")
-    parser.add_argument("--frames", type=int, default=26802, help="how many to invent")
+    parser.add_argument("--frames", type=int, default=26802, help="how many frames to invent")
+    parser.add_argument("--only-command", action="store_true", help="time the whole command alone")
+    parser.add_argument("--turns", type=int, default=5, help="how often the command is timed")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         write_frames(Path(folder), options.source, options.frames)
-        for table in (parity, speed, memory):
+        for table in () if options.only_command else (parity, speed, memory):
             Console(width=110).print(table(Path(folder)))
+        if options.source:
+            Console(width=110).print(command(Path(folder), options.source, options.turns))
 
 
 def write_frames(folder: Path, source: str | None, count: int) -> None:
     """Fill `folder` with <variant>.parquet, the references, and <variant>.jsonl, predictions."""
-    if source:
-        assert write_references(source, "test", list(VARIANTS), folder) == 0
+    references = open_references(source, "test", {}) if source else None
     for variant in VARIANTS:
         path = folder / f"{variant}.parquet"
-        if not source:
-            rows = [invented(i, variant) for i in range(count)]
-            pq.write_table(pa.Table.from_pylist(rows, REFERENCE), path)
+        if references:
+            table = references.of(variant)
+        else:
+            table = pa.Table.from_pylist([invented(i, variant) for i in range(count)], REFERENCE)
+        pq.write_table(table, path)
         chance = random.Random(variant)  # noqa: S311
-        guesses = (with_errors(row, chance) for row in read_references(path).to_pylist())
+        guesses = (with_errors(row, chance) for row in table.to_pylist())
         lines = msgspec.json.Encoder().encode_lines(guesses)
         (folder / f"{variant}.jsonl").write_bytes(lines)
 
@@ -126,6 +140,31 @@ def speed(folder: Path) -> Table:
     return table
 
 
+def command(folder: Path, source: str, turns: int) -> Table:
+    """Seconds of scoring six variants as a whole process, and of loading the test split's JSON."""
+    release = open_release(source)
+
+    def load() -> None:
+        for file in release.dialogue_files("test"):
+            json.loads(release.read(file))
+
+    def score() -> None:
+        files = ["--predictions", str(folder), "--source", source, "--output", "scores.json"]
+        words = [sys.executable, "-m", "sgdx_metric", "score", *files]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=True)
+
+    pairs = [(timed(load, 1)[0], timed(score, 1)[0]) for _ in range(turns)]
+    loaded, scored = (min(times) for times in zip(*pairs))
+    table = Table(title=f"The whole command over six variants, best of {turns}")
+    table.add_column("way")
+    for name in ("seconds", "against json.load"):
+        table.add_column(name, justify="right")
+    table.add_row("json.load of the test dialogues, once", f"{loaded:.2f}", "1.0x")
+    table.add_row("score --predictions DIR", f"{scored:.2f}", f"{scored / loaded:.1f}x")
+    return table
+
+
 def parity(folder: Path) -> Table:
     """Every variant's scores both ways, and the largest difference of any metric of any group."""
     table = Table(title="Parity with the rules written down directly, in %")
@@ -159,7 +198,7 @@ def timed(work: Callable[[], T], times: int = 3) -> tuple[float, T]:
 
 
 def _tables(folder: Path, variant: str) -> tuple[pa.Table, pa.Table]:
-    references = read_references(folder / f"{variant}.parquet")
+    references = open_folder(folder, [variant]).of(variant)
     return references, read_predictions(folder / f"{variant}.jsonl", "test", variant).rows
 
 

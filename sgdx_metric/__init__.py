@@ -2,8 +2,8 @@
 
 from .report import report
 from .rows import ScoreError
-from .rules import Rules
 from .scoring import score_frames
+from .signature import Rules
 from .version import __version__
 
 __all__ = ["Rules", "ScoreError", "__version__", "report", "score_frames"]

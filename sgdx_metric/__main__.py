@@ -1,25 +1,23 @@
-"""Command line: `python -m sgdx_metric install`, `score`, `compare` and `explain`."""
+"""Score dialogue state trackers on SGD and SGD-X, compare their scores and explain frames."""
 
 import argparse
 import sys
 from pathlib import Path
 from typing import NoReturn
 
-from .commands import SourceError, run_compare, run_explain, run_install, run_score
+from .cli.commands import run_compare, run_explain, run_install, run_score
 from .rows import ScoreError
-from .rules import ZERO_MEAN
+from .signature import ZERO_MEAN
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a command; the exit status is 2 on bad input."""
+    """Run a command; return the exit status: 0, or 2 after one line on stderr that says why."""
     args = _parser().parse_args(argv)
     try:
         args.run(args)
     except ScoreError as error:
         print(f"sgdx-metric: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
-    except SourceError as error:
-        return int(error.args[0])
     return 0
 
 
@@ -35,58 +33,96 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("install", help='make evaluate.load("sgdx_metric") work anywhere')
     command.set_defaults(run=run_install)
 
-    command = commands.add_parser("score", help="score prediction files")
+    command = commands.add_parser(
+        "score", help="score one tracker's predictions for one or more schema variants"
+    )
     command.set_defaults(run=run_score)
     _add_inputs(command)
-    command.add_argument("--output", type=Path, required=True, help="the JSON file to write")
+    command.add_argument(
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the JSON file to write",
+    )
     command.add_argument(
         "--per-frame",
         type=Path,
         metavar="FILE",
-        help="write every frame's scores: .parquet, .jsonl",
+        help="also write the scores of every frame; the name ends in .parquet or .jsonl",
     )
     command.add_argument(
-        "--joint-acc-across-turn", action="store_true", help="joint accuracies of turns, not frames"
+        "--joint-acc-across-turn",
+        action="store_true",
+        help="compute joint accuracies over whole turns instead of frames, as MultiWOZ does",
     )
     command.add_argument(
         "--zero-mean",
         choices=ZERO_MEAN,
         default="0",
-        help="sensitivity of a frame that is wrong under every variant: 0, or left out",
+        help="schema sensitivity of a frame that is wrong under every variant: counted as 0, the "
+        "default, or dropped from the mean",
     )
 
-    command = commands.add_parser("compare", help="test whether two systems differ")
+    command = commands.add_parser("compare", help="test whether two trackers' scores differ")
     command.set_defaults(run=run_compare)
-    command.add_argument("first", type=Path, help="scores.json of a system")
-    command.add_argument("second", type=Path, help="scores.json of another")
-    command.add_argument("--json", type=Path, metavar="FILE", help="write what the tables say")
+    command.add_argument("first", type=Path, help="the scores.json of one tracker")
+    command.add_argument("second", type=Path, help="the scores.json of another tracker")
+    command.add_argument("--json", type=Path, metavar="FILE", help="also write the tables as JSON")
 
-    command = commands.add_parser("explain", help="show one frame slot by slot")
+    command = commands.add_parser("explain", help="show the scores of one frame slot by slot")
     command.set_defaults(run=run_explain)
-    command.add_argument("frame_id", metavar="FRAME_ID", help="<dialogue>/<turn>/<service>")
+    command.add_argument(
+        "frame_id",
+        metavar="FRAME_ID",
+        help="DIALOGUE/TURN/SERVICE, as in 1_00000/4/Hotels_2, with the service's original name",
+    )
     _add_inputs(command)
     return parser
 
 
 def _add_inputs(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--source", help="the SGD release: directory, archive or 'sample'")
+    command.add_argument(
+        "--source",
+        metavar="PATH",
+        help="where the references come from: the SGD release as a directory or an archive, or "
+        "'sample' for the small corpus in the package; default: $SGDX_SOURCE, else the release is "
+        "downloaded once",
+    )
+    command.add_argument(
+        "--references",
+        type=Path,
+        metavar="DIR",
+        help="instead of --source, a folder of VARIANT.parquet as 'python -m sgdx_dataset frames' "
+        "writes them",
+    )
     command.add_argument(
         "--variant",
         action="append",
         default=[],
-        metavar="NAME=DIR",
-        help="a variant of your own: a directory with {train,dev,test}/schema.json",
+        metavar="NAME=PATH",
+        help="a schema variant of your own: a directory with {train,dev,test}/schema.json, or an "
+        "overlay, a .json file of changes to the train schema; may be repeated",
     )
-    command.add_argument("--split", default="test", choices=("train", "validation", "test"))
+    command.add_argument(
+        "--split",
+        default="test",
+        choices=("train", "validation", "test"),
+        help="the split that was predicted; default: test",
+    )
     command.add_argument(
         "--predictions",
         action="append",
         required=True,
-        metavar="VARIANT=PATH",
-        help="JSONL file or directory of dialogues_*.json; once for each variant",
+        metavar="DIR | VARIANT=PATH",
+        help="either one folder with VARIANT.jsonl or VARIANT/ for each variant, or VARIANT=PATH "
+        "once for each variant, PATH being a JSONL file or a directory of dialogues_*.json",
     )
     command.add_argument(
-        "--no-fuzzy-match", action="store_true", help="free-form values are right or wrong"
+        "--no-fuzzy-match",
+        action="store_true",
+        help="score a free-form value 1 if it equals a reference value and 0 if not, instead of by "
+        "its similarity",
     )
 
 

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import tempfile
 import zlib
 from functools import partial
 from html import escape
@@ -21,15 +20,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from sgdx_metric.decoding import decode
-from sgdx_metric.explain import explain, frame_of
-from sgdx_metric.read import Metadata, read_predictions
-from sgdx_metric.references import read_references, write_references
+from sgdx_metric.cli.explain import explain, frame_of
+from sgdx_metric.cli.html import CSS, by_service, explanation, overview
+from sgdx_metric.cli.predictions import Metadata, decode, read_predictions
+from sgdx_metric.cli.references import open_references
 from sgdx_metric.report import report
+from sgdx_metric.robustness import variation
 from sgdx_metric.rows import PREDICTION, ScoreError
 from sgdx_metric.scoring import FrameScores, score_frames
-from sgdx_metric.sensitivity import variation
-from sgdx_metric.views import CSS, by_service, explanation, overview
 
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 Tables = dict[str, pa.Table]
@@ -49,15 +47,17 @@ class _FirstLine(msgspec.Struct):
 
 
 def load_references() -> Tables:
-    """The sample's test frames by variant, from the dataset's own command."""
-    with tempfile.TemporaryDirectory() as folder:
-        if write_references("sample", "test", list(VARIANTS), Path(folder)):
-            raise SystemExit("the sample's frames cannot be had: is the package sgdx installed?")
-        return {name: read_references(Path(folder) / f"{name}.parquet") for name in VARIANTS}
+    """The frame rows of the sample corpus's test split, by variant."""
+    references = open_references("sample", "test", {})
+    return {name: references.of(name) for name in VARIANTS}
 
 
 def invented(references: pa.Table, variant: str) -> pa.Table:
-    """Gold states with slots dropped at random, always the same, more under later variants."""
+    """Predictions of an invented tracker for a variant's frames.
+
+    They are the gold states with slots dropped at random, always the same ones, and more of them
+    under later variants.
+    """
     rows = references.select(["frame_id", *PREDICTION.names[1:5]]).to_pylist()
     for row in rows:
         service = row["frame_id"].rpartition("/")[2]
@@ -71,7 +71,11 @@ def invented(references: pa.Table, variant: str) -> pa.Table:
 
 
 def read_dropped(paths: list[str]) -> Tables:
-    """Prediction files by the variant that their first line names."""
+    """Read prediction files; each file's first line names its variant.
+
+    Raises:
+        ScoreError: A file is malformed, or is the second one for its variant.
+    """
     tables: Tables = {}
     for path in map(Path, paths):
         line = path.read_bytes().partition(b"\n")[0]
@@ -84,21 +88,30 @@ def read_dropped(paths: list[str]) -> Tables:
 
 
 def score(references: Tables, predictions: Tables) -> dict[str, FrameScores]:
-    """Per-frame scores of the variants that were dropped."""
+    """Score the variants for which there are predictions, frame by frame."""
     if unknown := sorted(set(predictions) - set(references)):
         raise ScoreError(f"variant is '{unknown[0]}', expected one of {', '.join(references)}")
     return {name: score_frames(references[name], rows, name) for name, rows in predictions.items()}
 
 
 def most_varied_first(scores: dict[str, FrameScores]) -> list[str]:
-    """Frame ids, those whose joint goal accuracy varies most with the schema's words first."""
+    """All frame ids; first come those whose joint goal accuracy varies most between variants."""
     goals = np.stack([frames.scores["joint_goal_accuracy"] for frames in scores.values()])
     order = np.argsort(-variation(goals), kind="stable")
     return [str(i) for i in next(iter(scores.values())).frame_id.take(pa.array(order))]
 
 
 def show(references: Tables, paths: list[str] | None) -> tuple[Any, ...]:
-    """Everything on the page: predictions, table, signature, plot, frames, explanation."""
+    """Fill the page.
+
+    Args:
+        references: The frame rows by variant.
+        paths: The prediction files that were dropped; the invented tracker is shown without any.
+
+    Returns:
+        The values of the predictions, the table, the signature, the plot, the list of frames and
+        the explanation of the first frame.
+    """
     try:
         predictions = (
             read_dropped(paths)
@@ -109,9 +122,9 @@ def show(references: Tables, paths: list[str] | None) -> tuple[Any, ...]:
         result = report(scores, "test", release="sample")
     except ScoreError as error:
         text = str(error)
-        for path in paths or ():  # by its name; where the upload lies is nobody's business
+        for path in paths or ():  # The message names the file, not where the upload lies.
             text = text.replace(path, Path(path).name)
-        raise gr.Error(escape(text)) from None  # which takes it for HTML
+        raise gr.Error(escape(text)) from None  # Gradio shows the message as HTML.
     headers, rows = overview(result)
     known = references["original"]
     seen = set(known["service"].filter(known["seen"]).to_pylist())
@@ -128,7 +141,7 @@ def show(references: Tables, paths: list[str] | None) -> tuple[Any, ...]:
 
 
 def show_frame(references: Tables, frame_id: str, predictions: Tables) -> str:
-    """A frame's explanation as HTML."""
+    """Explain one frame under the variants for which there are predictions, as HTML."""
     known = {name: rows for name, rows in references.items() if name in predictions}
     try:
         lines = explain(frame_id, known, predictions)
@@ -139,7 +152,7 @@ def show_frame(references: Tables, frame_id: str, predictions: Tables) -> str:
 
 
 def build(references: Tables) -> gr.Blocks:
-    """The page, for frames that everything is scored against."""
+    """Build the page, on which predictions are scored against the references of each variant."""
     page: gr.Blocks
     with gr.Blocks(title="SGD-X metric") as page:
         predictions = gr.State({})
@@ -176,7 +189,8 @@ def build(references: Tables) -> gr.Blocks:
 
 
 if __name__ == "__main__":
-    fonts = {"font": ["system-ui", "sans-serif"], "font_mono": ["monospace"]}  # none from a server
+    # The computer's own fonts, so that none is fetched from a server.
+    fonts = {"font": ["system-ui", "sans-serif"], "font_mono": ["monospace"]}
     build(load_references()).launch(
         share=False, css=CSS, theme=gr.themes.Soft(**fonts), max_file_size="50mb"
     )

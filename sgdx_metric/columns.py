@@ -17,10 +17,13 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class SlotValues:
-    """The assignments of many frames, flat.
+    """The slot values of many frames, laid end to end. An assignment gives a slot its values.
 
-    frame [assignments]: the frame's position; slot [assignments]: names; parent [values]: the
-    assignment of each value; value [values]: strings, an assignment's own in their order.
+    Attributes:
+        frame: The position of each assignment's frame [assignments].
+        slot: The name of each assignment's slot [assignments].
+        parent: The assignment that each value belongs to [values].
+        value: The values as strings, those of an assignment in their order [values].
     """
 
     frame: Ints
@@ -35,27 +38,33 @@ class SlotValues:
 
 @dataclass(frozen=True)
 class Side:
-    """References or predictions: row `i` of the table is the frame at `position[i]` of `count`."""
+    """The references or the predictions of some frames.
+
+    Attributes:
+        table: The rows.
+        position: The place of each row's frame in the order of the frames [rows].
+        count: How many frames there are.
+    """
 
     table: pa.Table
     position: Ints
     count: int
 
     def lacks(self, name: str) -> bool:
-        """Whether any row has no value in that column."""
+        """Whether any row has no value in a column."""
         return bool(self.table[name].null_count)
 
     def aligned(self, name: str) -> pa.Array:
-        """A column in the frames' order [frames]."""
+        """A column, in the order of the frames [frames]."""
         return column(self.table, name).take(pa.array(np.argsort(self.position)))
 
     def exploded(self, name: str) -> tuple[Ints, pa.Array]:
-        """A list column as (frame of each element, the elements)."""
+        """The elements of a list column, and the position of each element's frame [elements]."""
         rows, elements = explode(column(self.table, name))
         return self.position[rows], elements
 
     def slot_values(self) -> SlotValues:
-        """The states, flat."""
+        """The values of all states, laid end to end."""
         frame, assignments = self.exploded("slot_values")
         parent, values = explode(field(assignments, "values"))
         return SlotValues(frame, strings(field(assignments, "slot")), parent, strings(values))
@@ -83,7 +92,7 @@ def explode(lists: pa.Array) -> tuple[Ints, pa.Array]:
 
 
 def encode(*arrays: pa.Array) -> tuple[pa.Array, list[Ints]]:
-    """The distinct strings of all arrays, and each array as codes into them."""
+    """The distinct strings of all arrays together, and each array as positions among them."""
     joined = pa.concat_arrays(arrays).dictionary_encode()
     codes = joined.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return joined.dictionary, np.split(codes, np.cumsum([len(array) for array in arrays])[:-1])
@@ -95,22 +104,23 @@ def flags(array: pa.Array) -> Bools:
 
 
 def over(total: npt.NDArray[Any], number: npt.NDArray[Any], otherwise: float = np.nan) -> Floats:
-    """total / number, `otherwise` where the number is 0."""
+    """Divide totals by numbers; the result is `otherwise` where the number is 0."""
     ratio: Floats = np.full(total.shape, otherwise)
     np.divide(total, number, out=ratio, where=number > 0)
     return ratio
 
 
 def positions(frame_ids: pa.Array, order: pa.Array, whose: str) -> Ints:
-    """Where each of `frame_ids` stands in `order`, each of whose ids must be there once.
+    """Where each of `frame_ids` stands in `order`, each of whose ids must be among them once.
 
     Args:
-        frame_ids: ids in any order [rows].
-        order: distinct ids [frames].
-        whose: names the rows in an error message ("predictions for v1").
+        frame_ids: Frame ids in any order [rows].
+        order: Distinct frame ids [frames].
+        whose: What an error message calls the rows, such as "predictions for v1".
 
     Raises:
-        ScoreError: a frame is there twice, unknown, or missing; names the first and counts them.
+        ScoreError: Frames are there twice, unknown or missing; the message names the first of them
+            and says how many there are.
     """
     _none_of(
         frame_ids.filter(pc.invert(pc.is_in(frame_ids, value_set=order))),
@@ -129,5 +139,6 @@ def positions(frame_ids: pa.Array, order: pa.Array, whose: str) -> Ints:
 
 
 def _none_of(frame_ids: pa.Array, message: str) -> None:
+    """Raise ScoreError if there are any frames, with their number and the first in the message."""
     if len(frame_ids):
         raise ScoreError(message.format(count=len(frame_ids), first=frame_ids[0].as_py()))

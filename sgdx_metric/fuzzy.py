@@ -6,6 +6,7 @@ scorer of the Schema-Guided Dialogue task uses (Rastogi et al. 2020, arXiv 1909.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from rapidfuzz.distance import Indel
@@ -14,12 +15,13 @@ from rapidfuzz.process import cpdist
 from .columns import Floats, Ints
 
 _NOT_WORD = re.compile(r"\W")
-# Only this block is dropped: 'é' (U+00E9) goes, 'ł' (U+0142) stays.
+# Only these characters are dropped: 'é' (U+00E9) is, 'ł' (U+0142) is not.
 _DROPPED = dict.fromkeys(range(0x80, 0x100))
 
 
+@lru_cache(maxsize=2**16)  # The variants of a schema have most values in common.
 def sorted_tokens(text: str) -> str:
-    """`text` as it is compared: U+0080..U+00FF dropped, words lower-cased and sorted."""
+    """The text as it is compared: U+0080..U+00FF dropped, words in lower case and sorted."""
     words = _NOT_WORD.sub(" ", text.translate(_DROPPED)).lower()
     return " ".join(sorted(words.split()))
 
@@ -28,8 +30,8 @@ def fuzzy_scores(vocabulary: Sequence[str], left: Ints, right: Ints) -> Floats:
     """Similarity of `vocabulary[left[i]]` and `vocabulary[right[i]]`, each distinct pair once.
 
     Args:
-        vocabulary: the strings that the codes stand for.
-        left, right: codes [pairs].
+        vocabulary: The strings that the codes stand for.
+        left, right: Codes, which are positions in the vocabulary [pairs].
 
     Returns:
         Scores [pairs], whole hundredths in [0, 1].
@@ -46,5 +48,6 @@ def fuzzy_scores(vocabulary: Sequence[str], left: Ints, right: Ints) -> Floats:
         scorer=Indel.normalized_similarity,
         dtype=np.float64,
     )
-    # Half to even, as Python's round; 1 for two empty strings and 0 for one come out of the ratio.
+    # `rint` rounds halves to even numbers as Python's `round` does. The ratio of two empty strings
+    # is 1, and that of an empty string and another is 0, as it should be.
     return np.asarray((np.rint(100 * ratio) / 100)[inverse], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Per-frame scores summed up: the structure of scores.json."""
+"""Sum up per-frame scores into the structure of scores.json."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,13 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .columns import Bools
-from .confidence import ORIGINAL
-from .robustness import robustness
+from .robustness import ORIGINAL, mean_defined, robustness
 from .rows import ScoreError
-from .rules import OFFICIAL, Rules
 from .scoring import METRICS, FrameScores
-from .sensitivity import mean_defined
-from .signature import signature
+from .signature import OFFICIAL, Rules, signature
 from .units import places, unit_scores
 
 ALL, SEEN, UNSEEN = "#ALL_SERVICES", "#SEEN_SERVICES", "#UNSEEN_SERVICES"
@@ -30,9 +27,9 @@ def report(
     """Sum up the scores of one system under one or more schema variants.
 
     Args:
-        variants: per-frame scores by variant, `original` among them or not.
-        split, system_acts, release: for the signature, see `signature`.
-        rules: those by which the frames were scored.
+        variants: Per-frame scores by variant, with or without `original`.
+        split, system_acts, release: Parts of the signature; see `signature`.
+        rules: How the frames were scored.
 
     Returns:
         `variants`, `sgdx`, `signature`, `frames`, `ignored_slots`. Scores are in [0, 1],
@@ -40,7 +37,8 @@ def report(
         needs a variant which is not there, is None.
 
     Raises:
-        ScoreError: the variants' frames, or which of them are seen, differ.
+        ScoreError: The variants have different frames, or a frame is seen under one of them and
+            not under another.
     """
     variants = {name: variants[name] for name in sorted(variants, key=_original_first)}
     _check_same_frames(variants)
@@ -80,7 +78,7 @@ def _groups(frames: FrameScores) -> dict[str, Bools]:
     code = encoded.indices.to_numpy(zero_copy_only=False)
     groups = {ALL: np.ones(len(code), dtype=bool), SEEN: frames.seen, UNSEEN: ~frames.seen}
     for i, name in enumerate(encoded.dictionary.to_pylist()):
-        for group in {name, name.split("_")[0]}:
+        for group in dict.fromkeys((name, name.split("_")[0])):
             groups[group] = groups.get(group, False) | (code == i)
     return {group: member for group, member in groups.items() if member.any()}
 

@@ -1,4 +1,4 @@
-"""Prediction and reference rows: what they hold, checked JSON, and Arrow tables of them."""
+"""Prediction and reference rows: what they hold, and Arrow tables of rows in JSON."""
 
 import io
 from collections.abc import Iterable
@@ -10,21 +10,21 @@ import pyarrow.json as pj
 
 
 class ScoreError(ValueError):
-    """The input cannot be scored; the message is one line: where, what was found, what expected."""
+    """The input cannot be scored; the message says where, what was found and what was expected."""
 
 
-# The official scorer takes a slot's first value, so there must be one.
+# The official scorer takes a slot's first value, so there must be at least one.
 Values = Annotated[list[str], msgspec.Meta(min_length=1)]
 
 
-class SlotValue(msgspec.Struct):
+class SlotValue(msgspec.Struct, gc=False):
     """A slot of the state; a reference lists every spoken variant of its value."""
 
     slot: str
     values: Values
 
 
-class Span(msgspec.Struct):
+class Span(msgspec.Struct, gc=False):
     """Where the user says a slot's value: characters `start` to `exclusive_end`."""
 
     slot: str
@@ -32,15 +32,15 @@ class Span(msgspec.Struct):
     exclusive_end: int
 
 
-class SchemaSlot(msgspec.Struct):
+class SchemaSlot(msgspec.Struct, gc=False):
     """A slot of the frame's schema."""
 
     name: str
     is_categorical: bool
 
 
-class Prediction(msgspec.Struct, omit_defaults=True):
-    """What a tracker says of one frame under one schema variant; spans are optional."""
+class Prediction(msgspec.Struct, omit_defaults=True, gc=False):
+    """What a tracker predicts for one frame under one schema variant; spans are optional."""
 
     frame_id: str
     variant: str
@@ -51,7 +51,10 @@ class Prediction(msgspec.Struct, omit_defaults=True):
 
 
 class Reference(Prediction, kw_only=True):
-    """A frame row's part that is read; `slots` and `utterance` only where spans are predicted."""
+    """The part of a frame row that scoring reads.
+
+    `slots` and `utterance` are needed only where spans are predicted.
+    """
 
     service: str
     seen: bool
@@ -89,10 +92,16 @@ REFERENCE = pa.schema(
 
 
 def json_lines(rows: Iterable[Any] | None, kind: type[Prediction], side: str) -> list[str]:
-    """Python rows as `kind`, each a line of JSON; keys that it lacks are skipped.
+    """Write Python rows as lines of JSON; keys that `kind` lacks are skipped.
+
+    Args:
+        rows: The rows, or None for no rows.
+        kind: What each row must be.
+        side: What an error message calls the rows: "predictions" or "references".
 
     Raises:
-        ScoreError: naming the row as `<side>[<index>]`; not of that kind, or not Unicode text.
+        ScoreError: A row is not of that kind or not Unicode text; the message names it as
+            `<side>[<index>]`.
     """
     encode = msgspec.json.Encoder().encode
     lines = []
@@ -105,15 +114,15 @@ def json_lines(rows: Iterable[Any] | None, kind: type[Prediction], side: str) ->
 
 
 def arrow_table(lines: Iterable[bytes], schema: pa.Schema, where: str) -> pa.Table:
-    """A table of rows that are checked already, one JSON object a line.
+    """Make a table of rows that have been checked, each a line with one JSON object.
 
     Args:
-        lines: blank ones are skipped.
-        schema: keys that it lacks are skipped, keys that a row lacks are null.
-        where: names the lines in an error message.
+        lines: The lines; blank ones are skipped.
+        schema: The table's columns. Keys that it lacks are skipped; a key that a row lacks is null.
+        where: What an error message begins with, such as the file's name.
 
     Raises:
-        ScoreError: a row has a key twice.
+        ScoreError: A row has a key twice.
     """
     data = b"\n".join(lines)
     if not data.strip():

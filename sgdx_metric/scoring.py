@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .columns import Bools, Floats, Side, column, field, flags, over, positions, strings
-from .items import requested_slots, slot_tagging
+from .f1 import requested_slots, slot_tagging
 from .rows import ScoreError
-from .rules import OFFICIAL, Rules
+from .signature import OFFICIAL, Rules
 from .slots import SchemaSlots, SlotScores, score_slots
 
 METRICS = (
@@ -35,11 +35,14 @@ METRICS = (
 
 @dataclass(frozen=True)
 class FrameScores:
-    """One variant's frames, sorted by `frame_id`, with a score for each.
+    """The scores of one variant's frames, which are sorted by `frame_id`.
 
-    frame_id, service: strings [frames], the service under the variant's name; seen [frames];
-    scores: for each of METRICS, values in [0, 1] or NaN where undefined [frames]; ignored_slots:
-    how many predicted slots are unknown to their schema.
+    Attributes:
+        frame_id: The frames' ids, which are the same under every variant [frames].
+        service: The services under the variant's names [frames].
+        seen: Whether the service is in the original train split [frames].
+        scores: For each of METRICS, values in [0, 1], NaN where undefined [frames].
+        ignored_slots: How many predicted slots are unknown to their schema.
     """
 
     frame_id: pa.Array
@@ -55,14 +58,14 @@ def score_frames(
     """Score one variant's predictions.
 
     Args:
-        references: frame rows, in any order.
-        predictions: prediction rows for the same frames, in any order.
-        variant: for error messages.
-        rules: how free-form values are compared.
+        references: Frame rows, in any order.
+        predictions: Prediction rows for the same frames, in any order.
+        variant: The variant's name, for error messages.
+        rules: How free-form values are compared.
 
     Raises:
-        ScoreError: frames missing, twice or unknown; a slot twice in a frame; spans predicted
-            where the references have none.
+        ScoreError: Frames are missing, there twice or unknown; a frame has a slot twice; or spans
+            are predicted and the references have none.
     """
     ids = strings(column(references, "frame_id"))
     order = ids.take(pc.sort_indices(ids))
@@ -87,10 +90,14 @@ def score_frames(
 def score_variants(
     references: pa.Table, predictions: pa.Table, rules: Rules = OFFICIAL
 ) -> dict[str, FrameScores]:
-    """Score the rows of several variants, told apart by their column `variant`.
+    """Score the rows of several variants, which the column `variant` tells apart.
+
+    Returns:
+        The scores of each variant.
 
     Raises:
-        ScoreError: as `score_frames`; a variant on one side only.
+        ScoreError: A variant is on one side only, or a variant's rows cannot be scored, for the
+            reasons that `score_frames` gives.
     """
     true, predicted = (
         pc.unique(table["variant"]).to_pylist() for table in (references, predictions)
@@ -121,19 +128,33 @@ def _same(reference: Side, predicted: Side, name: str) -> Floats:
 
 
 def _goals(schema: SchemaSlots, slots: SlotScores, count: int) -> dict[str, Floats]:
-    """Average (over active slots) and joint (product over all slots) goal accuracy [frames]."""
-    kinds = {
-        "goal": np.ones(len(schema.frame), dtype=bool),
-        "cat": schema.categorical,
-        "noncat": ~schema.categorical,
+    """The goal accuracies of all slots, categorical slots and free-form slots [frames]."""
+    every = np.ones(len(schema.frame), dtype=bool)
+    categorical, free = schema.categorical, ~schema.categorical
+    return {
+        "average_goal_accuracy": _average(schema, slots, every, count),
+        "average_cat_accuracy": _average(schema, slots, categorical, count),
+        "average_noncat_accuracy": _average(schema, slots, free, count),
+        "joint_goal_accuracy": _joint(schema, slots, every, count),
+        "joint_cat_accuracy": _joint(schema, slots, categorical, count),
+        "joint_noncat_accuracy": _joint(schema, slots, free, count),
     }
-    scores: dict[str, Floats] = {}
-    for kind, these in kinds.items():
-        frame, score = schema.frame[these & slots.active], slots.score[these & slots.active]
-        total = np.bincount(frame, score, count)
-        scores[f"average_{kind}_accuracy"] = over(total, np.bincount(frame, minlength=count))
-        frame, score = schema.frame[these], slots.score[these]
-        joint = np.where(np.bincount(frame, minlength=count) > 0, 1.0, np.nan)
-        np.multiply.at(joint, frame, score)
-        scores[f"joint_{kind}_accuracy"] = joint
-    return scores
+
+
+def _average(schema: SchemaSlots, slots: SlotScores, these: Bools, count: int) -> Floats:
+    """Mean score of those of some slots that have a value in the reference [frames].
+
+    NaN in a frame without such a slot.
+    """
+    active = these & slots.active
+    frame = schema.frame[active]
+    total = np.bincount(frame, slots.score[active], count)
+    return over(total, np.bincount(frame, minlength=count))
+
+
+def _joint(schema: SchemaSlots, slots: SlotScores, these: Bools, count: int) -> Floats:
+    """Product of the scores of some slots [frames]; NaN in a frame whose schema has none."""
+    frame = schema.frame[these]
+    joint = np.where(np.bincount(frame, minlength=count) > 0, 1.0, np.nan)
+    np.multiply.at(joint, frame, slots.score[these])
+    return joint

@@ -9,17 +9,15 @@ from typing import Any
 import datasets
 import evaluate
 
+from .bootstrap import bootstrap as bootstrap
 from .columns import column as column
-from .confidence import bootstrap as bootstrap
+from .f1 import requested_slots as requested_slots
 from .fuzzy import fuzzy_scores as fuzzy_scores
-from .items import requested_slots as requested_slots
 from .report import report
 from .robustness import HEADLINE
 from .rows import PREDICTION, REFERENCE, Prediction, Reference, arrow_table, json_lines
-from .rules import Rules
 from .scoring import score_variants
-from .sensitivity import variation as variation
-from .signature import signature as signature
+from .signature import Rules
 from .slots import score_slots as score_slots
 from .units import places as places
 from .version import __version__ as __version__
@@ -67,11 +65,11 @@ Examples:
 
     >>> import evaluate
     >>> metric = evaluate.load("sgdx_metric")
-    >>> said = {"active_intent": "FindHotel", "requested_slots": [],
-    ...         "slot_values": [{"slot": "city", "values": ["Rome"]}]}
+    >>> state = {"active_intent": "FindHotel", "requested_slots": [],
+    ...          "slot_values": [{"slot": "city", "values": ["Rome"]}]}
     >>> schema = {"service": "Hotels_1", "seen": True,
     ...           "schema_slots": [{"name": "city", "is_categorical": False}]}
-    >>> frame = {"frame_id": "1_00000/0/Hotels_1", "variant": "original", **said}
+    >>> frame = {"frame_id": "1_00000/0/Hotels_1", "variant": "original", **state}
     >>> result = metric.compute(predictions=[frame], references=[frame | schema])
     >>> result["jga_orig"]
     1.0
@@ -79,7 +77,7 @@ Examples:
 
 
 class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
-    """SGD's official metrics and SGD-X's schema sensitivity."""
+    """The official metrics of SGD and the schema sensitivity of SGD-X, for `evaluate.load`."""
 
     def _info(self) -> evaluate.MetricInfo:
         # A row travels as one line of JSON: the Arrow round trip of nested rows that `evaluate`
@@ -111,7 +109,10 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
         predictions: Any = None,
         references: Any = None,
     ) -> None:
-        """Add one row of each; `evaluate.combine` says `predictions` and `references` here."""
+        """Add one prediction and one reference.
+
+        `evaluate.combine` calls the arguments `predictions` and `references`.
+        """
         prediction = predictions if prediction is None else prediction
         reference = references if reference is None else reference
         self.add_batch(predictions=[prediction], references=[reference])

@@ -1,13 +1,48 @@
-"""One line that says how a score came about, as sacreBLEU's (Post 2018, arXiv 1804.08771)."""
+"""The choices that change a score, and the one line that states them all beside every score.
 
-from .confidence import RESAMPLES, SEED
+The line is modelled on sacreBLEU's signature (Post 2018, arXiv 1804.08771).
+"""
+
+from dataclasses import dataclass
+
+from .bootstrap import RESAMPLES, SEED
 from .rows import ScoreError
-from .rules import Rules
 from .version import __version__
 
 NAME = "sgdx_metric"
-# Dialogues of the whole release.
+ZERO_MEAN = ("0", "drop")
+# How many dialogues each split of the whole release has.
 _DIALOGUES = {"train": 16142, "validation": 2482, "test": 4201}
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How frames are scored and summed up; the defaults are the official scorer's and the paper's.
+
+    Attributes:
+        use_fuzzy_match: If true, a free-form value scores its similarity to the reference; if
+            false, it scores 1 where it equals one of the reference's spoken variants, and else 0.
+        joint_acc_across_turn: If true, the three joint accuracies and their sensitivity are of
+            whole turns, each the product over the turn's frames; if false, they are of frames.
+            This flag and the one before are the official scorer's flags of these names;
+            MultiWOZ-style evaluation sets them to true and false.
+        zero_mean: What schema sensitivity makes of a frame that scores 0 under all variants: "0"
+            counts it as 0, as the paper's equation over all turns does; "drop" leaves it out.
+
+    Raises:
+        ScoreError: `zero_mean` is neither "0" nor "drop".
+    """
+
+    use_fuzzy_match: bool = True
+    joint_acc_across_turn: bool = False
+    zero_mean: str = "0"
+
+    def __post_init__(self) -> None:
+        if self.zero_mean not in ZERO_MEAN:
+            raise ScoreError(f"zero_mean is {self.zero_mean!r}, expected '0' or 'drop'")
+
+
+OFFICIAL = Rules()
 
 
 def signature(
@@ -19,15 +54,16 @@ def signature(
     release: str | None = None,
     system_acts: str = "unknown",
 ) -> str:
-    """`sgdx_metric|key:value|...`.
+    """Write the line `sgdx_metric|key:value|...`.
 
     Args:
-        variants: in the order of the report.
-        frames, dialogues: how many were scored, under each variant.
-        split: "train", "validation", "test" or a name of one's own; None is unknown.
-        release: commit of the data, or a name of other data; None is unknown. With fewer dialogues
-            than the split has it becomes `partial:<found>/<whole>`.
-        system_acts: whether the predictions used the system's dialogue acts: "yes", "no", "mixed"
+        variants: The schema variants in the order of the report.
+        frames, dialogues: How many were scored under each variant.
+        rules: How the frames were scored.
+        split: "train", "validation", "test" or a name of one's own; None gives "unknown".
+        release: The commit of the data, or a name of other data; None gives "unknown". Where there
+            are fewer dialogues than the split has, `partial:<found>/<whole>` is written instead.
+        system_acts: Whether the predictions used the system's dialogue acts: "yes", "no", "mixed"
             or "unknown".
     """
     parts = {
@@ -54,10 +90,14 @@ def _release(split: str | None, dialogues: int, release: str | None) -> str:
 
 
 def signature_parts(line: str, where: str) -> dict[str, str]:
-    """The parts of a signature, by key.
+    """Read the parts of a signature, by key.
+
+    Args:
+        line: The signature.
+        where: What an error message begins with, such as the file's name.
 
     Raises:
-        ScoreError: not a signature of this metric; beginning with `where`.
+        ScoreError: The line is not a signature of this metric.
     """
     name, *parts = line.split("|")
     if name != NAME or not all(":" in part for part in parts):
@@ -66,7 +106,7 @@ def signature_parts(line: str, where: str) -> dict[str, str]:
 
 
 def rules_of(parts: dict[str, str]) -> Rules:
-    """The rules that a signature tells of."""
+    """The rules that the parts of a signature state."""
     return Rules(
         use_fuzzy_match=parts.get("match") != "exact",
         joint_acc_across_turn=parts.get("joint") == "turn",

@@ -12,7 +12,13 @@ from .rows import ScoreError
 
 @dataclass(frozen=True)
 class SchemaSlots:
-    """All slots of the frames' schemas, flat: arrays [schema slots of all frames]."""
+    """All slots of the frames' schemas, laid end to end.
+
+    Attributes:
+        frame: The position of each slot's frame [schema slots of all frames].
+        name: The slots' names [schema slots of all frames].
+        categorical: Whether a slot is categorical [schema slots of all frames].
+    """
 
     frame: Ints
     name: pa.Array
@@ -27,8 +33,13 @@ class SchemaSlots:
 
 @dataclass(frozen=True)
 class SlotScores:
-    """score in [0, 1] and active (the reference gives a value) [schema slots of all frames];
-    ignored: how many predicted slots are unknown to their schema."""
+    """What the slots of the frames' schemas score.
+
+    Attributes:
+        score: The scores in [0, 1] [schema slots of all frames].
+        active: Whether the reference gives the slot a value [schema slots of all frames].
+        ignored: How many predicted slots are unknown to their schema.
+    """
 
     score: Floats
     active: Bools
@@ -44,16 +55,20 @@ def score_slots(
 ) -> SlotScores:
     """Compare the predicted with the reference state, slot by slot of the schema.
 
-    1 where neither side has a value, 0 where only one has. With two values a categorical slot is
-    right or wrong, first value against first value; a free-form slot scores the best fuzzy match of
-    the first predicted value over the reference's spoken variants, or whether it equals one.
-    Slots that the schema lacks are left out.
+    A slot scores 1 where neither side has a value, and 0 where only one side has. Where both have
+    values, a categorical slot scores 1 if their first values are equal, and else 0; a free-form
+    slot scores the best fuzzy match of the first predicted value with any of the reference's spoken
+    variants, or, without fuzzy match, 1 if it equals one of them and else 0. Predicted slots that
+    the schema lacks are ignored.
 
     Args:
-        frame_id: [frames], for the error message.
+        schema: The slots of the frames' schemas.
+        reference, predicted: The values of both sides.
+        frame_id: The frames' ids, for the error message [frames].
+        use_fuzzy_match: As in `Rules`.
 
     Raises:
-        ScoreError: a frame assigns the same slot twice.
+        ScoreError: A frame assigns the same slot twice.
     """
     _, names = encode(schema.name, reference.slot, predicted.slot)
     width = 1 + max((int(codes.max()) for codes in names if len(codes)), default=0)
@@ -78,7 +93,7 @@ def score_slots(
     truth = reference_code[reference.first()]
     score[exact] = truth[reference_of[exact]] == hypothesis[exact]
 
-    # Every spoken variant of a free-form slot is a pair of its own; the best one stays.
+    # Every spoken variant of a free-form slot is compared on its own; the best score counts.
     slot = reference_at[reference.parent]
     spoken = np.flatnonzero(np.append(both & ~schema.categorical, False)[slot])
     slot = slot[spoken]
@@ -89,7 +104,7 @@ def score_slots(
 
 
 def locate(slot_key: Ints, key: Ints) -> Ints:
-    """Index of each key in `slot_key`, -1 where it is not there."""
+    """The index of each key in `slot_key`; -1 where it is not there."""
     if not len(slot_key):
         return np.full(len(key), -1)
     order = np.argsort(slot_key, kind="stable")
@@ -98,7 +113,7 @@ def locate(slot_key: Ints, key: Ints) -> Ints:
 
 
 def _invert(at: Ints, length: int) -> Ints:
-    """For each of `length` places the index that points at it, or -1."""
+    """For each of `length` places, the index in `at` that points at it, or -1."""
     of = np.full(length, -1)
     known = np.flatnonzero(at >= 0)
     of[at[known]] = known

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .columns import Bools, Floats, Ints
-from .rules import Rules
+from .signature import Rules
 
 ALL, SEEN, UNSEEN = "all", "seen", "unseen"
 _JOINT = ("joint_goal_accuracy", "joint_cat_accuracy", "joint_noncat_accuracy")
@@ -17,7 +17,11 @@ _JOINT = ("joint_goal_accuracy", "joint_cat_accuracy", "joint_noncat_accuracy")
 class Places:
     """Where frames belong, which is the same under every variant.
 
-    service: original names; turn, dialogue: codes that do not decrease; seen. All are [frames].
+    Attributes:
+        service: Original names of the services [frames].
+        turn, dialogue: Codes, the same for frames of one turn or dialogue, never decreasing
+            [frames].
+        seen: Whether the service is in the original train split [frames].
     """
 
     service: np.ndarray[tuple[int], np.dtype[np.object_]]
@@ -32,32 +36,39 @@ class Places:
         return groups | {name: np.flatnonzero(self.service == name) for name in self.services()}
 
     def services(self) -> list[str]:
-        """Sorted."""
+        """The original names of all services, sorted."""
         return sorted(set(self.service))
 
 
 def places(frame_id: pa.Array, seen: Bools) -> Places:
-    """Read frame ids, `<dialogue>/<turn>/<original service>` in sorted order."""
+    """Read off frame ids where the frames belong.
+
+    Args:
+        frame_id: Ids `<dialogue>/<turn>/<original service>`, sorted [frames].
+        seen: Whether the service is in the original train split [frames].
+    """
     service = pc.replace_substring_regex(frame_id, "^.*/", "").to_numpy(zero_copy_only=False)
     return Places(service, _codes(frame_id, "(/[^/]*){1}$"), _codes(frame_id, "(/[^/]*){2}$"), seen)
 
 
 def _codes(frame_id: pa.Array, ending: str) -> Ints:
-    """A code for what comes before `ending`; in sorted order equal beginnings are neighbours."""
+    """A code for what each id has before `ending`; ids are sorted, so equal ones are neighbours."""
     codes = pc.replace_substring_regex(frame_id, ending, "").dictionary_encode().indices
     return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def unit_scores(metric: str, scores: Floats, turn: Ints, rules: Rules) -> Floats:
-    """The scores that a metric's mean is of.
+    """The scores whose mean is taken: those of frames or, for some metrics and rules, of turns.
 
     Args:
-        scores: of some frames, NaN where undefined [..., frames].
-        turn: of the same frames, equal ones neighbours [frames].
+        metric: The metric's name.
+        scores: Scores of some frames, NaN where undefined [..., frames].
+        turn: The turns of the same frames, those of one turn beside each other [frames].
+        rules: How the frames were scored.
 
     Returns:
-        `scores`; for a joint accuracy across turns, the product of each turn's defined scores, NaN
-        where there are none [..., turns].
+        `scores` themselves; but for a joint accuracy across turns, the product of each turn's
+        defined scores, NaN where there are none [..., turns].
     """
     if not (rules.joint_acc_across_turn and metric in _JOINT and len(turn)):
         return scores
@@ -68,5 +79,5 @@ def unit_scores(metric: str, scores: Floats, turn: Ints, rules: Rules) -> Floats
 
 
 def turn_starts(turn: Ints) -> Ints:
-    """Index of each turn's first frame [turns]."""
+    """The index of each turn's first frame [turns]."""
     return np.flatnonzero(np.diff(turn, prepend=-1))

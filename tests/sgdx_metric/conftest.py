@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import pyarrow.parquet as pq
 import pytest
+from hypothesis import settings
 
-from sgdx_metric.references import write_references
+from sgdx_metric.cli.references import open_references
 
 from .frames import Row
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("sgdx_metric", deadline=None)
+settings.load_profile("sgdx_metric")
 
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 KEYS = ["frame_id", "variant", "active_intent", "requested_slots", "slot_values", "slots"]
 
 
 @pytest.fixture(scope="session")
-def gold(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
+def gold() -> dict[str, list[Row]]:
     """Prediction rows by variant."""
-    folder = tmp_path_factory.mktemp("frames")
-    assert write_references("sample", "test", list(VARIANTS), folder) == 0
-    return {v: pq.read_table(folder / f"{v}.parquet", columns=KEYS).to_pylist() for v in VARIANTS}
+    references = open_references("sample", "test", {})
+    return {name: references.of(name).select(KEYS).to_pylist() for name in VARIANTS}

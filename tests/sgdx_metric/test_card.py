@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import doctest
+import json
+import re
 
+import evaluate
 import pytest
 import yaml
 
@@ -15,6 +18,16 @@ def test_examples_of_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
     result = doctest.testfile(str(ROOT / "sgdx_metric" / "README.md"), module_relative=False)
     assert result.attempted >= 7
     assert result.failed == 0
+
+
+def test_the_two_rows_of_the_card_are_scored() -> None:
+    text = (ROOT / "sgdx_metric" / "README.md").read_text(encoding="utf-8")
+    reference, prediction = map(json.loads, re.findall(r"```json\n(.*?)```", text, re.DOTALL))
+    metric = evaluate.load(str(ROOT / "sgdx_metric"))
+    result = metric.compute(predictions=[prediction], references=[reference])
+    means = result["variants"]["v1"]["#ALL_SERVICES"]
+    assert means["joint_goal_accuracy"] == means["joint_noncat_accuracy"] == 0.86
+    assert means["joint_cat_accuracy"] == means["active_intent_accuracy"] == 1
 
 
 def test_front_matter_is_a_space() -> None:

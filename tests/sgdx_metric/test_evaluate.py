@@ -81,7 +81,7 @@ def test_two_processes_halves_equal_the_whole(tmp_path: Path) -> None:
         )
         for me in (0, 1)
     ]
-    results = [json.loads(process.communicate(timeout=60)[0]) for process in processes]
+    results = [json.loads(process.communicate(timeout=240)[0]) for process in processes]
     assert results[0]["sgdx"] == expected()["sgdx"]
     assert results[1] is None
 

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from sgdx_metric.references import read_references, read_release, write_references
+from sgdx_metric.cli.references import open_references
 from sgdx_metric.report import group_means, report
-from sgdx_metric.rules import OFFICIAL, Rules
 from sgdx_metric.scoring import score_frames
+from sgdx_metric.signature import OFFICIAL, Rules
 
 from . import slow
 from .frames import prediction_table, with_errors
 
 
 @pytest.mark.release
-def test_every_metric_of_every_group(release_archive: Path, tmp_path: Path) -> None:
-    assert write_references(str(release_archive), "test", ["v5"], tmp_path) == 0
-    references = read_references(tmp_path / "v5.parquet")
+def test_every_metric_of_every_group(release_archive: Path) -> None:
+    opened = open_references(str(release_archive), "test", {})
+    references = opened.of("v5")
     rows = references.to_pylist()
     chance = random.Random(0)  # noqa: S311
     guesses = [with_errors(row, chance) for row in rows]
@@ -34,7 +34,6 @@ def test_every_metric_of_every_group(release_archive: Path, tmp_path: Path) -> N
             known = {metric: mean for metric, mean in found[group].items() if mean is not None}
             assert known == pytest.approx(means, abs=1e-12, rel=0), group
         assert 0 < expected["#ALL_SERVICES"]["joint_goal_accuracy"] < 1
-    release = read_release(tmp_path / "v5.parquet", str(release_archive))
-    line = report({"v5": scores}, "test", rules=rules, release=release)["signature"]
+    line = report({"v5": scores}, "test", rules=rules, release=opened.release)["signature"]
     dialogues = len({row["frame_id"].split("/")[0] for row in rows})
     assert dialogues == 4201 or f"|release:partial:{dialogues}/4201|" in line

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from sgdx_metric.report import report
-from sgdx_metric.robustness import HEADLINE
+from sgdx_metric.robustness import HEADLINE, variation
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.scoring import METRICS, score_variants
-from sgdx_metric.sensitivity import variation
 
 from . import slow
 from .frames import prediction_table, reference_table, six_variants

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgdx_metric.report import group_means, report
+from sgdx_metric.robustness import variation
 from sgdx_metric.rows import ScoreError
-from sgdx_metric.rules import Rules
 from sgdx_metric.scoring import METRICS, score_frames, score_variants
-from sgdx_metric.sensitivity import variation
+from sgdx_metric.signature import Rules
 
 from . import slow
 from .frames import Row, prediction, prediction_table, reference, reference_table, state

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .fuzzy import fuzzy_scores
-from .rows import ScoreError
-from .rules import OFFICIAL, Rules
-from .scoring import score_frames
+from ..fuzzy import fuzzy_scores
+from ..rows import ScoreError
+from ..scoring import score_frames
+from ..signature import OFFICIAL, Rules
 
 Row = dict[str, Any]
 
@@ -21,12 +21,17 @@ Row = dict[str, Any]
 class Line:
     """What one aspect of a frame scores under one variant, and why.
 
-    place: -3 the joint goal, -2 the active intent, -1 the requested slots, then the schema's slots
-        from 0 in their order, and after them slots that the schema lacks.
-    aspect: what the lines of one place share: a slot goes by its name under the first variant.
-    slot: its name under this variant.
-    reference, predicted: values, [] for none.
-    score: in [0, 1]; None for a slot that the schema lacks.
+    Attributes:
+        place: Where the aspect stands: -3 for the joint goal, -2 for the active intent, -1 for the
+            requested slots, then the schema's slots from 0 in their order, and after them slots
+            that the schema lacks.
+        aspect: The name that all lines of one place share. A slot goes by its name under the first
+            variant.
+        variant: The schema variant.
+        slot: The slot's name under this variant; empty for an aspect that is not a slot.
+        reference, predicted: The values on each side, [] for none.
+        score: The score in [0, 1]; None for a slot that the schema lacks.
+        why: What decided the score, in a few words.
     """
 
     place: int
@@ -48,14 +53,17 @@ def explain(
     """Explain a frame's scores.
 
     Args:
-        references, predictions: tables by variant, as for `score_frames`; other frames are skipped.
+        frame_id: The frame, `<dialogue>/<turn>/<original service>`.
+        references, predictions: Tables by variant, as for `score_frames`; other frames are skipped.
+        rules: How the frame is scored.
 
     Returns:
-        Lines sorted by place, the variants in the order given; without slots that have no value on
-        either side under any variant.
+        Lines sorted by place, and within a place in the order in which the variants were given.
+        Slots that have no value on either side under any variant are left out.
 
     Raises:
-        ScoreError: no such frame; the variants' schemas have different numbers of slots.
+        ScoreError: The frame is not there once, or the variants' schemas have different numbers of
+            slots.
     """
     lines: list[Line] = []
     aspects: list[str] = []
@@ -73,14 +81,19 @@ def explain(
             )
         lines += _whole(variant, reference, predicted, {m: float(v[0]) for m, v in scores.items()})
         lines += _slots(variant, reference, predicted, aspects, rules)
-    return list(_told(sorted(lines, key=lambda line: (line.place, line.aspect))))
+    return list(_shown(sorted(lines, key=lambda line: (line.place, line.aspect))))
 
 
 def frame_of(table: pa.Table, frame_id: str, whose: str) -> pa.Table:
-    """The one row of a frame.
+    """Find the one row of a frame.
+
+    Args:
+        table: Rows with a column `frame_id`.
+        frame_id: The frame.
+        whose: What an error message begins with, such as "predictions for v1".
 
     Raises:
-        ScoreError: none or several; beginning with `whose`.
+        ScoreError: The table has no row of the frame, or several.
     """
     found = table.filter(pc.equal(table["frame_id"], frame_id))
     if found.num_rows != 1:
@@ -91,8 +104,8 @@ def frame_of(table: pa.Table, frame_id: str, whose: str) -> pa.Table:
     return found
 
 
-def _told(lines: list[Line]) -> Iterator[Line]:
-    """The aspects that have a value or a verdict under some variant."""
+def _shown(lines: list[Line]) -> Iterator[Line]:
+    """Leave out the slots that have no value on either side under any variant."""
     for _, same in groupby(lines, key=lambda line: (line.place, line.aspect)):
         group = list(same)
         if any(line.reference or line.predicted or line.place < 0 for line in group):
@@ -102,7 +115,7 @@ def _told(lines: list[Line]) -> Iterator[Line]:
 def _whole(
     variant: str, reference: Row, predicted: Row, scores: Mapping[str, float]
 ) -> Iterator[Line]:
-    """Lines that are not of one slot."""
+    """The lines of the joint goal, the active intent and the requested slots."""
     joint = scores["joint_goal_accuracy"]
     why = "no slots" if np.isnan(joint) else "product"
     yield Line(-3, "joint goal", variant, "", [], [], None if np.isnan(joint) else joint, why)
@@ -119,7 +132,7 @@ def _whole(
 def _slots(
     variant: str, reference: Row, predicted: Row, aspects: list[str], rules: Rules
 ) -> Iterator[Line]:
-    """A line for each slot of the schema, and for each predicted one that it lacks."""
+    """A line for each slot of the schema, and for each predicted slot that the schema lacks."""
     true, guess = _state(reference), _state(predicted)
     for place, slot in enumerate(reference["schema_slots"]):
         name = slot["name"]
@@ -131,11 +144,12 @@ def _slots(
 
 
 def _state(row: Row) -> dict[str, list[str]]:
+    """The values of each slot in a row's state."""
     return {item["slot"]: item["values"] for item in row["slot_values"]}
 
 
 def _judge(true: list[str], guess: list[str], categorical: bool, rules: Rules) -> tuple[float, str]:
-    """A slot's score, and why."""
+    """The score of a slot of the schema in [0, 1], and what decided it."""
     if not (true and guess):
         return (0.0, "missing") if true else (0.0, "extra") if guess else (1.0, "no value")
     if true[0] == guess[0] or (guess[0] in true and not categorical):

@@ -8,16 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sgdx_metric.compare import randomisation
-from sgdx_metric.confidence import (
-    Sums,
-    bootstrap,
-    dialogue_sums,
-    figures,
-    resampled,
-    with_replacement,
-)
-from sgdx_metric.rules import OFFICIAL, Rules
+from sgdx_metric.bootstrap import bootstrap, resampled, with_replacement
+from sgdx_metric.cli.compare import randomisation
+from sgdx_metric.robustness import Sums, dialogue_sums, figures
+from sgdx_metric.signature import OFFICIAL, Rules
 from sgdx_metric.units import places
 
 VARIANTS = ["original", "v1", "v2"]

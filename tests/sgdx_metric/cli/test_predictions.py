@@ -7,16 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
-from sgdx_metric.read import read_predictions, with_frame_ids
-from sgdx_metric.references import read_references, read_release
+from sgdx_metric.cli.predictions import prediction_paths, read_predictions, with_frame_ids
 from sgdx_metric.rows import ScoreError
-from sgdx_metric.rules import OFFICIAL
-from sgdx_metric.signature import rules_of, signature, signature_parts
 
-from .frames import Row, prediction, reference, reference_table
+from ..frames import Row, prediction, reference, reference_table
 
 GOOD = json.dumps(prediction({"city": ["Rome"]}))
 
@@ -217,31 +213,70 @@ def test_directory_without_dialogues(tmp_path: Path) -> None:
         read_predictions(tmp_path, "test", "v1")
 
 
-def test_release_is_what_the_references_say(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table, path = reference_table(reference()), tmp_path / "v1.parquet"
-    pq.write_table(table, path)
-    monkeypatch.delenv("SGDX_SOURCE", raising=False)
-    assert read_release(path, "somewhere") is None
-    assert read_release(path, "sample") == "sample"
-    monkeypatch.setenv("SGDX_SOURCE", "sample")
-    assert read_release(path, None) == "sample"
-    pq.write_table(table.replace_schema_metadata({"release": "c0ffee"}), path)
-    assert read_release(path, "somewhere") == "c0ffee"
-    assert read_references(path).num_rows == 1
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD + " " + GOOD,  # two rows in a line
+        GOOD[:-1] + "\n}",  # a row in two lines
+    ],
+)
+def test_a_line_is_a_row(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path / "p.jsonl", GOOD, text)
+    with pytest.raises(ScoreError, match=r"p.jsonl:2: "):
+        read_predictions(path, "test", "original")
+
+
+KNOWN = ("original", "v1", "v2", "mine")
+
+
+def test_a_folder_has_the_paths_of_the_known_variants(tmp_path: Path) -> None:
+    for name in ("v1.jsonl", "original.jsonl", "README.md", "run.json", "scores.json", "v9.jsonl"):
+        written(tmp_path / name, "any")
+    for name in ("mine", "shards"):
+        (tmp_path / name).mkdir()
+        written(tmp_path / name / "dialogues_001.json", "[]")
+    assert list(prediction_paths([str(tmp_path)], KNOWN).items()) == [
+        ("original", tmp_path / "original.jsonl"),
+        ("v1", tmp_path / "v1.jsonl"),
+        ("mine", tmp_path / "mine"),
+    ]
+
+
+def test_several_paths_keep_the_order_given(tmp_path: Path) -> None:
+    path = written(tmp_path / "p.jsonl", GOOD)
+    found = prediction_paths([f"v2={path}", f"any={path}"], KNOWN)
+    assert list(found.items()) == [("v2", path), ("any", path)]
 
 
 @pytest.mark.parametrize(
-    ("dialogues", "release", "expected"),
+    ("files", "arguments", "message"),
     [
-        (4201, "c0ffee", "c0ffee"),
-        (4201, None, "unknown"),
-        (4200, "c0ffee", "partial:4200/4201"),
-        (36, "sample", "sample"),
+        (["v1.jsonl", "v1/x"], ["."], "--predictions .: found both v1.jsonl and v1/, expected one"),
+        (["README.md", "v9.jsonl"], ["."], "found no predictions, expected VARIANT.jsonl or VARIA"),
+        (["dialogues_001.json"], ["."], "write VARIANT=., as in v1=."),
+        (["v1.jsonl"], [".", "v1=v1.jsonl"], "--predictions .: found 2 of this option, expected"),
+        (["v1.jsonl"], ["v1=v1.jsonl", "."], "expected either one folder or VARIANT=PATH for each"),
+        (["a/v1.jsonl", "b/v1.jsonl"], ["a", "b"], "--predictions a: found 2 of this option"),
+        (
+            ["p.jsonl"],
+            ["p.jsonl"],
+            "--predictions p.jsonl: expected VARIANT=PATH, as in v1=v1.js",
+        ),
+        ([], ["nowhere"], "--predictions nowhere: expected VARIANT=PATH, as in v1=v1.jsonl, o"),
+        ([], ["v1=nowhere"], "nowhere: No such file or directory"),
+        ([], ["=p"], "--predictions =p: expected VARIANT=PATH"),
     ],
 )
-def test_release_in_the_signature(dialogues: int, release: str | None, expected: str) -> None:
-    line = signature(["v1"], 9, dialogues, OFFICIAL, "test", release)
-    assert signature_parts(line, "")["release"] == expected
-    assert rules_of(signature_parts(line, "")) == OFFICIAL
+def test_doubtful_folders_are_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    files: list[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in files:
+        Path(name).parent.mkdir(exist_ok=True)
+        written(Path(name), GOOD)
+    with pytest.raises(ScoreError, match=re.escape(message)):
+        prediction_paths(arguments, KNOWN)

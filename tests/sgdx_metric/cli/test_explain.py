@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdx_metric.explain import Line, explain
+from sgdx_metric.cli.explain import Line, explain
 from sgdx_metric.rows import ScoreError
-from sgdx_metric.rules import Rules
 from sgdx_metric.scoring import score_frames
+from sgdx_metric.signature import Rules
 
-from .frames import Row, prediction, prediction_table, reference, reference_table, state
+from ..frames import Row, prediction, prediction_table, reference, reference_table, state
 
 FRAME = "1_00000/0/Hotels_1"
 

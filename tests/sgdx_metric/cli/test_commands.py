@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import Run
-from .frames import Row, written
+from ...conftest import Run
+from ..frames import Row, written
 
 SCORE = ("sgdx_metric", "score", "--source", "sample", "--split", "test", "--output", "s.json")
 
@@ -119,7 +119,58 @@ def test_the_datasets_own_error_is_passed_on(
     rows = [row | {"variant": "v9"} for row in gold["v1"]]
     path = written(tmp_path / "p.jsonl", rows)
     line = failed(tmp_path, run, "--predictions", f"v9={path}")
-    assert line.startswith("sgdx-dataset: error:") and "v9" in line
+    assert line.startswith("sgdx-metric: error: unknown config 'v9', expected one of original, v1")
+
+
+def test_a_folder_of_predictions_and_a_folder_of_references(
+    tmp_path: Path, run: Run, gold: dict[str, list[Row]]
+) -> None:
+    """Both forms of the predictions, and both of the references, give the same scores.json."""
+    (tmp_path / "run").mkdir()
+    arguments = []
+    for variant in ("v1", "v2"):
+        path = written(
+            tmp_path / "run" / f"{variant}.jsonl", gold[variant][:-1] + gold[variant][-1:]
+        )
+        arguments += ["--predictions", f"{variant}={path}"]
+    (tmp_path / "run" / "scores.json").write_text("{}")
+    frames = ("--source", "sample", "--config", "v1", "v2", "--split", "test", "--output", "frames")
+    assert run("sgdx_dataset", "frames", *frames).returncode == 0
+    ways = {
+        "paths.json": ("--source", "sample", *arguments),
+        "folder.json": ("--source", "sample", "--predictions", "run"),
+        "parquet.json": ("--references", "frames", "--predictions", "run"),
+    }
+    for name, inputs in ways.items():
+        done = run("sgdx_metric", "score", *inputs, "--output", name)
+        assert done.returncode == 0, done.stderr
+    texts = {(tmp_path / name).read_text() for name in ways}
+    assert len(texts) == 1
+    assert json.loads(texts.pop())["sgdx"]["by_variant"] == {"v1": 1, "v2": 1}
+    frame = gold["v1"][0]["frame_id"]
+    inputs = ("--references", "frames", "--predictions", "run")
+    done = run("sgdx_metric", "explain", frame, *inputs)
+    assert done.returncode == 0, done.stderr
+    assert frame in done.stdout
+
+
+def test_predictions_are_refused_before_the_source_is_opened(
+    tmp_path: Path, run: Run, gold: dict[str, list[Row]]
+) -> None:
+    """The source does not exist, which would be the error if it had been opened."""
+    good = written(tmp_path / "v1.jsonl", gold["v1"])
+    bad = written(tmp_path / "v2.jsonl", gold["v1"])
+    dev = written(tmp_path / "v3.jsonl", gold["v3"], split="validation")
+    both = ("--source", "nowhere", "--predictions", f"v1={good}", "--predictions")
+    for arguments, message in (
+        (("v2=none.jsonl",), "none.jsonl: No such file or directory"),
+        ((f"v2={bad}",), "v2.jsonl:1: variant is 'v1', not 'v2'"),
+        ((f"v3={dev}",), "v3.jsonl:1: metadata: split is 'validation', not 'test'"),
+        ((f"v2={tmp_path}",), "found no dialogues_*.json"),
+    ):
+        assert message in failed(tmp_path, run, *both, *arguments)
+    line = failed(tmp_path, run, "--source", "nowhere", "--predictions", f"v1={good}")
+    assert line.startswith("sgdx-metric: error: nowhere: no such source")
 
 
 @pytest.mark.parametrize(
@@ -132,6 +183,11 @@ def test_the_datasets_own_error_is_passed_on(
         ([], "the following arguments are required: --predictions"),
         (["--predictions", "v1=p", "--per-frame", "f.csv"], "name ending in .parquet or .jsonl"),
         (["--predictions", "v1=p", "--zero-mean", "nan"], "argument --zero-mean: invalid choice"),
+        (["--predictions", "v1=p", "--variant", "mine"], "--variant mine: expected NAME=PATH"),
+        (
+            ["--predictions", "v1=p", "--references", "f"],
+            "--references f: found --source or --",
+        ),
         (["--predictions", "v1=p", "--output", "no/s.json"], "--output no/s.json: expected a file"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Two systems' scores.json: what differs, by how much, and whether it could be chance."""
+"""Compare two systems' scores.json: by how much they differ, and whether that could be chance."""
 
 from pathlib import Path
 from typing import Any
@@ -7,22 +7,13 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from .columns import Floats, Ints, over, positions
-from .confidence import (
-    RESAMPLES,
-    Figures,
-    Sums,
-    bootstrap,
-    dialogue_sums,
-    figures,
-    one_in_two,
-    resampled,
-)
-from .decoding import decode
-from .rows import ScoreError
-from .rules import Rules
-from .signature import rules_of, signature_parts
-from .units import Places, places
+from ..bootstrap import RESAMPLES, Figures, bootstrap, one_in_two, resampled
+from ..columns import Floats, Ints, over, positions
+from ..robustness import Sums, dialogue_sums, figures
+from ..rows import ScoreError
+from ..signature import Rules, rules_of, signature_parts
+from ..units import Places, places
+from .predictions import decode
 
 TRIALS = 10_000
 
@@ -42,16 +33,17 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
     """Compare two systems that were scored alike on the same frames.
 
     Args:
-        first, second: files that `score` wrote.
+        first, second: Files that `score` wrote.
 
     Returns:
-        `signature` of both; `resamples`, `trials`; `groups`: for all, seen, unseen and each service
-        (original names) `frames`, and for `jga_orig`, `jga_v1-5`, `ss_jga` a mapping of `first`,
-        `second`, `difference` (second - first), its 95 % bootstrap `interval`, and `p`. A figure
-        that the variants do not give is left out.
+        `signature`, which both files share; `resamples` and `trials`, the numbers of random draws;
+        and `groups`. For all, seen and unseen frames and for each service (by its original name) a
+        group has `frames`, their number, and for each of `jga_orig`, `jga_v1-5` and `ss_jga` a
+        mapping of `first`, `second`, `difference` (second - first), its 95 % bootstrap `interval`,
+        and `p`. All figures are fractions. A figure that the variants do not give is left out.
 
     Raises:
-        ScoreError: not scores.json; a part of the signatures, or the frames, differ.
+        ScoreError: A file is not a scores.json, or the signatures or the frames differ.
     """
     a, b = _read(first), _read(second)
     rules = _same_rules(a.signature, b.signature, first, second)
@@ -111,7 +103,7 @@ def _jga(scores: _Paired, order: pa.Array, path: Path) -> dict[str, Floats]:
 def _compared(
     systems: tuple[dict[str, Floats], dict[str, Floats]], place: Places, these: Ints, rules: Rules
 ) -> dict[str, Any]:
-    """One group's figures; {} for a group without frames."""
+    """The figures of one group of frames; {} for a group without frames."""
     variants = list(systems[0])
     first, second = (dialogue_sums(jga, place, these, rules) for jga in systems)
     dialogues = len(first.total)
@@ -144,11 +136,19 @@ def _compared(
 def randomisation(
     first: Sums, second: Sums, names: list[str], observed: Figures
 ) -> dict[str, float | None]:
-    """Two-sided p of paired approximate randomisation, whole dialogues changing sides.
+    """Two-sided p-values of paired approximate randomisation, in which whole dialogues are swapped.
 
-    Noreen 1989, "Computer-Intensive Methods for Testing Hypotheses": how often a difference is as
-    large as the observed one when each dialogue's two results change sides with probability 1/2;
-    (that + 1) / (TRIALS + 1).
+    In each of TRIALS trials, each dialogue's two results change sides with probability 1/2. If the
+    difference is at least as large as the observed one in n trials, p is (n + 1) / (TRIALS + 1).
+    Source: Noreen 1989, "Computer-Intensive Methods for Testing Hypotheses".
+
+    Args:
+        first, second: Both systems' sums over the same dialogues.
+        names: The variants, in the order of the sums' rows.
+        observed: The observed difference of each figure [1].
+
+    Returns:
+        The p-value of each figure in (0, 1]; None where a difference is undefined.
     """
     as_large = dict.fromkeys(observed, 0)
     total, number = second.total - first.total, second.number - first.number
@@ -159,7 +159,8 @@ def randomisation(
             for own, sign in ((first, 1), (second, -1))
         )
         for name, value in observed.items():
-            # Less than any difference that one frame makes, more than rounding does.
+            # The margin is smaller than any difference that one frame makes, and larger than that
+            # of rounding.
             large = np.abs(right[name] - left[name]) >= np.abs(value) - 1e-12
             as_large[name] += int(large.sum())
     return {

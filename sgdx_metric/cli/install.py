@@ -3,24 +3,25 @@
 import hashlib
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 from evaluate.loading import get_imports, init_dynamic_modules
+
+from .files import whole
 
 NAME = "sgdx_metric"
 
 
 def install() -> Path:
-    """Copy the metric's files into the Hugging Face modules cache (`HF_MODULES_CACHE`).
+    """Copy the metric's core into the Hugging Face modules cache (`HF_MODULES_CACHE`).
 
     `evaluate` looks up a plain name as <cache>/evaluate_modules/metrics/evaluate-metric--<name>/
-    <64 hex digits>/<name>.py and takes the newest.
+    <64 hex digits>/<name>.py and takes the newest. The command line's files are not needed there.
 
     Returns:
         The folder of the copy.
     """
-    script = Path(__file__).with_name(f"{NAME}.py")
+    script = Path(__file__).parents[1] / f"{NAME}.py"
     files = [script, *(script.with_name(f"{name}.py") for name in _imported(script))]
     home = Path(init_dynamic_modules()) / "metrics" / f"evaluate-metric--{NAME}"
     home.mkdir(parents=True, exist_ok=True)
@@ -29,7 +30,11 @@ def install() -> Path:
     digest = hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
     target = home / digest
     if not target.exists():
-        _copy(files, target)
+        with whole(target) as folder:
+            folder.mkdir()
+            (folder / "__init__.py").touch()
+            for file in files:
+                shutil.copyfile(file, folder / file.name)
     os.utime(target / script.name)
     return target
 
@@ -37,16 +42,3 @@ def install() -> Path:
 def _imported(script: Path) -> list[str]:
     """Names of the files beside the script that `evaluate` would copy with it."""
     return [name for kind, name, *_ in get_imports(str(script)) if kind == "internal"]
-
-
-def _copy(files: list[Path], target: Path) -> None:
-    """Fill `target`, which appears whole or not at all."""
-    beside = Path(tempfile.mkdtemp(dir=target.parent, prefix="."))
-    try:
-        for file in files:
-            shutil.copyfile(file, beside / file.name)
-        (beside / "__init__.py").touch()
-        beside.replace(target)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise

@@ -13,7 +13,12 @@ _TITLES = {"jga_orig": "JGA_orig", "jga_v1-5": "JGA_v1-5", "ss_jga": "SS_JGA"}
 
 
 def print_scores(result: dict[str, Any], console: Console) -> None:
-    """Print joint goal accuracy and schema sensitivity, in percent, and how they came about."""
+    """Print joint goal accuracy and schema sensitivity in percent, their intervals and signature.
+
+    Args:
+        result: What `report` returned.
+        console: Where to print.
+    """
     variants = {name: groups for name, groups in result["variants"].items() if name != "original"}
     table = _table("Joint goal accuracy and schema sensitivity, in %", "services")
     headline = ("JGA_orig", "JGA_v1-5", "Diff_rel", "SS_JGA")
@@ -35,7 +40,13 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
 
 
 def print_comparison(result: dict[str, Any], names: tuple[str, str], console: Console) -> None:
-    """Print a table for each figure: both systems, difference, interval and p, by service."""
+    """Print a table for each figure: both systems, difference, interval and p, by service.
+
+    Args:
+        result: What `compare` returned.
+        names: What the first and the second system are called.
+        console: Where to print.
+    """
     for figure, title in _TITLES.items():
         groups = {
             name: group | group[figure]
@@ -64,7 +75,14 @@ def print_comparison(result: dict[str, Any], names: tuple[str, str], console: Co
 
 
 def print_explanation(frame_id: str, utterance: str, lines: list[Line], console: Console) -> None:
-    """Print what each slot of a frame scores under each variant."""
+    """Print what each slot of a frame scores under each variant.
+
+    Args:
+        frame_id: The frame.
+        utterance: What the user says in its turn.
+        lines: What `explain` returned.
+        console: Where to print.
+    """
     table = _table(escape(f"{frame_id}: {utterance}"), "")
     for name in ("variant", "slot", "reference", "prediction", "score", "why"):
         table.add_column(name, justify="right" if name == "score" else "left", overflow="fold")
@@ -79,7 +97,7 @@ def print_explanation(frame_id: str, utterance: str, lines: list[Line], console:
 
 
 def percent(fraction: float | None) -> str:
-    """With two decimals; "-" for None."""
+    """A fraction as percent with two decimals; "-" for None."""
     return "-" if fraction is None else f"{100 * fraction:.2f}"
 
 

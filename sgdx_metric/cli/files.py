@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,19 +13,43 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .columns import Floats
-from .rows import ScoreError
-from .scoring import METRICS, FrameScores
-from .units import places
+from ..columns import Floats
+from ..rows import ScoreError
+from ..scoring import METRICS, FrameScores
+from ..units import places
 
 PER_FRAME = (".parquet", ".jsonl")
+
+
+@contextmanager
+def whole(target: Path) -> Iterator[Path]:
+    """Give a path beside `target` to write a file or a folder to.
+
+    What is written there takes the place of `target` at the end of the block. If the block fails,
+    it is removed and `target` stays as it was.
+    """
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        yield beside
+        beside.replace(target)
+    finally:
+        if beside.is_dir():
+            shutil.rmtree(beside, ignore_errors=True)
+        else:
+            beside.unlink(missing_ok=True)
 
 
 def check_output(option: str, output: Path, suffixes: tuple[str, ...] = ()) -> None:
     """Refuse a file that could not be written, before any work is done.
 
+    Args:
+        option: The command's option that names the file, for the error message.
+        output: The file to be written.
+        suffixes: The endings that its name may have; any if empty.
+
     Raises:
-        ScoreError: naming the option.
+        ScoreError: The file's directory does not exist, or its name is a directory's or has another
+            ending.
     """
     if not output.parent.is_dir() or output.is_dir():
         raise ScoreError(f"{option} {output}: expected a file in a directory that exists")
@@ -38,19 +63,23 @@ def write_scores(
     """Write scores.json: a report and, in one line at its end, `paired`, which `compare` reads."""
     text = _indented(result).removesuffix("\n}")
     line = msgspec.json.encode(paired(variants)).decode()
-    with _beside(output) as path:
+    with whole(output) as path:
         path.write_text(f'{text},\n  "paired": {line}\n}}\n', encoding="utf-8")
 
 
 def write_json(result: Mapping[str, Any], output: Path) -> None:
-    """Write JSON for people and programs."""
-    with _beside(output) as path:
+    """Write indented JSON, for people and for programs."""
+    with whole(output) as path:
         path.write_text(_indented(result) + "\n", encoding="utf-8")
 
 
 def paired(variants: Mapping[str, FrameScores]) -> dict[str, Any]:
-    """Every frame's joint goal accuracy: `frame_id`, `seen` (the seen services, by their original
-    names) and `joint_goal_accuracy`, by variant; None where undefined."""
+    """Every frame's joint goal accuracy, which `compare` pairs with another system's.
+
+    Returns:
+        `frame_id`; `seen`, the seen services by their original names; and `joint_goal_accuracy`, by
+        variant, in the order of `frame_id`, None where undefined.
+    """
     first = next(iter(variants.values()))
     place = places(first.frame_id, first.seen)
     return {
@@ -66,10 +95,10 @@ def paired(variants: Mapping[str, FrameScores]) -> dict[str, Any]:
 def write_per_frame(variants: Mapping[str, FrameScores], output: Path) -> None:
     """Write one row per variant and frame, with all metrics, as Parquet or JSON Lines.
 
-    Columns: `frame_id`, `variant`, `service` (under the variant's name), `seen`, and the metrics,
-    null where undefined.
+    The columns are `frame_id`, `variant`, `service` (under the variant's name), `seen`, and the
+    metrics, which are null where undefined.
     """
-    with _beside(output) as path:
+    with whole(output) as path:
         if output.suffix == ".parquet":
             pq.write_table(pa.concat_tables(_table(*item) for item in variants.items()), path)
             return
@@ -79,6 +108,7 @@ def write_per_frame(variants: Mapping[str, FrameScores], output: Path) -> None:
 
 
 def _table(variant: str, frames: FrameScores) -> pa.Table:
+    """One variant's rows of the per-frame file."""
     columns = {
         "frame_id": frames.frame_id,
         "variant": pa.array([variant] * len(frames.seen), pa.string()),
@@ -90,23 +120,14 @@ def _table(variant: str, frames: FrameScores) -> pa.Table:
 
 
 def _numbers(scores: Floats) -> list[float | None]:
-    """Scores as JSON has them, whole ones without a point."""
-    return [
-        None if np.isnan(score) else int(score) if score in (0, 1) else score
-        for score in scores.tolist()
-    ]
+    """Scores as JSON numbers; 0 and 1 are written without a decimal point."""
+    numbers = scores.astype(object)
+    for number in (0, 1):
+        numbers[scores == number] = number
+    numbers[np.isnan(scores)] = None
+    listed: list[float | None] = numbers.tolist()
+    return listed
 
 
 def _indented(value: Mapping[str, Any]) -> str:
     return json.dumps(value, indent=2, allow_nan=False)
-
-
-@contextmanager
-def _beside(output: Path) -> Iterator[Path]:
-    """A path to write to that takes the place of `output` at the end."""
-    path = output.with_name(f".{output.name}.{os.getpid()}")
-    try:
-        yield path
-        path.replace(output)
-    finally:
-        path.unlink(missing_ok=True)

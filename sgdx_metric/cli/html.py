@@ -1,4 +1,4 @@
-"""What the Space shows, from a report and an explanation: plain rows and one table in HTML."""
+"""What the Space shows: rows of its table and plot from a report, and an explanation in HTML."""
 
 from collections.abc import Iterable, Mapping
 from html import escape
@@ -9,7 +9,8 @@ from .explain import Line
 
 _GROUPS = {"all": "#ALL_SERVICES", "seen": "#SEEN_SERVICES", "unseen": "#UNSEEN_SERVICES"}
 _FIGURES = {"JGA_orig": "jga_orig", "JGA_v1-5": "jga_v1-5", "SS_JGA": "ss_jga"}
-# Wrong to right; the text on them stays dark in both of the browser's colour schemes.
+# Background colours from wrong to right; the text on them stays dark in both of the browser's
+# colour schemes.
 _SHADES = ("#f8b4b4", "#fcd9b6", "#fdf3b0", "#cfeec0", "#a7e3b5")
 
 CSS = """
@@ -24,7 +25,11 @@ CSS = """
 
 
 def overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Headers and rows of the main table: figures in percent with their 95 % intervals."""
+    """Headers and rows of the main table: figures in percent, with their 95 % intervals.
+
+    Args:
+        result: What `report` returned.
+    """
     variants = [name for name in result["variants"] if name != "original"]
     rows = []
     for group, services in _GROUPS.items():
@@ -43,7 +48,12 @@ def overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def by_service(result: Mapping[str, Any], seen: Iterable[str]) -> dict[str, list[Any]]:
-    """Columns of the scatter plot: services (original names) that have both figures."""
+    """Columns of the scatter plot, with a row for each service that has both figures, in percent.
+
+    Args:
+        result: What `report` returned.
+        seen: Original names of the services that are in the train split.
+    """
     known = set(seen)
     columns: dict[str, list[Any]] = {"service": [], "JGA_v1-5": [], "SS_JGA": [], "in train": []}
     for name, figures in result["sgdx"]["by_service"].items():
@@ -56,7 +66,12 @@ def by_service(result: Mapping[str, Any], seen: Iterable[str]) -> dict[str, list
 
 
 def explanation(utterance: str, lines: list[Line]) -> str:
-    """An HTML table: a row for each aspect of the frame, a column for each variant."""
+    """An HTML table with a row for each aspect of a frame and a column for each variant.
+
+    Args:
+        utterance: What the user says in the frame's turn.
+        lines: What `explain` returned.
+    """
     variants = list(dict.fromkeys(line.variant for line in lines))
     head = "".join(f"<th>{escape(name)}</th>" for name in ("", *variants))
     body = []
@@ -71,15 +86,16 @@ def explanation(utterance: str, lines: list[Line]) -> str:
 
 
 def _cell(line: Line) -> str:
-    said = escape(" | ".join(line.predicted)) or "–"
-    wanted = escape(" | ".join(line.reference)) or "–"
+    """One aspect under one variant: prediction, reference, score and reason."""
+    predicted = escape(" | ".join(line.predicted)) or "–"
+    reference = escape(" | ".join(line.reference)) or "–"
     shade = "#ddd" if line.score is None else _SHADES[round(line.score * (len(_SHADES) - 1))]
     score = "" if line.score is None else f"{line.score:.2f} "
     badge = f"<span style='background:{shade}'>{score}{escape(line.why)}</span>"
     if not (line.predicted or line.reference):
         return badge
     slot = f"<code>{escape(line.slot)}</code>" if line.slot else ""
-    return f"{slot}<b>{said}</b><i>{wanted}</i>{badge}"
+    return f"{slot}<b>{predicted}</b><i>{reference}</i>{badge}"
 
 
 def _with_interval(value: float | None, ends: list[float] | None) -> str:

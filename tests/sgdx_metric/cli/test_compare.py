@@ -11,8 +11,8 @@ import pytest
 
 from sgdx_metric.scoring import METRICS
 
-from ..conftest import Run
-from .frames import Row, written
+from ...conftest import Run
+from ..frames import Row, written
 
 SAMPLE = ("--source", "sample", "--split", "test")
 GOAL = "joint_goal_accuracy"

@@ -1,0 +1,1 @@
+"""The command line: what reads files, asks the dataset for references, writes and prints."""

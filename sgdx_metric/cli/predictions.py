@@ -1,0 +1,312 @@
+"""Prediction files: which are meant, and reading JSON Lines or the layout of the SGD release."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..columns import column, strings
+from ..rows import PREDICTION, Prediction, ScoreError, SlotValue, Span, Values, arrow_table
+
+# What the official scorer writes into the directory of predictions that it scored.
+_SCORER_OUTPUT = "dialogues_and_metrics.json"
+_ROW = msgspec.json.Decoder(Prediction)
+_T = TypeVar("_T")
+
+
+def prediction_paths(arguments: Sequence[str], known: Sequence[str]) -> dict[str, Path]:
+    """Find the prediction files of each variant.
+
+    Args:
+        arguments: What `--predictions` was given: VARIANT=PATH, once for each variant, or one
+            folder that holds VARIANT.jsonl or VARIANT/ for each.
+        known: Names of the variants that are looked for in a folder; other entries of the folder
+            are passed over.
+
+    Returns:
+        Paths by variant, in the order of the arguments or of `known`.
+
+    Raises:
+        ScoreError: An argument is malformed, a variant has two paths or none exists, or both forms
+            are mixed.
+    """
+    folders = [argument for argument in arguments if "=" not in argument]
+    if folders and len(arguments) > 1:
+        raise ScoreError(
+            f"--predictions {folders[0]}: found {len(arguments)} of this option, expected either "
+            "one folder or VARIANT=PATH for each variant"
+        )
+    if folders:
+        return _paths_in(Path(folders[0]), known)
+    paths: dict[str, Path] = {}
+    for argument in arguments:
+        variant, _, path = argument.partition("=")
+        if not (variant and path):
+            raise ScoreError(f"--predictions {argument}: expected VARIANT=PATH, as in v1=v1.jsonl")
+        if variant in paths:
+            raise ScoreError(f"--predictions {argument}: variant '{variant}' is there twice")
+        if not Path(path).exists():
+            raise ScoreError(f"{path}: No such file or directory")
+        paths[variant] = Path(path)
+    return paths
+
+
+def _paths_in(folder: Path, known: Sequence[str]) -> dict[str, Path]:
+    """The one path of each known variant that a folder has predictions for."""
+    if not folder.is_dir():
+        raise ScoreError(
+            f"--predictions {folder}: expected VARIANT=PATH, as in v1=v1.jsonl, or a folder with "
+            "VARIANT.jsonl or VARIANT/ for each variant"
+        )
+    if _dialogue_files(folder):
+        raise ScoreError(
+            f"--predictions {folder}: the folder itself holds dialogues_*.json; for the "
+            f"predictions of one variant write VARIANT={folder}, as in v1={folder}"
+        )
+    paths: dict[str, Path] = {}
+    for variant in known:
+        file, directory = folder / f"{variant}.jsonl", folder / variant
+        if file.is_file() and directory.is_dir():
+            raise ScoreError(
+                f"--predictions {folder}: found both {file.name} and {directory.name}/, expected "
+                f"one of them for variant '{variant}'"
+            )
+        if file.is_file() or directory.is_dir():
+            paths[variant] = file if file.is_file() else directory
+    if not paths:
+        raise ScoreError(
+            f"--predictions {folder}: found no predictions, expected VARIANT.jsonl or VARIANT/ for "
+            f"some of {', '.join(known)}"
+        )
+    return paths
+
+
+class Metadata(msgspec.Struct):
+    """What a prediction file may state about itself in its first line."""
+
+    split: str | None = None
+    variant: str | None = None
+    system_acts: bool | None = None
+
+
+class _Header(msgspec.Struct, forbid_unknown_fields=True):
+    metadata: Metadata
+
+
+class _State(msgspec.Struct, gc=False):
+    active_intent: str
+    requested_slots: list[str]
+    slot_values: dict[str, Values]
+
+
+class _Frame(msgspec.Struct, gc=False):
+    service: str
+    state: _State
+    slots: list[Span] | None = None
+
+
+class _Turn(msgspec.Struct, gc=False):
+    speaker: str
+    frames: msgspec.Raw  # Only the frames of user turns are decoded.
+
+
+class _Dialogue(msgspec.Struct, gc=False):
+    dialogue_id: str
+    turns: list[_Turn]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The predictions of one variant.
+
+    Attributes:
+        rows: Prediction rows, with the columns of PREDICTION.
+        system_acts: Whether the system's dialogue acts were used; None where the file does not say.
+        by_user_turn: Whether the rows come from the release's layout. That layout knows a frame by
+            its service under the variant's name and by the place of its user turn among the
+            dialogue's user turns: `frame_id` is `<dialogue>/<place>/<service>` until
+            `with_frame_ids` finds the real one.
+    """
+
+    rows: pa.Table
+    system_acts: bool | None = None
+    by_user_turn: bool = False
+
+
+def read_predictions(path: Path, split: str, variant: str) -> Predictions:
+    """Read one variant's predictions.
+
+    Args:
+        path: A JSONL file of prediction rows, whose first line may be {"metadata": {...}}, or a
+            directory of dialogues_*.json.
+        split, variant: What the file must be for.
+
+    Raises:
+        ScoreError: The path does not exist, or the file is malformed or for another split or
+            variant.
+    """
+    try:
+        if path.is_dir():
+            return Predictions(_read_directory(path, variant), by_user_turn=True)
+        data = path.read_bytes()
+    except OSError as error:
+        raise ScoreError(f"{path}: {error.strerror}") from None
+    metadata = Metadata()
+    first, _, rest = data.partition(b"\n")
+    if first.lstrip().startswith(b'{"metadata"'):
+        metadata = decode(first, _Header, f"{path}:1").metadata
+        check_keys(first, f"{path}:1")
+        data = b"\n" + rest  # A blank line keeps the numbers of the lines.
+    for key, found, expected in (
+        ("split", metadata.split, split),
+        ("variant", metadata.variant, variant),
+    ):
+        if found not in (None, expected):
+            raise ScoreError(f"{path}:1: metadata: {key} is '{found}', not '{expected}'")
+    lines = data.split(b"\n")
+    _check_rows(lines, variant, path)
+    try:
+        return Predictions(arrow_table(lines, PREDICTION, str(path)), metadata.system_acts)
+    except ScoreError:
+        # A row has a key twice; the error should name the line.
+        for number, line in _numbered(lines):
+            check_keys(line, f"{path}:{number}")
+        raise
+
+
+def _check_rows(lines: list[bytes], variant: str, path: Path) -> None:
+    """Raise ScoreError for the first line that is not a prediction row for the variant."""
+    for number, line in _numbered(lines):
+        try:
+            found = _ROW.decode(line).variant
+        except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
+            found = decode(
+                line, Prediction, f"{path}:{number}"
+            ).variant  # It raises the named error.
+        if found != variant:
+            raise ScoreError(f"{path}:{number}: variant is '{found}', not '{variant}'")
+
+
+def _numbered(lines: list[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, with their numbers from 1."""
+    return ((i, line) for i, line in enumerate(lines, 1) if line and not line.isspace())
+
+
+def _dialogue_files(folder: Path) -> list[Path]:
+    """The files of a directory in the release's layout, sorted."""
+    files = sorted(folder.glob("dialogues_*.json"))
+    return [file for file in files if file.name != _SCORER_OUTPUT]
+
+
+def _read_directory(path: Path, variant: str) -> pa.Table:
+    """The rows of a directory in the release's layout, without their real frame ids."""
+    files = _dialogue_files(path)
+    if not files:
+        raise ScoreError(f"{path}: found no dialogues_*.json, expected the release's layout")
+    rows = [msgspec.json.encode(row) for file in files for row in _rows(file, variant)]
+    return arrow_table(rows, PREDICTION, str(path))
+
+
+def _rows(file: Path, variant: str) -> Iterator[Prediction]:
+    """The row of every user frame of a file."""
+    data = file.read_bytes()
+    dialogues = decode(data, list[_Dialogue], str(file))
+    check_keys(data, str(file))
+    for dialogue in dialogues:
+        users = [(i, turn) for i, turn in enumerate(dialogue.turns) if turn.speaker == "USER"]
+        for place, (index, turn) in enumerate(users):
+            where = f"{file}: dialogue {dialogue.dialogue_id}, turn {index}"
+            for frame in decode(turn.frames, list[_Frame], where):
+                state = frame.state
+                yield Prediction(
+                    frame_id=f"{dialogue.dialogue_id}/{place}/{frame.service}",
+                    variant=variant,
+                    active_intent=state.active_intent,
+                    requested_slots=state.requested_slots,
+                    slot_values=[SlotValue(*item) for item in state.slot_values.items()],
+                    slots=frame.slots,
+                )
+
+
+def with_frame_ids(predictions: Predictions, references: pa.Table) -> pa.Table:
+    """The rows under the references' frame ids; an id unknown to the references is left as it is.
+
+    Args:
+        predictions: The rows of one variant.
+        references: The frame rows of the same variant.
+    """
+    if not predictions.by_user_turn:
+        return predictions.rows
+    frame_ids = strings(column(references, "frame_id"))
+    services = column(references, "service").to_pylist()
+    turns = [frame_id.rsplit("/", 2)[:2] for frame_id in frame_ids.to_pylist()]
+    place: dict[tuple[str, int], int] = {}
+    user_turns: dict[str, int] = {}
+    for dialogue, turn in sorted({(dialogue, int(turn)) for dialogue, turn in turns}):
+        place[dialogue, turn] = user_turns.get(dialogue, 0)
+        user_turns[dialogue] = place[dialogue, turn] + 1
+    known = pa.array(
+        f"{dialogue}/{place[dialogue, int(turn)]}/{service}"
+        for (dialogue, turn), service in zip(turns, services, strict=True)
+    )
+    found = column(predictions.rows, "frame_id")
+    real = pc.coalesce(frame_ids.take(pc.index_in(found, value_set=known)), found)
+    return predictions.rows.set_column(0, "frame_id", real)
+
+
+def decode(data: bytes | msgspec.Raw, kind: type[_T], where: str) -> _T:
+    """Decode JSON as `kind`; keys that `kind` lacks are skipped.
+
+    Args:
+        data: JSON from outside, in UTF-8.
+        kind: The type that is expected.
+        where: What an error message begins with, such as the file and line.
+
+    Raises:
+        ScoreError: The data is not UTF-8, malformed, or not of that kind.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except UnicodeDecodeError as error:
+        raise ScoreError(f"{where}: not UTF-8: {error}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ScoreError(f"{where}: {error}") from None
+
+
+def check_keys(data: bytes, where: str) -> None:
+    """Refuse an object that has a key twice, of which a decoder silently keeps one.
+
+    Args:
+        data: JSON that can be decoded.
+        where: What an error message begins with, such as the file and line.
+
+    Raises:
+        ScoreError: An object has a key twice.
+    """
+    # Decoding and encoding again loses keys only where one was there twice, and escapes of the
+    # quotation mark aside, a key is what ends in '":'. That is far faster than looking at each.
+    kept = msgspec.json.encode(decode(data, object, where)).count(b'":')
+    if b"\\u0022" in data or msgspec.json.format(data, indent=-1).count(b'":') != kept:
+        try:
+            json.loads(data, object_pairs_hook=_once)
+        except _TwiceError as error:
+            raise ScoreError(f"{where}: an object has the key '{error}' twice") from None
+
+
+class _TwiceError(Exception):
+    """A key that an object has twice."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object of which no key may be there twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        (key, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+        raise _TwiceError(key)
+    return found
