@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> None:
     training = training_frames(settings, options.source, options.oracle)
     all_dev = dev_frames(options.source)
     dev = kind.dev(all_dev, settings.evaluate_frames)
-    output = options.output or Path("outputs") / options.config.stem
+    output = options.output or Path("outputs") / f"{kind.NAME}-{options.config.stem}"
     tasks = chosen_tasks(kind, options.task)
     accelerator = training_accelerator(settings, output)
     record = {
@@ -179,7 +179,7 @@ def main() -> int:
     parser = argparse.ArgumentParser("python -m baselines.train", description=__doc__)
     parser.add_argument("--config", type=Path, required=True, help="a recipe: a YAML file")
     add_source(parser)
-    parser.add_argument("--output", type=Path, help="the run folder; default: outputs/RECIPE")
+    parser.add_argument("--output", type=Path, help="the run folder; default: outputs/TRACKER-RECIPE")
     parser.add_argument("--seed", type=int, help="in place of the recipe's")
     parser.add_argument("--resume", action="store_true", help="go on with the run in --output")
     parser.add_argument(
