@@ -179,7 +179,9 @@ def main() -> int:
     parser = argparse.ArgumentParser("python -m baselines.train", description=__doc__)
     parser.add_argument("--config", type=Path, required=True, help="a recipe: a YAML file")
     add_source(parser)
-    parser.add_argument("--output", type=Path, help="the run folder; default: outputs/TRACKER-RECIPE")
+    parser.add_argument(
+        "--output", type=Path, help="the run folder; default: outputs/TRACKER-RECIPE"
+    )
     parser.add_argument("--seed", type=int, help="in place of the recipe's")
     parser.add_argument("--resume", action="store_true", help="go on with the run in --output")
     parser.add_argument(
