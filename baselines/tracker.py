@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Protocol, Self
@@ -24,9 +26,11 @@ from sgdx_dataset import SgdxError
 from .training.settings import Augment, Count, Settings
 
 if TYPE_CHECKING:  # a tracker that learns nothing runs without torch
+    import torch
     from accelerate import Accelerator
+    from transformers import PreTrainedModel
 
-    from .training.loop import Run, Task
+    from .training.batching import Ints
 
 TRACKERS = {
     "lexical": "baselines.lexical.tracker:LexicalTracker",
@@ -124,6 +128,54 @@ class Tracker(Protocol):
             A prediction row for each frame row, in every process.
         """
         ...
+
+
+@dataclass(frozen=True)
+class Run:
+    """A training run, as a tracker makes its tasks from it.
+
+    Attributes:
+        accelerator: The processes and the device.
+        settings: The recipe, of the tracker's own type.
+        seen: What the model is trained on; it stands in everything that is made with the model.
+        rows: Train's frame rows: what the tracker reads and the gold state, and nothing else.
+        dev: Dev's frame rows to evaluate on, with everything that scoring needs.
+        output: The run folder.
+        resume: Whether to go on with what is in it.
+    """
+
+    accelerator: Accelerator
+    settings: Any
+    seen: TrainedOn
+    rows: Dataset
+    dev: Dataset
+    output: Path
+    resume: bool
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a tracker brings to the loop.
+
+    Attributes:
+        model: Called with a batch it returns an output with a ``loss``.
+        settings: The recipe, with the number of steps of this task.
+        lengths: In tokens, [examples].
+        collate: Makes the batch of some examples, on the CPU.
+        evaluate: A model's score on dev in [0, 1], the higher the better; all processes call it.
+        save: Writes a model of these weights into a folder.
+        facts: What ``run.json`` says of the task besides.
+        measure: What the log calls the score.
+    """
+
+    model: PreTrainedModel
+    settings: Settings
+    lengths: Ints
+    collate: Callable[[Any], dict[str, torch.Tensor]]
+    evaluate: Callable[[PreTrainedModel], float]
+    save: Callable[[Path, PreTrainedModel, dict[str, torch.Tensor]], None]
+    facts: dict[str, Any] = field(default_factory=dict)
+    measure: str = "dev_joint_goal_accuracy"
 
 
 class TrainableTracker(Tracker, Protocol):

@@ -26,10 +26,10 @@ from .data.frames import (
     whole_dialogues,
 )
 from .publish import publish
-from .tracker import TrainableTracker, get_trainable
+from .tracker import Run, TrainableTracker, get_trainable
 from .training.accelerator import training_accelerator
 from .training.evaluation import score_on
-from .training.loop import Progress, Run, train
+from .training.loop import Progress, train
 from .training.run_folder import append_log, check_output, read_log, versions, write_json
 from .training.settings import Augment, Settings, read_recipe, recipe_tracker, shown
 

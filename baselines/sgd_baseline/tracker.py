@@ -25,11 +25,11 @@ from ..data.frames import visible, whole_dialogues
 from ..data.prediction_files import prediction_row
 from ..encoders.load import load_encoder, load_tokenizer
 from ..encoders.tiny import corpus_texts, tiny_encoder
-from ..tracker import BatchOptions, Predictions, TrainableTracker, TrainedOn
+from ..tracker import BatchOptions, Predictions, Run, Task, TrainableTracker, TrainedOn
 from ..training.batching import Ints, cut
 from ..training.checkpoint import weights_digest
 from ..training.evaluation import score_on
-from ..training.loop import Run, Task
+from ..training.loop import initial_model, last_checkpoint
 from ..training.settings import Count, Settings
 from ..training.shards import run_shards
 from .batches import Examples, SlotQuestions, Tensors
@@ -219,7 +219,7 @@ def _first(run: Run) -> SgdTracker:
     """What training begins with: the last checkpoint, the recipe's encoder, or a tiny one."""
     settings: SgdSettings = run.settings
     options = SgdOptions(batch_size=settings.prediction_turns)
-    if last := run.last_checkpoint(""):
+    if last := last_checkpoint(run, ""):
         return SgdTracker.load(str(last), options, run.accelerator)
     about = About(max_turn=settings.max_turn, **msgspec.structs.asdict(run.seen))
 
@@ -230,7 +230,7 @@ def _first(run: Run) -> SgdTracker:
         save_model(model, tokenizer, about, place, model.state_dict())
 
     if settings.model == "tiny":
-        return SgdTracker.load(str(run.initial(write_tiny)), options, run.accelerator)
+        return SgdTracker.load(str(initial_model(run, write_tiny)), options, run.accelerator)
     encoder, tokenizer = load_encoder(settings.model)
     return SgdTracker(new_model(encoder, about), tokenizer, about, options, run.accelerator)
 

@@ -19,8 +19,9 @@ from sgdx_dataset import SgdxError
 
 from ..data.frames import SYSTEM_ACTS, learnable
 from ..encoders.tiny import corpus_texts, tiny_encoder
+from ..tracker import Run, Task
 from ..training.batching import Ints, by_length
-from ..training.loop import Run, Task
+from ..training.loop import initial_model, last_checkpoint
 from .dialogues import read_dialogues
 from .examples import EASY, EXAMPLES, POSITIVE, Example
 from .sequences import Questions, Sequences
@@ -201,7 +202,7 @@ def part_settings(
 def _first(run: Run, part: Part, own: PartSettings) -> SubModel:
     """What training begins with: the last checkpoint's, or one over the recipe's encoder."""
     settings: SgpSettings = run.settings
-    if last := run.last_checkpoint(part):
+    if last := last_checkpoint(run, part):
         return load_part(last)
     about = About(
         part=part,
@@ -214,5 +215,5 @@ def _first(run: Run, part: Part, own: PartSettings) -> SubModel:
         for made in tiny_encoder([*corpus_texts(run.rows), _WORDS], seed=settings.seed):
             made.save_pretrained(place)
 
-    name = str(run.initial(write_tiny)) if settings.model == "tiny" else settings.model
+    name = str(initial_model(run, write_tiny)) if settings.model == "tiny" else settings.model
     return new_part(name, about, settings.seed)

@@ -24,10 +24,9 @@ from sgdx_dataset import SgdxError
 
 from ..data.frames import describe
 from ..data.prediction_files import prediction_row
-from ..tracker import BatchOptions, Predictions, TrainableTracker
+from ..tracker import BatchOptions, Predictions, Run, Task, TrainableTracker
 from ..training.batching import Ints, by_length
 from ..training.checkpoint import weights_digest
-from ..training.loop import Run, Task
 from ..training.settings import Count, Settings
 from ..training.shards import run_shards
 from .batches import READS, training_task

@@ -29,11 +29,11 @@ from sgdx_dataset import SgdxError
 
 from ..data.frames import spread, track
 from ..data.prediction_files import prediction_row
-from ..tracker import BatchOptions, Predictions, TrainableTracker, TrainedOn
+from ..tracker import BatchOptions, Predictions, Run, Task, TrainableTracker, TrainedOn
 from ..training.batching import Ints, by_length, cut
 from ..training.checkpoint import weights_digest
 from ..training.evaluation import score_on
-from ..training.loop import Run, Task
+from ..training.loop import initial_model, last_checkpoint
 from ..training.settings import Count, Settings
 from ..training.shards import run_shards
 from .card_example import example
@@ -274,7 +274,7 @@ def _first(run: Run, texts: Texts) -> T5Tracker:
     """The model to begin with: the last checkpoint's, the recipe's, or a tiny random one."""
     settings: T5Settings = run.settings
     options = T5Options(token_budget=settings.prediction_tokens)
-    if last := run.last_checkpoint(""):
+    if last := last_checkpoint(run, ""):
         return T5Tracker.load(str(last), options, run.accelerator)
     about = About(
         format=settings.format,
@@ -289,7 +289,7 @@ def _first(run: Run, texts: Texts) -> T5Tracker:
         made = T5Tracker(model, tokenizer, about, options, run.accelerator)
         save_model(made, place, model.state_dict())
 
-    name = str(run.initial(write_tiny)) if settings.model == "tiny" else settings.model
+    name = str(initial_model(run, write_tiny)) if settings.model == "tiny" else settings.model
     return T5Tracker(*load_model(name), about, options, run.accelerator)
 
 

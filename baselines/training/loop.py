@@ -8,7 +8,7 @@ checkpoint, which holds only weights, the optimizer's state and ``Progress``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,13 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
-from datasets import Dataset
 from datasets.utils import tqdm
 from torch.utils.data import DataLoader
-from transformers import PreTrainedModel
 
-from ..tracker import TrainedOn
+from ..tracker import Run, Task
 from . import checkpoint
 from .accelerator import shows_no_bar
-from .batching import Ints, training_batches
+from .batching import training_batches
 from .meter import Meter
 from .optimizer import learning_rate, make_optimizer, set_rate
 from .run_folder import append_log, trim_log
@@ -53,65 +51,19 @@ class Progress:
     oracle: bool = False
 
 
-@dataclass(frozen=True)
-class Run:
-    """A training run, as a tracker makes its tasks from it.
-
-    Attributes:
-        accelerator: The processes and the device.
-        settings: The recipe, of the tracker's own type.
-        seen: What the model is trained on; it stands in everything that is made with the model.
-        rows: Train's frame rows: what the tracker reads and the gold state, and nothing else.
-        dev: Dev's frame rows to evaluate on, with everything that scoring needs.
-        output: The run folder.
-        resume: Whether to go on with what is in it.
-    """
-
-    accelerator: Accelerator
-    settings: Any
-    seen: TrainedOn
-    rows: Dataset
-    dev: Dataset
-    output: Path
-    resume: bool
-
-    def last_checkpoint(self, task: str) -> Path | None:
-        """The checkpoint that a resumed task goes on from; None where it begins anew."""
-        found = checkpoint.folders(self.output / task) if self.resume else []
-        return found[-1] if found else None
-
-    def initial(self, write: Callable[[Path], None]) -> Path:
-        """The folder of a model made on the spot; ``write`` fills it, once for all tasks."""
-        place = self.output / "initial"
-        if self.accelerator.is_main_process and not place.exists():
-            checkpoint.write_folder(place, write)
-        self.accelerator.wait_for_everyone()
-        return place
+def last_checkpoint(run: Run, task: str) -> Path | None:
+    """The checkpoint that a resumed task goes on from; None where it begins anew."""
+    found = checkpoint.folders(run.output / task) if run.resume else []
+    return found[-1] if found else None
 
 
-@dataclass(frozen=True)
-class Task:
-    """What a tracker brings to the loop.
-
-    Attributes:
-        model: Called with a batch it returns an output with a ``loss``.
-        settings: The recipe, with the number of steps of this task.
-        lengths: In tokens, [examples].
-        collate: Makes the batch of some examples, on the CPU.
-        evaluate: A model's score on dev in [0, 1], the higher the better; all processes call it.
-        save: Writes a model of these weights into a folder.
-        facts: What ``run.json`` says of the task besides.
-        measure: What the log calls the score.
-    """
-
-    model: PreTrainedModel
-    settings: Settings
-    lengths: Ints
-    collate: Callable[[Any], Batch]
-    evaluate: Callable[[PreTrainedModel], float]
-    save: Callable[[Path, PreTrainedModel, dict[str, torch.Tensor]], None]
-    facts: dict[str, Any] = field(default_factory=dict)
-    measure: str = "dev_joint_goal_accuracy"
+def initial_model(run: Run, write: Callable[[Path], None]) -> Path:
+    """The folder of a model made on the spot; ``write`` fills it, once for all tasks."""
+    place = run.output / "initial"
+    if run.accelerator.is_main_process and not place.exists():
+        checkpoint.write_folder(place, write)
+    run.accelerator.wait_for_everyone()
+    return place
 
 
 def train(run: Run, task: Task, name: str = "") -> Progress:
@@ -127,7 +79,7 @@ def train(run: Run, task: Task, name: str = "") -> Progress:
         task.model.gradient_checkpointing_enable({"use_reentrant": False})
     model, optimizer = accelerator.prepare(task.model, make_optimizer(task.model, settings))
     progress = Progress(oracle=run.seen.oracle)
-    if last := run.last_checkpoint(name):
+    if last := last_checkpoint(run, name):
         state = checkpoint.load(last, model, optimizer.optimizer)
         progress = Progress(**state["progress"])
         if accelerator.scaler is not None:
