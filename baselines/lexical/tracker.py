@@ -47,7 +47,7 @@ def _predict(rows: Dataset) -> Iterator[Row]:
     lexicons: dict[tuple[str, str], Lexicon] = {}
     dialogue = None
     states: dict[str, ServiceState] = {}
-    for row in tqdm(rows, desc="Tracking", unit=" frames", delay=2):
+    for row in tqdm(rows, desc="Tracking", unit=" frames", delay=2, disable=None):
         if (row["variant"], row["dialogue_id"]) != dialogue:
             dialogue, states = (row["variant"], row["dialogue_id"]), {}
         schema = (row["variant"], row["service"])

@@ -56,7 +56,7 @@ class Texts:
         """Add the inputs of frame rows; with a seed to ``shuffle`` by, to train: answers too."""
         # What comes second begins with a space, so that both can be tokenized alone.
         first, second = ("", " ") if prompt.HISTORY_FIRST else (" ", "")
-        for row in tqdm(rows, desc="Reading frames", unit=" frames"):
+        for row in tqdm(rows, desc="Reading frames", unit=" frames", delay=2, disable=None):
             schema = row["schema"]
             if shuffle is not None and prompt.SHUFFLED:
                 rng = random.Random(f"{shuffle} {row['variant']} {row['frame_id']}")  # noqa: S311

@@ -171,6 +171,7 @@ def _bar(accelerator: Accelerator, settings: Settings, progress: Progress) -> An
         unit=" steps",
         initial=progress.step,
         total=settings.steps,
+        delay=2,
         disable=shows_no_bar(accelerator),
     )
 
