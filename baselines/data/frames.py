@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from datasets import Dataset, Value, concatenate_datasets
+from datasets import Dataset, DatasetInfo, Features, Value, concatenate_datasets
 
 from sgdx_dataset import SgdxError, frames, load
 
@@ -69,12 +69,20 @@ def _selected(rows: Dataset, reads: Sequence[str], gold: Sequence[str]) -> Datas
 
 def _without_acts(rows: Dataset) -> Dataset:
     """The rows with a history of speakers and utterances alone; no text is copied for it."""
-    feature = [{"speaker": Value("string"), "utterance": Value("string")}]
-    chunks = [_said(chunk) for chunk in rows.with_format("arrow")[:]["history"].chunks]
-    column = pa.chunked_array(chunks, pa.list_(pa.struct(list(_SAID.items()))))
+    table: pa.Table = rows.with_format("arrow")[:].replace_schema_metadata(None)
+    place = table.schema.get_field_index("history")
+    column = pa.chunked_array(
+        [_said(chunk) for chunk in table["history"].chunks],
+        pa.list_(pa.struct(list(_SAID.items()))),
+    )
+    turn = {"speaker": Value("string"), "utterance": Value("string")}
+    features = Features({**rows.features, "history": [turn]})
     fingerprint = hashlib.sha256(f"{rows._fingerprint} without acts".encode()).hexdigest()[:16]
-    bare = rows.remove_columns("history")
-    return bare.add_column("history", column, new_fingerprint=fingerprint, feature=feature)
+    return Dataset(
+        table.set_column(place, "history", column),
+        DatasetInfo(features=features),
+        fingerprint=fingerprint,
+    )
 
 
 _SAID = {"speaker": pa.string(), "utterance": pa.string()}
