@@ -13,7 +13,7 @@ from typing import Any
 from sgdx_dataset import SgdxError
 from sgdx_metric.__main__ import main as metric
 
-from .command_line import is_first, run_command
+from .command_line import run_command
 from .predict import Request, parse_request, predict
 from .training.run_folder import read_json, versions, write_json
 
@@ -29,7 +29,7 @@ def evaluate(request: Request, output: Path) -> int:
     """
     record = _read_record(output)
     header = predict(request, output / "predictions")
-    if not is_first():
+    if header is None:
         return 0
     facts = {
         **header,

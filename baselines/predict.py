@@ -14,7 +14,7 @@ from datasets import concatenate_datasets
 
 from sgdx_dataset import CONFIGS, VARIANTS, SgdxError, frames, load
 
-from .command_line import add_source, add_struct, is_first, read_struct, run_command
+from .command_line import add_source, add_struct, read_struct, run_command
 from .data.frames import SYSTEM_ACTS, track
 from .data.prediction_files import is_finished, write_predictions
 from .tracker import PredictionOptions, Tracker, get_tracker, learns, tracker_of
@@ -47,7 +47,7 @@ class Request:
     split: str
 
 
-def predict(request: Request, output: Path) -> dict[str, Any]:
+def predict(request: Request, output: Path) -> dict[str, Any] | None:
     """Track a split under each config; a file ``CONFIG.jsonl`` each. Finished ones are kept.
 
     Args:
@@ -55,13 +55,15 @@ def predict(request: Request, output: Path) -> dict[str, Any]:
         output: The folder for the files.
 
     Returns:
-        What the header of every file says, but for the config.
+        What the header of every file says, but for the config; None in all processes but the
+        first, which alone writes.
 
     Raises:
         SgdxError: The model, the source or a config is at fault, or the folder holds predictions
             that were made in another way.
     """
     accelerator = _accelerator(request.kind)
+    first = accelerator is None or accelerator.is_main_process
     tracker = request.kind.load(request.model, request.own, accelerator)
     header = {
         "model": request.model,
@@ -78,7 +80,7 @@ def predict(request: Request, output: Path) -> dict[str, Any]:
         metadata = {**header, **({"counts": predicted.counts} if predicted.counts else {})}
         if learns(request.kind):
             metadata["versions"] = versions()
-        if is_first():
+        if first:
             for config in missing:
                 rows = [row for row in predicted.rows if row["variant"] == config]
                 write_predictions(paths[config], {**metadata, "variant": config}, rows)
@@ -87,7 +89,7 @@ def predict(request: Request, output: Path) -> dict[str, Any]:
                 print(f"{name}: {count}")
     if accelerator is not None:
         accelerator.wait_for_everyone()
-    return header
+    return header if first else None
 
 
 def _accelerator(kind: type[Tracker]) -> Accelerator | None:
@@ -157,8 +159,7 @@ def main() -> int:
 
     def run() -> None:
         request, output = parse_request("baselines.predict", __doc__, "folder for CONFIG.jsonl")
-        predict(request, output)
-        if is_first():
+        if predict(request, output) is not None:
             print(*(output / f"{config}.jsonl" for config in request.configs), sep="\n")
 
     return run_command("baselines.predict", run)
