@@ -67,16 +67,14 @@ class PredictionOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of ``predict`` and ``evaluate`` that a tracker adds; each field is an option."""
 
 
-class BatchOptions(PredictionOptions, frozen=True, kw_only=True):
-    """How much of the input is worked on at once; it changes memory and speed, not the result."""
-
-    batch_size: Annotated[Count, msgspec.Meta(description="the most inputs in a batch")]
-    token_budget: Annotated[
-        Count, msgspec.Meta(description="the most tokens in a batch, padding included")
-    ]
-    shard_size: Annotated[
-        Count, msgspec.Meta(description="inputs whose results are saved together, for resuming")
-    ]
+# Options that trackers share: they change memory and speed, not what is predicted.
+BatchSize = Annotated[Count, msgspec.Meta(description="the most inputs in a batch")]
+TokenBudget = Annotated[
+    Count, msgspec.Meta(description="the most tokens in a batch, padding included")
+]
+ShardSize = Annotated[
+    Count, msgspec.Meta(description="inputs whose results are saved together, for resuming")
+]
 
 
 class Predictions(NamedTuple):

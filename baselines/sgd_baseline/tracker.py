@@ -25,7 +25,17 @@ from ..data.frames import visible, whole_dialogues
 from ..data.prediction_files import prediction_row
 from ..encoders.load import load_encoder, load_tokenizer
 from ..encoders.tiny import corpus_texts, tiny_encoder
-from ..tracker import BatchOptions, Predictions, Run, Task, TrainableTracker, TrainedOn
+from ..tracker import (
+    BatchSize,
+    PredictionOptions,
+    Predictions,
+    Run,
+    ShardSize,
+    Task,
+    TokenBudget,
+    TrainableTracker,
+    TrainedOn,
+)
 from ..training.batching import Ints, cut
 from ..training.checkpoint import weights_digest
 from ..training.evaluation import score_on
@@ -59,12 +69,12 @@ class SgdSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=Tru
             raise ValueError("static_shapes: services differ in size, expected false")
 
 
-class SgdOptions(BatchOptions, frozen=True, kw_only=True):
+class SgdOptions(PredictionOptions, frozen=True, kw_only=True):
     """The options of its predictions. A batch and a shard are of turns."""
 
-    batch_size: Count = 128
-    token_budget: Count = 8192
-    shard_size: Count = 1024
+    batch_size: BatchSize = 128
+    token_budget: TokenBudget = 8192
+    shard_size: ShardSize = 1024
     cache: Annotated[
         str | None,
         msgspec.Meta(description="folder for embeddings of schemas, else in the Hugging Face home"),

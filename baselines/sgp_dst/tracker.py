@@ -24,10 +24,19 @@ from sgdx_dataset import SgdxError
 
 from ..data.frames import describe
 from ..data.prediction_files import prediction_row
-from ..tracker import BatchOptions, Predictions, Run, Task, TrainableTracker
+from ..tracker import (
+    BatchSize,
+    PredictionOptions,
+    Predictions,
+    Run,
+    ShardSize,
+    Task,
+    TokenBudget,
+    TrainableTracker,
+)
 from ..training.batching import Ints, by_length
 from ..training.checkpoint import weights_digest
-from ..training.settings import Count, Settings
+from ..training.settings import Settings
 from ..training.shards import run_shards
 from .batches import READS, training_task
 from .card_example import example
@@ -48,12 +57,12 @@ from .submodels import PARTS, Part, SgpSettings, SubModel, load_part
 Row = dict[str, Any]
 
 
-class SgpOptions(BatchOptions, frozen=True, kw_only=True):
+class SgpOptions(PredictionOptions, frozen=True, kw_only=True):
     """The options of its predictions. A batch is of sequences, a shard of dialogues."""
 
-    batch_size: Count = 256
-    token_budget: Count = 16384
-    shard_size: Count = 512
+    batch_size: BatchSize = 256
+    token_budget: TokenBudget = 16384
+    shard_size: ShardSize = 512
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,17 @@ from sgdx_dataset import SgdxError
 
 from ..data.frames import spread, track
 from ..data.prediction_files import prediction_row
-from ..tracker import BatchOptions, Predictions, Run, Task, TrainableTracker, TrainedOn
+from ..tracker import (
+    BatchSize,
+    PredictionOptions,
+    Predictions,
+    Run,
+    ShardSize,
+    Task,
+    TokenBudget,
+    TrainableTracker,
+    TrainedOn,
+)
 from ..training.batching import Ints, by_length, cut
 from ..training.checkpoint import weights_digest
 from ..training.evaluation import score_on
@@ -59,12 +69,12 @@ class T5Settings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True
         get_format(self.format)
 
 
-class T5Options(BatchOptions, frozen=True, kw_only=True):
+class T5Options(PredictionOptions, frozen=True, kw_only=True):
     """The options of its predictions. A batch and a shard are of inputs."""
 
-    batch_size: Count = 256
-    token_budget: Count = 16384
-    shard_size: Count = 2048
+    batch_size: BatchSize = 256
+    token_budget: TokenBudget = 16384
+    shard_size: ShardSize = 2048
     dtype: Annotated[
         Literal["float32", "bfloat16"], msgspec.Meta(description="number format of the weights")
     ] = "float32"
