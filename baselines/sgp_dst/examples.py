@@ -116,7 +116,8 @@ def _system_examples(memory: Memory, turn: Turn, before: str) -> Iterator[Exampl
     for act in filter(gives, turn.acts):
         given.setdefault(act["service"], {})[act["slot"]] = act
     text = turn_text(before, turn.system)
-    for service in given.keys() & schemas.keys():
+    # Not a set of services: its order would differ from process to process.
+    for service in (name for name in given if name in schemas):
         schema = schemas[service]
         for slot in schema.slots:
             value = given[service][slot]["values"][0] if slot in given[service] else ""

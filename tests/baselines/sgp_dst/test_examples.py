@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -30,8 +33,10 @@ from baselines.sgp_dst.examples import (
     cross_examples,
     intent_examples,
 )
+from baselines.sgp_dst.submodels import PARTS
 from sgdx_dataset import frames, load
 
+from ...conftest import ROOT
 from .test_dialogues import act
 
 
@@ -144,3 +149,32 @@ def test_the_sample_has_examples_of_every_kind() -> None:
         kinds = Counter(e.kind for dialogue in dialogues for e in make(dialogue))
         assert kinds[POSITIVE] > 10
         assert (kinds[EASY] > 400 and kinds[HARD] > 200) or part == "intent"
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_process_makes_the_same_examples_in_the_same_order(part: str) -> None:
+    """Python orders sets of strings differently in each process; training must not notice."""
+    script = """
+import hashlib, sys
+from baselines.data.frames import learnable
+from baselines.sgp_dst.batches import READS, part_examples
+from sgdx_dataset import frames, load
+digest = hashlib.sha256()
+for example in part_examples(sys.argv[1], learnable(frames(load("original", "train")), READS)):
+    question = example.question
+    digest.update(repr((question.turn, question.prompt, question.bits, example.labels)).encode())
+print(digest.hexdigest())
+"""
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", script, part],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=240,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(digests) == 1
