@@ -1,6 +1,6 @@
-"""What a tracker is: the one interface of all trackers, the list of them, and what each has seen.
+"""The interface that every tracker implements, the registry of trackers, and their provenance.
 
-``baselines/README.md`` shows how to add one. Nothing here needs torch.
+``baselines/README.md`` shows how to add a tracker. This module does not import torch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sgdx_dataset import SgdxError
 
 from .training.settings import Augment, Count, Settings
 
-if TYPE_CHECKING:  # a tracker that learns nothing runs without torch
+if TYPE_CHECKING:  # these need torch, and a tracker that is not trained runs without it
     from accelerate import Accelerator
 
     from .training.loop import Run, Task
@@ -38,16 +38,18 @@ Row = dict[str, Any]
 
 
 class TrainedOn(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model has seen in training; every file that is made with the model repeats it.
+    """Provenance of a model: which schemas it was trained on, and with which seed.
+
+    Every file that is made with the model repeats it.
 
     Attributes:
-        tracker: The tracker's name in ``TRACKERS``.
-        train: The schema variants it was trained on.
-        augment: The augmentation, None for the original schemas alone.
-        schemas: SHA-256 of the augmentation's schemas.
-        overlaps: How many texts of the augmentation v1..v5 have too and the original lacks.
-        oracle: Whether it was trained on schemas that it is judged on.
-        seed: The training's seed.
+        tracker: Name of the tracker in ``TRACKERS``.
+        train: Schema variants that the model was trained on.
+        augment: Settings of the augmentation; None if only the original schemas were used.
+        schemas: SHA-256 of the augmentation's schemas; empty without augmentation.
+        overlaps: Number of the augmentation's texts that v1..v5 contain and the original does not.
+        oracle: Whether the model was trained on schemas that it is evaluated on.
+        seed: Random seed of the training.
     """
 
     tracker: str = ""
@@ -60,15 +62,15 @@ class TrainedOn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PredictionOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of ``predict`` and ``evaluate`` that a tracker adds; each field is an option."""
+    """Options that a tracker adds to ``predict`` and ``evaluate``; each field is an option."""
 
 
 class BatchOptions(PredictionOptions, frozen=True, kw_only=True):
-    """How much of the input is worked on at once; it changes memory and speed, not the result."""
+    """How many inputs are processed together; this affects memory and speed, not the result."""
 
-    batch_size: Annotated[Count, msgspec.Meta(description="the most inputs in a batch")]
+    batch_size: Annotated[Count, msgspec.Meta(description="maximum number of inputs in a batch")]
     token_budget: Annotated[
-        Count, msgspec.Meta(description="the most tokens in a batch, padding included")
+        Count, msgspec.Meta(description="maximum number of tokens in a batch, padding included")
     ]
     shard_size: Annotated[
         Count, msgspec.Meta(description="inputs whose results are saved together, for resuming")
@@ -76,7 +78,12 @@ class BatchOptions(PredictionOptions, frozen=True, kw_only=True):
 
 
 class Predictions(NamedTuple):
-    """Prediction rows in the order of the frame rows, and counts for the file's header."""
+    """What a tracker returns for frame rows.
+
+    Attributes:
+        rows: Prediction rows, in the order of the frame rows.
+        counts: Figures about the prediction for the header of the prediction file.
+    """
 
     rows: list[Row]
     counts: dict[str, Any]
@@ -86,9 +93,10 @@ class Tracker(Protocol):
     """A dialogue state tracker that is ready to predict.
 
     Attributes:
-        NAME: Its name in ``TRACKERS``, in recipes and in every file that it leaves.
-        READS: What it may read of a frame row, of ``data.frames.INPUTS``; it gets nothing else.
-        OPTIONS: Its own options of ``predict`` and ``evaluate``.
+        NAME: Name of the tracker in ``TRACKERS``, in recipes and in every file that it writes.
+        READS: The parts of a frame row that the tracker reads, taken from ``data.frames.INPUTS``;
+            all other parts are hidden from it.
+        OPTIONS: Struct of the options that the tracker adds to ``predict`` and ``evaluate``.
     """
 
     NAME: ClassVar[str]
@@ -97,42 +105,48 @@ class Tracker(Protocol):
 
     @classmethod
     def load(cls, model: str, options: Any, accelerator: Accelerator | None) -> Self:
-        """Load a trained tracker.
+        """Load a tracker that is ready to predict.
 
         Args:
-            model: A run folder or a repository on the Hub; unused where nothing is learned.
-            options: Of the type ``OPTIONS``.
-            accelerator: The processes and the device; None for a tracker that learns nothing.
+            model: A run folder or a repository on the Hub; ignored by a tracker that is not
+                trained.
+            options: Options of the type ``OPTIONS``.
+            accelerator: The processes and the device; None for a tracker that is not trained.
 
         Raises:
-            SgdxError: There is no such model, or it is not one of this tracker.
+            SgdxError: The model does not exist, or belongs to another tracker.
         """
         ...
 
     def describe(self) -> Row:
-        """What the header of a prediction file says of the tracker; JSON can hold it."""
+        """Facts about the tracker for the header of a prediction file, as JSON values."""
         ...
 
     def predict(self, rows: Dataset, shards: Path) -> Predictions:
-        """Track frame rows; called by ``data.frames.track``, which hides what it may not read.
+        """Predict the dialogue state of every frame row.
+
+        Call it through ``data.frames.track``, which hides the columns that the tracker may not
+        read.
 
         Args:
-            rows: Whole dialogues in order, of one or several schema variants.
-            shards: Folder for results that are kept if the process is killed. It may not exist.
+            rows: Frame rows of whole dialogues in order, of one or several schema variants.
+            shards: Folder for partial results, from which a killed run can resume; it need not
+                exist.
 
         Returns:
-            A prediction row for each frame row, in every process.
+            One prediction row for each frame row, the same in every process.
         """
         ...
 
 
 class TrainableTracker(Tracker, Protocol):
-    """A tracker that learns.
+    """A tracker that is trained from a recipe.
 
     Attributes:
-        SETTINGS: What its recipes may set.
-        TASKS: Its training tasks in order. A tracker that is one model has the one task "", which
-            is trained in the run folder itself; others are trained in a subfolder of their name.
+        SETTINGS: Struct of the settings that a recipe of this tracker may have.
+        TASKS: Names of the training tasks, in order; each task trains one model. A tracker with
+            one model has the single task "", which is trained in the run folder itself. Any other
+            task is trained in the subfolder of its name.
     """
 
     SETTINGS: ClassVar[type[Settings]]
@@ -140,39 +154,39 @@ class TrainableTracker(Tracker, Protocol):
 
     @classmethod
     def dev(cls, rows: Dataset, count: int) -> Dataset:
-        """The dev frame rows that training evaluates on.
+        """Choose the dev frame rows that training evaluates on.
 
         Args:
-            rows: All of dev under the original schemas.
-            count: About how many frames the recipe wants.
+            rows: All frame rows of the dev split under the original schemas.
+            count: Approximate number of frames that the recipe asks for.
         """
         ...
 
     @classmethod
     def task(cls, run: Run, name: str) -> Task:
-        """What the training loop needs for one of ``TASKS``: model, batches, evaluation.
+        """Build what the training loop needs for one of ``TASKS``: model, batches, evaluation.
 
         Raises:
-            SgdxError: The recipe, its model or the data are at fault.
+            SgdxError: The recipe, its model or the data cannot be used.
         """
         ...
 
     @staticmethod
     def example(repository: str, settings: Row) -> str:
-        """Python for the model card that loads the model and uses it on a turn.
+        """Python code for the model card that loads the model and applies it to one turn.
 
         Args:
             repository: Where the model is: a folder, or a name on the Hub.
-            settings: The recipe, as ``run.json`` has it.
+            settings: The recipe's settings, as stored in ``run.json``.
         """
         ...
 
 
 def get_tracker(name: str) -> type[Tracker]:
-    """The class of a tracker by its name in ``TRACKERS``.
+    """The class of the tracker with the given name in ``TRACKERS``.
 
     Raises:
-        SgdxError: There is none.
+        SgdxError: No tracker has this name.
     """
     if name not in TRACKERS:
         raise SgdxError(f"tracker '{name}' is unknown, expected one of {', '.join(TRACKERS)}")
@@ -182,10 +196,10 @@ def get_tracker(name: str) -> type[Tracker]:
 
 
 def get_trainable(name: str) -> type[TrainableTracker]:
-    """The class of a tracker that learns.
+    """The class of the trainable tracker with the given name in ``TRACKERS``.
 
     Raises:
-        SgdxError: There is none, or it learns nothing.
+        SgdxError: No tracker has this name, or it is not trained.
     """
     kind: Any = get_tracker(name)
     if not learns(kind):
@@ -195,17 +209,17 @@ def get_trainable(name: str) -> type[TrainableTracker]:
 
 
 def learns(kind: type[Tracker]) -> bool:
-    """Whether a tracker is trained at all."""
+    """Whether a tracker is trained, and so has recipes and models."""
     return hasattr(kind, "SETTINGS")
 
 
 def tracker_of(model: str) -> str:
-    """The name of the tracker that a run folder or a repository on the Hub holds.
+    """The name of the tracker that a run folder or a repository on the Hub belongs to.
 
-    A training writes it into ``run.json``, and into ``config.json`` beside every model.
+    Training writes the name into ``run.json`` and into the ``config.json`` of every model.
 
     Raises:
-        SgdxError: There is no such folder or repository, or it does not say.
+        SgdxError: There is no such folder or repository, or it does not name a tracker.
     """
     for file, keys in (("run.json", ("record", "seen")), ("config.json", ("sgdx",))):
         path = _model_file(model, file)
@@ -224,14 +238,14 @@ def tracker_of(model: str) -> str:
 
 
 def _model_file(model: str, name: str) -> Path | None:
-    """A small file of a model, None if it lacks it."""
+    """The local path of a file of a model, downloaded if need be; None if it has no such file."""
     folder = Path(model)
     if folder.is_dir():
         return folder / name if (folder / name).is_file() else None
     try:
         return Path(hf_hub_download(model, name))
     except (OSError, HfHubHTTPError, HFValidationError) as error:
-        # The Hub was reached and has the repository, but not the file.
+        # The Hub was reached and has the repository, which lacks the file.
         if isinstance(error, EntryNotFoundError) and not isinstance(error, LocalEntryNotFoundError):
             return None
         reason = str(error).strip().split("\n")[0]
