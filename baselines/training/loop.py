@@ -1,8 +1,9 @@
 """The training loop that every tracker shares: one process or many, through Accelerate.
 
-What a step does is a function of the settings, the data and the step's number: its batches, its
-learning rate and its random numbers. So a run that was killed goes on bit for bit from its last
-checkpoint, which holds only weights, the optimizer's state and ``Progress``.
+The batches, the learning rate and the random numbers of a step depend only on the settings, the
+data and the number of the step. A run that was killed therefore continues from its last checkpoint
+with bitwise the same result as an uninterrupted run, although a checkpoint holds only the weights,
+the optimizer's state and ``Progress``.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ Batch = dict[str, torch.Tensor]
 
 @dataclass
 class Progress:
-    """How far a training is.
+    """How far a training task has come.
 
     Attributes:
-        step: Steps of the optimizer taken.
-        best: The best score on dev, in [0, 1]; below 0 before the first evaluation.
-        best_step: The step of it.
-        since_best: Evaluations since then.
-        oracle: Whether the model sees schemas that it is judged on.
+        step: Number of optimizer steps taken.
+        best: Best score on dev so far, in [0, 1]; -1 before the first evaluation.
+        best_step: Step at which the best score was reached.
+        since_best: Number of evaluations since the best one.
+        oracle: Whether the model is trained on schemas that it is evaluated on.
     """
 
     step: int = 0
@@ -55,16 +56,17 @@ class Progress:
 
 @dataclass(frozen=True)
 class Run:
-    """A training run, as a tracker makes its tasks from it.
+    """A training run, from which a tracker builds its training tasks.
 
     Attributes:
         accelerator: The processes and the device.
-        settings: The recipe, of the tracker's own type.
-        seen: What the model is trained on; it stands in everything that is made with the model.
-        rows: Train's frame rows: what the tracker reads and the gold state, and nothing else.
-        dev: Dev's frame rows to evaluate on, with everything that scoring needs.
+        settings: The recipe, of the tracker's type ``SETTINGS``.
+        seen: Provenance of the models that are trained.
+        rows: Frame rows of the train split with the columns that the tracker reads and the gold
+            state.
+        dev: Frame rows of the dev split to evaluate on, with all columns.
         output: The run folder.
-        resume: Whether to go on with what is in it.
+        resume: Whether to continue from the checkpoints in the run folder.
     """
 
     accelerator: Accelerator
@@ -76,32 +78,41 @@ class Run:
     resume: bool
 
     def last_checkpoint(self, task: str) -> Path | None:
-        """The checkpoint that a resumed task goes on from; None where it begins anew."""
+        """The folder of the checkpoint that a task continues from; None if it starts from scratch.
+
+        Args:
+            task: Name of the training task.
+        """
         found = checkpoint.folders(self.output / task) if self.resume else []
         return found[-1] if found else None
 
     def initial(self, write: Callable[[Path], None]) -> Path:
-        """The folder of a model made on the spot; ``write`` fills it, once for all tasks."""
-        place = self.output / "initial"
-        if self.accelerator.is_main_process and not place.exists():
-            checkpoint.write_folder(place, write)
+        """The folder of a newly made model that training starts from, created on the first call.
+
+        Args:
+            write: Writes the model into the folder that it is given.
+        """
+        folder = self.output / "initial"
+        if self.accelerator.is_main_process and not folder.exists():
+            checkpoint.write_folder(folder, write)
         self.accelerator.wait_for_everyone()
-        return place
+        return folder
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a tracker brings to the loop.
+    """What a tracker provides for the training of one model.
 
     Attributes:
-        model: Called with a batch it returns an output with a ``loss``.
+        model: The model; called with a batch it returns an output that has a ``loss``.
         settings: The recipe, with the number of steps of this task.
-        lengths: In tokens, [examples].
-        collate: Makes the batch of some examples, on the CPU.
-        evaluate: A model's score on dev in [0, 1], the higher the better; all processes call it.
-        save: Writes a model of these weights into a folder.
-        facts: What ``run.json`` says of the task besides.
-        measure: What the log calls the score.
+        lengths: Number of tokens of each training example [examples].
+        collate: Makes a batch on the CPU from an array of indices of examples.
+        evaluate: Returns a model's score on dev in [0, 1], where higher is better. All processes
+            call it together.
+        save: Writes a model with the given weights into a folder.
+        facts: Further facts for ``run.json``.
+        measure: Name of the score in the log.
     """
 
     model: PreTrainedModel
@@ -115,12 +126,16 @@ class Task:
 
 
 def train(run: Run, task: Task, name: str = "") -> Progress:
-    """Train to the last step or an early stop.
+    """Train one model until its last step or an early stop.
 
     Args:
-        run: The run that the task is of.
-        task: What to train.
-        name: The task's; the best model by dev stands in this folder of the run's then.
+        run: The training run.
+        task: The model, its examples and its evaluation.
+        name: Name of the task. Its folder in the run folder receives the checkpoints, the log and
+            the model with the best score on dev.
+
+    Returns:
+        The progress at the end.
     """
     accelerator, settings, output = run.accelerator, task.settings, run.output / name
     if settings.gradient_checkpointing:
@@ -156,7 +171,7 @@ def train(run: Run, task: Task, name: str = "") -> Progress:
 
 
 def _batches(accelerator: Accelerator, task: Task, step: int) -> Iterator[tuple[Batch, int]]:
-    """The batches of this process from ``step`` on, and the tokens that each has."""
+    """The batches of this process from ``step`` on, each with its number of tokens."""
     settings = task.settings
     mine = training_batches(
         task.lengths,
@@ -171,7 +186,7 @@ def _batches(accelerator: Accelerator, task: Task, step: int) -> Iterator[tuple[
     )
     on_gpu = accelerator.device.type == "cuda"
     loader: DataLoader[Any] = DataLoader(
-        mine,  # type: ignore[arg-type]  # a list of arrays is a data set
+        mine,  # type: ignore[arg-type]  # a list of arrays serves as a dataset
         batch_size=None,
         collate_fn=task.collate,
         pin_memory=on_gpu,
@@ -193,12 +208,12 @@ def _step(
     step: int,
     meter: Meter,
 ) -> None:
-    """One step of the optimizer. Nothing here waits for the device."""
+    """Take one optimizer step. Nothing in it makes the host wait for the device."""
     set_rate(optimizer, learning_rate(step, settings))
     model.train()
     for number, (batch, tokens) in enumerate(islice(batches, settings.accumulation)):
-        words = (settings.seed, step, number, accelerator.process_index)
-        set_seed(int(np.random.SeedSequence(words).generate_state(1)[0]))
+        entropy = (settings.seed, step, number, accelerator.process_index)
+        set_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
         with accelerator.accumulate(model):
             loss = model(**batch).loss
             accelerator.backward(loss)
@@ -234,7 +249,7 @@ def _log(
 def _evaluate(
     accelerator: Accelerator, task: Task, model: Any, progress: Progress, output: Path
 ) -> None:
-    """Score on dev, and keep the model in ``output`` if it is the best so far."""
+    """Score the model on dev, and write it into ``output`` if it is the best so far."""
     model.eval()
     score = task.evaluate(accelerator.unwrap_model(model))
     progress.since_best += 1
