@@ -219,8 +219,7 @@ def _intent(
     acts: Sequence[Row],
     agrees: bool,
 ) -> str:
-    """The active intent: one that the user accepts, ``NONE`` at the end, the best match of words,
-    or the intent of the turn before."""
+    """The active intent, ``NONE`` at the end; it changes only for a clearly better match."""
     offered = [act["values"][0] for act in acts if act["act"] == "OFFER_INTENT" and act["values"]]
     if offered and agrees:
         return str(offered[0])
