@@ -26,7 +26,7 @@ a directory or archive; without --source it is downloaded):
 
 
 def main() -> int:
-    """Run the command line; the exit status is 2 after an error, which is one line."""
+    """Run the command; returns the exit status, which is 2 after a one-line error message."""
     parser = argparse.ArgumentParser("python -m baselines.demo", description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("outputs/demo"))
     output = parser.parse_args().output

@@ -62,7 +62,7 @@ def _read_record(output: Path) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Run the command line; the exit status is 2 after an error, which is one line."""
+    """Run the command; returns the exit status, which is 2 after a one-line error message."""
 
     def run() -> int:
         request, output = parse_request(

@@ -163,7 +163,7 @@ def _chosen_tracker(options: argparse.Namespace) -> type[Tracker] | None:
 
 
 def main() -> int:
-    """Run the command line; the exit status is 2 after an error, which is one line."""
+    """Run the command; returns the exit status, which is 2 after a one-line error message."""
 
     def run() -> None:
         request, output = parse_request("baselines.predict", __doc__, "folder for CONFIG.jsonl")

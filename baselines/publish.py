@@ -32,7 +32,7 @@ def publish(output: Path, repository: str | None) -> str | None:
 
 
 def main() -> int:
-    """Run the command line; the exit status is 2 after an error, which is one line."""
+    """Run the command; returns the exit status, which is 2 after a one-line error message."""
     parser = argparse.ArgumentParser("python -m baselines.publish", description=__doc__)
     parser.add_argument("--model", type=Path, required=True, help="the run folder of a training")
     parser.add_argument("--push-to-hub", metavar="REPO", help="push to this repository, YOU/NAME")

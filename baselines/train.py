@@ -178,7 +178,7 @@ def evaluate_joined(run: Run, kind: type[TrainableTracker], record: Record, dev:
 
 
 def main() -> int:
-    """Run the command line; the exit status is 2 after an error, which is one line."""
+    """Run the command; returns the exit status, which is 2 after a one-line error message."""
     parser = argparse.ArgumentParser("python -m baselines.train", description=__doc__)
     parser.add_argument("--config", type=Path, required=True, help="the recipe, a YAML file")
     add_source(parser)

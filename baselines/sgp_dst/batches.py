@@ -153,17 +153,17 @@ def accuracy(
         A fraction in [0, 1], the same in every process.
     """
     batches = by_length(data.sequences.lengths[chosen], len(chosen), tokens)
-    mine = batches[accelerator.process_index :: accelerator.num_processes]
+    of_process = batches[accelerator.process_index :: accelerator.num_processes]
     # Rows: other examples, positive examples. Columns: all of them, those answered right.
     counts = torch.zeros((2, 2), device=accelerator.device)
     with torch.inference_mode():
-        for places in mine:
-            batch = data.batch(chosen[places])
+        for positions in of_process:
+            batch = data.batch(chosen[positions])
             batch = {name: t.to(accelerator.device) for name, t in batch.items()}
             labels = batch.pop("labels")
             found = torch.stack([logits.argmax(1) for logits in heads(model(**batch))], 1)
             right = (found == labels).all(1).float()
-            positive = torch.from_numpy(data.kinds[chosen[places]] == POSITIVE).to(right.device)
+            positive = torch.from_numpy(data.kinds[chosen[positions]] == POSITIVE).to(right.device)
             for group, member in enumerate((~positive, positive)):
                 counts[group] += torch.stack([member.sum(), right[member].sum()])
     counts = accelerator.reduce(counts, "sum")

@@ -173,7 +173,7 @@ def train(run: Run, task: Task, name: str = "") -> Progress:
 def _batches(accelerator: Accelerator, task: Task, step: int) -> Iterator[tuple[Batch, int]]:
     """The batches of this process from ``step`` on, each with its number of tokens."""
     settings = task.settings
-    mine = training_batches(
+    batches = training_batches(
         task.lengths,
         settings.batch_size,
         settings.token_budget,
@@ -186,13 +186,13 @@ def _batches(accelerator: Accelerator, task: Task, step: int) -> Iterator[tuple[
     )
     on_gpu = accelerator.device.type == "cuda"
     loader: DataLoader[Any] = DataLoader(
-        mine,  # type: ignore[arg-type]  # a list of arrays serves as a dataset
+        batches,  # type: ignore[arg-type]  # a list of arrays serves as a dataset
         batch_size=None,
         collate_fn=task.collate,
         pin_memory=on_gpu,
         num_workers=2 if on_gpu else 0,
     )
-    for examples, batch in zip(mine, loader):
+    for examples, batch in zip(batches, loader):
         yield (
             {name: t.to(accelerator.device, non_blocking=True) for name, t in batch.items()},
             int(task.lengths[examples].sum()),

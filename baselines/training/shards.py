@@ -39,9 +39,9 @@ def run_shards(
         The result of each example in order, the same in every process.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    mine = range(accelerator.process_index, len(shards), accelerator.num_processes)
+    numbers = range(accelerator.process_index, len(shards), accelerator.num_processes)
     quiet = shows_no_bar(accelerator)
-    for number in tqdm(mine, desc="Predicting", unit=" shards", disable=quiet, delay=2):
+    for number in tqdm(numbers, desc="Predicting", unit=" shards", disable=quiet, delay=2):
         path = folder / f"{number:06d}.json"
         if not path.exists():
             write_bytes(path, msgspec.json.encode(work(shards[number])))
