@@ -28,7 +28,12 @@ a directory or archive; without --source it is downloaded):
 def main() -> int:
     """Run the command; returns the exit status, which is 2 after a one-line error message."""
     parser = argparse.ArgumentParser("python -m baselines.demo", description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path("outputs/demo"))
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("outputs/demo"),
+        help="folder for predictions, scores.json and run.json; default: outputs/demo",
+    )
     output = parser.parse_args().output
     kind = LexicalTracker
     request = Request(kind, kind.NAME, kind.OPTIONS(), "sample", DEFAULT_CONFIGS, "test")

@@ -36,6 +36,15 @@ TRACKERS = {
 }
 Row = dict[str, Any]
 
+# Types of options that several trackers share. Each carries the help text of its option.
+BatchSize = Annotated[Count, msgspec.Meta(description="maximum number of inputs in a batch")]
+TokenBudget = Annotated[
+    Count, msgspec.Meta(description="maximum number of tokens in a batch, padding included")
+]
+ShardSize = Annotated[
+    Count, msgspec.Meta(description="number of inputs whose results are saved together to resume")
+]
+
 
 class TrainedOn(msgspec.Struct, frozen=True, kw_only=True):
     """Provenance of a model: which schemas it was trained on, and with which seed.
@@ -68,13 +77,9 @@ class PredictionOptions(msgspec.Struct, frozen=True, kw_only=True):
 class BatchOptions(PredictionOptions, frozen=True, kw_only=True):
     """How many inputs are processed together; this affects memory and speed, not the result."""
 
-    batch_size: Annotated[Count, msgspec.Meta(description="maximum number of inputs in a batch")]
-    token_budget: Annotated[
-        Count, msgspec.Meta(description="maximum number of tokens in a batch, padding included")
-    ]
-    shard_size: Annotated[
-        Count, msgspec.Meta(description="inputs whose results are saved together, for resuming")
-    ]
+    batch_size: BatchSize
+    token_budget: TokenBudget
+    shard_size: ShardSize
 
 
 class Predictions(NamedTuple):

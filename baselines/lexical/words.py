@@ -11,8 +11,8 @@ from rapidfuzz import fuzz, process
 # Similarity in percent from which two words count as the same, as "bedroom" and "bedrooms" do.
 MATCH = 88.0
 
-# Function words tell nothing about a slot. Prepositions do, so they are not among these: "from" in
-# an utterance is a match for "city to leave from".
+# Function words tell nothing about a slot. "from", "to" and the like do, as in "city to leave
+# from", so they are not among these.
 STOP_WORDS = frozenset(
     "a an and any are be been by can do does for has have how i if is it its me my of or that the"
     " their there this user users was what when where whether which who will with you your".split()

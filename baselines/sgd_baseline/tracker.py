@@ -25,7 +25,15 @@ from ..data.frames import visible, whole_dialogues
 from ..data.prediction_files import prediction_row
 from ..encoders.load import load_encoder, load_tokenizer
 from ..encoders.tiny import corpus_texts, tiny_encoder
-from ..tracker import BatchOptions, Predictions, TrainableTracker, TrainedOn
+from ..tracker import (
+    BatchOptions,
+    BatchSize,
+    Predictions,
+    ShardSize,
+    TokenBudget,
+    TrainableTracker,
+    TrainedOn,
+)
 from ..training.batching import Ints, cut
 from ..training.checkpoint import weights_digest
 from ..training.evaluation import score_on
@@ -69,9 +77,9 @@ class SgdSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 class SgdOptions(BatchOptions, frozen=True, kw_only=True):
     """The options of prediction with the SGD baseline; batches and shards consist of turns."""
 
-    batch_size: Count = 128
-    token_budget: Count = 8192
-    shard_size: Count = 1024
+    batch_size: BatchSize = 128
+    token_budget: TokenBudget = 8192
+    shard_size: ShardSize = 1024
     cache: Annotated[
         str | None,
         msgspec.Meta(description="folder for schema embeddings; default: in the Hugging Face home"),

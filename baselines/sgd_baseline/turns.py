@@ -14,7 +14,7 @@ from ..encoders.spans import character_span, token_span
 from ..training.batching import Ints
 
 SYSTEM, USER = 0, 1  # indices of the two utterances of a turn
-_SPECIAL = -1  # takes their place for special tokens and padding
+_SPECIAL = -1  # stands for neither utterance: special tokens and padding
 _MULTIPLE = 8  # batches are padded to a multiple of this width, which GPUs process faster
 _AT_ONCE = 4096  # number of turns that are tokenized in one call
 Span = tuple[int, int]

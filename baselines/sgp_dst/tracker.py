@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
@@ -24,7 +24,7 @@ from sgdx_dataset import SgdxError
 
 from ..data.frames import describe
 from ..data.prediction_files import prediction_row
-from ..tracker import BatchOptions, Predictions, TrainableTracker
+from ..tracker import BatchOptions, BatchSize, Predictions, TokenBudget, TrainableTracker
 from ..training.batching import Ints, by_length
 from ..training.checkpoint import weights_digest
 from ..training.loop import Run, Task
@@ -52,9 +52,12 @@ Row = dict[str, Any]
 class SgpOptions(BatchOptions, frozen=True, kw_only=True):
     """The options of prediction with SGP-DST; batches consist of sequences, shards of dialogues."""
 
-    batch_size: Count = 256
-    token_budget: Count = 16384
-    shard_size: Count = 512
+    batch_size: BatchSize = 256
+    token_budget: TokenBudget = 16384
+    shard_size: Annotated[
+        Count,
+        msgspec.Meta(description="number of dialogues whose results are saved together to resume"),
+    ] = 512
 
 
 @dataclass(frozen=True)

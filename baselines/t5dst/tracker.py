@@ -30,7 +30,15 @@ from sgdx_dataset import SgdxError
 
 from ..data.frames import spread, track
 from ..data.prediction_files import prediction_row
-from ..tracker import BatchOptions, Predictions, TrainableTracker, TrainedOn
+from ..tracker import (
+    BatchOptions,
+    BatchSize,
+    Predictions,
+    ShardSize,
+    TokenBudget,
+    TrainableTracker,
+    TrainedOn,
+)
 from ..training.batching import Ints, by_length, cut
 from ..training.checkpoint import weights_digest
 from ..training.evaluation import score_on
@@ -71,9 +79,9 @@ class T5Settings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True
 class T5Options(BatchOptions, frozen=True, kw_only=True):
     """The options of prediction with a T5 tracker; batches and shards consist of inputs."""
 
-    batch_size: Count = 256
-    token_budget: Count = 16384
-    shard_size: Count = 2048
+    batch_size: BatchSize = 256
+    token_budget: TokenBudget = 16384
+    shard_size: ShardSize = 2048
     dtype: Annotated[
         Literal["float32", "bfloat16"], msgspec.Meta(description="number format of the weights")
     ] = "float32"
