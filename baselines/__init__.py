@@ -1,1 +1,1 @@
-"""Trackers of the dialogue state, run from a checkout: frame rows in, prediction rows out."""
+"""Dialogue state trackers, run from a checkout: they read frame rows and write prediction rows."""

@@ -1,4 +1,4 @@
-"""What the commands share: options that a struct declares, and how a command fails."""
+"""Helpers for all commands: options generated from a struct, and how errors are reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Struct = TypeVar("Struct", bound=msgspec.Struct)
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
-    """Add ``--source``, which every command that reads dialogues has."""
+    """Add the option ``--source``, which every command that reads dialogues has."""
     parser.add_argument(
         "--source",
         metavar="PATH",
@@ -27,7 +27,13 @@ def add_source(parser: argparse.ArgumentParser) -> None:
 
 
 def add_struct(parser: argparse.ArgumentParser, kind: type[msgspec.Struct], title: str) -> None:
-    """Add an option for each field of a struct, with its description and default as the help."""
+    """Add an option for each field of a struct; its description and default make up the help.
+
+    Args:
+        parser: The parser to add the options to.
+        kind: The struct. The name of an option is the field's name with hyphens.
+        title: Heading of the options in the help.
+    """
     group = parser.add_argument_group(title)
     shapes = msgspec.inspect.type_info(kind)
     assert isinstance(shapes, msgspec.inspect.StructType)  # noqa: S101
@@ -42,15 +48,15 @@ def add_struct(parser: argparse.ArgumentParser, kind: type[msgspec.Struct], titl
 
 
 def read_struct(options: argparse.Namespace, kind: type[Struct]) -> Struct:
-    """The struct that the options of ``add_struct`` say.
+    """Build a struct from the options that ``add_struct`` added; missing ones keep their default.
 
     Raises:
-        SgdxError: An option has another type or range than its field.
+        SgdxError: The value of an option has the wrong type or is out of range.
     """
     given = {name: getattr(options, name) for name in kind.__struct_fields__}
     try:
-        told = {name: text for name, text in given.items() if text is not None}
-        return msgspec.convert(told, kind, strict=False)
+        present = {name: text for name, text in given.items() if text is not None}
+        return msgspec.convert(present, kind, strict=False)
     except msgspec.ValidationError as error:
         reason, _, place = str(error).partition(" - at `$.")
         raise SgdxError(f"{_option(place.rstrip('`'))}: {reason}") from None
@@ -61,12 +67,20 @@ def _option(field: str) -> str:
 
 
 def is_first() -> bool:
-    """Whether this process is the one of those launched that prints and writes."""
+    """Whether this is the first of the launched processes, the only one to print and write."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def run_command(name: str, command: Callable[[], int | None]) -> int:
-    """Run a command; its exit status, or 2 after one line on standard error on what is wrong."""
+    """Run a command and turn an expected error into one line on standard error.
+
+    Args:
+        name: Name of the command for the error line.
+        command: The command; it returns its exit status, or None for 0.
+
+    Returns:
+        The exit status: the command's own, or 2 after an ``SgdxError`` or ``ScoreError``.
+    """
     try:
         return command() or 0
     except (SgdxError, ScoreError) as error:

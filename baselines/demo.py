@@ -1,7 +1,7 @@
-"""The main job on the shipped sample, without torch or a download.
+"""Track and score the sample corpus that comes with the project, without torch or a download.
 
-Tracks the sample corpus' test split under the original schemas and the five rewordings with the
-lexical tracker, scores what came out and prints the table.
+The lexical tracker predicts the sample's test split under the original schemas and their five
+rewordings; the predictions are scored and the table of scores is printed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,17 @@ a directory or archive; without --source it is downloaded):
 
 
 def main() -> int:
-    """Run the demo; 0, or 2 after one line that says what is wrong."""
+    """Run the command; returns the exit status, which is 2 after a one-line error message."""
     parser = argparse.ArgumentParser("python -m baselines.demo", description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path("outputs/demo"))
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("outputs/demo"),
+        help="folder for predictions, scores.json and run.json; default: outputs/demo",
+    )
     output = parser.parse_args().output
-    own = LexicalTracker.OPTIONS()
-    request = Request(LexicalTracker, LexicalTracker.NAME, own, "sample", DEFAULT_CONFIGS, "test")
+    kind = LexicalTracker
+    request = Request(kind, kind.NAME, kind.OPTIONS(), "sample", DEFAULT_CONFIGS, "test")
     if status := run_command("baselines.demo", lambda: evaluate(request, output)):
         return status
     with (output / "predictions" / "original.jsonl").open("rb") as file:

@@ -1,7 +1,8 @@
-"""Track a split under every schema variant and score it: `accelerate launch -m baselines.evaluate`.
+"""Predict a split under every schema variant and score it: accelerate launch -m baselines.evaluate.
 
-The folder holds predictions/VARIANT.jsonl, scores.json and run.json then. It may be the run folder
-of the training, whose card shows the scores from then on. A run that was killed goes on.
+The output folder then holds predictions/VARIANT.jsonl, scores.json and run.json. It may be the run
+folder of a training; baselines.publish then shows the scores on the model card. To resume a run
+that was killed, give the same command again.
 """
 
 from __future__ import annotations
@@ -19,13 +20,17 @@ from .training.run_folder import read_json, versions, write_json
 
 
 def evaluate(request: Request, output: Path) -> int:
-    """Predict into ``output / "predictions"`` and score; the first process scores.
+    """Write predictions, and let the first process score them.
+
+    Args:
+        request: Which tracker to run on which data.
+        output: Folder for ``predictions/``, ``scores.json`` and ``run.json``.
 
     Returns:
-        The exit status of the metric's command, which has said why if it is not 0.
+        The exit status of the metric's command; if it is not 0, that command has printed why.
 
     Raises:
-        SgdxError: As ``predict``.
+        SgdxError: For the reasons that ``predict`` gives, or ``run.json`` cannot be read.
     """
     record = _read_record(output)
     header = predict(request, output / "predictions")
@@ -46,7 +51,7 @@ def evaluate(request: Request, output: Path) -> int:
 
 
 def _read_record(output: Path) -> dict[str, Any]:
-    """What ``run.json`` says already, where the folder is that of the training."""
+    """The content of ``run.json`` that a training left in the folder; empty if there is none."""
     path = output / "run.json"
     if not path.exists():
         return {}
@@ -57,7 +62,7 @@ def _read_record(output: Path) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Run the command; 0, or 2 after one line that says what is wrong."""
+    """Run the command; returns the exit status, which is 2 after a one-line error message."""
 
     def run() -> int:
         request, output = parse_request(

@@ -1,4 +1,4 @@
-"""A run's model card, made from what the run wrote, and the run's way to the Hub."""
+"""The model card of a training run, made from the run's files, and pushing the run to the Hub."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sgdx_dataset import SgdxError
 
 from .training.run_folder import read_json, read_log, read_run, write_bytes
 
-# What of a model's folder is published: the model, its code, card, record and scores.
+# The files of a run folder that are published: the model, its code, card, record and scores.
 _PUBLISHED = ["*.json", "*.safetensors", "*.py", "README.md", "log.jsonl", "*.model", "*.txt"]
 _FIGURES = {
     "JGA_orig": ("jga_orig", "joint goal accuracy under the original schemas"),
@@ -32,11 +32,16 @@ under Apache-2.0. The licence of the checkpoint that training began with holds b
 
 
 def write_card(output: Path, example: str) -> None:
-    """Write ``README.md`` from ``run.json``, ``log.jsonl`` and, once there is one, ``scores.json``.
+    """Write the model card ``README.md`` from ``run.json``, ``log.jsonl`` and ``scores.json``.
+
+    Without ``scores.json`` the card states that the model is not scored yet.
 
     Args:
-        output: The run's folder.
-        example: Python that loads the model and tracks a dialogue.
+        output: The run folder.
+        example: Python code that loads the model and applies it to one turn.
+
+    Raises:
+        SgdxError: A file of the run is missing or cannot be read.
     """
     run = read_run(output)
     scores = read_json(output / "scores.json") if (output / "scores.json").exists() else None
@@ -54,7 +59,7 @@ def write_card(output: Path, example: str) -> None:
 
 
 def _title(run: dict[str, Any]) -> str:
-    """Which tracker it is, in which format, from which model."""
+    """The card's title: the tracker, its prompt format if any, and the pretrained model."""
     settings = run["record"]["settings"]
     layout = f", format {settings['format']}" if "format" in settings else ""
     oracle = ", oracle" if run["oracle"] else ""
@@ -62,11 +67,11 @@ def _title(run: dict[str, Any]) -> str:
 
 
 def _metadata(run: dict[str, Any], scores: dict[str, Any] | None) -> ModelCardData:
-    """The card's front matter: what the Hub's search and leaderboards read."""
+    """The card's front matter, which the Hub's search and leaderboards read."""
     settings = run["record"]["settings"]
     tags = ["dialogue-state-tracking", "schema-guided-dialogue", "sgd", "sgd-x"]
     return ModelCardData(
-        model_name=_title(run) if scores else None,  # of the model-index, which needs results
+        model_name=_title(run) if scores else None,  # starts a model-index, which must have results
         base_model=settings["model"] if _is_on_the_hub(settings["model"]) else None,
         datasets=["sgdx"],
         language="en",
@@ -79,7 +84,7 @@ def _metadata(run: dict[str, Any], scores: dict[str, Any] | None) -> ModelCardDa
 
 
 def _is_on_the_hub(model: str) -> bool:
-    """Whether a recipe's model is a name on the Hub: not a folder, not one made on the spot."""
+    """Whether a recipe's model is named on the Hub, not a folder or the model ``tiny``."""
     try:
         validate_repo_id(model)
     except HFValidationError:
@@ -88,7 +93,7 @@ def _is_on_the_hub(model: str) -> bool:
 
 
 def _eval_results(run: dict[str, Any], scores: dict[str, Any]) -> list[EvalResult]:
-    """The figures of all services that are defined, as the Hub's model-index has them."""
+    """Entries of the Hub's model-index: each figure over all services that is defined, in %."""
     split = run.get("evaluation", {}).get("split", "test")
     found = {name: scores["sgdx"][key] for name, (key, _) in _FIGURES.items()}
     return [
@@ -108,7 +113,7 @@ def _eval_results(run: dict[str, Any], scores: dict[str, Any]) -> list[EvalResul
 
 
 def _results(scores: dict[str, Any] | None) -> str:
-    """The table of ``scores.json``, and the line that says how it was scored."""
+    """The section of results: a table in percent, and the signature of the scoring."""
     if scores is None:
         return "Not scored yet."
     table = [f"| services | frames | {' | '.join(_FIGURES)} |", "|---|---|---|---|---|"]
@@ -125,6 +130,7 @@ def _percent(fraction: float | None) -> str:
 
 
 def _training(output: Path, run: dict[str, Any]) -> str:
+    """The section on training: a list of facts, and the recipe as YAML."""
     dev = [line for line in read_log(output) if "dev_joint_goal_accuracy" in line]
     best = max(dev, key=lambda line: line["dev_joint_goal_accuracy"], default=None)
     seen = run["record"]["seen"]
@@ -154,30 +160,35 @@ def _augmentation(seen: dict[str, Any]) -> str:
 
 
 def published(output: Path, tasks: Sequence[str] = ("",)) -> list[str]:
-    """The files of a run that are published: of its folder and of those in it that hold models."""
+    """Names of a run's files that are published, relative to the run folder.
+
+    Args:
+        output: The run folder.
+        tasks: Names of the tracker's training tasks, whose subfolders hold models.
+    """
     folders = dict.fromkeys([output, *(output / task for task in tasks)])
     files = (file for folder in folders for kind in _PUBLISHED for file in folder.glob(kind))
     return sorted(file.relative_to(output).as_posix() for file in files)
 
 
 def push(output: Path, repository: str, tasks: Sequence[str] = ("",)) -> str:
-    """Publish a run's model on the Hub, with the token that ``huggingface_hub`` finds.
+    """Push a run's model to the Hub, with the access token that ``huggingface_hub`` finds.
 
     Args:
-        output: The run's folder.
-        repository: YOU/NAME.
-        tasks: The tracker's training tasks, whose folders hold models.
+        output: The run folder.
+        repository: Name of the repository, as YOU/NAME; it is created if it does not exist.
+        tasks: Names of the tracker's training tasks, whose subfolders hold models.
 
     Returns:
-        The commit's address.
+        URL of the commit.
 
     Raises:
-        SgdxError: It cannot be published.
+        SgdxError: Pushing failed, for example because there is no network or no permission.
     """
     try:
         api = HfApi()
         api.create_repo(repository, exist_ok=True)
-        done = api.upload_folder(
+        commit = api.upload_folder(
             repo_id=repository, folder_path=output, allow_patterns=published(output, tasks),
             commit_message="Add tracker",
         )  # fmt: skip
@@ -185,4 +196,4 @@ def push(output: Path, repository: str, tasks: Sequence[str] = ("",)) -> str:
         raise SgdxError(
             f"{repository}: cannot be published: {str(error).splitlines()[0]}"
         ) from None
-    return str(done)
+    return str(commit)

@@ -1,4 +1,4 @@
-"""Track a split under every schema variant: `accelerate launch -m baselines.predict`."""
+"""Predict a split under every schema variant: accelerate launch -m baselines.predict."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ DEFAULT_CONFIGS = ("original", *VARIANTS)
 
 @dataclass(frozen=True)
 class Request:
-    """What to predict, with what.
+    """Which tracker to run on which data.
 
     Attributes:
-        kind: The tracker's class.
-        model: A run folder or a repository on the Hub; the tracker's name where it learns nothing.
-        own: The tracker's own options.
-        source: As of ``sgdx_dataset.load``.
-        configs: The schema variants, each once.
+        kind: Class of the tracker.
+        model: A run folder or a repository on the Hub; for a tracker that is not trained, its
+            name.
+        own: Options that the tracker adds, of its type ``OPTIONS``.
+        source: Where SGD is, as for ``sgdx_dataset.load``.
+        configs: Schema variants to predict, without repetition.
         split: ``train``, ``validation`` or ``test``.
     """
 
@@ -48,19 +49,19 @@ class Request:
 
 
 def predict(request: Request, output: Path) -> dict[str, Any] | None:
-    """Track a split under each config; a file ``CONFIG.jsonl`` each. Finished ones are kept.
+    """Write the predictions for each config into ``CONFIG.jsonl``; finished files are kept.
 
     Args:
-        request: What to predict, with what.
-        output: The folder for the files.
+        request: Which tracker to run on which data.
+        output: Folder for the files.
 
     Returns:
-        What the header of every file says, but for the config; None in all processes but the
+        The metadata that the headers of all files have in common; None in all processes but the
         first, which alone writes.
 
     Raises:
-        SgdxError: The model, the source or a config is at fault, or the folder holds predictions
-            that were made in another way.
+        SgdxError: The model, the source or a config cannot be used, or the folder holds
+            predictions of another run.
     """
     accelerator = _accelerator(request.kind)
     first = accelerator is None or accelerator.is_main_process
@@ -99,23 +100,31 @@ def _accelerator(kind: type[Tracker]) -> Accelerator | None:
 
     from .training.accelerator import make_accelerator
 
-    logging.disable_progress_bar()  # of transformers, which shows one for each file it reads
+    logging.disable_progress_bar()  # transformers would show a bar for each file that it reads
     return make_accelerator()
 
 
 def parse_request(name: str, description: str | None, output_help: str) -> tuple[Request, Path]:
-    """What the command line of ``predict`` or ``evaluate`` asks for, and its output folder.
+    """Read the command line of ``predict`` or ``evaluate``.
 
-    Which tracker it is decides which options there are, so the words are read in two passes.
+    The tracker determines which options exist, so the command line is parsed twice.
+
+    Args:
+        name: Module name of the command.
+        description: The command's description in the help.
+        output_help: Help of ``--output``.
+
+    Returns:
+        The request and the output folder.
 
     Raises:
-        SgdxError: The options name no tracker, or one has a wrong value.
+        SgdxError: The options name no tracker, or an option has a wrong value.
     """
     parser = argparse.ArgumentParser(f"python -m {name}", description=description, add_help=False)
     parser.add_argument("--model", help="a run folder, or a name on the Hub")
     parser.add_argument(
         "--tracker",
-        help="lexical, which needs no --model; or which tracker a model is that does not say it",
+        help="lexical, which needs no --model; or the tracker of a --model that does not record it",
     )
     chosen, _ = parser.parse_known_args()
     add_source(parser)
@@ -124,7 +133,7 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
         nargs="+",
         action="extend",
         metavar="CONFIG",
-        help=f"of {', '.join(CONFIGS)}; default: {' '.join(DEFAULT_CONFIGS)}",
+        help=f"any of {', '.join(CONFIGS)}; default: {' '.join(DEFAULT_CONFIGS)}",
     )
     parser.add_argument("--split", default="test", help="train, validation or test; default: test")
     parser.add_argument("--output", type=Path, required=True, help=output_help)
@@ -132,9 +141,9 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
         "-h",
         "--help",
         action="help",
-        help="show this and exit; with --tracker NAME, that tracker's own options too",
+        help="show this help and exit; with --tracker NAME, also the options of that tracker",
     )
-    kind = _kind(chosen)
+    kind = _chosen_tracker(chosen)
     if kind is not None:
         add_struct(parser, kind.OPTIONS, f"options of {kind.NAME}")
     options = parser.parse_args()
@@ -142,20 +151,21 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
         raise SgdxError("found neither --model nor --tracker, expected one of them")
     if learns(kind) and options.model is None:
         raise SgdxError(f"--tracker {kind.NAME}: it is trained, expected --model too")
-    own = read_struct(options, kind.OPTIONS)
+    tracker_options = read_struct(options, kind.OPTIONS)
     configs = list(dict.fromkeys(options.config or DEFAULT_CONFIGS))
     model = options.model or kind.NAME
-    return Request(kind, model, own, options.source, configs, options.split), options.output
+    request = Request(kind, model, tracker_options, options.source, configs, options.split)
+    return request, options.output
 
 
-def _kind(options: argparse.Namespace) -> type[Tracker] | None:
+def _chosen_tracker(options: argparse.Namespace) -> type[Tracker] | None:
     if options.tracker is None and options.model is None:
         return None
     return get_tracker(options.tracker or tracker_of(options.model))
 
 
 def main() -> int:
-    """Run the command; 0, or 2 after one line that says what is wrong."""
+    """Run the command; returns the exit status, which is 2 after a one-line error message."""
 
     def run() -> None:
         request, output = parse_request("baselines.predict", __doc__, "folder for CONFIG.jsonl")

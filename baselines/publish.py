@@ -1,4 +1,4 @@
-"""Write the card of a trained tracker anew, and push the tracker to the Hub if asked."""
+"""Write the model card of a trained tracker, and optionally push the tracker to the Hub."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .training.run_folder import read_run
 
 
 def publish(output: Path, repository: str | None) -> str | None:
-    """Write the card of a run; with a repository, push the tracker.
+    """Write the model card of a run and, if a repository is given, push the tracker to it.
 
     Args:
-        output: A run folder.
-        repository: YOU/NAME on the Hub, or None.
+        output: The run folder of a training.
+        repository: Name of the repository on the Hub, as YOU/NAME; None to push nothing.
 
     Returns:
-        The commit's address on the Hub; None without a repository.
+        URL of the commit on the Hub; None without a repository.
 
     Raises:
-        SgdxError: The folder is not of a training, or the Hub does not take it.
+        SgdxError: The folder does not hold a training, or pushing to the Hub failed.
     """
     settings = read_run(output)["record"]["settings"]
     kind = get_trainable(tracker_of(str(output)))
@@ -32,10 +32,10 @@ def publish(output: Path, repository: str | None) -> str | None:
 
 
 def main() -> int:
-    """Run the command; 0, or 2 after one line that says what is wrong."""
+    """Run the command; returns the exit status, which is 2 after a one-line error message."""
     parser = argparse.ArgumentParser("python -m baselines.publish", description=__doc__)
     parser.add_argument("--model", type=Path, required=True, help="the run folder of a training")
-    parser.add_argument("--push-to-hub", metavar="REPO", help="YOU/NAME: push it there")
+    parser.add_argument("--push-to-hub", metavar="REPO", help="push to this repository, YOU/NAME")
     options = parser.parse_args()
 
     def run() -> None:

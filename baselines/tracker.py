@@ -1,6 +1,6 @@
-"""What a tracker is: the one interface of all trackers, the list of them, and what each has seen.
+"""The interface that every tracker implements, the registry of trackers, and their provenance.
 
-``baselines/README.md`` shows how to add one. Nothing here needs torch.
+``baselines/README.md`` shows how to add a tracker. This module does not import torch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sgdx_dataset import SgdxError
 
 from .training.settings import Augment, Count, Settings
 
-if TYPE_CHECKING:  # a tracker that learns nothing runs without torch
+if TYPE_CHECKING:  # these need torch, and a tracker that is not trained runs without it
     import torch
     from accelerate import Accelerator
     from transformers import PreTrainedModel
@@ -40,18 +40,30 @@ TRACKERS = {
 }
 Row = dict[str, Any]
 
+# Types of options that several trackers share, with the options' help texts. They change memory and
+# speed, not what is predicted.
+BatchSize = Annotated[Count, msgspec.Meta(description="maximum number of inputs in a batch")]
+TokenBudget = Annotated[
+    Count, msgspec.Meta(description="maximum number of tokens in a batch, padding included")
+]
+ShardSize = Annotated[
+    Count, msgspec.Meta(description="number of inputs whose results are saved together to resume")
+]
+
 
 class TrainedOn(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model has seen in training; every file that is made with the model repeats it.
+    """Provenance of a model: which schemas it was trained on, and with which seed.
+
+    Every file that is made with the model repeats it.
 
     Attributes:
-        tracker: The tracker's name in ``TRACKERS``.
-        train: The schema variants it was trained on.
-        augment: The augmentation, None for the original schemas alone.
-        schemas: SHA-256 of the augmentation's schemas.
-        overlaps: How many texts of the augmentation v1..v5 have too and the original lacks.
-        oracle: Whether it was trained on schemas that it is judged on.
-        seed: The training's seed.
+        tracker: Name of the tracker in ``TRACKERS``.
+        train: Schema variants that the model was trained on.
+        augment: Settings of the augmentation; None if only the original schemas were used.
+        schemas: SHA-256 of the augmentation's schemas; empty without augmentation.
+        overlaps: Number of the augmentation's texts that v1..v5 contain and the original does not.
+        oracle: Whether the model was trained on schemas that it is evaluated on.
+        seed: Random seed of the training.
     """
 
     tracker: str = ""
@@ -64,21 +76,16 @@ class TrainedOn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PredictionOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of ``predict`` and ``evaluate`` that a tracker adds; each field is an option."""
-
-
-# Options that trackers share: they change memory and speed, not what is predicted.
-BatchSize = Annotated[Count, msgspec.Meta(description="the most inputs in a batch")]
-TokenBudget = Annotated[
-    Count, msgspec.Meta(description="the most tokens in a batch, padding included")
-]
-ShardSize = Annotated[
-    Count, msgspec.Meta(description="inputs whose results are saved together, for resuming")
-]
+    """Options that a tracker adds to ``predict`` and ``evaluate``; each field is an option."""
 
 
 class Predictions(NamedTuple):
-    """Prediction rows in the order of the frame rows, and counts for the file's header."""
+    """What a tracker returns for frame rows.
+
+    Attributes:
+        rows: Prediction rows, in the order of the frame rows.
+        counts: Figures about the prediction for the header of the prediction file.
+    """
 
     rows: list[Row]
     counts: dict[str, Any]
@@ -88,9 +95,10 @@ class Tracker(Protocol):
     """A dialogue state tracker that is ready to predict.
 
     Attributes:
-        NAME: Its name in ``TRACKERS``, in recipes and in every file that it leaves.
-        READS: What it may read of a frame row, of ``data.frames.INPUTS``; it gets nothing else.
-        OPTIONS: Its own options of ``predict`` and ``evaluate``.
+        NAME: Name of the tracker in ``TRACKERS``, in recipes and in every file that it writes.
+        READS: The parts of a frame row that the tracker reads, taken from ``data.frames.INPUTS``;
+            all other parts are hidden from it.
+        OPTIONS: Struct of the options that the tracker adds to ``predict`` and ``evaluate``.
     """
 
     NAME: ClassVar[str]
@@ -99,47 +107,53 @@ class Tracker(Protocol):
 
     @classmethod
     def load(cls, model: str, options: Any, accelerator: Accelerator | None) -> Self:
-        """Load a trained tracker.
+        """Load a tracker that is ready to predict.
 
         Args:
-            model: A run folder or a repository on the Hub; unused where nothing is learned.
-            options: Of the type ``OPTIONS``.
-            accelerator: The processes and the device; None for a tracker that learns nothing.
+            model: A run folder or a repository on the Hub; ignored by a tracker that is not
+                trained.
+            options: Options of the type ``OPTIONS``.
+            accelerator: The processes and the device; None for a tracker that is not trained.
 
         Raises:
-            SgdxError: There is no such model, or it is not one of this tracker.
+            SgdxError: The model does not exist, or belongs to another tracker.
         """
         ...
 
     def describe(self) -> Row:
-        """What the header of a prediction file says of the tracker; JSON can hold it."""
+        """Facts about the tracker for the header of a prediction file, as JSON values."""
         ...
 
     def predict(self, rows: Dataset, shards: Path) -> Predictions:
-        """Track frame rows; called by ``data.frames.track``, which hides what it may not read.
+        """Predict the dialogue state of every frame row.
+
+        Call it through ``data.frames.track``, which hides the columns that the tracker may not
+        read.
 
         Args:
-            rows: Whole dialogues in order, of one or several schema variants.
-            shards: Folder for results that are kept if the process is killed. It may not exist.
+            rows: Frame rows of whole dialogues in order, of one or several schema variants.
+            shards: Folder for partial results, from which a killed run can resume; it need not
+                exist.
 
         Returns:
-            A prediction row for each frame row, in every process.
+            One prediction row for each frame row, the same in every process.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Run:
-    """A training run, as a tracker makes its tasks from it.
+    """A training run, from which a tracker builds its training tasks.
 
     Attributes:
         accelerator: The processes and the device.
-        settings: The recipe, of the tracker's own type.
-        seen: What the model is trained on; it stands in everything that is made with the model.
-        rows: Train's frame rows: what the tracker reads and the gold state, and nothing else.
-        dev: Dev's frame rows to evaluate on, with everything that scoring needs.
+        settings: The recipe, of the tracker's type ``SETTINGS``.
+        seen: Provenance of the models that are trained.
+        rows: Frame rows of the train split with the columns that the tracker reads and the gold
+            state.
+        dev: Frame rows of the dev split to evaluate on, with all columns.
         output: The run folder.
-        resume: Whether to go on with what is in it.
+        resume: Whether to continue from the checkpoints in the run folder.
     """
 
     accelerator: Accelerator
@@ -153,17 +167,18 @@ class Run:
 
 @dataclass(frozen=True)
 class Task:
-    """What a tracker brings to the loop.
+    """What a tracker provides for the training of one model.
 
     Attributes:
-        model: Called with a batch it returns an output with a ``loss``.
+        model: The model; called with a batch it returns an output that has a ``loss``.
         settings: The recipe, with the number of steps of this task.
-        lengths: In tokens, [examples].
-        collate: Makes the batch of some examples, on the CPU.
-        evaluate: A model's score on dev in [0, 1], the higher the better; all processes call it.
-        save: Writes a model of these weights into a folder.
-        facts: What ``run.json`` says of the task besides.
-        measure: What the log calls the score.
+        lengths: Number of tokens of each training example [examples].
+        collate: Makes a batch on the CPU from an array of indices of examples.
+        evaluate: Returns a model's score on dev in [0, 1], where higher is better. All processes
+            call it together.
+        save: Writes a model with the given weights into a folder.
+        facts: Further facts for ``run.json``.
+        measure: Name of the score in the log.
     """
 
     model: PreTrainedModel
@@ -177,12 +192,13 @@ class Task:
 
 
 class TrainableTracker(Tracker, Protocol):
-    """A tracker that learns.
+    """A tracker that is trained from a recipe.
 
     Attributes:
-        SETTINGS: What its recipes may set.
-        TASKS: Its training tasks in order. A tracker that is one model has the one task "", which
-            is trained in the run folder itself; others are trained in a subfolder of their name.
+        SETTINGS: Struct of the settings that a recipe of this tracker may have.
+        TASKS: Names of the training tasks, in order; each task trains one model. A tracker with
+            one model has the single task "", which is trained in the run folder itself. Any other
+            task is trained in the subfolder of its name.
     """
 
     SETTINGS: ClassVar[type[Settings]]
@@ -190,39 +206,39 @@ class TrainableTracker(Tracker, Protocol):
 
     @classmethod
     def dev(cls, rows: Dataset, count: int) -> Dataset:
-        """The dev frame rows that training evaluates on.
+        """Choose the dev frame rows that training evaluates on.
 
         Args:
-            rows: All of dev under the original schemas.
-            count: About how many frames the recipe wants.
+            rows: All frame rows of the dev split under the original schemas.
+            count: Approximate number of frames that the recipe asks for.
         """
         ...
 
     @classmethod
     def task(cls, run: Run, name: str) -> Task:
-        """What the training loop needs for one of ``TASKS``: model, batches, evaluation.
+        """Build what the training loop needs for one of ``TASKS``: model, batches, evaluation.
 
         Raises:
-            SgdxError: The recipe, its model or the data are at fault.
+            SgdxError: The recipe, its model or the data cannot be used.
         """
         ...
 
     @staticmethod
     def example(repository: str, settings: Row) -> str:
-        """Python for the model card that loads the model and uses it on a turn.
+        """Python code for the model card that loads the model and applies it to one turn.
 
         Args:
             repository: Where the model is: a folder, or a name on the Hub.
-            settings: The recipe, as ``run.json`` has it.
+            settings: The recipe's settings, as stored in ``run.json``.
         """
         ...
 
 
 def get_tracker(name: str) -> type[Tracker]:
-    """The class of a tracker by its name in ``TRACKERS``.
+    """The class of the tracker with the given name in ``TRACKERS``.
 
     Raises:
-        SgdxError: There is none.
+        SgdxError: No tracker has this name.
     """
     if name not in TRACKERS:
         raise SgdxError(f"tracker '{name}' is unknown, expected one of {', '.join(TRACKERS)}")
@@ -232,10 +248,10 @@ def get_tracker(name: str) -> type[Tracker]:
 
 
 def get_trainable(name: str) -> type[TrainableTracker]:
-    """The class of a tracker that learns.
+    """The class of the trainable tracker with the given name in ``TRACKERS``.
 
     Raises:
-        SgdxError: There is none, or it learns nothing.
+        SgdxError: No tracker has this name, or it is not trained.
     """
     kind: Any = get_tracker(name)
     if not learns(kind):
@@ -245,17 +261,17 @@ def get_trainable(name: str) -> type[TrainableTracker]:
 
 
 def learns(kind: type[Tracker]) -> bool:
-    """Whether a tracker is trained at all."""
+    """Whether a tracker is trained, and so has recipes and models."""
     return hasattr(kind, "SETTINGS")
 
 
 def tracker_of(model: str) -> str:
-    """The name of the tracker that a run folder or a repository on the Hub holds.
+    """The name of the tracker that a run folder or a repository on the Hub belongs to.
 
-    A training writes it into ``run.json``, and into ``config.json`` beside every model.
+    Training writes the name into ``run.json`` and into the ``config.json`` of every model.
 
     Raises:
-        SgdxError: There is no such folder or repository, or it does not say.
+        SgdxError: There is no such folder or repository, or it does not name a tracker.
     """
     for file, keys in (("run.json", ("record", "seen")), ("config.json", ("sgdx",))):
         path = _model_file(model, file)
@@ -274,14 +290,14 @@ def tracker_of(model: str) -> str:
 
 
 def _model_file(model: str, name: str) -> Path | None:
-    """A small file of a model, None if it lacks it."""
+    """The local path of a file of a model, downloaded if need be; None if it has no such file."""
     folder = Path(model)
     if folder.is_dir():
         return folder / name if (folder / name).is_file() else None
     try:
         return Path(hf_hub_download(model, name))
     except (OSError, HfHubHTTPError, HFValidationError) as error:
-        # The Hub was reached and has the repository, but not the file.
+        # The Hub was reached and has the repository, which lacks the file.
         if isinstance(error, EntryNotFoundError) and not isinstance(error, LocalEntryNotFoundError):
             return None
         reason = str(error).strip().split("\n")[0]

@@ -1,4 +1,4 @@
-"""Train a tracker as a recipe says: `accelerate launch -m baselines.train --config RECIPE`."""
+"""Train a tracker from a recipe: accelerate launch -m baselines.train --config RECIPE."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Record = dict[str, Any]
 
 
 def run(options: argparse.Namespace) -> None:
-    """Train all tasks of the recipe's tracker; everything is written under the run folder."""
+    """Train the tasks of the recipe's tracker; all files are written into the run folder."""
     kind = get_trainable(recipe_tracker(options.config))
     settings = read_settings(options, kind.SETTINGS)
     training = training_frames(settings, options.source, options.oracle)
@@ -58,17 +58,17 @@ def run(options: argparse.Namespace) -> None:
     }
     prepare_output(accelerator, output, tasks, record, options.resume)
     rows = learnable(training.rows, kind.READS)
-    this = Run(accelerator, settings, training.seen, rows, dev, output, options.resume)
+    training_run = Run(accelerator, settings, training.seen, rows, dev, output, options.resume)
     accelerator.init_trackers("sgdx", shown(settings))
     for name in tasks:
-        train_task(this, kind, name, record)
+        train_task(training_run, kind, name, record)
     if all(any((output / name).glob("*.safetensors")) for name in kind.TASKS):
-        finish(this, kind, record, all_dev, options.push_to_hub)
+        finish(training_run, kind, record, all_dev, options.push_to_hub)
     accelerator.end_training()
 
 
 def chosen_tasks(kind: type[TrainableTracker], names: list[str] | None) -> list[str]:
-    """The tasks to train: those named, else all.
+    """The training tasks that the command line names, or all tasks if it names none.
 
     Raises:
         SgdxError: The tracker has no task of that name.
@@ -81,9 +81,9 @@ def chosen_tasks(kind: type[TrainableTracker], names: list[str] | None) -> list[
 
 
 def read_settings(options: argparse.Namespace, kind: type[Settings]) -> Settings:
-    """The recipe's settings, with the augmentation and the seed of the command line.
+    """The recipe's settings, where ``--augment`` and ``--seed`` replace the recipe's values.
 
-    ``--augment oracle`` says it plainly enough: it stands for ``--oracle`` too.
+    ``--augment oracle`` implies ``--oracle``.
     """
     settings = read_recipe(options.config, kind)
     if options.seed is not None:
@@ -99,19 +99,19 @@ def read_settings(options: argparse.Namespace, kind: type[Settings]) -> Settings
 def prepare_output(
     accelerator: Accelerator, output: Path, tasks: list[str], record: Record, resume: bool
 ) -> None:
-    """Check the folders of the tasks before anything is written, and make them.
+    """Check that the folders of all tasks can be used, then create them.
 
     Raises:
-        SgdxError: A folder holds another run, or there is nothing to resume.
+        SgdxError: A folder holds another run, or there is no run to resume.
     """
     begun = [name for name in tasks if resume and (output / name / "run.json").exists()]
     if resume and not begun:
         raise SgdxError(f"{output}: found no run.json, expected a run to resume")
     for name in tasks:
         check_output(output / name, record, name in begun)
-    accelerator.wait_for_everyone()  # all have looked before one writes
+    accelerator.wait_for_everyone()  # every process has checked before the first one writes
     if accelerator.is_main_process:
-        if not resume:  # what a run left that failed before it began
+        if not resume:  # a run that failed before its first step may have left this folder
             shutil.rmtree(output / "initial", ignore_errors=True)
         for name in tasks:
             (output / name).mkdir(parents=True, exist_ok=True)
@@ -119,7 +119,7 @@ def prepare_output(
 
 
 def train_task(run: Run, kind: type[TrainableTracker], name: str, record: Record) -> Progress:
-    """Train one task; the best model by dev stands in its folder then."""
+    """Train one task; afterwards its folder holds the model with the best score on dev."""
     folder, accelerator = run.output / name, run.accelerator
     task = kind.task(run, name)
     label = f"{name}: " if name else ""
@@ -138,7 +138,10 @@ def train_task(run: Run, kind: type[TrainableTracker], name: str, record: Record
 def finish(
     run: Run, kind: type[TrainableTracker], record: Record, dev: Dataset, repository: str | None
 ) -> None:
-    """Write the card, and publish if asked; before, evaluate models that make one tracker."""
+    """Write the model card, and publish the run if a repository is given.
+
+    A tracker of several models is first evaluated as a whole.
+    """
     if len(kind.TASKS) > 1:
         evaluate_joined(run, kind, record, dev)
     if run.accelerator.is_main_process:
@@ -147,10 +150,10 @@ def finish(
 
 
 def evaluate_joined(run: Run, kind: type[TrainableTracker], record: Record, dev: Dataset) -> float:
-    """Track dev with the models of all tasks together, and write the run's own record and log.
+    """Track dev with the models of all tasks together, and write ``run.json`` and ``log.jsonl``.
 
     Returns:
-        Joint goal accuracy in [0, 1], in every process.
+        Joint goal accuracy in [0, 1], the same in every process.
     """
     tracker = kind.load(str(run.output), kind.OPTIONS(), run.accelerator)
     rows = whole_dialogues(dev, run.settings.evaluate_frames)
@@ -167,7 +170,7 @@ def evaluate_joined(run: Run, kind: type[TrainableTracker], record: Record, dev:
         (run.output / "log.jsonl").unlink(missing_ok=True)
         steps = sum(max(line["step"] for line in read_log(run.output / t)) for t in kind.TASKS)
         append_log(run.output, {"step": steps, "dev_joint_goal_accuracy": score})
-        # AutoModel looks for code where a repository begins, also for a model in a folder of it.
+        # AutoModel looks for code at the top of a repository, even for a model in a subfolder.
         for code in (run.output / kind.TASKS[0]).glob("*.py"):
             shutil.copy(code, run.output)
         print(f"joined: dev joint goal accuracy {score:.4f}")
@@ -175,34 +178,35 @@ def evaluate_joined(run: Run, kind: type[TrainableTracker], record: Record, dev:
 
 
 def main() -> int:
-    """Run the command; 0, or 2 after one line that says what is wrong."""
+    """Run the command; returns the exit status, which is 2 after a one-line error message."""
     parser = argparse.ArgumentParser("python -m baselines.train", description=__doc__)
-    parser.add_argument("--config", type=Path, required=True, help="a recipe: a YAML file")
+    parser.add_argument("--config", type=Path, required=True, help="the recipe, a YAML file")
     add_source(parser)
     parser.add_argument(
         "--output", type=Path, help="the run folder; default: outputs/TRACKER-RECIPE"
     )
-    parser.add_argument("--seed", type=int, help="in place of the recipe's")
-    parser.add_argument("--resume", action="store_true", help="go on with the run in --output")
+    parser.add_argument("--seed", type=int, help="random seed; default: the recipe's")
+    parser.add_argument("--resume", action="store_true", help="continue the run in --output")
     parser.add_argument(
         "--task",
         nargs="+",
         action="extend",
-        help="which of the tracker's models to train; default: all, in order",
+        help="the tasks to train, for a tracker of several models; default: all, in order",
     )
     parser.add_argument(
         "--augment",
         metavar="SCHEMAS",
-        help="train on other words too: backtrans, oracle, corrupt, or a folder of variants",
+        help="also train on reworded schemas: backtrans, oracle, corrupt, or a folder of variants",
     )
     parser.add_argument(
         "--oracle",
         action="store_true",
-        help="allow schemas that trackers are judged on: an upper bound, which says so",
+        help="allow training on schemas that trackers are evaluated on, for an upper bound; all "
+        "files of the run are marked as such",
     )
     parser.add_argument("--push-to-hub", metavar="REPO", help="publish the best model at the end")
     options = parser.parse_args()
-    logging.disable_progress_bar()  # of transformers, which shows one for each file it writes
+    logging.disable_progress_bar()  # transformers would show a bar for each file that it writes
     return run_command("baselines.train", lambda: run(options))
 
 

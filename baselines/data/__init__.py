@@ -1,1 +1,1 @@
-"""Frame rows in, prediction files out: the only place that decides what a tracker may read."""
+"""Frame rows and prediction files; the only place that decides what a tracker may read."""

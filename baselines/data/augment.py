@@ -1,4 +1,4 @@
-"""Train schemas in other words: what a tracker is trained on besides the original ones."""
+"""Augmentation: training on reworded schemas besides the original ones."""
 
 from __future__ import annotations
 
@@ -19,14 +19,19 @@ from sgdx_dataset.rewording.leaks import train_variants
 
 from ..training.settings import Augment
 
-BACKTRANS, ORACLE, CORRUPT = "backtrans", "oracle", "corrupt"  # else a folder of variants
+# The named augmentations; any other name is the path of a folder of variants.
+BACKTRANS, ORACLE, CORRUPT = "backtrans", "oracle", "corrupt"
 
 
 class Augmented(NamedTuple):
-    """Frame rows under the schemas of an augmentation.
+    """Frame rows under the reworded schemas of an augmentation.
 
-    schemas: Their digest. overlaps: How many of their texts v1..v5 have too and the original lacks.
-    oracle: Whether they are v1..v5's, or have texts of v1..v5 that no translation gave.
+    Attributes:
+        rows: Frame rows of the train split.
+        schemas: SHA-256 of the schemas.
+        overlaps: Number of the schemas' texts that v1..v5 contain and the original does not.
+        oracle: Whether the schemas are v1..v5 themselves, or share texts with v1..v5 that do not
+            come from translation.
     """
 
     rows: Dataset
@@ -36,12 +41,16 @@ class Augmented(NamedTuple):
 
 
 def augmented(augment: Augment, source: str | None) -> Augmented:
-    """The train split's frame rows under each of an augmentation's schemas, one after the other.
+    """Frame rows of the train split, under one of the augmentation's schema variants after another.
+
+    Args:
+        augment: Settings of the augmentation.
+        source: Where SGD is, as for ``sgdx_dataset.load``.
 
     Raises:
-        SgdxError: There is no such augmentation; the folder or the source is at fault.
+        SgdxError: The augmentation is unknown, or the folder or the source cannot be used.
     """
-    variants = _own_variants(augment, source)
+    variants = _variant_paths(augment, source)
     release = open_release(source, variants)
     if augment.schemas == ORACLE:
         configs, schemas = list(VARIANTS), {v: release.schema("train", v) for v in VARIANTS}
@@ -51,16 +60,16 @@ def augmented(augment: Augment, source: str | None) -> Augmented:
     rows = sampled(concatenate_datasets(parts), augment.ratio, augment.seed)
     schemas = {variant: schemas[variant] for variant in rows.unique("variant")}
     found = overlaps(release, schemas)
-    # A translation may well come upon a text of v1..v5; nothing else should.
+    # A translation may produce a text of v1..v5 by chance; no other rewording should.
     translated = {v for v, path in variants.items() if not path.is_dir()} if variants else schemas
     leaks = any(overlap.place.variant not in translated for overlap in found)
-    told = msgspec.json.encode({variant: of.services for variant, of in schemas.items()})
-    digest = hashlib.sha256(told).hexdigest()
+    services = msgspec.json.encode({variant: of.services for variant, of in schemas.items()})
+    digest = hashlib.sha256(services).hexdigest()
     return Augmented(rows, digest, len(found), augment.schemas == ORACLE or leaks)
 
 
-def _own_variants(augment: Augment, source: str | None) -> dict[str, Path]:
-    """The schemas that no config has, by variant."""
+def _variant_paths(augment: Augment, source: str | None) -> dict[str, Path]:
+    """Paths of the schemas that are not among the dataset's configs, by name of the variant."""
     if augment.schemas in (BACKTRANS, ORACLE):
         return {}
     if augment.schemas == CORRUPT:
@@ -75,24 +84,24 @@ def _own_variants(augment: Augment, source: str | None) -> dict[str, Path]:
 
 
 def _corrupted(seed: int, source: str | None) -> dict[str, Path]:
-    """Corrupted schemas, which are kept in the Hugging Face cache."""
+    """Paths of randomly corrupted schemas, which are made once and kept in the cache."""
     release = open_release(source)
     cache = Path(datasets.config.HF_DATASETS_CACHE) / "sgdx-corrupted"
     cache.mkdir(parents=True, exist_ok=True)
     folder = cache / f"{release.fingerprint[:16]}-{seed}"
-    with FileLock(f"{folder}.lock"):  # of several processes the first makes them
+    with FileLock(f"{folder}.lock"):  # of several processes, only the first makes the schemas
         if not folder.exists():
             corrupt(release, folder, seed=seed)
     return found_variants(folder)
 
 
 def sampled(rows: Dataset, ratio: float, seed: int) -> Dataset:
-    """A share of each variant's dialogues, the same for a seed, in their order.
+    """Draw a random sample of each variant's dialogues; the rows stay in order.
 
     Args:
         rows: Frame rows of one or several variants.
-        ratio: In [0, 1], of each variant's dialogues; rounded.
-        seed: With the variant's number it decides which.
+        ratio: Fraction of each variant's dialogues to keep, in [0, 1].
+        seed: Random seed; different variants get different samples.
     """
     if ratio == 1:
         return rows

@@ -1,8 +1,8 @@
-"""Frame rows to train on, to choose a model by and to track, and what of them a tracker sees.
+"""Frame rows for training, model selection and prediction, and which columns a tracker sees.
 
-This is the only place that decides which columns reach a tracker. A leak would be the worst bug:
-the gold state in prediction, dialogue acts of the system in a tracker that says it reads none, or
-the schemas that trackers are judged on in training.
+This is the only place that decides which columns reach a tracker. It guards against three leaks:
+gold states in prediction, system dialogue acts in a tracker that declares not to read them, and
+evaluation schemas in training.
 """
 
 from __future__ import annotations
@@ -25,35 +25,47 @@ from ..tracker import Predictions, Tracker, TrainedOn
 from ..training.settings import Settings
 from .augment import augmented
 
-IDENTITY = ("frame_id", "variant", "dialogue_id", "turn", "service")  # every tracker sees these
-SYSTEM_ACTS = "system_acts"  # the dialogue acts of the system's turns, inside the history
+IDENTITY = ("frame_id", "variant", "dialogue_id", "turn", "service")  # visible to every tracker
+SYSTEM_ACTS = "system_acts"  # the dialogue acts of the system turns, which are part of the history
 INPUTS = ("history", "utterance", "schema", SYSTEM_ACTS)  # what a tracker may declare to read
-GOLD = ("active_intent", "requested_slots", "slot_values", "slots")  # in training alone
+GOLD = ("active_intent", "requested_slots", "slot_values", "slots")  # visible in training only
 
 
 def visible(rows: Dataset, reads: Sequence[str]) -> Dataset:
-    """Frame rows with nothing but what tells which frame it is and what a tracker reads.
+    """Frame rows with only the columns that identify a frame and those that a tracker reads.
 
     Args:
         rows: Frame rows.
-        reads: Of ``INPUTS``. Without ``system_acts`` the turns of ``history`` have no ``actions``.
+        reads: What the tracker reads, out of ``INPUTS``. Without ``system_acts`` the turns of
+            ``history`` have no ``actions``.
 
     Raises:
-        SgdxError: The tracker asks for something else, such as the gold state.
+        SgdxError: ``reads`` has something that is not in ``INPUTS``, such as the gold state.
     """
     return _selected(rows, reads, ())
 
 
 def track(tracker: Tracker, rows: Dataset, shards: Path) -> Predictions:
-    """Have a tracker predict; of the frame rows it gets only what it declares to read.
+    """Predict with a tracker, which gets only the columns that it declares to read.
 
-    Args and result are those of ``Tracker.predict``. Nothing else of the project calls that.
+    All predictions of the project are made through this function.
+
+    Args:
+        tracker: The tracker.
+        rows: Frame rows of whole dialogues in order, of one or several schema variants.
+        shards: Folder for partial results, from which a killed run can resume; it need not exist.
+
+    Returns:
+        One prediction row for each frame row, the same in every process.
+
+    Raises:
+        SgdxError: The tracker declares to read something that is not in ``INPUTS``.
     """
     return tracker.predict(visible(rows, tracker.READS), shards)
 
 
 def learnable(rows: Dataset, reads: Sequence[str]) -> Dataset:
-    """The same with the gold state besides: for training, never for prediction."""
+    """Like ``visible``, but with the gold state: for training, never for prediction."""
     return _selected(rows, reads, GOLD)
 
 
@@ -72,8 +84,8 @@ def _without_acts(rows: Dataset) -> Dataset:
     table: pa.Table = rows.with_format("arrow")[:].replace_schema_metadata(None)
     place = table.schema.get_field_index("history")
     column = pa.chunked_array(
-        [_said(chunk) for chunk in table["history"].chunks],
-        pa.list_(pa.struct(list(_SAID.items()))),
+        [_text_histories(chunk) for chunk in table["history"].chunks],
+        pa.list_(pa.struct(list(_TEXT_FIELDS.items()))),
     )
     turn = {"speaker": Value("string"), "utterance": Value("string")}
     features = Features({**rows.features, "history": [turn]})
@@ -85,37 +97,43 @@ def _without_acts(rows: Dataset) -> Dataset:
     )
 
 
-_SAID = {"speaker": pa.string(), "utterance": pa.string()}
+_TEXT_FIELDS = {"speaker": pa.string(), "utterance": pa.string()}
 
 
-def _said(histories: pa.ListArray) -> pa.ListArray:
+def _text_histories(histories: pa.ListArray) -> pa.ListArray:
+    """Histories whose turns have the fields of ``_TEXT_FIELDS`` only."""
     turns = histories.flatten()
-    columns = [pc.struct_field(turns, name) for name in _SAID]
+    columns = [pc.struct_field(turns, name) for name in _TEXT_FIELDS]
     lengths = np.concatenate([[0], np.cumsum(histories.value_lengths().to_numpy())])
-    said = pa.StructArray.from_arrays(columns, list(_SAID))
-    return pa.ListArray.from_arrays(pa.array(lengths, pa.int32()), said)
+    texts = pa.StructArray.from_arrays(columns, list(_TEXT_FIELDS))
+    return pa.ListArray.from_arrays(pa.array(lengths, pa.int32()), texts)
 
 
 @dataclass(frozen=True)
 class Training:
-    """Frame rows to train on, and what a model sees in them."""
+    """What a model is trained on.
+
+    Attributes:
+        rows: Frame rows with all columns.
+        seen: Provenance of a model that is trained on them.
+    """
 
     rows: Dataset
     seen: TrainedOn
 
 
 def training_frames(settings: Settings, source: str | None, oracle: bool) -> Training:
-    """The train split's frame rows under the original schemas, then under the augmentation's.
+    """Frame rows of the train split under the original schemas, then under the augmentation's.
 
-    A dialogue is there once under each; rows are read from disk, whatever their number.
+    The rows stay on disk and are read as they are needed.
 
     Args:
-        settings: ``tracker``, ``augment`` and ``seed`` of them.
-        source: As of ``sgdx_dataset.load``.
-        oracle: Whether schemas that trackers are judged on are allowed.
+        settings: The recipe, of which ``tracker``, ``augment`` and ``seed`` are used.
+        source: Where SGD is, as for ``sgdx_dataset.load``.
+        oracle: Whether schemas that trackers are evaluated on are allowed.
 
     Raises:
-        SgdxError: Such schemas are among them without ``oracle``; or as ``augmented``.
+        SgdxError: The augmentation has such schemas and ``oracle`` is false, or it cannot be used.
     """
     rows = frames(load("original", "train", source))
     seen = TrainedOn(tracker=settings.tracker, augment=settings.augment, seed=settings.seed)
@@ -136,20 +154,20 @@ def training_frames(settings: Settings, source: str | None, oracle: bool) -> Tra
 
 
 def dev_frames(source: str | None) -> Dataset:
-    """Dev's frame rows under the original schemas."""
+    """Frame rows of the dev split under the original schemas."""
     return frames(load("original", "validation", source))
 
 
 def spread(rows: Dataset, count: int) -> Dataset:
-    """``count`` frame rows, evenly spread; all if there are fewer."""
+    """Select ``count`` evenly spaced frame rows, or all if there are fewer."""
     count = min(count, len(rows))
     return rows.select([len(rows) * i // count for i in range(count)])
 
 
 def whole_dialogues(rows: Dataset, count: int) -> Dataset:
-    """Dialogues, evenly spread, with about ``count`` frame rows together; all if there are fewer.
+    """Select evenly spaced dialogues that have about ``count`` frame rows together.
 
-    For trackers that go by a dialogue's turns in order.
+    This is for trackers that need all turns of a dialogue, in order.
     """
     ids = np.array(rows["dialogue_id"])
     starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
@@ -159,6 +177,6 @@ def whole_dialogues(rows: Dataset, count: int) -> Dataset:
 
 
 def describe(rows: Dataset) -> dict[str, Any]:
-    """What a run's record says of its frames: how many, and a digest of which."""
+    """The number of frames and a SHA-256 of their identities, for the record of a run."""
     names = "\n".join(f"{v} {i}" for v, i in zip(rows["variant"], rows["frame_id"]))
     return {"frames": len(rows), "sha256": hashlib.sha256(names.encode()).hexdigest()}

@@ -1,4 +1,4 @@
-"""Prediction files: JSON Lines of prediction rows behind a header line of metadata."""
+"""Prediction files: JSON Lines with a header line of metadata, then one prediction row a line."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ def prediction_row(
     requested_slots: Iterable[str],
     slot_values: Mapping[str, list[str]],
 ) -> Row:
-    """One row of a prediction file, with slot values in the order of the slots' names.
+    """One row of a prediction file; slot values are sorted by the name of the slot.
 
     Args:
-        frame: Has ``frame_id`` and ``variant``.
-        slot_values: Of each slot that has a value, the ways to say it.
+        frame: The frame row, of which ``frame_id`` and ``variant`` are used.
+        active_intent: Name of the intent, or ``NONE``.
+        requested_slots: Names of the slots that the user asks for.
+        slot_values: Values of each slot that is set; several are different wordings of one value.
     """
     return {
         "frame_id": frame["frame_id"],
@@ -35,12 +37,16 @@ def prediction_row(
 
 
 def write_predictions(path: Path, metadata: Row, rows: Iterable[Row]) -> Path:
-    """Write a header line ``{"metadata": ...}`` and a line per prediction row.
+    """Write a header line ``{"metadata": ...}`` and one line for each prediction row.
 
     Args:
-        path: Where to; the file appears whole, or not at all.
-        metadata: What made the rows: at least ``model``, ``split``, ``variant``, ``system_acts``.
-        rows: Of ``prediction_row``.
+        path: The file to write; it is written completely or not at all.
+        metadata: How the rows were made: at least ``model``, ``split``, ``variant`` and
+            ``system_acts``.
+        rows: Prediction rows as ``prediction_row`` makes them.
+
+    Returns:
+        ``path``.
     """
     encoder = msgspec.json.Encoder()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,14 +59,14 @@ def write_predictions(path: Path, metadata: Row, rows: Iterable[Row]) -> Path:
 
 
 def is_finished(path: Path, metadata: Row) -> bool:
-    """Whether a file of predictions is there already, made by the same model in the same way.
+    """Whether a prediction file exists already, made by the same model with the same options.
 
     Args:
-        path: Of ``write_predictions``, which leaves only whole files.
-        metadata: What its header must say; it may say more.
+        path: The file that ``write_predictions`` writes.
+        metadata: Expected metadata of the header, which may have further entries.
 
     Raises:
-        SgdxError: The file's header says otherwise: it holds another run's predictions.
+        SgdxError: The header differs, so the file holds the predictions of another run.
     """
     if not path.exists():
         return False

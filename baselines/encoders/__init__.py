@@ -1,1 +1,1 @@
-"""Text encoders of BERT's architecture: loading them, tiny ones to try, spans of tokens."""
+"""BERT-like text encoders: loading them, making tiny ones for trials, and spans of tokens."""

@@ -1,4 +1,4 @@
-"""Loading a text encoder of BERT's architecture, for trackers to build on."""
+"""Load a pretrained BERT-like encoder and its tokenizer, for trackers to build on."""
 
 from __future__ import annotations
 
@@ -21,11 +21,16 @@ _SPECIAL = ("pad_token", "cls_token", "sep_token")
 def load_encoder(
     name: str, dtype: torch.dtype = torch.float32
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """An encoder and its fast tokenizer by name or folder; its weights are never a pickle.
+    """Load an encoder and its fast tokenizer; the weights must be safetensors, not a pickle.
+
+    Args:
+        name: Name on the Hub, or a folder.
+        dtype: Number format of the weights.
 
     Raises:
-        SgdxError: There is none, it is no encoder, its tokenizer is not fast (only fast ones know
-            where in the text a token stands) or lacks ``[PAD]``, ``[CLS]`` or ``[SEP]``.
+        SgdxError: The encoder or its tokenizer cannot be loaded; it is not an encoder; or the
+            tokenizer is not fast (only fast ones know where in the text a token stands), has more
+            tokens than the encoder, or lacks a padding, ``[CLS]`` or ``[SEP]`` token.
     """
     try:
         config = AutoConfig.from_pretrained(name)
@@ -45,7 +50,15 @@ def load_encoder(
 
 
 def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
-    """An encoder's tokenizer by name or folder; errors as ``load_encoder``."""
+    """Load the tokenizer of an encoder.
+
+    Args:
+        name: Name on the Hub, or a folder.
+
+    Raises:
+        SgdxError: The tokenizer cannot be loaded, is not fast, has no vocabulary, or lacks a
+            padding, ``[CLS]`` or ``[SEP]`` token.
+    """
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError, KeyError, ImportError) as error:
@@ -53,7 +66,8 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
         raise SgdxError(f"{name}: tokenizer cannot be loaded: {reason}") from None
     if not tokenizer.is_fast:
         raise SgdxError(f"{name}: its {type(tokenizer).__name__} is slow, expected a fast one")
-    if len(tokenizer) <= len(tokenizer.all_special_tokens):  # made up, where its files are missing
+    if len(tokenizer) <= len(tokenizer.all_special_tokens):
+        # Without vocabulary files, transformers makes an empty tokenizer.
         raise SgdxError(f"{name}: has no tokenizer, expected one with a vocabulary")
     for token in _SPECIAL:
         if getattr(tokenizer, token) is None:
@@ -62,6 +76,10 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
 
 
 def pooled(output: Any) -> torch.Tensor:
-    """What an encoder's output says of whole texts [texts, hidden]: pooled, or else ``[CLS]``'s."""
+    """One vector for each text [texts, hidden]: the pooled output, else that of ``[CLS]``.
+
+    Args:
+        output: What the encoder returned.
+    """
     vector: torch.Tensor | None = getattr(output, "pooler_output", None)
     return output.last_hidden_state[:, 0] if vector is None else vector

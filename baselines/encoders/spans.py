@@ -1,4 +1,4 @@
-"""Spans of a text: between its characters and the tokens of a fast tokenizer."""
+"""Convert spans of a text between characters and the tokens of a fast tokenizer."""
 
 from __future__ import annotations
 
@@ -9,19 +9,26 @@ def token_span(offsets: Sequence[Sequence[int]], start: int, end: int) -> tuple[
     """The first and the last token of a span of characters.
 
     Args:
-        offsets: Per token, the characters [begin, end) of the text; special tokens have (0, 0).
-        start, end: Of the span: the characters [start, end).
+        offsets: For each token its characters [begin, end) in the text; special tokens have (0, 0).
+        start: First character of the span.
+        end: Character after the last one of the span.
 
     Returns:
-        Tokens that cover the span and nothing else, or None if there are none: the span begins or
-        ends inside a token, or beyond those that are there.
+        The first and the last of the tokens that cover exactly the span, or None if there are
+        none: the span begins or ends inside a token, or outside the tokens.
     """
     first = [i for i, (begin, stop) in enumerate(offsets) if begin == start and stop > begin]
     last = [i for i, (begin, stop) in enumerate(offsets) if stop == end and stop > begin]
-    # Bytes of one character have the same offsets.
+    # Several tokens have the same offsets where they are bytes of one character.
     return (first[0], last[-1]) if first and last and start < end else None
 
 
 def character_span(offsets: Sequence[Sequence[int]], first: int, last: int) -> tuple[int, int]:
-    """The characters [start, end) from the first to the last token: ``token_span``, undone."""
+    """The characters [start, end) that a span of tokens covers: the inverse of ``token_span``.
+
+    Args:
+        offsets: For each token its characters [begin, end) in the text.
+        first: First token of the span.
+        last: Last token of the span.
+    """
     return int(offsets[first][0]), int(offsets[last][1])

@@ -1,4 +1,4 @@
-"""A tiny encoder of random weights and a tokenizer of given texts: to try a recipe with."""
+"""A tiny BERT with random weights and a tokenizer for given texts, to try a recipe with."""
 
 from __future__ import annotations
 
@@ -18,18 +18,22 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, set_see
 
 
 def corpus_texts(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """What is said in frame rows and in their schemas, each text once."""
+    """The utterances of frame rows and the texts of their schemas, without repetition.
+
+    Args:
+        rows: Frame rows with ``history``, ``utterance`` and ``schema``.
+    """
     seen: set[str] = set()
     for row in rows:
-        said = (turn["utterance"] for turn in row["history"])
-        for text in (*said, row["utterance"], *schema_texts(row["schema"])):
+        utterances = (turn["utterance"] for turn in row["history"])
+        for text in (*utterances, row["utterance"], *schema_texts(row["schema"])):
             if text not in seen:
                 seen.add(text)
                 yield text
 
 
 def schema_texts(schema: dict[str, Any]) -> Iterator[str]:
-    """A service's names, descriptions and values."""
+    """The names, descriptions and possible values in the schema of a service."""
     yield schema["description"]
     for element in (*schema["intents"], *schema["slots"]):
         yield from (element["name"], element["description"], *element.get("possible_values", ()))
@@ -38,9 +42,13 @@ def schema_texts(schema: dict[str, Any]) -> Iterator[str]:
 def tiny_encoder(
     texts: Iterable[str], vocabulary: int = 2000, hidden: int = 64, seed: int = 0
 ) -> tuple[BertModel, PreTrainedTokenizerFast]:
-    """A BERT of 2 layers and a tokenizer of these texts, to try recipes with.
+    """Make a BERT of 2 layers with random weights, and its tokenizer.
 
-    Its weights are random, and those of a seed always the same.
+    Args:
+        texts: The texts that the tokenizer is made for.
+        vocabulary: Approximate number of tokens.
+        hidden: Size of the hidden layers, a multiple of 4.
+        seed: Random seed of the weights.
     """
     tokenizer = tiny_tokenizer(texts, vocabulary)
     set_seed(seed)
@@ -51,15 +59,19 @@ def tiny_encoder(
         num_hidden_layers=2,
         num_attention_heads=4,
         pad_token_id=tokenizer.pad_token_id,
-        initializer_range=0.1,  # random texts should not all look alike
+        initializer_range=0.1,  # large enough for different texts to get different vectors
     )
     return BertModel(config), tokenizer
 
 
 def tiny_tokenizer(texts: Iterable[str], vocabulary: int = 2000) -> PreTrainedTokenizerFast:
-    """A cased WordPiece tokenizer with the most frequent words of these texts and all characters.
+    """Make a cased WordPiece tokenizer of the characters and the most frequent words of texts.
 
-    The same texts always give the same one, as trainers of tokenizers do not promise.
+    The same texts always give the same tokenizer, which tokenizer trainers do not guarantee.
+
+    Args:
+        texts: The texts that the tokenizer is made for.
+        vocabulary: Number of tokens, or more if there are more characters.
     """
     names = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
     split = pre_tokenizers.BertPreTokenizer().pre_tokenize_str

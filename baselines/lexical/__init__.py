@@ -1,1 +1,1 @@
-"""A deterministic floor that learns nothing: the schema's words, and what was said."""
+"""A deterministic tracker without training, which serves as a lower bound for the others."""

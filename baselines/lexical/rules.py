@@ -1,4 +1,4 @@
-"""The tracker's rules: one service's state after a user turn, from the schema's words alone."""
+"""The rules of the lexical tracker, which update the state of one service after a user turn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ASKS = re.compile(
     r"\?|\b(what|which|where|tell me|let me know|do they|does it|is it|is there|how)\b", re.I
 )
 
-# What a slot holds, told by the words of its name or else of its description.
+# Words in the name or description of a slot that tell which kind of value it takes.
 _KINDS = {
     "time": ("time", "hour", "clock"),
     "date": ("date", "day"),
@@ -38,7 +38,16 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Slot:
-    """A slot's words, read once per schema; ``kind`` as of ``words.Value``."""
+    """A slot as the rules need it, made once for each schema.
+
+    Attributes:
+        name: Name of the slot.
+        values: Possible values of a categorical slot; empty for other slots.
+        named: Content words of the name.
+        described: Content words of the description.
+        kind: Kind of value that the slot takes, as in ``words.Value``.
+        tracked: Whether an intent requires the slot or has it as optional; others are never set.
+    """
 
     name: str
     values: list[str]
@@ -50,7 +59,13 @@ class Slot:
 
 @dataclass(frozen=True)
 class Intent:
-    """An intent's words; slots that it needs are expected to be spoken of."""
+    """An intent as the rules need it.
+
+    Attributes:
+        name: Name of the intent.
+        named: Content words of the name.
+        described: Content words of the description.
+    """
 
     name: str
     named: list[str]
@@ -59,7 +74,7 @@ class Intent:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """A service's schema as words."""
+    """The schema of a service as words."""
 
     slots: list[Slot]
     intents: list[Intent]
@@ -67,14 +82,19 @@ class Lexicon:
 
 @dataclass
 class ServiceState:
-    """What is known of a service so far; carried from turn to turn."""
+    """The state of a service, which is carried from turn to turn.
+
+    Attributes:
+        intent: Name of the active intent, or ``NONE``.
+        slots: Values of the slots that are set.
+    """
 
     intent: str = "NONE"
     slots: dict[str, str] = field(default_factory=dict)
 
 
 def read_schema(schema: Row) -> Lexicon:
-    """The words of a frame row's ``schema``."""
+    """The words in the ``schema`` of a frame row."""
     in_calls = {
         slot
         for intent in schema["intents"]
@@ -99,34 +119,41 @@ def read_schema(schema: Row) -> Lexicon:
 
 
 def _kind(named: list[str], described: list[str]) -> str:
-    for said in (named, described):
+    """The kind of value that a slot takes, from the words of its name, else its description."""
+    for slot_words in (named, described):
         for kind, cues in _KINDS.items():
-            if met(cues, said):
+            if met(cues, slot_words):
                 return kind
     return "name"
 
 
 def track(lexicon: Lexicon, state: ServiceState, utterance: str, acts: Sequence[Row]) -> list[str]:
-    """Update ``state`` with a user turn; ``acts`` are the service's in the system's last turn.
+    """Update the state of a service with a user turn.
+
+    Args:
+        lexicon: The service's schema.
+        state: The state after the turn before; it is changed in place.
+        utterance: What the user says.
+        acts: Dialogue acts for the service in the system turn before.
 
     Returns:
-        The slots that the user asks for.
+        Names of the slots that the user asks for.
     """
-    said = words(utterance)
+    spoken = words(utterance)
     agrees = _YES.search(utterance) is not None and _NO.search(utterance) is None
     if agrees:
         state.slots |= _given(lexicon, acts)
     asked = {act["slot"] for act in acts if act["act"] == "REQUEST"}
-    state.slots |= _categorical(lexicon, utterance, said, asked)
-    state.slots |= _free_form(lexicon, state, values(utterance), said, asked)
+    state.slots |= _categorical(lexicon, utterance, spoken, asked)
+    state.slots |= _free_form(lexicon, state, values(utterance), spoken, asked)
     if _ANY.search(utterance):
         state.slots |= {s.name: "dontcare" for s in lexicon.slots if s.name in asked and s.tracked}
-    state.intent = _intent(lexicon, state, utterance, said, acts, agrees)
-    return _requested(lexicon, state, utterance, said)
+    state.intent = _intent(lexicon, state, utterance, spoken, acts, agrees)
+    return _requested(lexicon, state, utterance, spoken)
 
 
 def _given(lexicon: Lexicon, acts: Sequence[Row]) -> dict[str, str]:
-    """What the system offered or asked to confirm."""
+    """Values that the system offered or asked the user to confirm."""
     tracked = {slot.name for slot in lexicon.slots if slot.tracked}
     return {
         act["slot"]: act["values"][0]
@@ -136,35 +163,36 @@ def _given(lexicon: Lexicon, acts: Sequence[Row]) -> dict[str, str]:
 
 
 def _categorical(
-    lexicon: Lexicon, utterance: str, said: list[str], asked: set[str]
+    lexicon: Lexicon, utterance: str, spoken: list[str], asked: set[str]
 ) -> dict[str, str]:
+    """Values of categorical slots that the utterance names."""
     found = {}
-    numbers = {number(word) for word in said}
+    numbers = {number(word) for word in spoken}
     for slot in lexicon.slots:
-        near = slot.name in asked or met(slot.named, said) > 0.5
+        near = slot.name in asked or met(slot.named, spoken) > 0.5
         if not slot.values or not slot.tracked:
             continue
         if set(slot.values) == {"True", "False"}:
-            if met(slot.named, said) > 0.5 or (slot.name in asked and _YES.search(utterance)):
+            if met(slot.named, spoken) > 0.5 or (slot.name in asked and _YES.search(utterance)):
                 found[slot.name] = "False" if _NO.search(utterance) else "True"
             continue
-        spoken = [
+        named = [
             v for v in slot.values if (near and v in numbers if v.isdigit() else says(utterance, v))
         ]
-        if spoken:
-            found[slot.name] = max(spoken, key=len)
+        if named:
+            found[slot.name] = max(named, key=len)
     return found
 
 
 def _free_form(
-    lexicon: Lexicon, state: ServiceState, found: list[Value], said: list[str], asked: set[str]
+    lexicon: Lexicon, state: ServiceState, found: list[Value], spoken: list[str], asked: set[str]
 ) -> dict[str, str]:
-    """Each value to the free slot of its kind whose words fit best."""
+    """Assign each value to the slot of its kind, not a categorical one, that fits best."""
     free = [slot for slot in lexicon.slots if slot.tracked and not slot.values]
     given: dict[str, str] = {}
     for value in found:
         scores = {
-            slot.name: _fit(slot, value, said)
+            slot.name: _fit(slot, value, spoken)
             + (slot.name in asked)
             - (slot.name in state.slots) / 2
             for slot in free
@@ -177,38 +205,42 @@ def _free_form(
     return given
 
 
-def _fit(slot: Slot, value: Value, said: list[str]) -> float:
-    """How well a slot's words meet those before the value, and those of the whole utterance."""
+def _fit(slot: Slot, value: Value, spoken: list[str]) -> float:
+    """How well the words of a slot match those before a value and those of the utterance."""
     near = met(value.before, slot.named + slot.described)
-    return near + (met(slot.named, said) + met(slot.described, said)) / 2
+    return near + (met(slot.named, spoken) + met(slot.described, spoken)) / 2
 
 
 def _intent(
     lexicon: Lexicon,
     state: ServiceState,
     utterance: str,
-    said: list[str],
+    spoken: list[str],
     acts: Sequence[Row],
     agrees: bool,
 ) -> str:
+    """The active intent, ``NONE`` at the end; it changes only for a clearly better match."""
     offered = [act["values"][0] for act in acts if act["act"] == "OFFER_INTENT" and act["values"]]
     if offered and agrees:
         return str(offered[0])
     closing = any(act["act"] in ("REQ_MORE", "OFFER_INTENT", "NOTIFY_SUCCESS") for act in acts)
     if _DONE.search(utterance) and closing:
         return "NONE"
-    scores = {i.name: 2 * met(i.named, said) + met(i.described, said) for i in lexicon.intents}
+    scores = {i.name: 2 * met(i.named, spoken) + met(i.described, spoken) for i in lexicon.intents}
     best = max(scores, key=lambda name: scores[name], default="NONE")
     if state.intent == "NONE" or scores[best] > 1.0 + scores.get(state.intent, 0.0):
         return best
     return state.intent
 
 
-def _requested(lexicon: Lexicon, state: ServiceState, utterance: str, said: list[str]) -> list[str]:
+def _requested(
+    lexicon: Lexicon, state: ServiceState, utterance: str, spoken: list[str]
+) -> list[str]:
+    """The slots that the user asks for."""
     if not _ASKS.search(utterance):
         return []
     return sorted(
         slot.name
         for slot in lexicon.slots
-        if slot.name not in state.slots and met(slot.named, said) > 0.6
+        if slot.name not in state.slots and met(slot.named, spoken) > 0.6
     )

@@ -1,4 +1,4 @@
-"""The lexical tracker: a deterministic floor that learns nothing and needs no torch."""
+"""The lexical tracker: a deterministic lower bound that is not trained and needs no torch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 
 class LexicalTracker(Tracker):
-    """Matches the schema's words with the utterances' and takes what the system offered."""
+    """Matches the words of schema and utterance, and takes values that the system offered."""
 
     NAME: ClassVar[str] = "lexical"
     READS: ClassVar[tuple[str, ...]] = ("history", "utterance", "schema", SYSTEM_ACTS)
@@ -31,15 +31,15 @@ class LexicalTracker(Tracker):
     def load(
         cls, model: str, options: PredictionOptions, accelerator: Accelerator | None
     ) -> LexicalTracker:
-        """There is nothing to load."""
+        """Create the tracker; no argument is used, as there is no model to load."""
         return cls()
 
     def describe(self) -> Row:
-        """There is nothing to say."""
+        """Return no facts, as the tracker has no model and no options."""
         return {}
 
     def predict(self, rows: Dataset, shards: Path) -> Predictions:
-        """Apply the rules, turn by turn; it is quick, so nothing is kept for resuming."""
+        """Apply the rules turn by turn. This is fast, so no partial results are kept."""
         return Predictions(list(_predict(rows)), {})
 
 
@@ -60,6 +60,6 @@ def _predict(rows: Dataset) -> Iterator[Row]:
 
 
 def _last_acts(row: Row) -> list[Row]:
-    """The system's acts about this service in the turn before."""
+    """The dialogue acts for the frame's service in the system turn before."""
     last = row["history"][-1]["actions"] if row["history"] else []
     return [act for act in last if act["service"] == row["service"]]

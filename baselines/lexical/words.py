@@ -1,4 +1,4 @@
-"""Words and values in utterances, and how well a schema's words are met by them."""
+"""Find words and values in utterances, and compare words."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from rapidfuzz import fuzz, process
 
-MATCH = 88.0  # percent similarity from which two words are taken for one ("bedroom", "bedrooms")
+# Similarity in percent from which two words count as the same, as "bedroom" and "bedrooms" do.
+MATCH = 88.0
 
-# Function words say nothing of a slot, except prepositions: "city to leave from" is met by "from".
+# Function words tell nothing about a slot. "from", "to" and the like do, as in "city to leave
+# from", so they are not among these.
 STOP_WORDS = frozenset(
     "a an and any are be been by can do does for has have how i if is it its me my of or that the"
     " their there this user users was what when where whether which who will with you your".split()
@@ -39,13 +41,19 @@ _VALUE = re.compile(
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
 _CAPITAL = r"[^\W\d_a-z][\w'’&.-]*"
 _NAME = re.compile(rf"(?<!\w){_CAPITAL}(?:,? (?:(?:of|the|and|&|de|la) )*(?:{_CAPITAL}|\d+\b))*")
-# Words that are capitalised because they open a sentence, or always are.
+# Words that are capitalised only because they begin a sentence, or that always are.
 _OPENERS = frozenset("at find from i i'd i'll i'm i've in no ok okay on please to yeah yes".split())
 
 
 @dataclass(frozen=True)
 class Value:
-    """A piece of an utterance that may be a value: its kind, its text and the words before it."""
+    """A piece of an utterance that may be the value of a slot.
+
+    Attributes:
+        kind: ``time``, ``date``, ``money``, ``number`` or ``name``.
+        text: The piece as it stands in the utterance.
+        before: Up to three words before it, in lower case.
+    """
 
     kind: str
     text: str
@@ -53,27 +61,30 @@ class Value:
 
 
 def words(text: str) -> list[str]:
-    """The text's words in lower case; ``snake_case`` and ``CamelCase`` names fall into theirs."""
+    """The words of a text in lower case; ``snake_case`` and ``CamelCase`` names are split."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text)
     return [match.group().lower() for match in _WORD.finditer(spaced)]
 
 
 def content_words(text: str) -> list[str]:
-    """Distinct words without the stop words."""
+    """The distinct words of a text in lower case, without the stop words."""
     return list(dict.fromkeys(word for word in words(text) if word not in STOP_WORDS))
 
 
-def met(wanted: Iterable[str], said: list[str]) -> float:
-    """The share of the wanted words that are among those said, in [0, 1]; 0 if none is wanted."""
+def met(wanted: Iterable[str], spoken: list[str]) -> float:
+    """The fraction of the wanted words that were spoken, in [0, 1]; 0 if no word is wanted.
+
+    Words match from a similarity of ``MATCH`` percent.
+    """
     wanted = list(wanted)
-    if not wanted or not said:
+    if not wanted or not spoken:
         return 0.0
-    scores = process.cdist(wanted, said, scorer=fuzz.ratio, score_cutoff=MATCH)
+    scores = process.cdist(wanted, spoken, scorer=fuzz.ratio, score_cutoff=MATCH)
     return float((scores.max(axis=1) > 0).mean())
 
 
 def says(text: str, phrase: str) -> bool:
-    """Whether the text contains the phrase, whole words, allowing for a letter or two."""
+    """Whether a text contains a phrase as whole words; the spelling may differ slightly."""
     found = fuzz.partial_ratio_alignment(phrase.lower(), text.lower(), score_cutoff=MATCH + 2)
     if found is None or not phrase:
         return False
@@ -82,14 +93,14 @@ def says(text: str, phrase: str) -> bool:
 
 
 def number(text: str) -> str | None:
-    """A whole number in digits, from digits or a word up to twelve."""
+    """The digits of a whole number, given as digits or as a word up to twelve; else None."""
     if text.isdigit():
         return text
     return str(_NUMBERS.index(text.lower())) if text.lower() in _NUMBERS else None
 
 
 def values(utterance: str) -> list[Value]:
-    """What may be a value: times, dates, amounts, numbers, and capitalised names."""
+    """Possible values: times, dates, amounts of money, numbers and capitalised names, in order."""
     found = [(m.start(), m.end(), str(m.lastgroup)) for m in _VALUE.finditer(utterance)]
     for start, end in _names(utterance):
         if not any(other < end and start < stop for other, stop, _ in found):
@@ -101,7 +112,7 @@ def values(utterance: str) -> list[Value]:
 
 
 def _names(utterance: str) -> Iterator[tuple[int, int]]:
-    """Where capitalised words stand together, less those that only open a sentence."""
+    """Spans [start, end) of capitalised words, without those that only begin a sentence."""
     for match in _NAME.finditer(utterance):
         parts = [(m.start(), m.end()) for m in re.finditer(r"[^\s,]+", match.group())]
         while parts and _opens(match.group()[slice(*parts[0])]):

@@ -1,1 +1,1 @@
-"""The SGD baseline: one pass of an encoder per turn, and schema elements embedded once."""
+"""The SGD baseline (Rastogi et al. 2020, arXiv 1909.05855): one encoder pass for each turn."""

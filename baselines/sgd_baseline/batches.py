@@ -1,4 +1,4 @@
-"""Batches: turns with all their frames, and of each frame's schema the places of its elements."""
+"""Batches of turns with their frames and the schema elements of these frames."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ Tensors = dict[str, torch.Tensor]
 
 @dataclass(frozen=True)
 class SlotQuestions:
-    """What a batch asks of its frames, in the order of its logits.
+    """The frames and slots that a batch predicts, in the order of its logits.
 
     Attributes:
-        frames: Places in ``FrameColumns``.
-        categorical, free: Places of slots in ``Table``.
-        categorical_frame, free_frame: The frame that each slot is of, as a place in ``frames``.
+        frames: Index of each frame in ``FrameColumns`` [frames].
+        categorical: Index of each categorical slot in ``Table`` [categorical slots].
+        categorical_frame: Index in ``frames`` of the frame of each categorical slot.
+        free: Index of each free-form slot in ``Table`` [free-form slots].
+        free_frame: Index in ``frames`` of the frame of each free-form slot.
     """
 
     frames: Ints
@@ -35,9 +37,18 @@ class SlotQuestions:
 
 
 class Examples:
-    """Examples: each is a turn with the frames that one pass of the encoder serves.
+    """Examples, each of which is a turn with the frames that share one pass of the encoder.
 
-    vectors: embeddings [pairs, hidden] of the table's pairs. lengths [examples]: in tokens.
+    Attributes:
+        frames: The frames.
+        groups: Indices of the frames of each example.
+        turns: The distinct turns as tokens.
+        table: The schema elements.
+        vectors: Embeddings of the table's sentence pairs [pairs, hidden], on the CPU.
+        labels: Labels of the frames; None in prediction.
+        texts: Index of the turn of each example in ``turns`` [examples].
+        lengths: Number of tokens of each example [examples].
+        begins: For each kind of slot, the index of the first label of each frame [frames + 1].
     """
 
     def __init__(
@@ -59,7 +70,14 @@ class Examples:
         }
 
     def batch(self, indices: Iterable[int]) -> tuple[Tensors, SlotQuestions]:
-        """The model's tensors for some examples, without spans and labels."""
+        """Make a batch for prediction.
+
+        Args:
+            indices: Indices of the examples.
+
+        Returns:
+            The model's tensors, without those for spans and labels; and what they predict.
+        """
         chosen = list(indices)
         groups = [self.groups[i] for i in chosen]
         frames = np.concatenate(groups)
@@ -79,27 +97,34 @@ class Examples:
         }
         batch = self.turns.batch(self.texts[chosen].tolist())
         batch |= {name: torch.from_numpy(column) for name, column in numbers.items()}
-        asked = SlotQuestions(frames, categorical, categorical_frame, free, free_frame)
-        return batch | self._elements(places), asked
+        questions = SlotQuestions(frames, categorical, categorical_frame, free, free_frame)
+        return batch | self._elements(places), questions
 
     def _elements(self, places: dict[str, Ints]) -> Tensors:
-        """The embeddings that are needed, and places among these."""
+        """The embeddings that a batch needs, and the indices of its elements among them.
+
+        Indices count from 1, as 0 is the intent NONE; -1 is padding.
+        """
         used = np.unique(np.concatenate([column.ravel() for column in places.values()]))
         used = used[used > 0]
-        renumbered = np.full(len(self.vectors) + 2, -1, np.int64)  # the last is padding's: -1
+        renumbered = np.full(len(self.vectors) + 2, -1, np.int64)  # index -1 is padding and stays
         renumbered[0] = 0
         renumbered[used] = np.arange(1, len(used) + 1)
         tensors = {name: torch.from_numpy(renumbered[column]) for name, column in places.items()}
         return {"elements": self.vectors[torch.from_numpy(used - 1)], **tensors}
 
     def training_batch(self, indices: Iterable[int]) -> Tensors:
-        """Also the spans that are there to be found, and the labels."""
-        batch, asked = self.batch(indices)
+        """Make a batch for training, with labels, and with the slots whose span is known.
+
+        Args:
+            indices: Indices of the examples.
+        """
+        batch, questions = self.batch(indices)
         assert self.labels is not None  # noqa: S101
         columns = self.labels.columns
-        found = {"intent": columns["intent"][asked.frames]}
+        found = {"intent": columns["intent"][questions.frames]}
         for kind in ("categorical", "free"):
-            places, _ = ranges(self.begins[kind], asked.frames)
+            places, _ = ranges(self.begins[kind], questions.frames)
             for name in OF_SLOTS[kind]:
                 found[name] = columns[name][places]
         spans = np.flatnonzero(found["start"] >= 0)
@@ -110,6 +135,7 @@ class Examples:
         return batch | labels | {"span": torch.from_numpy(spans)}
 
 
+# Names of the label columns of each kind of slot.
 OF_SLOTS = {
     "categorical": ("categorical_status", "value", "categorical_requested"),
     "free": ("free_status", "start", "end", "free_requested"),
@@ -117,7 +143,15 @@ OF_SLOTS = {
 
 
 def ranges(begins: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """The places begins[row] to before begins[row + 1] of each row, and which row each is of.
+    """Concatenate the index ranges of several rows.
+
+    Args:
+        begins: First index of each row, then the end of the last one [rows + 1].
+        rows: The rows.
+
+    Returns:
+        The indices from ``begins[row]`` up to ``begins[row + 1]``, exclusive, of every row; and
+        for each index the position of its row in ``rows``.
 
     >>> ranges(np.array([0, 2, 2, 5]), np.array([2, 0]))
     (array([2, 3, 4, 0, 1]), array([0, 0, 0, 1, 1]))
@@ -129,4 +163,10 @@ def ranges(begins: Ints, rows: Ints) -> tuple[Ints, Ints]:
 
 
 def _label_begins(slots_begin: Ints, service: Ints) -> Ints:
+    """Index of the first label of each frame, then the number of labels [frames + 1].
+
+    Args:
+        slots_begin: Index of the first slot of each service, then the number of slots.
+        service: Service of each frame.
+    """
     return np.concatenate([[0], np.cumsum(np.diff(slots_begin)[service])]).astype(np.int64)

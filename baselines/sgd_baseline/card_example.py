@@ -1,13 +1,13 @@
-"""The example of use on the card of an SGD baseline."""
+"""The example of use on the model card of an SGD baseline."""
 
 from __future__ import annotations
 
 
 def example(repository: str) -> str:
-    """Python that judges one turn with nothing but transformers.
+    """Python code that predicts for one turn and imports only torch and transformers.
 
     Args:
-        repository: A folder, or a name on the Hub.
+        repository: Where the model is: a folder, or a name on the Hub.
     """
     return f"""
 import torch

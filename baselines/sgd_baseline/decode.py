@@ -1,4 +1,4 @@
-"""What a model's logits say: changes of the state."""
+"""Turn the model's logits into changes of the dialogue state."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from .schema_embeddings import Table
 from .states import DONTCARE, Change
 from .turns import SYSTEM, USER
 
-Spot = tuple[int, int, int]
+Spot = tuple[int, int, int]  # index of a free-form slot in the batch, first and last token
 
 
 def best_spans(
     start: torch.Tensor, end: torch.Tensor, sides: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The best first token and last token, not before it and of the same text.
+    """The best span for each slot, which must lie within the system's or the user's utterance.
 
     Args:
-        start, end: Logits [spans, tokens].
-        sides: [spans, tokens], which text a token is of.
+        start: Logits of the first token [spans, tokens].
+        end: Logits of the last token [spans, tokens].
+        sides: Utterance that a token belongs to [spans, tokens]: ``SYSTEM``, ``USER`` or -1.
 
     Returns:
-        Two tensors [spans]; -1 where there is no text.
+        The first and the last token of each span [spans]; -1 where both utterances are empty.
     """
     infinite = -float("inf")
     whole, firsts = [], []
     for side in (SYSTEM, USER):
-        # The best start up to each token, so that all ends are tried in one pass.
+        # The best start up to each token is computed first, so that one pass tries all ends.
         best, first = start.masked_fill(sides != side, infinite).cummax(-1)
         whole.append((best + end).masked_fill(sides != side, infinite))
         firsts.append(first)
@@ -42,38 +43,43 @@ def best_spans(
 
 
 def read_changes(
-    examples: Examples, asked: SlotQuestions, logits: dict[str, torch.Tensor], spans: Sequence[Spot]
+    examples: Examples,
+    questions: SlotQuestions,
+    logits: dict[str, torch.Tensor],
+    spans: Sequence[Spot],
 ) -> list[Change]:
-    """The change of each frame of a batch.
+    """The change of the state that each frame of a batch makes.
 
     Args:
-        logits: Of ``SgdBaselineModel.judge``.
-        spans: Per slot that has one: its place among the free slots asked, and its tokens.
+        examples: The examples that the batch is made of.
+        questions: The frames and slots of the batch.
+        logits: Logits that ``SgdBaselineModel.judge`` returned.
+        spans: Spans of the slots that have a value in the turn.
     """
     table, frames = examples.table, examples.frames
     intents = logits["intent"].argmax(-1).tolist()
-    services = [table.services[place] for place in frames.service[asked.frames]]
+    services = [table.services[place] for place in frames.service[questions.frames]]
     changes = [
         Change(["NONE", *service.intents][intent]) for service, intent in zip(services, intents)
     ]
-    names = [table.categorical_names[i] for i in asked.categorical]
-    names += [table.free_names[i] for i in asked.free]
-    owners = [*asked.categorical_frame.tolist(), *asked.free_frame.tolist()]
+    names = [table.categorical_names[i] for i in questions.categorical]
+    names += [table.free_names[i] for i in questions.free]
+    owners = [*questions.categorical_frame.tolist(), *questions.free_frame.tolist()]
     for place in (logits["requested"] > 0).nonzero()[:, 0].tolist():
         changes[owners[place]].requested_slots.append(names[place])
-    categorical = _categorical(table, asked, logits)
-    for place, value in [*categorical, *_free(examples, asked, logits, spans)]:
+    categorical = _categorical(table, questions, logits)
+    for place, value in [*categorical, *_free(examples, questions, logits, spans)]:
         changes[owners[place]].slot_values[names[place]] = value
     return changes
 
 
 def _categorical(
-    table: Table, asked: SlotQuestions, logits: dict[str, torch.Tensor]
+    table: Table, questions: SlotQuestions, logits: dict[str, torch.Tensor]
 ) -> Iterator[tuple[int, str]]:
-    """Each categorical slot that changes, as a place among those asked, and its value."""
+    """Each categorical slot that changes, as an index among the batch's slots, and its value."""
     chosen = logits["value"].argmax(-1).tolist()
     for place, status in enumerate(logits["categorical_status"].argmax(-1).tolist()):
-        choices = table.choices[asked.categorical[place]]
+        choices = table.choices[questions.categorical[place]]
         if status == IS_DONTCARE:
             yield place, DONTCARE
         elif status == ACTIVE and choices:
@@ -81,13 +87,19 @@ def _categorical(
 
 
 def _free(
-    examples: Examples, asked: SlotQuestions, logits: dict[str, torch.Tensor], spans: Sequence[Spot]
+    examples: Examples,
+    questions: SlotQuestions,
+    logits: dict[str, torch.Tensor],
+    spans: Sequence[Spot],
 ) -> Iterator[tuple[int, str]]:
-    """Each other slot that changes, as a place among all slots asked, and its value."""
-    before = len(asked.categorical)
+    """Each free-form slot that changes, as an index among the batch's slots, and its value.
+
+    The indices of free-form slots follow those of categorical slots.
+    """
+    before = len(questions.categorical)
     for place in (logits["free_status"].argmax(-1) == IS_DONTCARE).nonzero()[:, 0].tolist():
         yield before + place, DONTCARE
-    texts = examples.frames.text[asked.frames[asked.free_frame]]
+    texts = examples.frames.text[questions.frames[questions.free_frame]]
     for place, first, last in spans:
         if first >= 0:
             yield before + place, examples.turns.turn(int(texts[place])).text(first, last)

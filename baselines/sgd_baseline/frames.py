@@ -1,4 +1,4 @@
-"""Frame rows as columns: each turn's texts once, each service's schema once under each variant."""
+"""Frame rows as columns, where turns and schemas that occur several times are stored once."""
 
 from __future__ import annotations
 
@@ -13,16 +13,22 @@ from datasets import Dataset
 from ..training.batching import Ints
 
 Row = dict[str, Any]
-_ROWS = 1000  # that are in memory at once
+_ROWS = 1000  # number of frame rows that are read into memory together
 
 
 @dataclass
 class FrameColumns:
-    """Columns of frames, in the rows' order.
+    """Frames as columns, in the order of the frame rows.
 
-    ids, variants, dialogues: of each frame. numbers: each frame's turn in its dialogue. texts: the
-    different pairs of what system and user say; text: each frame's place among them. schemas: the
-    different services, as rows have them; service: each frame's place among them.
+    Attributes:
+        ids: ``frame_id`` of each frame.
+        variants: Schema variant of each frame.
+        dialogues: ``dialogue_id`` of each frame.
+        numbers: Index of the turn of each frame in its dialogue.
+        texts: The distinct turns: the system's last utterance and the user's utterance.
+        text: Index of the turn of each frame in ``texts`` [frames].
+        schemas: The schema of each service under each variant, as in the frame rows.
+        service: Index of the schema of each frame in ``schemas`` [frames].
     """
 
     ids: list[str] = field(default_factory=list)
@@ -38,12 +44,12 @@ class FrameColumns:
         return len(self.ids)
 
     def group(self, index: int) -> tuple[str, str, int]:
-        """Of which service in which dialogue and variant a frame is."""
+        """Variant, dialogue and service of a frame; frames that share them share one state."""
         return self.variants[index], self.dialogues[index], int(self.service[index])
 
 
 def read_frames(rows: Dataset) -> FrameColumns:
-    """Read frame rows of one or several variants."""
+    """Read the columns of frame rows, which may be of several variants."""
     frames = FrameColumns()
     texts: dict[tuple[str, str], int] = {}
     services: dict[tuple[str, str], int] = {}
@@ -54,8 +60,8 @@ def read_frames(rows: Dataset) -> FrameColumns:
         frames.variants += variants
         frames.dialogues += table["dialogue_id"].to_pylist()
         frames.numbers += table["turn"].to_pylist()
-        said = zip(last_utterances(table["history"]), table["utterance"].to_pylist())
-        text += [texts.setdefault(pair, len(texts)) for pair in said]
+        pairs = zip(last_utterances(table["history"]), table["utterance"].to_pylist())
+        text += [texts.setdefault(pair, len(texts)) for pair in pairs]
         for index, key in enumerate(zip(variants, table["service"].to_pylist())):
             if key not in services:
                 services[key] = len(services)
@@ -67,23 +73,23 @@ def read_frames(rows: Dataset) -> FrameColumns:
 
 
 def last_utterances(histories: pa.ChunkedArray) -> list[str]:
-    """What was said last in each history; nothing in an empty one."""
+    """The last utterance of each history; empty text for an empty history."""
     turns = histories.combine_chunks()
     lengths = turns.value_lengths().to_numpy()
     last = pa.array(np.cumsum(lengths) - 1, mask=lengths == 0)
-    said = pc.struct_field(turns.flatten(), "utterance").take(last)
-    found: list[str] = pc.fill_null(said, "").to_pylist()
+    utterances = pc.struct_field(turns.flatten(), "utterance").take(last)
+    found: list[str] = pc.fill_null(utterances, "").to_pylist()
     return found
 
 
 def by_text(frames: FrameColumns) -> list[Ints]:
-    """The frames of each text: what one pass of the encoder serves."""
+    """Indices of the frames of each distinct turn, which share one pass of the encoder."""
     order = np.argsort(frames.text, kind="stable")
     return np.split(order, np.searchsorted(frames.text[order], np.arange(1, len(frames.texts))))
 
 
 def by_turn(frames: FrameColumns) -> list[Ints]:
-    """The frames of each turn of a dialogue under a variant, which stand beside each other."""
+    """Indices of the frames of each turn of a dialogue under a variant, which are consecutive."""
     turns = list(zip(frames.variants, frames.dialogues, frames.numbers))
     starts = [i for i in range(1, len(turns)) if turns[i] != turns[i - 1]]
     return np.split(np.arange(len(turns)), starts) if turns else []

@@ -1,4 +1,4 @@
-"""What a training example should be answered: the gold state's changes as classes and spans."""
+"""Training labels: the changes of the gold state as classes and spans of tokens."""
 
 from __future__ import annotations
 
@@ -20,16 +20,20 @@ from .turns import SYSTEM, USER, Span, TokenizedTurn, TokenizedTurns
 
 Row = dict[str, Any]
 Column = NDArray[np.int16]
-UNCHANGED, IS_DONTCARE, ACTIVE = range(3)  # a slot's status
+UNCHANGED, IS_DONTCARE, ACTIVE = range(3)  # the classes for the status of a slot
 
 
 @dataclass
 class Labels:
-    """Columns of labels, as ``SgdBaselineModel`` names them.
+    """The labels of frames, in columns.
 
-    Of frames: intent. Of the categorical slots of one frame after the other: categorical_status,
-    value, categorical_requested. Of the other slots: free_status, start, end, free_requested.
-    counts: slots that change; of them, values that no schema value is, and no span of the turn.
+    Attributes:
+        columns: Labels by name. ``intent`` has one label for each frame. ``categorical_status``,
+            ``value`` and ``categorical_requested`` have one for each categorical slot of each
+            frame; ``free_status``, ``start``, ``end`` and ``free_requested`` have one for each
+            free-form slot. ``IGNORED`` is the label of what is not to be learnt.
+        counts: Number of slots that change; of these, the number whose value is not among the
+            possible values, and the number whose value is not a span of the turn.
     """
 
     columns: dict[str, Column]
@@ -38,18 +42,28 @@ class Labels:
 
 @dataclass
 class _Lists:
+    """The content of ``Labels`` while it is collected."""
+
     columns: dict[str, list[int]] = field(default_factory=dict)
     counts: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys(("changes", "not_in_schema", "not_in_turn"), 0)
     )
 
     def add(self, **labels: int) -> None:
+        """Append a label to each of the named columns."""
         for name, label in labels.items():
             self.columns.setdefault(name, []).append(label)
 
 
 def read_labels(rows: Dataset, frames: FrameColumns, table: Table, turns: TokenizedTurns) -> Labels:
-    """The labels of frame rows, ``frames`` in the same order."""
+    """Read the labels of frame rows.
+
+    Args:
+        rows: Frame rows with gold states.
+        frames: The same frames as columns.
+        table: Schema elements of ``frames.schemas``.
+        turns: Tokens of ``frames.texts``.
+    """
     lists = _Lists()
     groups = map(frames.group, range(len(frames)))
     states = (_values(gold) for gold in _gold(rows))
@@ -65,21 +79,25 @@ def read_labels(rows: Dataset, frames: FrameColumns, table: Table, turns: Tokeni
 
 
 def _gold(rows: Dataset) -> Iterator[Row]:
+    """The gold columns of each frame row."""
     for table in rows.select_columns(list(GOLD)).with_format("arrow").iter(1000):
         yield from table.to_pylist()
 
 
 def _values(gold: Row) -> Values:
+    """The wordings of the value of each slot that is set in a gold state."""
     return {given["slot"]: given["values"] for given in gold["slot_values"]}
 
 
 def _status(slot: str, changed: Values) -> int:
+    """The class for the status of a slot, given the slots that changed."""
     if slot not in changed:
         return UNCHANGED
     return IS_DONTCARE if changed[slot][0] == DONTCARE else ACTIVE
 
 
 def _add_categorical(lists: _Lists, service: Service, gold: Row, changed: Values) -> None:
+    """Append the labels of a frame's categorical slots."""
     for slot, choices in zip(service.categorical, service.values):
         status, value = _status(slot, changed), IGNORED
         if status == ACTIVE and changed[slot][0] in choices:
@@ -93,6 +111,7 @@ def _add_categorical(lists: _Lists, service: Service, gold: Row, changed: Values
 def _add_free(
     lists: _Lists, service: Service, gold: Row, changed: Values, turn: TokenizedTurn
 ) -> None:
+    """Append the labels of a frame's free-form slots."""
     for slot in service.free:
         status, span = _status(slot, changed), None
         if status == ACTIVE:
@@ -106,12 +125,15 @@ def _add_free(
 
 
 def find_span(turn: TokenizedTurn, values: Sequence[str], marked: Sequence[Span]) -> Span | None:
-    """The first and last token of a value in a turn, or None if it is not said there.
+    """The first and the last token of a value in a turn, or None if the turn does not contain it.
+
+    The value is looked for in the marked places, then in the user's utterance, then in the
+    system's.
 
     Args:
-        turn: What system and user say; the user's is searched first.
-        values: The ways to say it.
-        marked: Characters [start, end) of the user's text that are known to say it.
+        turn: The turn.
+        values: The wordings of the value.
+        marked: Characters [start, end) of the user's utterance that are annotated as the value.
     """
     places = [(USER, start, end) for start, end in marked]
     for side in (USER, SYSTEM):

@@ -1,6 +1,7 @@
-"""The model: a turn's encoder, the frozen encoder of schemas, six heads and seven losses.
+"""The model: an encoder for turns, a frozen encoder for schemas, six heads and seven losses.
 
-Imports nothing of the project, as the Hub keeps this file beside the weights.
+This file is copied into the folder of each model so that ``AutoModel`` can load it. Therefore it
+imports nothing of this project. Source: Rastogi et al. 2020 (arXiv 1909.05855).
 """
 
 from __future__ import annotations
@@ -15,30 +16,38 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 from transformers import AutoConfig, AutoModel, BertConfig, PretrainedConfig, PreTrainedModel
 from transformers.utils.generic import ModelOutput
 
-IGNORED = -100  # a label that is masked
+IGNORED = -100  # a label that adds nothing to the loss
 Tensors = dict[str, torch.Tensor]
 
 
 class SgdBaselineConfig(PretrainedConfig):
     """Configuration of ``SgdBaselineModel``.
 
-    encoder: The configuration of the encoder, or what its ``to_dict`` gives; BERT-Base by default.
+    Attributes:
+        encoder: Configuration of the encoder, given as such or as a dictionary; default BERT-Base.
+        initializer_range: Standard deviation of the initial weights outside the encoders.
     """
 
     model_type = "sgd_baseline"
-    sub_configs = {"encoder": AutoConfig}  # noqa: RUF012  # transformers' own way to say it
+    sub_configs = {"encoder": AutoConfig}  # noqa: RUF012  # this is how transformers declares it
 
     def __init__(self, encoder: PretrainedConfig | dict[str, Any] | None = None, **kwargs: Any):
         if isinstance(encoder, dict):
             encoder = AutoConfig.for_model(**encoder)
         self.encoder = encoder or BertConfig()
-        self.initializer_range = getattr(self.encoder, "initializer_range", 0.02)  # of the heads
+        self.initializer_range = getattr(self.encoder, "initializer_range", 0.02)
         super().__init__(**kwargs)
 
 
 @dataclass
 class SgdBaselineOutput(ModelOutput):
-    """Logits by head, and where labels were given each head's loss and the mean of the seven."""
+    """Output of ``SgdBaselineModel``.
+
+    Attributes:
+        loss: Mean of the seven losses, a scalar; None without labels.
+        losses: The seven losses by name; None without labels.
+        logits: Logits by the same names.
+    """
 
     loss: torch.Tensor | None = None
     losses: Tensors | None = None
@@ -46,11 +55,18 @@ class SgdBaselineOutput(ModelOutput):
 
 
 class Head(nn.Module):
-    """Logits of pairs of a text and a schema element.
+    """Computes logits for pairs of a text and a schema element.
 
-    GELU-Dense(text) ++ element -> GELU-Dense -> Dense(classes). The middle layer reads a
-    concatenation, so it is the sum of a layer over texts and one over elements: either is computed
-    once, in however many pairs it stands.
+    The layers are GELU(Dense(text)), concatenation with the element, GELU(Dense) and
+    Dense(classes). A dense layer on a concatenation is the sum of two layers, one on texts and one
+    on elements. So each text and each element goes through its layer only once, however many pairs
+    it is in.
+
+    Attributes:
+        dense: The first layer on texts; None if ``dense`` was false.
+        text: The half of the middle layer that reads texts.
+        element: The half of the middle layer that reads elements.
+        out: The last layer.
     """
 
     def __init__(self, hidden: int, classes: int, dense: bool = True) -> None:
@@ -61,12 +77,13 @@ class Head(nn.Module):
         self.out = nn.Linear(hidden, classes)
 
     def reset(self) -> None:
-        """Begin as Keras' dense layers do, whose default the released code leaves: Glorot, uniform.
+        """Initialise the weights as the released code does, with Keras' default: Glorot uniform.
 
-        An encoder's own range is half of that or less, and statuses are then slow to be learnt.
+        The initial weights that encoders use are at most half as large; with those, the status of
+        slots is learnt slowly.
         """
         hidden = self.text.in_features
-        bound = sqrt(6 / (2 * hidden + hidden))  # of the middle layer as the one that it is
+        bound = sqrt(6 / (2 * hidden + hidden))  # for the two halves of the middle layer as one
         for half in (self.text, self.element):
             nn.init.uniform_(half.weight, -bound, bound)
         for whole in (self.dense, self.out):
@@ -80,12 +97,16 @@ class Head(nn.Module):
         text: torch.Tensor,
         element: torch.Tensor,
     ) -> torch.Tensor:
-        """Logits [pairs..., classes].
+        """Compute the logits of pairs.
 
         Args:
-            texts: [texts, hidden], or [texts, tokens, hidden] for a logit per token.
-            elements: [elements, hidden].
-            text, element: The places of each pair's two; of shapes that broadcast with each other.
+            texts: Vectors of texts [texts, hidden], or of their tokens [texts, tokens, hidden].
+            elements: Vectors of schema elements [elements, hidden].
+            text: Index of the text of each pair.
+            element: Index of the element of each pair; must broadcast with ``text``.
+
+        Returns:
+            Logits [pairs..., classes], or [pairs..., tokens, classes].
         """
         if self.dense is not None:
             texts = gelu(self.dense(texts))
@@ -96,20 +117,28 @@ class Head(nn.Module):
 
 
 class SgdBaselineModel(PreTrainedModel):
-    """Reads a turn once and judges any schema's elements by it.
+    """Encodes a turn once and predicts from it the elements of any number of schemas.
 
-    The tensors of a batch, besides the turn encoder's inputs [turns, tokens]; an element is a place
-    in ``elements`` plus 1, as 0 is the intent NONE; -1 pads.
+    A batch has the inputs of the turn encoder [turns, tokens] and the tensors below. They refer to
+    a schema element by its index in ``elements`` plus 1; 0 is the intent NONE and -1 is padding.
+        elements: Embeddings of schema elements [elements, hidden], made by ``embed``.
+        turn: Index of the turn of each frame [frames].
+        intents: 0 and the elements of the service's intents [frames, intents].
+        categorical: Element of each categorical slot [categorical slots].
+        categorical_frame: Index of the frame of each categorical slot [categorical slots].
+        values: Elements of the slot's possible values [categorical slots, values].
+        free: Element of each free-form slot [free-form slots].
+        free_frame: Index of the frame of each free-form slot [free-form slots].
+        span: Indices of the free-form slots whose span is predicted [spans].
 
-    elements [elements, hidden]: embeddings of schema elements, from ``embed``.
-    turn [frames]: each frame's turn. intents [frames, intents]: 0 and the service's intents.
-    categorical, categorical_frame [slots]: a categorical slot's element, its frame; values [slots,
-    values]: the elements of its values. free, free_frame [slots]: the same of the other slots.
-    span [spans]: the places among the free slots that spans are asked for.
-
-    Labels, where ``IGNORED`` masks: intent_label [frames]; requested_label [slots], the categorical
-    ones first; categorical_status_label, free_status_label [slots]: 0 unchanged, 1 dontcare,
-    2 active; value_label [categorical slots]; start_label, end_label [spans], in tokens.
+    In training it also has these labels, where ``IGNORED`` adds nothing to the loss.
+        intent_label: Index in ``intents`` [frames].
+        requested_label: 1 if the slot is requested, else 0 [slots], categorical slots first.
+        categorical_status_label: 0 unchanged, 1 dontcare, 2 active [categorical slots].
+        value_label: Index in ``values`` [categorical slots].
+        free_status_label: 0 unchanged, 1 dontcare, 2 active [free-form slots].
+        start_label: First token of the span [spans].
+        end_label: Last token of the span [spans].
     """
 
     config_class = SgdBaselineConfig
@@ -141,23 +170,33 @@ class SgdBaselineModel(PreTrainedModel):
 
     @torch.no_grad()
     def embed(self, **inputs: torch.Tensor) -> torch.Tensor:
-        """Embeddings [texts, hidden] of sentence pairs: the frozen encoder's ``[CLS]``."""
+        """Embed sentence pairs: the vectors of the frozen encoder at ``[CLS]`` [pairs, hidden]."""
         self.schema_encoder.eval()
         embeddings: torch.Tensor = self.schema_encoder(**inputs).last_hidden_state[:, 0]
         return embeddings
 
     def encode(self, **inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """What is said in turns: [turns, hidden] in all, and [turns, tokens, hidden]."""
+        """Encode turns; returns one vector each [turns, hidden], and [turns, tokens, hidden]."""
         output = self.encoder(**inputs)
         whole = getattr(output, "pooler_output", None)
         tokens: torch.Tensor = output.last_hidden_state
         return tokens[:, 0] if whole is None else whole, tokens
 
     def judge(self, pooled: torch.Tensor, batch: Tensors) -> Tensors:
-        """Logits by head, all but the spans', from turns in all [turns, hidden]."""
+        """Compute the logits of all heads but that of spans.
+
+        Args:
+            pooled: One vector for each turn [turns, hidden].
+            batch: Tensors of the batch.
+
+        Returns:
+            By name of the head: ``intent`` [frames, intents], ``requested`` [slots],
+            ``categorical_status`` [categorical slots, 3], ``value`` [categorical slots, values],
+            ``free_status`` [free-form slots, 3].
+        """
         elements = self._elements(batch)
         turn = batch["turn"]
-        asked = {
+        pairs = {
             "intent": (turn[:, None], batch["intents"]),
             "requested": (
                 turn[torch.cat([batch["categorical_frame"], batch["free_frame"]])],
@@ -169,15 +208,24 @@ class SgdBaselineModel(PreTrainedModel):
         }
         logits = {
             name: self.heads[name](pooled, elements, text, element)
-            for name, (text, element) in asked.items()
+            for name, (text, element) in pairs.items()
         }
         logits["requested"] = logits["requested"][..., 0]
-        for name in ("intent", "value"):  # a choice among elements
-            logits[name] = _masked(logits[name][..., 0], asked[name][1] >= 0)
+        for name in ("intent", "value"):  # these choose among elements, of which some are padding
+            logits[name] = _masked(logits[name][..., 0], pairs[name][1] >= 0)
         return logits
 
     def spans(self, tokens: torch.Tensor, mask: torch.Tensor, batch: Tensors) -> Tensors:
-        """Logits [spans, tokens] of where a value starts and where it ends."""
+        """Compute the logits of the first and the last token of values, ``start`` and ``end``.
+
+        Args:
+            tokens: Vectors of the tokens of each turn [turns, tokens, hidden].
+            mask: 1 for tokens, 0 for padding [turns, tokens].
+            batch: Tensors of the batch.
+
+        Returns:
+            Logits [spans, tokens] by name.
+        """
         turn = batch["turn"][batch["free_frame"][batch["span"]]]
         element = batch["free"][batch["span"]][:, None]
         logits = self.heads["span"](tokens, self._elements(batch), turn, element)
@@ -185,7 +233,7 @@ class SgdBaselineModel(PreTrainedModel):
         return {"start": start, "end": end}
 
     def forward(self, **batch: torch.Tensor) -> SgdBaselineOutput:
-        """Logits of a batch, and the loss where there are labels."""
+        """Compute the logits of a batch, and the losses if it has labels."""
         inputs = {name: batch[name] for name in ENCODER_INPUTS if name in batch}
         pooled, tokens = self.encode(**inputs)
         logits = self.judge(pooled, batch)
@@ -204,19 +252,19 @@ ENCODER_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 def losses_of(logits: Tensors, labels: Tensors) -> Tensors:
-    """The seven losses, each the mean over the labels that are not masked; 0 where all are."""
+    """The seven losses; each is a mean over labels that are not ``IGNORED``, or 0 without any."""
     return {name: _loss(each, labels[f"{name}_label"]) for name, each in logits.items()}
 
 
 def _loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Cross-entropy: of classes [n, classes], or of yes or no [n]."""
+    """Cross-entropy of logits of classes [n, classes], or of a yes-or-no question [n]."""
     kept = labels != IGNORED
     if logits.dim() == 1:
         yes = labels.clamp(min=0).to(logits.dtype)
         each = binary_cross_entropy_with_logits(logits, yes, reduction="none")
     else:
         each = cross_entropy(logits, labels, ignore_index=IGNORED, reduction="none")
-    # Not a product: what is masked may be infinite.
+    # Multiplying by a mask would not do, as ignored losses may be infinite.
     return each.masked_fill(~kept, 0.0).sum() / kept.sum().clamp(min=1)
 
 

@@ -1,6 +1,7 @@
-"""Schema elements: their sentence pairs, their places in a table, and their embeddings.
+"""Schema elements: their sentence pairs, their indices in a table, and their embeddings.
 
-The embeddings are the frozen encoder's, computed once for each wording and kept in files.
+The frozen encoder computes the embeddings once for each wording of a service; they are kept in
+files. Source: Rastogi et al. 2020 (arXiv 1909.05855).
 """
 
 from __future__ import annotations
@@ -27,19 +28,20 @@ from .modeling import SgdBaselineModel
 
 Row = dict[str, Any]
 Pair = tuple[str, str]
-_LONGEST = 256  # tokens of a pair
-_PAIRS, _TOKENS = 256, 8192  # in a batch
+_LONGEST = 256  # maximum number of tokens of a sentence pair
+_PAIRS, _TOKENS = 256, 8192  # maximum numbers of sentence pairs and of tokens in a batch
 
 
 @dataclass(frozen=True)
 class Service:
-    """A service's elements in the order of its sentence pairs: intents, then slots and values.
+    """The elements of a service.
 
     Attributes:
-        intents: Their names.
-        categorical, free: The names of the slots of either kind.
-        values: The possible values of each categorical slot.
-        pairs: The sentence pairs that are embedded.
+        intents: Names of the intents.
+        categorical: Names of the categorical slots.
+        free: Names of the free-form slots.
+        values: Possible values of each categorical slot.
+        pairs: The sentence pair of each element, in the order of the fields above.
     """
 
     intents: list[str]
@@ -50,7 +52,7 @@ class Service:
 
 
 def read_service(schema: Row) -> Service:
-    """The elements of a service, and what is embedded of each."""
+    """Read the elements of a service, and their sentence pairs, from a frame row's ``schema``."""
     categorical = [slot for slot in schema["slots"] if slot["is_categorical"]]
     free = [slot for slot in schema["slots"] if not slot["is_categorical"]]
     elements = [*schema["intents"], *categorical, *free]
@@ -67,18 +69,23 @@ def read_service(schema: Row) -> Service:
 
 
 class Table:
-    """The places of services' elements among all the different pairs.
+    """The elements of all services, as indices among their distinct sentence pairs.
 
-    Places are counted from 1, as 0 is the intent NONE; -1 stands where there is nothing.
+    Indices count from 1, as 0 is the intent NONE; -1 is padding.
 
     Attributes:
-        services: The elements of each of ``FrameColumns.schemas``.
-        pairs: The different sentence pairs.
-        intents: Places of each service's intents, [services, 1 + intents].
-        categorical, free: Places of the slots of all services, [slots].
-        values: Places of the values of each categorical slot, [categorical slots, values].
-        categorical_begin, free_begin: Where each service's slots begin, [services + 1].
-        categorical_names, choices, free_names: Each slot's name, or its values.
+        services: Elements of each schema in ``FrameColumns.schemas``.
+        pairs: The distinct sentence pairs.
+        intents: Elements of each service's intents, starting with 0 [services, 1 + intents].
+        categorical: Elements of the categorical slots of all services [categorical slots].
+        values: Elements of the possible values [categorical slots, values].
+        free: Elements of the free-form slots of all services [free-form slots].
+        categorical_begin: Index of each service's first categorical slot, then their number
+            [services + 1].
+        free_begin: The same for free-form slots [services + 1].
+        categorical_names: Name of each categorical slot.
+        choices: Possible values of each categorical slot.
+        free_names: Name of each free-form slot.
     """
 
     def __init__(self, schemas: Sequence[Row]) -> None:
@@ -102,10 +109,12 @@ class Table:
 
 
 def _take(places: Iterator[int], names: Sequence[str]) -> list[int]:
+    """The next places, one for each name."""
     return [next(places) for _ in names]
 
 
 def _rectangle(rows: list[list[int]]) -> Ints:
+    """Rows of different lengths as an array, padded with -1."""
     wide = np.full((len(rows), max(map(len, rows), default=1)), -1, np.int64)
     for index, row in enumerate(rows):
         wide[index, : len(row)] = row
@@ -113,22 +122,29 @@ def _rectangle(rows: list[list[int]]) -> Ints:
 
 
 def _begins(counts: list[int]) -> Ints:
+    """Index of the first of each group of items, then the number of all items."""
     return np.array([0, *accumulate(counts)], np.int64)
 
 
 def default_cache() -> Path:
-    """Where embeddings are kept: in the Hugging Face cache."""
+    """The default folder for embeddings, in the Hugging Face cache."""
     return Path(datasets.config.HF_CACHE_HOME) / "sgdx" / "schema_embeddings"
 
 
 def embeddings(
     table: Table, model: SgdBaselineModel, tokenizer: PreTrainedTokenizerBase, cache: Path
 ) -> torch.Tensor:
-    """Embeddings [pairs, hidden] of a table's pairs, on the CPU.
+    """The embeddings of a table's sentence pairs; only those that the cache lacks are computed.
 
     Args:
-        cache: Keeps a file for each wording of a service, named by a digest of the pairs, in a
-            folder for each frozen encoder; what is there is not computed again.
+        table: The table.
+        model: The model with the frozen encoder.
+        tokenizer: The encoder's tokenizer.
+        cache: Folder of the cache. It has a folder for each frozen encoder, with a file for each
+            wording of a service.
+
+    Returns:
+        Embeddings [pairs, hidden], on the CPU.
     """
     folder = cache / _encoder_digest(model, tokenizer)
     files = [folder / f"{_digest(service.pairs)}.safetensors" for service in table.services]
@@ -150,7 +166,11 @@ def embeddings(
 def embed(
     pairs: Sequence[Pair], model: SgdBaselineModel, tokenizer: PreTrainedTokenizerBase
 ) -> torch.Tensor:
-    """Embeddings [pairs, hidden], on the CPU; those of like length in one batch."""
+    """Compute the embeddings of sentence pairs, in batches of similar length.
+
+    Returns:
+        Embeddings [pairs, hidden], on the CPU.
+    """
     ids = [tokenizer(*pair, truncation=True, max_length=_LONGEST) for pair in pairs]
     lengths = np.array([len(each["input_ids"]) for each in ids], np.int64)
     vectors = torch.empty(len(pairs), model.config.encoder.hidden_size)
@@ -161,6 +181,7 @@ def embed(
 
 
 def _encoder_digest(model: SgdBaselineModel, tokenizer: PreTrainedTokenizerBase) -> str:
+    """A digest of everything that determines embeddings: weights, tokenizer and maximum length."""
     whole: dict[str, Any] = json.loads(tokenizer.backend_tokenizer.to_str())
     lasting = {name: part for name, part in whole.items() if name not in ("truncation", "padding")}
     text = json.dumps([weights_digest(model.schema_encoder), lasting, _LONGEST])
@@ -172,9 +193,10 @@ def _digest(pairs: list[Pair]) -> str:
 
 
 def _read(file: Path, service: Service) -> torch.Tensor | None:
+    """The embeddings of a service from the cache; None if they have to be computed."""
     try:
         vectors = load_file(file)["embeddings"]
-    except (OSError, SafetensorError, KeyError):  # absent or not whole: it is made anew
+    except (OSError, SafetensorError, KeyError):  # the file is missing or damaged
         return None
     return vectors if len(vectors) == len(service.pairs) else None
 

@@ -1,4 +1,4 @@
-"""A state and what a turn changes in it: pure functions."""
+"""The dialogue state of a service as the sum of the changes that its user turns make."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ from dataclasses import dataclass, field
 
 Values = Mapping[str, Sequence[str]]
 DONTCARE = "dontcare"
-Group = tuple[Hashable, ...]  # of which service in which dialogue a frame is
+Group = tuple[Hashable, ...]  # identifies a service in a dialogue, whose frames share one state
 
 
 @dataclass(frozen=True)
 class Change:
-    """What a user's turn says to a service: values are of the slots that it changes alone."""
+    """What a user turn changes in the state of a service.
+
+    Attributes:
+        active_intent: Name of the active intent, or ``NONE``.
+        requested_slots: Names of the slots that the user asks for in this turn.
+        slot_values: New values, of only those slots that change.
+    """
 
     active_intent: str = "NONE"
     requested_slots: list[str] = field(default_factory=list)
@@ -20,10 +26,14 @@ class Change:
 
 
 def difference(before: Values, now: Values) -> Values:
-    """The slots that are new, or none of whose values was one before.
+    """The slots whose value is new: those with no wording in common with the value before.
 
-    A state lists every way in which a value was said so far, so a value that lasts may gain some. A
-    slot that is no longer there is no difference: the model cannot say so.
+    A gold state lists all wordings of a value so far, so the value of an unchanged slot may gain
+    wordings. Slots that are no longer set are left out, as the model cannot express this.
+
+    Args:
+        before: Wordings of the value of each slot before the turn.
+        now: Wordings of the value of each slot after the turn.
     """
     return {
         slot: values for slot, values in now.items() if set(values).isdisjoint(before.get(slot, ()))
@@ -31,7 +41,12 @@ def difference(before: Values, now: Values) -> Values:
 
 
 def differences(groups: Iterable[Group], states: Iterable[Values]) -> Iterator[Values]:
-    """Each frame's difference to the frame before of its group, however many turns ago that was."""
+    """The difference of each frame to the last frame of its group, which may be many turns ago.
+
+    Args:
+        groups: Group of each frame.
+        states: Slot values of each frame.
+    """
     last: dict[Group, Values] = {}
     for group, now in zip(groups, states):
         yield difference(last.get(group, {}), now)
@@ -39,7 +54,12 @@ def differences(groups: Iterable[Group], states: Iterable[Values]) -> Iterator[V
 
 
 def accumulate(groups: Iterable[Group], changes: Iterable[Change]) -> Iterator[dict[str, str]]:
-    """Each frame's slot values: those of the frame before of its group, changed."""
+    """The slot values of each frame: those of the last frame of its group, with its changes.
+
+    Args:
+        groups: Group of each frame.
+        changes: Change that each frame makes.
+    """
     last: dict[Group, dict[str, str]] = {}
     for group, change in zip(groups, changes):
         last[group] = last.get(group, {}) | change.slot_values

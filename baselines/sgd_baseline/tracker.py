@@ -1,7 +1,7 @@
-"""The SGD baseline as a tracker: each different turn is encoded once, whatever the schemas.
+"""The tracker SGD baseline, which encodes each distinct turn once, independently of the schemas.
 
-Source: Rastogi et al. 2020 (arXiv 1909.05855). One pass of the encoder over a turn serves all its
-services under all schema variants, whose elements are embedded by a frozen encoder and kept.
+A frozen encoder embeds the schema elements. One pass of the turn encoder then serves all services
+of a turn, under all schema variants. Source: Rastogi et al. 2020 (arXiv 1909.05855).
 """
 
 from __future__ import annotations
@@ -52,17 +52,24 @@ from .schema_embeddings import Table, default_cache, embeddings
 from .states import Change, accumulate
 from .turns import TokenizedTurns
 
-# Where the project is at hand, AutoModel takes its code and not what lies beside the weights.
+# With this, AutoModel uses the project's classes instead of the copied code beside the weights.
 AutoConfig.register(SgdBaselineConfig.model_type, SgdBaselineConfig, exist_ok=True)
 AutoModel.register(SgdBaselineConfig, SgdBaselineModel, exist_ok=True)
 Row = dict[str, Any]
 
 
 class SgdSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What the recipe of the SGD baseline may set besides. A batch is of turns of the user."""
+    """The settings that recipes of the SGD baseline have besides the common ones.
 
-    max_turn: Annotated[int, msgspec.Meta(ge=16)] = 80  # tokens of what system and user say
-    prediction_turns: Count = 128  # in a batch when dev is tracked
+    The examples of a batch are user turns.
+
+    Attributes:
+        max_turn: Maximum number of tokens of the system's and the user's utterance together.
+        prediction_turns: Maximum number of turns in a batch when dev is predicted.
+    """
+
+    max_turn: Annotated[int, msgspec.Meta(ge=16)] = 80
+    prediction_turns: Count = 128
 
     def __post_init__(self) -> None:
         if self.static_shapes:
@@ -70,32 +77,36 @@ class SgdSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class SgdOptions(PredictionOptions, frozen=True, kw_only=True):
-    """The options of its predictions. A batch and a shard are of turns."""
+    """The options of prediction with the SGD baseline; batches and shards consist of turns."""
 
     batch_size: BatchSize = 128
     token_budget: TokenBudget = 8192
     shard_size: ShardSize = 1024
     cache: Annotated[
         str | None,
-        msgspec.Meta(description="folder for embeddings of schemas, else in the Hugging Face home"),
+        msgspec.Meta(description="folder for schema embeddings; default: in the Hugging Face home"),
     ] = None
 
 
 class About(TrainedOn, frozen=True, kw_only=True):
-    """How a model was trained; it stands in its ``config.json`` under ``sgdx``."""
+    """Provenance of a model, stored in its ``config.json`` under ``sgdx``.
 
-    max_turn: int  # tokens
+    Attributes:
+        max_turn: Maximum number of tokens of a turn.
+    """
+
+    max_turn: int
 
 
 @dataclass(frozen=True)
 class SgdTracker(TrainableTracker):
-    """A model with its tokenizer.
+    """Predicts the changes that turns make to states, and adds them up.
 
     Attributes:
-        model: On the accelerator's device.
-        tokenizer: The encoder's.
-        about: How it was trained.
-        options: How much is worked on at once, and where embeddings are kept.
+        model: The model, on the accelerator's device.
+        tokenizer: Tokenizer of the encoder.
+        about: Provenance of the model.
+        options: Options of prediction.
         accelerator: The processes and the device.
     """
 
@@ -113,14 +124,14 @@ class SgdTracker(TrainableTracker):
 
     @classmethod
     def load(cls, model: str, options: SgdOptions, accelerator: Accelerator | None) -> SgdTracker:
-        """A trained tracker by folder or name on the Hub."""
-        assert accelerator is not None  # noqa: S101  # as the tracker learns
+        """Load a trained model from a folder or the Hub."""
+        assert accelerator is not None  # noqa: S101  # trainable trackers get an accelerator
         loaded, tokenizer, about = load_model(model)
         loaded.to(accelerator.device)
         return cls(loaded, tokenizer, about, options, accelerator)
 
     def describe(self) -> Row:
-        """What it was trained on, what it reads and what of a state it fills."""
+        """The model's digest and provenance, what it reads, and what it predicts."""
         return {
             "weights": weights_digest(self.model),
             **msgspec.to_builtins(self.about),
@@ -130,7 +141,7 @@ class SgdTracker(TrainableTracker):
         }
 
     def predict(self, rows: Dataset, shards: Path) -> Predictions:
-        """Track all variants in one pass."""
+        """Predict all variants together; each distinct turn is encoded once."""
         examples = self.read_inputs(rows)
         predicted = self.track(self.model, examples, shards)
         counts = {
@@ -141,14 +152,14 @@ class SgdTracker(TrainableTracker):
         return Predictions(predicted, counts)
 
     def read_inputs(self, rows: Dataset) -> Examples:
-        """What there is to track in frame rows of one or several variants, with embeddings."""
+        """Read frame rows for prediction: each distinct turn is one example."""
         frames = read_frames(rows)
         turns = TokenizedTurns(frames.texts, self.tokenizer, self.about.max_turn)
         table = Table(frames.schemas)
         return Examples(frames, by_text(frames), turns, table, self._embeddings(table))
 
     def read_examples(self, rows: Dataset) -> Examples:
-        """Training examples with labels: each turn of a dialogue under each schema variant."""
+        """Read frame rows for training: each turn of a dialogue under a variant is an example."""
         frames = read_frames(rows)
         turns = TokenizedTurns(frames.texts, self.tokenizer, self.about.max_turn)
         table = Table(frames.schemas)
@@ -156,20 +167,25 @@ class SgdTracker(TrainableTracker):
         return Examples(frames, by_turn(frames), turns, table, self._embeddings(table), labels)
 
     def _embeddings(self, table: Table) -> torch.Tensor:
+        """The embeddings of a table's sentence pairs; the first process fills the cache."""
         cache = Path(self.options.cache) if self.options.cache else default_cache()
         with self.accelerator.main_process_first():
             return embeddings(table, self.model, self.tokenizer, cache)
 
     def track(self, model: SgdBaselineModel, examples: Examples, folder: Path) -> list[Row]:
-        """Prediction rows for the frames of ``read_inputs``, in every process.
+        """Predict the states of examples.
 
         Args:
-            model: In evaluation mode, on the accelerator's device.
-            examples: Of ``read_inputs``.
-            folder: Finished shards are kept in a folder of it, which this very work goes on from.
+            model: The model, in evaluation mode, on the accelerator's device.
+            examples: Examples that ``read_inputs`` returned.
+            folder: Folder for partial results, from which a killed run can resume.
+
+        Returns:
+            The prediction row of each frame, the same in every process.
         """
         options = self.options
-        order = np.argsort(-examples.lengths, kind="stable")  # what does not fit shows at once
+        # The longest come first, so that a lack of memory shows in the first batch.
+        order = np.argsort(-examples.lengths, kind="stable")
         size = options.shard_size
         shards = [order[i : i + size] for i in range(0, len(examples.groups), size)]
 
@@ -190,13 +206,13 @@ class SgdTracker(TrainableTracker):
 
     @classmethod
     def dev(cls, rows: Dataset, count: int) -> Dataset:
-        """Whole dialogues, as a state is the sum of a dialogue's changes."""
+        """Select whole dialogues, as a state is the sum of the changes in a dialogue."""
         return whole_dialogues(rows, count)
 
     @classmethod
     def task(cls, run: Run, name: str) -> Task:
-        """Fine-tuning of the one model."""
-        tracker = _first(run)
+        """Build the task of fine-tuning the model."""
+        tracker = _initial_tracker(run)
         tracker.model.to(run.accelerator.device)
         examples = tracker.read_examples(run.rows)
         inputs = tracker.read_inputs(visible(run.dev, cls.READS))  # once for all evaluations
@@ -221,12 +237,15 @@ class SgdTracker(TrainableTracker):
 
     @staticmethod
     def example(repository: str, settings: Row) -> str:
-        """One turn judged with nothing but transformers."""
+        """Python code that predicts for one turn and imports only torch and transformers."""
         return example(repository)
 
 
-def _first(run: Run) -> SgdTracker:
-    """What training begins with: the last checkpoint, the recipe's encoder, or a tiny one."""
+def _initial_tracker(run: Run) -> SgdTracker:
+    """The tracker that training starts from: the last checkpoint, or the recipe's encoder.
+
+    The recipe's model ``tiny`` is made here, with random weights.
+    """
     settings: SgdSettings = run.settings
     options = SgdOptions(batch_size=settings.prediction_turns)
     if last := last_checkpoint(run, ""):
@@ -246,10 +265,14 @@ def _first(run: Run) -> SgdTracker:
 
 
 def new_model(encoder: PreTrainedModel, about: About) -> SgdBaselineModel:
-    """A model to train: the encoder twice, once to stay as it is, and heads of the seed's.
+    """Create a model of a trainable and a frozen copy of an encoder, and random heads.
+
+    Args:
+        encoder: The pretrained encoder.
+        about: Provenance of the model, whose ``seed`` determines the heads.
 
     Raises:
-        SgdxError: The encoder cannot read turns of ``max_turn`` tokens.
+        SgdxError: The encoder cannot read turns of ``about.max_turn`` tokens.
     """
     longest = getattr(encoder.config, "max_position_embeddings", about.max_turn)
     if about.max_turn > longest:
@@ -258,16 +281,19 @@ def new_model(encoder: PreTrainedModel, about: About) -> SgdBaselineModel:
     model = SgdBaselineModel(SgdBaselineConfig(encoder=encoder.config))
     for head in model.heads.values():
         head.reset()  # type: ignore[operator]
-    for own in (model.encoder, model.schema_encoder):
-        own.load_state_dict(encoder.state_dict())
+    for copy in (model.encoder, model.schema_encoder):
+        copy.load_state_dict(encoder.state_dict())
     return model
 
 
 def load_model(name: str) -> tuple[SgdBaselineModel, PreTrainedTokenizerBase, About]:
-    """A trained model by name or folder, in evaluation mode.
+    """Load a trained model, in evaluation mode, with its tokenizer and provenance.
+
+    Args:
+        name: Name on the Hub, or a folder.
 
     Raises:
-        SgdxError: There is none, or it is no SGD baseline.
+        SgdxError: The model cannot be loaded, or is not an SGD baseline.
     """
     try:
         config = AutoConfig.from_pretrained(name)
@@ -283,7 +309,7 @@ def load_model(name: str) -> tuple[SgdBaselineModel, PreTrainedTokenizerBase, Ab
     except (OSError, ValueError, KeyError, ImportError) as error:
         reason = str(error).strip().split("\n")[0]
         raise SgdxError(f"{name}: model cannot be loaded: {reason}") from None
-    model.schema_encoder.requires_grad_(False)  # loading forgets it
+    model.schema_encoder.requires_grad_(False)  # loading makes it trainable
     return model.train(False), load_tokenizer(name), about
 
 
@@ -294,7 +320,15 @@ def save_model(
     folder: Path,
     weights: Tensors,
 ) -> None:
-    """Write what ``AutoModel`` (with ``trust_remote_code``) and ``AutoTokenizer`` load."""
+    """Write a model for ``AutoModel`` (with ``trust_remote_code``) and ``AutoTokenizer``.
+
+    Args:
+        model: The model.
+        tokenizer: Tokenizer of the encoder.
+        about: Provenance of the model.
+        folder: Folder for the files.
+        weights: The weights to write, by parameter name.
+    """
     model.config.sgdx = msgspec.to_builtins(about)
     model.save_pretrained(folder, state_dict=weights)
     tokenizer.save_pretrained(folder)
@@ -302,13 +336,22 @@ def save_model(
 
 @torch.inference_mode()
 def read_batch(model: SgdBaselineModel, examples: Examples, indices: Ints) -> list[list[Change]]:
-    """The changes of some examples' frames."""
-    on_cpu, asked = examples.batch(indices.tolist())
+    """Predict the changes that the frames of some examples make.
+
+    Args:
+        model: The model, in evaluation mode.
+        examples: All examples.
+        indices: Indices of the examples of this batch.
+
+    Returns:
+        For each example the changes of its frames.
+    """
+    on_cpu, questions = examples.batch(indices.tolist())
     batch = {name: tensor.to(model.device) for name, tensor in on_cpu.items()}
     pooled, tokens = model.encode(**{n: batch[n] for n in ENCODER_INPUTS if n in batch})
     logits = {name: each.cpu() for name, each in model.judge(pooled, batch).items()}
-    spans = _spans(model, examples, indices, tokens, batch, logits, asked)
-    changes = iter(read_changes(examples, asked, logits, spans))
+    spans = _spans(model, examples, indices, tokens, batch, logits, questions)
+    changes = iter(read_changes(examples, questions, logits, spans))
     return [[next(changes) for _ in examples.groups[index]] for index in indices.tolist()]
 
 
@@ -319,20 +362,20 @@ def _spans(
     tokens: torch.Tensor,
     batch: Tensors,
     logits: Tensors,
-    asked: SlotQuestions,
+    questions: SlotQuestions,
 ) -> list[tuple[int, int, int]]:
-    """The spans of the slots that are active, which alone are asked for them."""
+    """The best spans of the free-form slots that are active: slot, first token, last token."""
     active = (logits["free_status"].argmax(-1) == ACTIVE).nonzero()[:, 0]
     with_spans = batch | {"span": active.to(tokens.device)}
     found = model.spans(tokens, batch["attention_mask"], with_spans)
     sides = examples.turns.batch_sides(examples.texts[indices].tolist(), tokens.shape[1])
-    turn = batch["turn"].cpu()[torch.from_numpy(asked.free_frame)[active]]
+    turn = batch["turn"].cpu()[torch.from_numpy(questions.free_frame)[active]]
     first, last = best_spans(found["start"].cpu(), found["end"].cpu(), sides[turn])
     return list(zip(active.tolist(), first.tolist(), last.tolist()))
 
 
 def fingerprint(model: SgdBaselineModel, examples: Examples, options: SgdOptions) -> str:
-    """A digest of all that decides the shards: weights, inputs and sizes."""
+    """SHA-256 of everything that determines the partial results: weights, inputs and options."""
     frames = examples.frames
     inputs = (frames.ids, frames.variants, frames.texts, frames.schemas)
     decisive = (weights_digest(model), options, *inputs, examples.lengths.tolist())
@@ -340,7 +383,7 @@ def fingerprint(model: SgdBaselineModel, examples: Examples, options: SgdOptions
 
 
 def prediction_rows(examples: Examples, changes: list[Change]) -> Iterator[Row]:
-    """Prediction rows of each frame's change, with the states that they add up to."""
+    """The prediction row of each frame, whose slot values are the sum of the changes so far."""
     frames = examples.frames
     groups = map(frames.group, range(len(frames)))
     for index, values in enumerate(accumulate(groups, changes)):

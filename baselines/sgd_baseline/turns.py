@@ -1,4 +1,4 @@
-"""A turn's tokens, ``[CLS] system [SEP] user [SEP]``, and the text that spans of them are."""
+"""Turns as tokens, ``[CLS] system [SEP] user [SEP]``, and the conversion of spans to text."""
 
 from __future__ import annotations
 
@@ -13,33 +13,58 @@ from transformers import PreTrainedTokenizerBase
 from ..encoders.spans import character_span, token_span
 from ..training.batching import Ints
 
-SYSTEM, USER = 0, 1  # the places of a turn's two texts
-_SPECIAL = -1
-_MULTIPLE = 8  # widths that matrix units like
-_AT_ONCE = 4096  # turns to tokenize
+SYSTEM, USER = 0, 1  # indices of the two utterances of a turn
+_SPECIAL = -1  # stands for neither utterance: special tokens and padding
+_MULTIPLE = 8  # batches are padded to a multiple of this width, which GPUs process faster
+_AT_ONCE = 4096  # number of turns that are tokenized in one call
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class TokenizedTurn:
-    """One turn's texts, and per token its characters in its text and which text that is."""
+    """A turn and the positions of its tokens.
+
+    Attributes:
+        texts: The utterances of system and user.
+        offsets: Characters [start, end) of each token in its utterance [tokens, 2].
+        sides: Utterance that each token belongs to [tokens]: ``SYSTEM``, ``USER`` or -1.
+    """
 
     texts: tuple[str, str]
     offsets: NDArray[np.int32]
     sides: NDArray[np.int8]
 
     def tokens(self, side: int, start: int, end: int) -> Span | None:
-        """The tokens of characters of one text, or None where no tokens are just these."""
+        """The first and the last token of a span of characters.
+
+        Args:
+            side: The utterance, ``SYSTEM`` or ``USER``.
+            start: First character of the span.
+            end: Character after the last one of the span.
+
+        Returns:
+            The tokens; None if the span begins or ends inside a token, or was cut.
+        """
         return token_span((self.offsets * (self.sides == side)[:, None]).tolist(), start, end)
 
     def text(self, first: int, last: int) -> str:
-        """What the tokens from ``first`` to ``last``, of one text, say."""
+        """The text from token ``first`` to token ``last``, which belong to one utterance."""
         start, end = character_span(self.offsets.tolist(), first, last)
         return self.texts[int(self.sides[first])][start:end]
 
 
 class TokenizedTurns:
-    """The tokens of turns. lengths [turns]: in tokens. cut: how many lost tokens to the limit."""
+    """The tokens of turns.
+
+    Attributes:
+        texts: The turns: the utterances of system and user.
+        pad: The padding token.
+        inputs: Inputs of the encoder by name: an array [tokens] for each turn.
+        offsets: Characters [start, end) of each token: an array [tokens, 2] for each turn.
+        sides: Utterance of each token: an array [tokens] for each turn.
+        lengths: Number of tokens of each turn [turns].
+        cut: Number of turns that were cut to the limit.
+    """
 
     def __init__(
         self, texts: Sequence[tuple[str, str]], tokenizer: PreTrainedTokenizerBase, limit: int
@@ -56,6 +81,7 @@ class TokenizedTurns:
     def _read(
         self, texts: Sequence[tuple[str, str]], tokenizer: PreTrainedTokenizerBase, limit: int
     ) -> None:
+        """Tokenize some turns and append them."""
         encoded = tokenizer(
             [system for system, _ in texts],
             [user for _, user in texts],
@@ -73,11 +99,15 @@ class TokenizedTurns:
             self.inputs.setdefault(name, []).extend(np.array(ids, np.int32) for ids in column)
 
     def turn(self, index: int) -> TokenizedTurn:
-        """One of them."""
+        """The turn with the given index."""
         return TokenizedTurn(self.texts[index], self.offsets[index], self.sides[index])
 
     def batch(self, indices: Iterable[int]) -> dict[str, torch.Tensor]:
-        """The encoder's inputs [turns, tokens]."""
+        """Make a batch: the encoder's inputs by name [turns, tokens].
+
+        Args:
+            indices: Indices of the turns.
+        """
         chosen = list(indices)
         width = -(-int(self.lengths[chosen].max()) // _MULTIPLE) * _MULTIPLE
         return {
@@ -88,11 +118,17 @@ class TokenizedTurns:
         }
 
     def batch_sides(self, indices: Iterable[int], width: int) -> torch.Tensor:
-        """Which text each token [turns, tokens] is of; -1 for special ones and padding."""
+        """The utterance that each token belongs to [turns, tokens]; -1 if to none.
+
+        Args:
+            indices: Indices of the turns.
+            width: Number of tokens to pad to.
+        """
         return _padded([self.sides[i] for i in indices], _SPECIAL, width)
 
 
 def _padded(rows: Sequence[NDArray[np.integer]], fill: int, width: int) -> torch.Tensor:
+    """Rows of different lengths as a tensor [rows, width], padded with ``fill``."""
     padded = np.full((len(rows), width), fill, np.int64)
     for index, row in enumerate(rows):
         padded[index, : len(row)] = row

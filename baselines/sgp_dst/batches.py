@@ -1,4 +1,4 @@
-"""The training of one sub-model: its examples as columns, its epochs, batches and score on dev."""
+"""The training task of one submodel: its examples, epochs and batches, and its score on dev."""
 
 from __future__ import annotations
 
@@ -37,13 +37,19 @@ from .submodels import (
 )
 
 Batch = dict[str, torch.Tensor]
-READS = ("history", "utterance", "schema", SYSTEM_ACTS)  # what the tracker may read of a frame row
-_WORDS = "sys : usr : null do not care keep jump none sort tag # api: "  # of the prompts
-_EVALUATION_TOKENS = 16384  # in a batch
+READS = ("history", "utterance", "schema", SYSTEM_ACTS)  # what the tracker reads of a frame row
+_WORDS = "sys : usr : null do not care keep jump none sort tag # api: "  # fixed words of prompts
+_EVALUATION_TOKENS = 16384  # maximum number of tokens in a batch when dev is scored
 
 
 class ExampleColumns:
-    """Examples as columns. kinds [examples]; labels [examples, ...]: as of ``Example``."""
+    """Examples as columns.
+
+    Attributes:
+        questions: The questions.
+        kinds: Kind of each example [examples].
+        labels: Labels of each example [examples, labels], as in ``Example``.
+    """
 
     def __init__(self, examples: Iterable[Example]) -> None:
         self.questions = Questions()
@@ -57,12 +63,16 @@ class ExampleColumns:
 
 
 def epoch_examples(kinds: NDArray[np.int8], negatives: float, seed: int, epoch: int) -> Ints:
-    """The examples of an epoch: positives, hard negatives and a fresh sample of the easy ones.
+    """Select the examples of an epoch: positives, hard negatives and a sample of the easy ones.
 
     Args:
-        kinds: Of each example.
-        negatives: Easy ones for one positive.
-        seed, epoch: Decide the sample.
+        kinds: Kind of each example [examples].
+        negatives: Number of easy negatives to sample for each positive example.
+        seed: Random seed of the sample.
+        epoch: Number of the epoch, from 0; each epoch gets another sample.
+
+    Returns:
+        Indices of the examples, in ascending order.
     """
     easy = np.flatnonzero(kinds == EASY)
     count = min(len(easy), round(negatives * int((kinds == POSITIVE).sum())))
@@ -71,15 +81,20 @@ def epoch_examples(kinds: NDArray[np.int8], negatives: float, seed: int, epoch: 
 
 
 def all_epochs(kinds: NDArray[np.int8], settings: PartSettings, seed: int) -> Ints:
-    """The examples of every epoch, one epoch after the other."""
+    """Indices of the examples of all epochs, one epoch after another."""
     numbers = range(settings.epochs)
     return np.concatenate([epoch_examples(kinds, settings.negatives, seed, n) for n in numbers])
 
 
 class TrainingData:
-    """Examples of a sub-model as tokens, with labels.
+    """Examples of a submodel as tokens, with labels.
 
-    missed: How many spans no tokens cover; they count as null.
+    Attributes:
+        labels: Labels of each example [examples, labels], as in ``Example``.
+        kinds: Kind of each example [examples].
+        sequences: Token sequences of the questions.
+        spans: Whether the first two labels are a span of characters.
+        missed: Number of spans that do not begin and end with a token; they count as no span.
     """
 
     def __init__(self, examples: ExampleColumns, sub: SubModel) -> None:
@@ -92,7 +107,10 @@ class TrainingData:
             self.missed = sum(self._places(index) is None for index in with_span)
 
     def batch(self, indices: Ints) -> Batch:
-        """Also ``labels``: spans are of tokens, or ``null``'s place twice."""
+        """Make a batch, with ``labels`` [examples, labels].
+
+        A span is given by its first and last token; if there is none, both are the token ``null``.
+        """
         labels = self.labels[indices]
         if self.spans:
             labels = labels.copy()
@@ -102,12 +120,13 @@ class TrainingData:
         return {**self.sequences.batch(indices), "labels": torch.from_numpy(labels)}
 
     def _places(self, index: int) -> tuple[int, int] | None:
+        """The first and last token of the labelled span of an example, or None."""
         start, end = self.labels[index, :2].tolist()
         return self.sequences.places(index, start, end) if start >= 0 else None
 
 
 def heads(answers: Any) -> list[torch.Tensor]:
-    """The logits in the order of the labels."""
+    """The logits of a submodel's heads, in the order of the labels."""
     found = (answers.start, answers.end, answers.logits, answers.requested)
     return [logits for logits in found if logits is not None]
 
@@ -119,26 +138,33 @@ def accuracy(
     accelerator: Accelerator,
     tokens: int = _EVALUATION_TOKENS,
 ) -> float:
-    """The share of examples all of whose labels are the likeliest; over all processes.
+    """Balanced accuracy: the mean of the accuracy on positive examples and on the other ones.
 
-    It is the mean of the positives' share and of the others', as a model that finds nothing would
-    be right about most examples.
+    Without balancing, a model that never finds anything would be right on most examples. An answer
+    is right if all labels of the example are. All processes must call this together.
 
     Args:
-        chosen: The examples.
-        tokens: The most in a batch.
+        model: The submodel.
+        data: Examples with labels.
+        chosen: Indices of the examples to score.
+        accelerator: The processes and the device.
+        tokens: Maximum number of tokens in a batch.
+
+    Returns:
+        A fraction in [0, 1], the same in every process.
     """
     batches = by_length(data.sequences.lengths[chosen], len(chosen), tokens)
-    mine = batches[accelerator.process_index :: accelerator.num_processes]
-    counts = torch.zeros((2, 2), device=accelerator.device)  # others, positives x all, right
+    of_process = batches[accelerator.process_index :: accelerator.num_processes]
+    # Rows: other examples, positive examples. Columns: all of them, those answered right.
+    counts = torch.zeros((2, 2), device=accelerator.device)
     with torch.inference_mode():
-        for places in mine:
-            batch = data.batch(chosen[places])
+        for positions in of_process:
+            batch = data.batch(chosen[positions])
             batch = {name: t.to(accelerator.device) for name, t in batch.items()}
             labels = batch.pop("labels")
             found = torch.stack([logits.argmax(1) for logits in heads(model(**batch))], 1)
             right = (found == labels).all(1).float()
-            positive = torch.from_numpy(data.kinds[chosen[places]] == POSITIVE).to(right.device)
+            positive = torch.from_numpy(data.kinds[chosen[positions]] == POSITIVE).to(right.device)
             for group, member in enumerate((~positive, positive)):
                 counts[group] += torch.stack([member.sum(), right[member].sum()])
     counts = accelerator.reduce(counts, "sum")
@@ -147,26 +173,30 @@ def accuracy(
 
 
 def part_examples(part: Part, rows: Dataset) -> Iterator[Example]:
-    """A sub-model's examples from frame rows with gold."""
+    """Examples of a submodel, from frame rows with gold states."""
     for dialogue in read_dialogues(rows):
         yield from EXAMPLES[part](dialogue)
 
 
 def training_task(run: Run, part: Part) -> Task:
-    """What the training loop needs for a sub-model.
+    """Build the training task of a submodel.
+
+    Args:
+        run: The training run.
+        part: Name of the submodel.
 
     Raises:
-        SgdxError: Train has no examples for it; or as ``new_part``.
+        SgdxError: The train split has no examples, or the recipe's encoder cannot be used.
     """
     settings: SgpSettings = run.settings
-    own: PartSettings = getattr(settings.parts, part)
-    sub = _first(run, part, own)
+    submodel_settings: PartSettings = getattr(settings.parts, part)
+    sub = _initial_submodel(run, part, submodel_settings)
     data = TrainingData(ExampleColumns(part_examples(part, run.rows)), sub)
-    order = all_epochs(data.kinds, own, settings.seed)
+    order = all_epochs(data.kinds, submodel_settings, settings.seed)
     if not len(order):
         raise SgdxError(f"{part}: found no examples in train, expected some to learn from")
     dev = TrainingData(ExampleColumns(part_examples(part, learnable(run.dev, READS))), sub)
-    chosen = epoch_examples(dev.kinds, own.negatives, settings.seed, 0)
+    chosen = epoch_examples(dev.kinds, submodel_settings.negatives, settings.seed, 0)
     most = min(len(chosen), settings.evaluate_frames)
     chosen = chosen[np.arange(most) * len(chosen) // max(1, most)]
 
@@ -180,7 +210,7 @@ def training_task(run: Run, part: Part) -> Task:
     }
     return Task(
         sub.model,
-        part_settings(settings, own, len(order), run.accelerator.num_processes),
+        part_settings(settings, submodel_settings, len(order), run.accelerator.num_processes),
         data.sequences.lengths[order],
         lambda indices: data.batch(order[indices]),
         lambda model: accuracy(model, dev, chosen, run.accelerator),
@@ -191,29 +221,36 @@ def training_task(run: Run, part: Part) -> Task:
 
 
 def part_settings(
-    settings: SgpSettings, own: PartSettings, count: int, processes: int
+    settings: SgpSettings, submodel_settings: PartSettings, count: int, processes: int
 ) -> SgpSettings:
-    """The settings with the steps that ``count`` examples take, and the sub-model's warm-up."""
-    at_once = settings.batch_size * settings.accumulation * processes
-    steps = min(settings.steps, -(-count // at_once))
-    return msgspec.structs.replace(settings, steps=steps, warmup=own.warmup)
+    """The recipe with the number of steps and the warm-up of a submodel.
+
+    Args:
+        settings: The recipe.
+        submodel_settings: Settings of the submodel.
+        count: Number of examples of all epochs together.
+        processes: Number of processes.
+    """
+    per_step = settings.batch_size * settings.accumulation * processes
+    steps = min(settings.steps, -(-count // per_step))
+    return msgspec.structs.replace(settings, steps=steps, warmup=submodel_settings.warmup)
 
 
-def _first(run: Run, part: Part, own: PartSettings) -> SubModel:
-    """What training begins with: the last checkpoint's, or one over the recipe's encoder."""
+def _initial_submodel(run: Run, part: Part, submodel_settings: PartSettings) -> SubModel:
+    """The submodel that training starts from: the last checkpoint, or the recipe's encoder."""
     settings: SgpSettings = run.settings
     if last := last_checkpoint(run, part):
         return load_part(last)
     about = About(
         part=part,
-        max_tokens=own.max_tokens,
+        max_tokens=submodel_settings.max_tokens,
         model=settings.model,
         **msgspec.structs.asdict(run.seen),
     )
 
-    def write_tiny(place: Path) -> None:
-        for made in tiny_encoder([*corpus_texts(run.rows), _WORDS], seed=settings.seed):
-            made.save_pretrained(place)
+    def write_tiny(folder: Path) -> None:
+        for component in tiny_encoder([*corpus_texts(run.rows), _WORDS], seed=settings.seed):
+            component.save_pretrained(folder)
 
     name = str(initial_model(run, write_tiny)) if settings.model == "tiny" else settings.model
     return new_part(name, about, settings.seed)

@@ -1,13 +1,13 @@
-"""The example of use on the card of SGP-DST."""
+"""The example of use on the model card of SGP-DST."""
 
 from __future__ import annotations
 
 
 def example(repository: str) -> str:
-    """Python that asks a sub-model with transformers alone, and the command that tracks.
+    """Python code that applies one submodel with transformers only, and the command to predict.
 
     Args:
-        repository: A folder, or a name on the Hub.
+        repository: Where the model is: a folder, or a name on the Hub.
     """
     return f"""
 from transformers import AutoModel, AutoTokenizer

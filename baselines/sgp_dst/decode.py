@@ -1,4 +1,4 @@
-"""From a sub-model's logits to answers."""
+"""Turn the logits of a submodel into answers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,15 @@ from .sequences import Sequences
 
 
 class Found(NamedTuple):
-    """An answer: the likeliest number and its probability, that of the second one (``yes`` to a
-    question of two), and, of combine, the probability of being requested and the best span."""
+    """The answer of a submodel to a question.
+
+    Attributes:
+        number: Number of the most likely class, from 0.
+        score: Probability of this class, in [0, 1].
+        yes: Probability of class 1, which is "yes" in a question with two classes.
+        requested: Probability that the slot is requested; only from ``combine``.
+        span: The best span in the user's utterance, None if it is empty; only from ``combine``.
+    """
 
     number: int
     score: float
@@ -23,7 +30,13 @@ class Found(NamedTuple):
 
 
 def decode(answers: Any, sequences: Sequences, batch: Ints) -> list[Found]:
-    """The answers to a batch of questions."""
+    """Decode the answers to a batch of questions.
+
+    Args:
+        answers: Output of the submodel, a ``modeling.Answers``.
+        sequences: The token sequences of the questions.
+        batch: Indices of the batch's questions in ``sequences``.
+    """
     probabilities = answers.logits.softmax(-1)
     scores, numbers = probabilities.max(-1)
     columns = [numbers.tolist(), scores.tolist(), probabilities[:, 1].tolist()]
@@ -34,13 +47,14 @@ def decode(answers: Any, sequences: Sequences, batch: Ints) -> list[Found]:
 
 
 def _spans(answers: Any, sequences: Sequences, batch: Ints) -> list[Span | None]:
+    """The best span for each question; None where the user's utterance is empty."""
     user = torch.tensor([sequences.user(index) for index in batch.tolist()])
     user = user.to(answers.start.device)
     found = best_spans(answers.start.softmax(-1), answers.end.softmax(-1), user)
     spans: list[Span | None] = []
     for index, first, last, score in zip(batch.tolist(), *(column.tolist() for column in found)):
         if score == -torch.inf:
-            spans.append(None)  # the user said nothing
+            spans.append(None)  # the user's utterance is empty
             continue
         start, end = sequences.characters(index, first, last)
         text = sequences.text(index)[start:end]
@@ -51,14 +65,16 @@ def _spans(answers: Any, sequences: Sequences, batch: Ints) -> list[Span | None]
 def best_spans(
     start: torch.Tensor, end: torch.Tensor, user: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The spans in the user's utterance with the highest P(start) + P(end), end not before start.
+    """The span in each user utterance with the highest P(start) + P(end).
 
     Args:
-        start, end: Probabilities [sequences, tokens].
-        user: The utterance's places [start, end), [sequences, 2].
+        start: Probability that a span starts at a token [sequences, tokens].
+        end: Probability that a span ends at a token [sequences, tokens].
+        user: First token of the utterance and the token after its last [sequences, 2].
 
     Returns:
-        First tokens, last tokens and sums, [sequences] each; -inf where the utterance is empty.
+        First token, last token (not before the first) and P(start) + P(end), [sequences] each. The
+        sum is -inf where the utterance is empty.
     """
     places = torch.arange(start.shape[1], device=start.device)
     outside = (places < user[:, :1]) | (places >= user[:, 1:])

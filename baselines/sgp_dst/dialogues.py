@@ -1,4 +1,4 @@
-"""Frame rows as dialogues: their schemas, turns and frames, and what is known before each turn."""
+"""Dialogues made from frame rows, with schemas, turns and frames, and the memory of past turns."""
 
 from __future__ import annotations
 
@@ -9,14 +9,23 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 Row = dict[str, Any]
-Values = dict[str, list[str]]  # of slots: the ways in which a value was spoken
+Values = dict[str, list[str]]  # for each slot that is set, the wordings of its value
 
 NULL, DONTCARE = "NONE", "dontcare"
 
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """A service under one variant; made once, and itself, not what it says, is compared."""
+    """The schema of a service under one variant.
+
+    It is created once and compared by identity, so that prompts can be cached by it.
+
+    Attributes:
+        service: Name of the service under the variant.
+        description: Description of the service.
+        slots: Slots of the frame row's schema, by name.
+        intents: Intents of the frame row's schema, by name.
+    """
 
     service: str
     description: str
@@ -25,30 +34,30 @@ class Schema:
 
     @cached_property
     def tracked(self) -> frozenset[str]:
-        """Slots that some intent requires or has among its optional ones."""
+        """Names of the slots that an intent requires or has as optional."""
         return frozenset(
             slot for intent in self.intents for slot in (*self.required(intent), *self.free(intent))
         )
 
     def required(self, intent: str) -> list[str]:
-        """The slots that an intent requires; none for ``NONE``."""
+        """Names of the slots that an intent requires; none for ``NONE``."""
         return list(self.intents[intent]["required_slots"]) if intent in self.intents else []
 
     def free(self, intent: str) -> list[str]:
-        """An intent's optional slots."""
+        """Names of the optional slots of an intent; none for ``NONE``."""
         given = self.intents[intent]["optional_slots"] if intent in self.intents else []
         return [entry["slot"] for entry in given]
 
     def is_categorical(self, slot: str) -> bool:
-        """Whether a slot has one of its values, else a span of what was said."""
+        """Whether a slot takes one of its possible values; any other takes a span of a turn."""
         return bool(self.slots[slot]["is_categorical"])
 
     def values(self, slot: str) -> list[str]:
-        """A categorical slot's values; none of others, whatever they have as examples."""
+        """The possible values of a categorical slot; none for others, which may list examples."""
         return list(self.slots[slot]["possible_values"]) if self.is_categorical(slot) else []
 
     def options(self, slot: str) -> list[str | None]:
-        """What the value of a slot is chosen from: null, ``dontcare``, its values."""
+        """The classes for a slot's value: None (no value), ``dontcare``, the possible values."""
         return [None, DONTCARE, *self.values(slot)]
 
     def admits(self, slot: str, value: str) -> bool:
@@ -57,7 +66,7 @@ class Schema:
 
 
 def read_schema(row: Row) -> Schema:
-    """The schema of a frame row."""
+    """Create a ``Schema`` from the ``schema`` of a frame row."""
     return Schema(
         row["service_name"],
         row["description"],
@@ -67,7 +76,13 @@ def read_schema(row: Row) -> Schema:
 
 
 class State(NamedTuple):
-    """What is known of a service: at a turn's end, gold or predicted."""
+    """The state of a service after a user turn, gold or predicted.
+
+    Attributes:
+        intent: Name of the active intent, or ``NONE``.
+        values: Values of the slots that are set.
+        requested: Names of the slots that the user asks for.
+    """
 
     intent: str = NULL
     values: Values = {}  # noqa: RUF012  # never changed in place
@@ -75,14 +90,25 @@ class State(NamedTuple):
 
 
 class Gold(NamedTuple):
-    """A frame's answer: its state, and where in the utterance [start, end) values were said."""
+    """The gold annotation of a frame.
+
+    Attributes:
+        state: The gold state.
+        spans: For slots whose value is marked in the user's utterance, its characters [start, end).
+    """
 
     state: State
     spans: dict[str, tuple[int, int]]
 
 
 class Frame(NamedTuple):
-    """A service in a user turn."""
+    """A service in a user turn.
+
+    Attributes:
+        frame_id: Identifier of the frame.
+        schema: Schema of the service.
+        gold: The gold annotation; None in prediction.
+    """
 
     frame_id: str
     schema: Schema
@@ -90,7 +116,14 @@ class Frame(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A user turn: what the system said and did (``acts``: its actions) before it, and frames."""
+    """A user turn with the system turn before it.
+
+    Attributes:
+        system: The system's utterance; empty in the first turn.
+        user: The user's utterance.
+        acts: The system's dialogue acts.
+        frames: The frames of the user turn.
+    """
 
     system: str
     user: str
@@ -99,30 +132,34 @@ class Turn(NamedTuple):
 
     @property
     def services(self) -> list[str]:
-        """The services that it is about."""
+        """Names of the services of the frames."""
         return [frame.schema.service for frame in self.frames]
 
 
 class Dialogue(NamedTuple):
-    """A dialogue under a variant's schemas."""
+    """A dialogue under the schemas of one variant."""
 
     variant: str
     turns: list[Turn]
 
 
 def read_dialogues(rows: Iterable[Row]) -> Iterator[Dialogue]:
-    """Dialogues of frame rows, which are in the dialogues' order.
+    """Group frame rows into dialogues.
 
-    Frames have gold where the rows have the gold columns. Schemas are kept once per variant.
+    Frames have gold annotations if the rows have the gold columns. All frames of a service under a
+    variant share one ``Schema``.
+
+    Args:
+        rows: Frame rows of whole dialogues, in order.
     """
     schemas: dict[tuple[str, str], Schema] = {}
-    for (variant, _), mine in groupby(rows, lambda row: (row["variant"], row["dialogue_id"])):
+    for (variant, _), group in groupby(rows, lambda row: (row["variant"], row["dialogue_id"])):
         turns: list[Turn] = []
-        heard = 0  # turns of the history
-        for length, frames in groupby(mine, lambda row: len(row["history"])):
+        read = 0  # number of turns of the history that belong to the turns before
+        for length, frames in groupby(group, lambda row: len(row["history"])):
             first, *others = frames
-            turns.append(_turn(first, heard))
-            heard = length
+            turns.append(_turn(first, read))
+            read = length
             for row in (first, *others):
                 key = (variant, row["schema"]["service_name"])
                 if key not in schemas:
@@ -131,10 +168,11 @@ def read_dialogues(rows: Iterable[Row]) -> Iterator[Dialogue]:
         yield Dialogue(variant, turns)
 
 
-def _turn(row: Row, heard: int) -> Turn:
-    said = [turn for turn in row["history"][heard:] if turn["speaker"] == "SYSTEM"]
-    acts = [act for turn in said for act in turn["actions"]]
-    return Turn(said[-1]["utterance"] if said else "", row["utterance"], acts, [])
+def _turn(row: Row, read: int) -> Turn:
+    """A user turn without frames; the system turn is looked up in the history from ``read`` on."""
+    system = [turn for turn in row["history"][read:] if turn["speaker"] == "SYSTEM"]
+    acts = [act for turn in system for act in turn["actions"]]
+    return Turn(system[-1]["utterance"] if system else "", row["utterance"], acts, [])
 
 
 def _gold(row: Row) -> Gold | None:
@@ -147,16 +185,16 @@ def _gold(row: Row) -> Gold | None:
 
 @dataclass
 class Memory:
-    """What is known of a dialogue before a user turn is read.
+    """What is known of a dialogue before a user turn is read. Keys are names of services.
 
     Attributes:
-        states: Each service's state after its last user turn.
-        offered: For each service the slots that the system gave a value by OFFER, CONFIRM or a
-            REQUEST with one value, and the latest value.
-        given: The same with the values of INFORM besides.
-        succeeded: Services whose call the system said had succeeded (NOTIFY_SUCCESS).
-        services: The services of the user turn before.
-        schemas: The schemas of the services so far.
+        states: State of each service after its last user turn.
+        offered: For each service, the latest value of every slot for which the system gave a value
+            by OFFER, CONFIRM or a REQUEST with one value.
+        given: Like ``offered``, with the values given by INFORM too.
+        succeeded: Services for which the system reported success (NOTIFY_SUCCESS).
+        services: Services of the last user turn.
+        schemas: Schemas of all services so far.
     """
 
     states: dict[str, State] = field(default_factory=dict)
@@ -167,7 +205,7 @@ class Memory:
     schemas: dict[str, Schema] = field(default_factory=dict)
 
     def hear(self, acts: Iterable[Row]) -> None:
-        """Take in what the system did."""
+        """Update the memory with the dialogue acts of a system turn."""
         for act in acts:
             if act["act"] == "NOTIFY_SUCCESS":
                 self.succeeded.add(act["service"])
@@ -177,23 +215,28 @@ class Memory:
                 self.given.setdefault(act["service"], {})[act["slot"]] = act["values"][0]
 
     def learn(self, turn: Turn, states: Iterable[State]) -> None:
-        """Take in the states, one for each of the turn's frames: gold to train, else predicted."""
+        """Update the memory with a user turn.
+
+        Args:
+            turn: The user turn.
+            states: State of each of its frames: gold in training, else predicted.
+        """
         self.services = frozenset(turn.services)
         for frame, state in zip(turn.frames, states, strict=True):
             self.states[frame.schema.service] = state
             self.schemas[frame.schema.service] = frame.schema
 
     def state(self, service: str) -> State:
-        """A service's state after its last user turn."""
+        """The state of a service after its last user turn; empty if it has had none."""
         return self.states.get(service, State())
 
 
 def offers(act: Row) -> bool:
-    """Whether the system puts a value to the user, who may agree."""
+    """Whether a dialogue act of the system proposes a value that the user may accept."""
     asks = act["act"] == "REQUEST" and len(act["values"]) == 1
     return bool(act["values"]) and (act["act"] in ("OFFER", "CONFIRM") or asks)
 
 
 def gives(act: Row) -> bool:
-    """Whether the system says a value at all."""
+    """Whether a dialogue act of the system gives a value, as a proposal or as information."""
     return offers(act) or (act["act"] == "INFORM" and bool(act["values"]))

@@ -1,4 +1,4 @@
-"""Training examples of each sub-model, made from dialogues with gold states."""
+"""Training examples of each submodel, made from dialogues with gold states."""
 
 from __future__ import annotations
 
@@ -26,15 +26,22 @@ from .questions import (
     intent_question,
 )
 
-EASY, HARD, POSITIVE = 0, 1, 2  # easy negatives are sampled, the others kept in every epoch
+# Kinds of examples. Every epoch has all positives and hard negatives, and a sample of the easy
+# negatives.
+EASY, HARD, POSITIVE = 0, 1, 2
 
 
 class Example(NamedTuple):
-    """A question and its answer.
+    """A training example: a question and its labels.
 
-    labels: ``intent``: the intent's number, none's being the last; ``combine``: a span of
-    characters [start, end) of the turn, or -1, -1; the value's number (0 null, 1 dontcare, 2..) and
-    0 or 1 for requested; ``copy`` and ``cross``: 0 or 1.
+    Attributes:
+        question: What the submodel reads.
+        labels: The labels, which depend on the submodel. ``intent``: the number of the intent,
+            where the last one is ``NONE``. ``combine``: start and end of a span of characters
+            [start, end) of the turn's text, or -1 and -1; the number of the value (0 no value,
+            1 dontcare, 2 and up the possible values); whether the slot is requested (0 or 1).
+            ``copy`` and ``cross``: whether the value is copied (0 or 1).
+        kind: ``EASY``, ``HARD`` or ``POSITIVE``.
     """
 
     question: Question
@@ -43,7 +50,10 @@ class Example(NamedTuple):
 
 
 def walk(dialogue: Dialogue) -> Iterator[tuple[Memory, Turn]]:
-    """Each turn with what is known before it; states are gold. The memory is the same one."""
+    """Each turn of a dialogue with the memory before it, which holds gold states.
+
+    All turns share one ``Memory`` object, which changes when the next turn is asked for.
+    """
     memory = Memory()
     for turn in dialogue.turns:
         memory.hear(turn.acts)
@@ -52,10 +62,10 @@ def walk(dialogue: Dialogue) -> Iterator[tuple[Memory, Turn]]:
 
 
 def intent_examples(dialogue: Dialogue) -> Iterator[Example]:
-    """One a frame."""
+    """Examples of the submodel ``intent``: one for each frame."""
     for memory, turn in walk(dialogue):
         for frame in turn.frames:
-            assert frame.gold is not None  # noqa: S101  # LEARNT columns were read
+            assert frame.gold is not None  # noqa: S101  # training rows have the gold columns
             names = [*frame.schema.intents, NULL]
             if frame.gold.state.intent in names:
                 label = names.index(frame.gold.state.intent)
@@ -63,7 +73,10 @@ def intent_examples(dialogue: Dialogue) -> Iterator[Example]:
 
 
 def combine_examples(dialogue: Dialogue) -> Iterator[Example]:
-    """One a frame and slot; and of system turns, one a slot of each service that they give for."""
+    """Examples of the submodel ``combine``: one for each slot of each frame.
+
+    System turns give examples too, for all slots of each service of which they give a value.
+    """
     before = ""
     for memory, turn in walk(dialogue):
         yield from _system_examples(memory, turn, before)
@@ -80,13 +93,14 @@ def combine_examples(dialogue: Dialogue) -> Iterator[Example]:
 
 
 def _new(memory: Memory, frame: Frame) -> Values:
-    """What the state has since this turn: slots with values of which it had none before."""
+    """The slots of a gold state whose value is new in this turn, with their values."""
     before = memory.state(frame.schema.service).values
     now = frame.gold.state.values if frame.gold else {}
     return {s: values for s, values in now.items() if set(values).isdisjoint(before.get(s, ()))}
 
 
 def _span(frame: Frame, slot: str, question: Question) -> tuple[int, int]:
+    """The characters [start, end) of the turn's text with the slot's value, or -1 and -1."""
     if frame.gold is None or slot not in frame.gold.spans:
         return -1, -1
     start, end = frame.gold.spans[slot]
@@ -94,7 +108,7 @@ def _span(frame: Frame, slot: str, question: Question) -> tuple[int, int]:
 
 
 def _value(memory: Memory, schema: Schema, slot: str, new: Values) -> int:
-    """The number of a new value; what came from the system is left to copy."""
+    """The number of a slot's new value; 0 for values from the system, which ``copy`` handles."""
     values = new.get(slot, [])
     if not values or memory.offered.get(schema.service, {}).get(slot) in values:
         return 0
@@ -102,14 +116,16 @@ def _value(memory: Memory, schema: Schema, slot: str, new: Values) -> int:
 
 
 def _number(schema: Schema, slot: str, value: str) -> int:
+    """The number of a value among the classes of a slot; 0 if it is not one of them."""
     known = schema.values(slot)
     return 1 if value == DONTCARE else 2 + known.index(value) if value in known else 0
 
 
 def _system_examples(memory: Memory, turn: Turn, before: str) -> Iterator[Example]:
-    """Of a system turn: it stands where the user's utterance does, and that one before it.
+    """Examples of the submodel ``combine`` from a system turn.
 
-    So what is said under ``usr :`` is what is tagged, in these examples too.
+    The system's utterance takes the place of the user's, and the user utterance before it that of
+    the system's. So the span is in the utterance behind ``usr :`` in these examples too.
     """
     schemas = memory.schemas | {frame.schema.service: frame.schema for frame in turn.frames}
     given: dict[str, dict[str, Row]] = {}
@@ -129,23 +145,27 @@ def _system_examples(memory: Memory, turn: Turn, before: str) -> Iterator[Exampl
 
 
 def copy_examples(dialogue: Dialogue) -> Iterator[Example]:
-    """One a slot that the system gave: is its value taken over in this turn?"""
+    """Examples of the submodel ``copy``: one for each slot that the service's system turns gave.
+
+    An example is positive if the system's value becomes the slot's in this turn.
+    """
     for memory, turn in walk(dialogue):
-        just = {(act["service"], act["slot"]) for act in filter(gives, turn.acts)}
+        just_given = {(act["service"], act["slot"]) for act in filter(gives, turn.acts)}
         for frame in turn.frames:
             service, intent = frame.schema.service, frame.gold.state.intent if frame.gold else NULL
             new = _new(memory, frame)
             for slot, values, question in copy_candidates(memory, turn, frame, intent):
                 taken = slot not in memory.state(service).values and values[0] in new.get(slot, ())
-                kind = POSITIVE if taken else HARD if (service, slot) in just else EASY
+                kind = POSITIVE if taken else HARD if (service, slot) in just_given else EASY
                 yield Example(question, (int(taken),), kind)
 
 
 def cross_examples(dialogue: Dialogue) -> Iterator[Example]:
-    """One a slot without a value and a slot with one in another service.
+    """Examples of the submodel ``cross``: one for each pair of an unset slot and a known value.
 
-    Positive: the state has the other's value now, which neither the user said nor this service's
-    system gave.
+    The value is that of a slot of another service. An example is positive if the unset slot gets
+    this value in this turn, although the user does not say it and the system did not offer it for
+    this service.
     """
     for memory, turn in walk(dialogue):
         for frame in turn.frames:

@@ -1,6 +1,7 @@
-"""The sub-models of SGP-DST: any BERT-like encoder under small heads.
+"""The submodels of SGP-DST: a BERT-like encoder with small heads for each task.
 
-This file is copied beside the weights, for ``AutoModel``: it imports nothing of the project.
+This file is copied into the folder of each model so that ``AutoModel`` can load it. Therefore it
+imports nothing of this project. Source: Ruan et al. 2020 (arXiv 2002.00181), section 3.
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ from transformers.utils.generic import ModelOutput
 
 
 class SgpConfig(PreTrainedConfig):
-    """An encoder's configuration, and how many sums of binary features there are."""
+    """Configuration of a submodel.
+
+    Attributes:
+        encoder: Configuration of the encoder, as its ``to_dict`` gives it.
+        features: Size of the feature embedding: the number of sums of binary features.
+    """
 
     model_type = "sgp_dst"
 
@@ -28,10 +34,14 @@ class SgpConfig(PreTrainedConfig):
 
 @dataclass
 class Answers(ModelOutput):
-    """What a sub-model answers: logits; those of what a sequence lacks are -inf.
+    """Output of a submodel. Where a sequence has fewer classes than others, logits are -inf.
 
-    logits: [sequences, intents or values or 2]. start, end: [sequences, tokens]. requested:
-    [sequences, 2].
+    Attributes:
+        loss: The loss, a scalar; None without labels.
+        logits: Logits of intents, of values, or of "no" and "yes" [sequences, classes].
+        start: Logits of the first token of the span [sequences, tokens]; only from ``combine``.
+        end: Logits of the last token of the span [sequences, tokens]; only from ``combine``.
+        requested: Logits of "not requested" and "requested" [sequences, 2]; only from ``combine``.
     """
 
     loss: torch.Tensor | None = None
@@ -42,10 +52,15 @@ class Answers(ModelOutput):
 
 
 class _SubModel(PreTrainedModel):
-    """An encoder with an embedding of binary features added to every token's.
+    """An encoder that adds an embedding of binary features to the embedding of every token.
 
-    ``elements`` [sequences, tokens] says what a token is part of: 0 nothing in particular, -1 where
-    a span may stand, 1, 2, ... an intent or value that is scored.
+    The submodels take these tensors:
+        input_ids: Tokens [sequences, tokens].
+        attention_mask: 1 for tokens, 0 for padding [sequences, tokens].
+        token_type_ids: Segments, 0 or 1 [sequences, tokens].
+        features: Sum of the binary features of each token [sequences, tokens].
+        elements: What a token belongs to [sequences, tokens]: n >= 1 for the n-th intent or value
+            that is scored, -1 for tokens that a span may contain, 0 for all others.
     """
 
     config_class = SgpConfig
@@ -62,7 +77,7 @@ class _SubModel(PreTrainedModel):
         self.dropout = nn.Dropout(getattr(self.encoder.config, "hidden_dropout_prob", 0.1))
 
     def take(self, encoder: Any) -> None:
-        """Read with this encoder; a pooler, which some have, would learn nothing."""
+        """Use the given encoder, without its pooler, which would not be trained."""
         if getattr(encoder, "pooler", None) is not None:
             encoder.pooler = None
         self.encoder: Any = encoder
@@ -74,7 +89,7 @@ class _SubModel(PreTrainedModel):
         token_type_ids: torch.Tensor,
         features: torch.Tensor,
     ) -> torch.Tensor:
-        """Every token's vector [sequences, tokens, hidden]."""
+        """Encode sequences; returns a vector for each token [sequences, tokens, hidden]."""
         words = self.encoder.get_input_embeddings()(input_ids)
         segments = {"token_type_ids": token_type_ids} if self.segments else {}
         embedded = words + self.features(features)
@@ -84,14 +99,22 @@ class _SubModel(PreTrainedModel):
 
 
 class ElementScorer(nn.Module):
-    """Max-pool over each element's tokens -> Linear -> tanh -> Linear 1."""
+    """Scores intents or values: max-pooling over their tokens, Linear, tanh, Linear."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.dense, self.score = nn.Linear(size, size), nn.Linear(size, 1)
 
     def forward(self, hidden: torch.Tensor, elements: torch.Tensor) -> torch.Tensor:
-        """[sequences, most elements]; -inf where a sequence has fewer."""
+        """Score the elements of each sequence.
+
+        Args:
+            hidden: Vectors of the tokens [sequences, tokens, hidden].
+            elements: Number of the element that a token belongs to, from 1 [sequences, tokens].
+
+        Returns:
+            Logits [sequences, elements]; -inf where a sequence has fewer elements than others.
+        """
         count = int(elements.max())
         place = elements.clamp(min=0)
         lowest = torch.finfo(hidden.dtype).min
@@ -99,14 +122,14 @@ class ElementScorer(nn.Module):
         index = place.unsqueeze(-1).expand_as(hidden)
         pooled = pooled.scatter_reduce(1, index, hidden, "amax", include_self=False)[:, 1:]
         numbers = torch.arange(1, count + 1, device=elements.device)
-        there = (elements.unsqueeze(-1) == numbers).any(1)
-        pooled = pooled.masked_fill(~there.unsqueeze(-1), 0.0)
+        present = (elements.unsqueeze(-1) == numbers).any(1)
+        pooled = pooled.masked_fill(~present.unsqueeze(-1), 0.0)
         scores: torch.Tensor = self.score(torch.tanh(self.dense(pooled))).squeeze(-1)
-        return scores.float().masked_fill(~there, -torch.inf)
+        return scores.float().masked_fill(~present, -torch.inf)
 
 
 class IntentModel(_SubModel):
-    """Which intent is active: a softmax over the intents of a sequence and none."""
+    """Predicts the active intent of a frame: a softmax over the intents and ``NONE``."""
 
     def __init__(self, config: SgpConfig) -> None:
         super().__init__(config)
@@ -122,7 +145,13 @@ class IntentModel(_SubModel):
         elements: torch.Tensor,
         labels: torch.Tensor | None = None,
     ) -> Answers:
-        """``labels`` [sequences, 1]: the intent's number, from 0."""
+        """Compute logits, and the loss if there are labels.
+
+        The arguments that are not listed here are explained at ``_SubModel``.
+
+        Args:
+            labels: Number of the intent, from 0 [sequences, 1].
+        """
         mask = apart(elements, attention_mask, self.features.weight.dtype)
         hidden = self.read(input_ids, mask, token_type_ids, features)
         logits = self.scorer(hidden, elements)
@@ -131,10 +160,19 @@ class IntentModel(_SubModel):
 
 
 def apart(elements: torch.Tensor, attention_mask: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """A mask under which elements do not see each other, [sequences, 1, tokens, tokens].
+    """An attention mask under which the elements of a sequence do not attend to each other.
 
-    An element's tokens attend to ``[CLS]``, the turn and themselves, the others to each other.
-    Added to attention's scores: 0, or the lowest number.
+    The tokens of an element attend to each other and to tokens outside elements, such as ``[CLS]``
+    and the turn. Tokens outside elements attend only to each other.
+
+    Args:
+        elements: Number of the element that a token belongs to [sequences, tokens].
+        attention_mask: 1 for tokens, 0 for padding [sequences, tokens].
+        dtype: Number format of the mask.
+
+    Returns:
+        What is added to attention scores [sequences, 1, tokens, tokens]: 0, or the lowest number
+        where there is to be no attention.
     """
     common = (elements <= 0).unsqueeze(1)
     same = elements.unsqueeze(1) == elements.unsqueeze(2)
@@ -145,7 +183,7 @@ def apart(elements: torch.Tensor, attention_mask: torch.Tensor, dtype: torch.dty
 
 
 class CombineModel(_SubModel):
-    """Of a slot: a span of the turn, a value, and whether it is requested."""
+    """Predicts for a slot its span in the turn, its value, and whether it is requested."""
 
     def __init__(self, config: SgpConfig) -> None:
         super().__init__(config)
@@ -163,7 +201,14 @@ class CombineModel(_SubModel):
         elements: torch.Tensor,
         labels: torch.Tensor | None = None,
     ) -> Answers:
-        """``labels`` [sequences, 4]: start and end token, value (0 null, 1 any), requested."""
+        """Compute logits, and the sum of the four losses if there are labels.
+
+        The arguments that are not listed here are explained at ``_SubModel``.
+
+        Args:
+            labels: First and last token of the span, number of the value (0 no value, 1 dontcare,
+                2 and up the possible values), and 1 if requested, else 0 [sequences, 4].
+        """
         hidden = self.read(input_ids, attention_mask, token_type_ids, features)
         spans = self.span(hidden).float().masked_fill((elements != -1).unsqueeze(-1), -torch.inf)
         logits = (
@@ -179,7 +224,7 @@ class CombineModel(_SubModel):
 
 
 class CopyModel(_SubModel):
-    """Whether a value that is known is taken over: ``[CLS]``, two ways."""
+    """Predicts whether a known value is copied into a slot: two classes, from ``[CLS]``."""
 
     def __init__(self, config: SgpConfig) -> None:
         super().__init__(config)
@@ -195,7 +240,14 @@ class CopyModel(_SubModel):
         elements: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
     ) -> Answers:
-        """``labels`` [sequences, 1]: 0 or 1. ``elements`` say nothing here."""
+        """Compute logits, and the loss if there are labels.
+
+        The arguments that are not listed here are explained at ``_SubModel``.
+
+        Args:
+            elements: Not used; accepted because all submodels get the same tensors.
+            labels: 1 if the value is copied, else 0 [sequences, 1].
+        """
         hidden = self.read(input_ids, attention_mask, token_type_ids, features)
         logits = self.classifier(hidden[:, 0]).float()
         loss = None if labels is None else cross_entropy(logits, labels[:, 0])

@@ -1,9 +1,10 @@
-"""What each sub-model reads, as pieces of text.
+"""The prompts of the submodels, as pieces of text.
 
-A sequence is a head, the turn and a tail. Heads and tails come from schemas and recur all over a
-corpus, turns recur under every slot and variant: each is made, and tokenized, once (``sequences``).
-Segments (token types) are 0 up to the ``[SEP]`` after the turn, then 1. Features are bits: of the
-whole sequence, or of a piece.
+A sequence consists of a head, a turn and a tail. Head and tail come from a schema and occur many
+times in a corpus; so does a turn, once for each slot and variant. Each is therefore created and
+tokenized only once (``sequences``). Segments (token types) are 0 up to the ``[SEP]`` after the
+turn, then 1. Binary features are bits, which hold for a whole sequence or for one piece of it.
+Source: Ruan et al. 2020 (arXiv 2002.00181), section 3.
 """
 
 from __future__ import annotations
@@ -16,23 +17,25 @@ from typing import NamedTuple
 from .dialogues import NULL, Row, Schema, gives
 
 CLS, SEP = "[CLS]", "[SEP]"
-SPAN = -1  # the element of tokens among which a span's start and end are looked for
+SPAN = -1  # marks the tokens that a span may contain
 
-# Binary features: bits whose sum indexes an embedding that is added to every token.
-PREVIOUS_INTENT = 1  # intent: on the tokens of the previously active one
-SYSTEM_GAVE, SYSTEM_ASKED = 2, 4  # combine: in the turn just before
-IN_SYSTEM, IN_USER = 1, 2  # in-domain copy: the slot was in the system's, the user's turns
-SOURCE_KNOWN, TARGET_KNOWN = 1, 2  # cross-domain copy: the source stated, the target given
-REQUIRED, OPTIONAL = 4, 8  # copy: of the active intent
-SUCCEEDED = 16  # cross-domain copy: the source's service notified success
-FEATURES = 32  # sums that there can be
+# Binary features. Their sum is the index of an embedding that is added to every token.
+PREVIOUS_INTENT = 1  # intent: the token belongs to the intent that was active before
+SYSTEM_GAVE, SYSTEM_ASKED = 2, 4  # combine: the system just gave a value, requested the slot
+IN_SYSTEM, IN_USER = 1, 2  # copy: the system gave a value for the slot, the state has one
+SOURCE_KNOWN, TARGET_KNOWN = 1, 2  # cross: the source is in a state, the system gave the target
+REQUIRED, OPTIONAL = 4, 8  # copy and cross: what the slot is for the active intent
+SUCCEEDED = 16  # cross: the system reported success for the source's service
+FEATURES = 32  # number of different sums
 
 
 class Piece(NamedTuple):
     """A text in a sequence.
 
-    element: 0; SPAN; or the number, from 1, of the intent or value that it is and that is scored.
-    bits: Features of its own, beside those of the whole sequence.
+    Attributes:
+        text: The text, or a special token.
+        element: Number of the intent or value that the text is, from 1; ``SPAN``; or 0.
+        bits: Sum of the binary features of this piece, which adds to that of the whole sequence.
     """
 
     text: str
@@ -41,7 +44,13 @@ class Piece(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """What stands before the turn and after it. turn: the element of the turn's tokens."""
+    """A prompt for any turn.
+
+    Attributes:
+        head: Pieces before the turn.
+        tail: Pieces after the turn.
+        turn: Element of the turn's tokens: ``SPAN`` or 0.
+    """
 
     head: tuple[Piece, ...]
     tail: tuple[Piece, ...]
@@ -49,26 +58,31 @@ class Prompt(NamedTuple):
 
 
 class TurnText(NamedTuple):
-    """A turn's text; the characters from ``user`` on are the user's."""
+    """The text of a turn in a prompt.
+
+    Attributes:
+        text: The system's and the user's utterance with markers.
+        user: Index of the first character of the user's utterance.
+    """
 
     text: str
     user: int
 
 
 def turn_text(system: str, user: str) -> TurnText:
-    """``sys : <previous system utterance> usr : <user utterance>``."""
+    """The text ``sys : <previous system utterance> usr : <user utterance>``."""
     before = " ".join(["sys :", *filter(None, [system]), "usr : "])
     return TurnText(before + user, len(before))
 
 
 @cache
 def intent_prompt(schema: Schema, previous: str, keep: bool) -> Prompt:
-    """``[CLS] keep|jump [SEP] turn [SEP] <desc> # <IntentName> [SEP] ... none [SEP]``.
+    """The intent prompt ``[CLS] keep|jump [SEP] turn [SEP] <desc> # <name> [SEP] ... none [SEP]``.
 
     Args:
-        schema: The service.
-        previous: Its intent after the previous user turn, whose tokens get a feature.
-        keep: Whether the previous user turn was about the same services.
+        schema: Schema of the service.
+        previous: Intent of the service after its last user turn; its tokens get a feature.
+        keep: Whether the last user turn had the same services: ``keep``, else ``jump``.
     """
     texts = [f"{intent['description']} # {name}" for name, intent in schema.intents.items()]
     elements = [
@@ -81,10 +95,11 @@ def intent_prompt(schema: Schema, previous: str, keep: bool) -> Prompt:
 
 @cache
 def combine_prompt(schema: Schema, slot: str) -> Prompt:
-    """``[CLS] turn null [SEP] sort|tag # <name> # <desc> [SEP] null [SEP] do not care [SEP] v1 ..``
+    """The prompt of ``combine`` for a slot.
 
-    ``sort`` is for categorical slots, whose values are scored; for the others (``tag``) a span of
-    the turn is, or the ``null`` behind it.
+    It is ``[CLS] turn null [SEP] sort|tag # <name> # <desc> [SEP] null [SEP] do not care [SEP] v1
+    [SEP] ...``. It has ``sort`` for categorical slots, whose values are scored. For other slots it
+    has ``tag``: their value is a span of the turn, or the ``null`` after the turn for no span.
     """
     row = schema.slots[slot]
     title = f"{'sort' if row['is_categorical'] else 'tag'} # {slot} # {row['description']}"
@@ -96,52 +111,78 @@ def combine_prompt(schema: Schema, slot: str) -> Prompt:
 
 @cache
 def copy_prompt(schema: Schema, slot: str) -> Prompt:
-    """In-domain copy: ``[CLS] api: <service desc> [SEP] turn [SEP] <slot desc> [SEP]``."""
+    """The prompt of ``copy``: ``[CLS] api: <service desc> [SEP] turn [SEP] <slot desc> [SEP]``."""
     head = (Piece(CLS), Piece(f"api: {schema.description}"), Piece(SEP))
     return Prompt(head, (Piece(SEP), *_separated([Piece(schema.slots[slot]["description"])])))
 
 
 @cache
 def cross_prompt(schema: Schema, target: str, other: Schema, source: str) -> Prompt:
-    """Cross-domain copy: ``[CLS] turn [SEP] <target> # <desc> [SEP] <source> # <desc> [SEP]``."""
+    """The prompt of ``cross`` for a target and a source slot.
+
+    It is ``[CLS] turn [SEP] <target> # <desc> [SEP] <source> # <desc> [SEP]``.
+
+    Args:
+        schema: Schema of the target's service.
+        target: Name of the slot that a value is copied into.
+        other: Schema of the source's service.
+        source: Name of the slot that the value comes from.
+    """
     slots = ((target, schema.slots[target]), (source, other.slots[source]))
     pieces = [Piece(f"{name} # {row['description']}") for name, row in slots]
     return Prompt((Piece(CLS),), (Piece(SEP), *_separated(pieces)))
 
 
 def _separated(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The pieces, each followed by ``[SEP]``."""
     return chain.from_iterable((piece, Piece(SEP)) for piece in pieces)
 
 
 def combine_bits(service: str, slot: str, acts: Iterable[Row]) -> int:
-    """Of a slot: whether the system gave and whether it requested it with its last acts."""
-    mine = [act for act in acts if act["service"] == service and act["slot"] == slot]
-    gave = any(map(gives, mine))
-    asked = any(act["act"] == "REQUEST" for act in mine)
+    """Features of ``combine``: whether the system just gave a value or requested the slot."""
+    acts_on_slot = [act for act in acts if act["service"] == service and act["slot"] == slot]
+    gave = any(map(gives, acts_on_slot))
+    asked = any(act["act"] == "REQUEST" for act in acts_on_slot)
     return SYSTEM_GAVE * gave + SYSTEM_ASKED * asked
 
 
 def role_bits(schema: Schema, intent: str, slot: str) -> int:
-    """Whether the active intent requires a slot, and whether it has it as an optional one."""
+    """Features of ``copy`` and ``cross``: whether the intent requires a slot or has it as optional.
+
+    Args:
+        schema: Schema of the slot's service.
+        intent: Name of the active intent.
+        slot: Name of the slot.
+    """
     return REQUIRED * (slot in schema.required(intent)) + OPTIONAL * (slot in schema.free(intent))
 
 
 def copy_bits(schema: Schema, intent: str, slot: str, given: bool, known: bool) -> int:
-    """Of in-domain copy: whether the system gave the slot earlier, whether the state has it."""
+    """Features of ``copy``.
+
+    Args:
+        schema: Schema of the slot's service.
+        intent: Name of the active intent.
+        slot: Name of the slot.
+        given: Whether the system gave a value for the slot earlier.
+        known: Whether the state has a value for the slot.
+    """
     return IN_SYSTEM * given + IN_USER * known + role_bits(schema, intent, slot)
 
 
 def cross_bits(
     schema: Schema, intent: str, target: str, *, source: bool, given: bool, success: bool
 ) -> int:
-    """Of cross-domain copy.
+    """Features of ``cross``.
 
     Args:
-        schema, intent: The target's.
-        target: The slot to be filled.
-        source: Whether the source is in its service's state, not only given by the system.
-        given: Whether the system gave the target a value, which the state does not have.
-        success: Whether the source's service notified success.
+        schema: Schema of the target's service.
+        intent: Name of the active intent of this service.
+        target: Name of the slot that a value is copied into.
+        source: Whether the value is in the state of the source's service; otherwise only the
+            system gave it.
+        given: Whether the system gave a value for the target earlier.
+        success: Whether the system reported success for the source's service.
     """
     bits = SOURCE_KNOWN * source + TARGET_KNOWN * given + SUCCEEDED * success
     return bits + role_bits(schema, intent, target)

@@ -1,4 +1,4 @@
-"""The questions that a user turn puts to the sub-models: the same to train and to predict."""
+"""The questions that the submodels answer for a user turn, in training and in prediction alike."""
 
 from __future__ import annotations
 
@@ -21,7 +21,13 @@ from .prompts import (
 
 
 class Question(NamedTuple):
-    """One sequence: a turn's text and a prompt, with ``bits`` on every token."""
+    """A question to a submodel, which becomes one sequence of tokens.
+
+    Attributes:
+        turn: Text of the turn.
+        prompt: The prompt around it.
+        bits: Sum of the binary features of the whole sequence.
+    """
 
     turn: TurnText
     prompt: Prompt
@@ -29,7 +35,13 @@ class Question(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A value that could be copied into a slot; values: the ways in which it was spoken."""
+    """A value that may be copied into a slot.
+
+    Attributes:
+        slot: Name of the slot.
+        values: The wordings of the value.
+        question: The question whether the value is copied.
+    """
 
     slot: str
     values: list[str]
@@ -37,19 +49,19 @@ class Candidate(NamedTuple):
 
 
 def text_of(turn: Turn) -> TurnText:
-    """The text of a user turn and of the system turn before it."""
+    """The text of a user turn, with the system turn before it."""
     return turn_text(turn.system, turn.user)
 
 
 def intent_question(memory: Memory, turn: Turn, frame: Frame) -> Question:
-    """Which intent is active, or none."""
+    """The question which intent of a frame is active."""
     keep = memory.services == frozenset(turn.services)
     previous = memory.state(frame.schema.service).intent
     return Question(text_of(turn), intent_prompt(frame.schema, previous, keep))
 
 
 def combine_questions(turn: Turn, frame: Frame) -> dict[str, Question]:
-    """Of each slot: is it requested, which value or span of the turn is its."""
+    """For each slot, the question for its value or span and whether it is requested."""
     schema, text = frame.schema, text_of(turn)
     return {
         slot: Question(
@@ -60,11 +72,13 @@ def combine_questions(turn: Turn, frame: Frame) -> dict[str, Question]:
 
 
 def copy_candidates(memory: Memory, turn: Turn, frame: Frame, intent: str) -> list[Candidate]:
-    """Values that this service's system turns gave, the latest of each slot.
+    """The latest value of each slot that the system proposed for the frame's service.
 
     Args:
-        memory: Has heard the system's acts before the turn.
-        intent: The active one in this turn.
+        memory: The memory, which includes the system turn before the user turn.
+        turn: The user turn.
+        frame: A frame of the turn.
+        intent: Name of the intent that is active in this turn.
     """
     schema, text = frame.schema, text_of(turn)
     known = memory.state(schema.service).values
@@ -84,10 +98,13 @@ def copy_candidates(memory: Memory, turn: Turn, frame: Frame, intent: str) -> li
 
 
 def cross_candidates(memory: Memory, turn: Turn, frame: Frame, intent: str) -> list[Candidate]:
-    """Values known of other services, from their states or else given by the system.
+    """The known values of other services, for each slot of the frame that has no value.
 
     Args:
-        memory, intent: As of ``copy_candidates``. Only slots that have no value are targets.
+        memory: The memory, which includes the system turn before the user turn.
+        turn: The user turn.
+        frame: A frame of the turn.
+        intent: Name of the intent that is active in this turn.
     """
     schema = frame.schema
     targets = schema.tracked - memory.state(schema.service).values.keys()
@@ -102,7 +119,10 @@ def cross_candidates(memory: Memory, turn: Turn, frame: Frame, intent: str) -> l
 
 
 def _sources(memory: Memory, service: str) -> Iterator[tuple[Schema, str, list[str]]]:
-    """Slots of other services with a known value."""
+    """The known values of other services: schema, slot and wordings of the value.
+
+    A value comes from the service's state, or else from the system's dialogue acts.
+    """
     for name, other in memory.schemas.items():
         from_system = {slot: [value] for slot, value in memory.given.get(name, {}).items()}
         for slot, values in (from_system | memory.states[name].values).items():
@@ -113,6 +133,7 @@ def _sources(memory: Memory, service: str) -> Iterator[tuple[Schema, str, list[s
 def _cross_question(
     memory: Memory, turn: Turn, schema: Schema, intent: str, target: str, other: Schema, source: str
 ) -> Question:
+    """The question whether the value of slot ``source`` is copied into slot ``target``."""
     bits = cross_bits(
         schema,
         intent,

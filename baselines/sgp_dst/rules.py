@@ -1,6 +1,6 @@
-"""The rules that join the sub-models' answers to a frame's state, in the order of the paper.
+"""The rules that combine the submodels' answers into the state of a frame, in the paper's order.
 
-Pure functions of what was answered and what was predicted before; nothing here knows a model.
+A rule is a pure function of the answers and the service's previous state; it needs no model.
 Source: Ruan et al. 2020 (arXiv 2002.00181), section 3.
 """
 
@@ -12,11 +12,19 @@ from typing import NamedTuple
 
 from .dialogues import NULL, Schema, State, Values
 
-REQUESTED, SPAN, VALUE, CROSS, COPY = 0.9, 1.0, 0.8, 0.9, 0.85  # thresholds; more than these
+# Thresholds that the score of an answer must exceed.
+REQUESTED, SPAN, VALUE, CROSS, COPY = 0.9, 1.0, 0.8, 0.9, 0.85
 
 
 class Span(NamedTuple):
-    """The best span in the user's utterance: characters [start, end), P(start) + P(end)."""
+    """The best span for a slot in the user's utterance.
+
+    Attributes:
+        start: First character in the turn's text.
+        end: Character after the last one.
+        text: The characters of the span.
+        score: P(start) + P(end), in [0, 2].
+    """
 
     start: int
     end: int
@@ -25,7 +33,7 @@ class Span(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """A value and its probability."""
+    """A value and its probability in [0, 1]."""
 
     value: str
     score: float
@@ -33,23 +41,33 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the sub-models answered of a frame; slots of which there is nothing are missing.
+    """The answers of the submodels for a frame; the keys of all dictionaries are names of slots.
 
-    intent: The most likely. requested: Probabilities. spans: Of free-form slots. values: The most
-    likely of null, ``dontcare`` and the slot's values; None is null. cross: The known values of
-    other services. copied: The latest value that the system gave.
+    Attributes:
+        intent: The most likely intent.
+        requested: Probability that a slot is requested, in [0, 1].
+        spans: The best span for each free-form slot.
+        values: The most likely of the possible values and ``dontcare``, or None for no value.
+        cross: Values of other services that may be copied; never an empty list.
+        copied: The system's latest value, which may be copied.
     """
 
     intent: str = NULL
     requested: dict[str, float] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
     values: dict[str, Scored | None] = field(default_factory=dict)
-    cross: dict[str, list[Scored]] = field(default_factory=dict)  # none empty
+    cross: dict[str, list[Scored]] = field(default_factory=dict)
     copied: dict[str, Scored] = field(default_factory=dict)
 
 
 class FrameEvidence(NamedTuple):
-    """What the rules go by: the schema, the service's previous predicted state, the answers."""
+    """The input of the rules.
+
+    Attributes:
+        schema: Schema of the frame's service.
+        previous: Predicted state of the service after its previous user turn.
+        evidence: The answers of the submodels.
+    """
 
     schema: Schema
     previous: State
@@ -58,7 +76,14 @@ class FrameEvidence(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """A frame's state while it comes about; saved: what the next turns will know of it."""
+    """The state of a frame while the rules are applied.
+
+    Attributes:
+        intent: Name of the active intent.
+        requested: Names of the slots that the user asks for.
+        values: Values of the slots that are set so far.
+        saved: The final state, which the service's next turn starts from.
+    """
 
     intent: str = NULL
     requested: tuple[str, ...] = ()
@@ -66,11 +91,11 @@ class Outcome:
     saved: State = State()  # noqa: RUF009  # immutable
 
     def put(self, values: dict[str, str]) -> Outcome:
-        """With these values in place of what the slots had."""
+        """A copy in which the given values replace those of their slots."""
         return replace(self, values=self.values | {slot: [v] for slot, v in values.items()})
 
     def put_unset(self, values: dict[str, str]) -> Outcome:
-        """With these values where slots have none."""
+        """A copy in which the given values fill the slots that have no value yet."""
         return self.put({slot: v for slot, v in values.items() if slot not in self.values})
 
 
@@ -78,23 +103,23 @@ Rule = Callable[[FrameEvidence, Outcome], Outcome]
 
 
 def set_intent(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """1: the intent model's answer."""
+    """Rule 1: take the most likely intent."""
     return replace(outcome, intent=frame.evidence.intent)
 
 
 def set_requested(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """2: slots that are requested with p > 0.9."""
+    """Rule 2: take the slots that are requested with p > 0.9."""
     asked = (slot for slot, score in frame.evidence.requested.items() if score > REQUESTED)
     return replace(outcome, requested=tuple(asked))
 
 
 def carry_over(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """3: start from the same service's previous predicted state."""
+    """Rule 3: start from the values of the service's previous predicted state."""
     return replace(outcome, values=dict(frame.previous.values))
 
 
 def put_spans(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """4: spans with P(start) + P(end) > 1; of slots that claim one string the likeliest has it."""
+    """Rule 4: set spans with P(start) + P(end) > 1; if slots share a span, the best one gets it."""
     claims: dict[tuple[int, int], str] = {}
     spans = {slot: span for slot, span in frame.evidence.spans.items() if span.score > SPAN}
     for slot, span in spans.items():
@@ -105,7 +130,7 @@ def put_spans(frame: FrameEvidence, outcome: Outcome) -> Outcome:
 
 
 def put_values(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """5: values (``dontcare`` is one) with p > 0.8, of slots that are not requested."""
+    """Rule 5: set values and ``dontcare`` with p > 0.8, unless the slot is requested."""
     return outcome.put(
         {
             slot: found.value
@@ -116,25 +141,25 @@ def put_values(frame: FrameEvidence, outcome: Outcome) -> Outcome:
 
 
 def copy_across(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """6: another service's likeliest value with p > 0.9, where a slot is unset."""
+    """Rule 6: fill unset slots with the likeliest value of another service, if p > 0.9."""
     best = {s: max(found, key=lambda f: f.score) for s, found in frame.evidence.cross.items()}
     return outcome.put_unset({s: found.value for s, found in best.items() if found.score > CROSS})
 
 
 def copy_within(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """7: the system's latest value with p > 0.85, where a slot is unset."""
+    """Rule 7: fill unset slots with the system's latest value, if p > 0.85."""
     copied = frame.evidence.copied.items()
     return outcome.put_unset({slot: found.value for slot, found in copied if found.score > COPY})
 
 
 def drop_untracked(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """8: drop slots that no intent requires or has among its optional ones."""
+    """Rule 8: drop slots that no intent requires or has as optional."""
     kept = {s: values for s, values in outcome.values.items() if s in frame.schema.tracked}
     return replace(outcome, values=kept)
 
 
 def save(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """9: save the state: rule 3 starts from it in the service's next turn."""
+    """Rule 9: save the state, from which rule 3 starts in the service's next turn."""
     return replace(outcome, saved=State(outcome.intent, outcome.values, outcome.requested))
 
 
@@ -152,7 +177,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def join(frame: FrameEvidence, rules: Sequence[Rule] = RULES) -> State:
-    """A frame's state."""
+    """Apply the rules in order; returns the predicted state of the frame."""
     outcome = Outcome()
     for rule in rules:
         outcome = rule(frame, outcome)

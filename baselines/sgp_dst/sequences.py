@@ -1,4 +1,7 @@
-"""Questions as tokens: those of turns and of prompts made once, joined as batches are asked for."""
+"""Questions as sequences of tokens; the distinct turns and prompts are tokenized once.
+
+A turn and its prompt are joined when a batch is made.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,19 @@ from ..training.batching import Ints
 from .prompts import CLS, SEP, Piece, Prompt, TurnText
 from .questions import Question
 
-_MULTIPLE = 8  # widths that matrix units like
-_AT_ONCE = 4096  # turns to tokenize
-Table = NDArray[np.int32]  # [4, tokens]: ids, elements, bits, segments
+_MULTIPLE = 8  # batches are padded to a multiple of this width, which GPUs process faster
+_AT_ONCE = 4096  # number of turns that are tokenized in one call
+Table = NDArray[np.int32]  # [4, tokens]: token, element, sum of binary features, segment
 
 
 class TurnTokens(NamedTuple):
-    """A turn's tokens; offsets: the characters [start, end) of each; user: the user's first."""
+    """The tokens of a turn.
+
+    Attributes:
+        ids: The tokens [tokens].
+        offsets: Characters [start, end) of each token in the turn's text [tokens, 2].
+        user: Index of the first token of the user's utterance.
+    """
 
     ids: NDArray[np.int32]
     offsets: NDArray[np.int32]
@@ -32,7 +41,7 @@ class TurnTokens(NamedTuple):
 
 
 class Vocabulary:
-    """A fast tokenizer that remembers prompts: they are a schema's, and schemas are few."""
+    """A fast tokenizer that remembers the tokens of prompts, of which schemas give only a few."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self.tokenizer = tokenizer
@@ -43,19 +52,19 @@ class Vocabulary:
         self._prompts: dict[Prompt, tuple[Table, Table]] = {}
 
     def turns(self, texts: Sequence[TurnText]) -> list[TurnTokens]:
-        """Tokens of turns."""
+        """Tokenize turns."""
         turns = []
         for begin in range(0, len(texts), _AT_ONCE):
-            some = texts[begin : begin + _AT_ONCE]
-            encoded = self._encode([one.text for one in some])
-            for one, ids, pairs in zip(some, encoded["input_ids"], encoded["offset_mapping"]):
+            chunk = texts[begin : begin + _AT_ONCE]
+            encoded = self._encode([turn.text for turn in chunk])
+            for turn, ids, pairs in zip(chunk, encoded["input_ids"], encoded["offset_mapping"]):
                 offsets = np.array(pairs, np.int32).reshape(-1, 2)
-                user = int(np.searchsorted(offsets[:, 0], one.user))
+                user = int(np.searchsorted(offsets[:, 0], turn.user))
                 turns.append(TurnTokens(np.array(ids, np.int32), offsets, user))
         return turns
 
     def prompts(self, prompts: Iterable[Prompt]) -> list[tuple[Table, Table]]:
-        """Heads and tails of prompts."""
+        """The head and the tail of each prompt as tokens; only new prompts are tokenized."""
         prompts = list(prompts)
         pieces = (
             piece.text for p in prompts if p not in self._prompts for piece in p.head + p.tail
@@ -69,7 +78,7 @@ class Vocabulary:
 
     def _tables(self, prompt: Prompt) -> tuple[Table, Table]:
         segments = np.cumsum([piece.text == SEP for piece in prompt.tail])
-        # The [SEP] that ends the turn is of its segment.
+        # The [SEP] that ends the turn belongs to the segment of the turn.
         after = [0, *np.minimum(segments, 1)[:-1]]
         return self._table(prompt.head, [0] * len(prompt.head)), self._table(prompt.tail, after)
 
@@ -82,7 +91,7 @@ class Vocabulary:
         return np.array(columns, np.int32).reshape(-1, 4).T
 
     def _encode(self, texts: list[str]) -> Any:
-        """Without special tokens; what looks like one in a text is plain text."""
+        """Tokenize texts without special tokens; special tokens in a text count as plain text."""
         if not texts:
             return {"input_ids": [], "offset_mapping": []}
         return self.tokenizer(
@@ -95,7 +104,12 @@ class Vocabulary:
 
 
 class Questions:
-    """Questions, each turn and prompt of theirs kept once."""
+    """Questions, whose distinct turns and prompts are stored once.
+
+    Attributes:
+        turns: Index of each distinct turn.
+        prompts: Index of each distinct prompt.
+    """
 
     def __init__(self, questions: Iterable[Question] = ()) -> None:
         self.turns: dict[TurnText, int] = {}
@@ -105,30 +119,41 @@ class Questions:
             self.add(question)
 
     def add(self, question: Question) -> None:
-        """Put a question to the others."""
+        """Append a question."""
         turn = self.turns.setdefault(question.turn, len(self.turns))
         prompt = self.prompts.setdefault(question.prompt, len(self.prompts))
         self._columns.extend((turn, prompt, question.bits))
 
     def columns(self) -> Ints:
-        """[questions, 3]: the places of the turn and of the prompt, and the bits."""
+        """Index of the turn, index of the prompt and binary features [questions, 3]."""
         return np.array(self._columns, np.int64).reshape(-1, 3)
 
     def texts(self) -> Iterator[str]:
-        """Every text, once."""
+        """The distinct texts of turns and prompts."""
         yield from (turn.text for turn in self.turns)
         pieces = (piece.text for prompt in self.prompts for piece in prompt.head + prompt.tail)
         yield from (text for text in dict.fromkeys(pieces) if text not in (CLS, SEP))
 
 
 class Sequences:
-    """The tokens of ``Questions``.
+    """The token sequences of ``Questions``.
 
-    lengths [questions]: in tokens, cut to the limit: of a turn that does not fit, the last tokens
-    are kept, so that the schema's part and the user's last words survive. cut: how many were.
+    Of a turn that is too long only the last tokens are kept, so that the prompt and the end of the
+    user's utterance remain.
+
+    Attributes:
+        pad: The padding token.
+        columns: Index of the turn, index of the prompt and binary features [questions, 3].
+        turn_texts: The distinct turns as text.
+        turns: The distinct turns as tokens.
+        prompts: The head and the tail of each distinct prompt as tokens.
+        roles: Element of the turn's tokens under each prompt [prompts].
+        room: Number of tokens that each prompt leaves for a turn [prompts].
+        lengths: Number of tokens of each question [questions], cut to the limit.
+        cut: Number of questions whose turn was cut.
 
     Raises:
-        SgdxError: A schema's part leaves no room for a turn.
+        SgdxError: The limit is too small: a prompt leaves no room for a turn.
     """
 
     def __init__(self, questions: Questions, vocabulary: Vocabulary, limit: int) -> None:
@@ -148,7 +173,7 @@ class Sequences:
         self.cut = int((whole > limit).sum())
 
     def table(self, index: int) -> Table:
-        """A sequence, [4, tokens]: ids, elements, features, segments."""
+        """One sequence [4, tokens]: token, element, sum of binary features, segment."""
         turn_index, prompt, bits = self.columns[index].tolist()
         ids = self.turns[turn_index].ids[-self.room[prompt] :]
         turn = np.zeros((4, len(ids)), np.int32)
@@ -159,7 +184,7 @@ class Sequences:
         return table
 
     def batch(self, indices: Ints) -> dict[str, torch.Tensor]:
-        """Sequences padded to the longest: what the models read, [sequences, tokens] each."""
+        """Make a batch of what the submodels read: five tensors [sequences, tokens]."""
         tables = [self.table(index) for index in indices.tolist()]
         width = -(-max(table.shape[1] for table in tables) // _MULTIPLE) * _MULTIPLE
         padded = np.zeros((5, len(tables), width), np.int64)
@@ -171,29 +196,35 @@ class Sequences:
         return {name: torch.from_numpy(column) for name, column in zip(names, padded)}
 
     def _begin(self, index: int) -> int:
-        """Where in the sequence the turn's first token is, or would be if it were not cut."""
+        """Index of the turn's first token in the sequence, or where it would be if it was cut."""
         turn, prompt, _ = self.columns[index].tolist()
         lost = max(0, len(self.turns[turn].ids) - int(self.room[prompt]))
         return int(self.prompts[prompt][0].shape[1]) - lost
 
     def null(self, index: int) -> int:
-        """The place of the token behind the turn, which is ``null`` where spans are looked for."""
+        """Index of the first token after the turn, which is ``null`` in prompts of ``combine``."""
         return self._begin(index) + len(self.turns[self.columns[index, 0]].ids)
 
     def text(self, index: int) -> str:
-        """The turn."""
+        """The text of the turn."""
         return self.turn_texts[int(self.columns[index, 0])].text
 
     def user(self, index: int) -> tuple[int, int]:
-        """The places [start, end) of the user's utterance."""
+        """Tokens [start, end) of the user's utterance in the sequence."""
         head = int(self.prompts[self.columns[index, 1]][0].shape[1])
         start = self._begin(index) + self.turns[self.columns[index, 0]].user
         return max(head, start), self.null(index)
 
     def places(self, index: int, start: int, end: int) -> tuple[int, int] | None:
-        """The first and last token of the turn's characters [start, end); None if there are none.
+        """The first and the last token in the sequence of a span of the turn's characters.
 
-        That is so where it begins or ends inside a token, or was cut.
+        Args:
+            index: Index of the question.
+            start: First character of the span.
+            end: Character after the last one of the span.
+
+        Returns:
+            The tokens; None if the span begins or ends inside a token, or was cut.
         """
         span = token_span(self.turns[self.columns[index, 0]].offsets.tolist(), start, end)
         begin = self._begin(index)
@@ -201,7 +232,7 @@ class Sequences:
         return (span[0] + begin, span[1] + begin) if span and span[0] + begin >= head else None
 
     def characters(self, index: int, first: int, last: int) -> tuple[int, int]:
-        """The turn's characters [start, end) from a first to a last token: ``places``, undone."""
+        """The turn's characters [start, end) of a span of tokens: the inverse of ``places``."""
         begin = self._begin(index)
         offsets = self.turns[self.columns[index, 0]].offsets.tolist()
         return character_span(offsets, first - begin, last - begin)

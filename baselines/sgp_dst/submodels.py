@@ -1,4 +1,4 @@
-"""The four sub-models by name: what each is made of, its settings, how it is loaded and saved."""
+"""The four submodels by name: their classes, their settings, and how they are loaded and saved."""
 
 from __future__ import annotations
 
@@ -30,16 +30,23 @@ MODELS: dict[Part, type[IntentModel] | type[CombineModel] | type[CopyModel]] = {
 
 
 class PartSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Settings of one sub-model."""
+    """Settings of one submodel.
+
+    Attributes:
+        epochs: Number of epochs, which determines the number of steps.
+        warmup: Fraction of the steps in which the learning rate rises, in [0, 1].
+        max_tokens: Maximum number of tokens of a sequence; of a longer turn the last are kept.
+        negatives: Number of easy negative examples for each positive one, sampled in every epoch.
+    """
 
     epochs: Count
-    warmup: Fraction  # of the steps
-    max_tokens: Count  # of a sequence; of a turn that does not fit the last are kept
-    negatives: float = 0.0  # sampled anew each epoch, for one positive
+    warmup: Fraction
+    max_tokens: Count
+    negatives: float = 0.0
 
 
 class PartsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Settings of the four sub-models."""
+    """Settings of the four submodels."""
 
     intent: PartSettings
     combine: PartSettings
@@ -48,19 +55,30 @@ class PartsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
 
 class SgpSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a recipe of SGP-DST may set besides. A sub-model's ``epochs`` decide its steps.
+    """The settings that recipes of SGP-DST have besides the common ones.
 
-    ``evaluate_frames`` counts a sub-model's examples, and of the joined tracker about as many
-    frames, in whole dialogues.
+    ``evaluate_frames`` is the number of examples that a submodel is evaluated on, and the
+    approximate number of frames that the whole tracker is evaluated on, in whole dialogues.
+
+    Attributes:
+        parts: Settings of the four submodels.
+        steps: Maximum number of steps of a submodel, if its epochs would take more.
+        expected: The expected result and its source, for the reader of the recipe.
     """
 
     parts: PartsSettings
-    steps: Count = 2**31 - 1  # at most, whatever the epochs
-    expected: str  # result, and where that is from
+    steps: Count = 2**31 - 1
+    expected: str
 
 
 class About(TrainedOn, frozen=True, kw_only=True):
-    """How a sub-model was trained; it stands in its ``config.json`` under ``sgdx``."""
+    """Provenance of a submodel, stored in its ``config.json`` under ``sgdx``.
+
+    Attributes:
+        part: Name of the submodel.
+        max_tokens: Maximum number of tokens of a sequence.
+        model: Name or folder of the pretrained encoder.
+    """
 
     part: Part
     max_tokens: int
@@ -69,7 +87,7 @@ class About(TrainedOn, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class SubModel:
-    """A sub-model and its tokenizer."""
+    """A submodel with its tokenizer and its provenance."""
 
     model: PreTrainedModel
     vocabulary: Vocabulary
@@ -77,10 +95,15 @@ class SubModel:
 
 
 def new_part(name: str, about: About, seed: int) -> SubModel:
-    """A sub-model over a pretrained encoder; its heads are random, those of a seed the same.
+    """Create a submodel of a pretrained encoder and random heads.
+
+    Args:
+        name: Name of the encoder on the Hub, or its folder.
+        about: Provenance of the submodel.
+        seed: Random seed of the heads.
 
     Raises:
-        SgdxError: As ``load_encoder``, or the encoder cannot read that many tokens.
+        SgdxError: The encoder cannot be loaded, or cannot read ``about.max_tokens`` tokens.
     """
     encoder, tokenizer = load_encoder(name)
     most = getattr(encoder.config, "max_position_embeddings", None) or about.max_tokens
@@ -94,10 +117,10 @@ def new_part(name: str, about: About, seed: int) -> SubModel:
 
 
 def load_part(folder: Path) -> SubModel:
-    """A sub-model of ``save_part``. Its class is this project's: no code of the folder is run.
+    """Load a submodel that ``save_part`` wrote, without running code from its folder.
 
     Raises:
-        SgdxError: There is none.
+        SgdxError: The folder does not hold a submodel.
     """
     try:
         about = msgspec.convert(getattr(SgpConfig.from_pretrained(folder), "sgdx", None), About)
@@ -110,7 +133,13 @@ def load_part(folder: Path) -> SubModel:
 
 
 def save_part(part: SubModel, folder: Path, weights: dict[str, torch.Tensor]) -> None:
-    """Write what ``AutoModel`` (with ``trust_remote_code``) and ``AutoTokenizer`` load."""
+    """Write a submodel for ``AutoModel`` (with ``trust_remote_code``) and ``AutoTokenizer``.
+
+    Args:
+        part: The submodel.
+        folder: Folder for the files.
+        weights: The weights to write, by parameter name.
+    """
     part.model.config.sgdx = msgspec.to_builtins(part.about)
     part.model.save_pretrained(folder, state_dict=weights)
     part.vocabulary.tokenizer.save_pretrained(folder)

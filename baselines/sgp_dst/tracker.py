@@ -1,6 +1,6 @@
-"""SGP-DST as a tracker: four sub-models, asked in large batches, and the rules that join them.
+"""The tracker SGP-DST: four submodels, which answer questions in large batches, and rules.
 
-Source: Ruan et al. 2020 (arXiv 2002.00181).
+The rules combine the answers into the state. Source: Ruan et al. 2020 (arXiv 2002.00181).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
@@ -29,14 +29,13 @@ from ..tracker import (
     PredictionOptions,
     Predictions,
     Run,
-    ShardSize,
     Task,
     TokenBudget,
     TrainableTracker,
 )
 from ..training.batching import Ints, by_length
 from ..training.checkpoint import weights_digest
-from ..training.settings import Settings
+from ..training.settings import Count, Settings
 from ..training.shards import run_shards
 from .batches import READS, training_task
 from .card_example import example
@@ -58,20 +57,23 @@ Row = dict[str, Any]
 
 
 class SgpOptions(PredictionOptions, frozen=True, kw_only=True):
-    """The options of its predictions. A batch is of sequences, a shard of dialogues."""
+    """The options of prediction with SGP-DST; batches consist of sequences, shards of dialogues."""
 
     batch_size: BatchSize = 256
     token_budget: TokenBudget = 16384
-    shard_size: ShardSize = 512
+    shard_size: Annotated[
+        Count,
+        msgspec.Meta(description="number of dialogues whose results are saved together to resume"),
+    ] = 512
 
 
 @dataclass(frozen=True)
 class SgpTracker(TrainableTracker):
-    """A sub-model for each part, on the accelerator's device.
+    """Predicts states with four submodels and rules.
 
     Attributes:
-        parts: The sub-models by name.
-        options: How much is worked on at once.
+        parts: The submodels by name, on the accelerator's device.
+        options: Options of prediction.
         accelerator: The processes and the device.
     """
 
@@ -87,8 +89,8 @@ class SgpTracker(TrainableTracker):
 
     @classmethod
     def load(cls, model: str, options: SgpOptions, accelerator: Accelerator | None) -> SgpTracker:
-        """A folder with one of each sub-model, or such a repository on the Hub."""
-        assert accelerator is not None  # noqa: S101  # as the tracker learns
+        """Load the four submodels from the subfolders of a run folder or a repository."""
+        assert accelerator is not None  # noqa: S101  # trainable trackers get an accelerator
         folder = Path(model)
         if not folder.is_dir():
             try:
@@ -101,7 +103,7 @@ class SgpTracker(TrainableTracker):
         return cls(parts, options, accelerator)
 
     def describe(self) -> Row:
-        """What the sub-models were trained on, each and together."""
+        """The digest and provenance of the submodels, of each one and of all together."""
         abouts = {part: self.parts[part].about for part in PARTS}
         each = [weights_digest(self.parts[part].model) for part in PARTS]
         return {
@@ -112,25 +114,33 @@ class SgpTracker(TrainableTracker):
         }
 
     def predict(self, rows: Dataset, shards: Path) -> Predictions:
-        """Track the dialogues of a shard together, turn by turn."""
+        """Predict turn by turn, for all dialogues of a shard together."""
         bounds = dialogue_bounds(rows)
         variants = np.array(rows["variant"])[bounds[:-1]]
 
         def work(indices: Ints) -> list[list[Row]]:
             first, last = int(indices[0]), int(indices[-1])
-            mine = rows.select(range(int(bounds[first]), int(bounds[last + 1])))
-            dialogues = list(read_dialogues(mine))
+            selected = rows.select(range(int(bounds[first]), int(bounds[last + 1])))
+            dialogues = list(read_dialogues(selected))
             tracked = track_dialogues(self, dialogues)
             return [prediction_rows(*pair) for pair in zip(dialogues, tracked)]
 
         cut = shards_of_variants(variants, self.options.shard_size)
         decisive = repr((self.describe(), describe(rows), self.options))
         folder = shards / hashlib.sha256(decisive.encode()).hexdigest()[:16]
-        done = run_shards(self.accelerator, cut, work, folder)
-        return Predictions([row for dialogue in done for row in dialogue], {})
+        predicted = run_shards(self.accelerator, cut, work, folder)
+        return Predictions([row for dialogue in predicted for row in dialogue], {})
 
     def ask(self, part: Part, questions: Sequence[Question]) -> list[Found]:
-        """The answers to questions, in large batches of like length."""
+        """Answer questions with a submodel, in large batches of similar length.
+
+        Args:
+            part: Name of the submodel.
+            questions: The questions.
+
+        Returns:
+            The answer to each question, in order.
+        """
         sub, options = self.parts[part], self.options
         sequences = Sequences(Questions(questions), sub.vocabulary, sub.about.max_tokens)
         found: list[Found | None] = [None] * len(questions)
@@ -140,45 +150,50 @@ class SgpTracker(TrainableTracker):
         return [answer for answer in found if answer is not None]
 
     def ask_each(self, part: Part, lists: Sequence[Sequence[Question]]) -> list[list[Found]]:
-        """The same for lists of questions."""
+        """Answer several lists of questions; returns the answers to each list."""
         answers = iter(self.ask(part, list(chain.from_iterable(lists))))
         return [list(islice(answers, len(questions))) for questions in lists]
 
     @classmethod
     def dev(cls, rows: Dataset, count: int) -> Dataset:
-        """All of dev: a sub-model is scored on ``count`` of the examples that this gives."""
+        """Return all rows, as a submodel is scored on ``count`` examples made from all of dev."""
         return rows
 
     @classmethod
     def task(cls, run: Run, name: str) -> Task:
-        """The training of one sub-model."""
+        """Build the training task of one submodel."""
         part: Any = name
         return training_task(run, part)
 
     @staticmethod
     def example(repository: str, settings: Row) -> str:
-        """One sub-model asked with transformers alone."""
+        """Python code that applies one submodel with transformers only."""
         return example(repository)
 
 
 @torch.inference_mode()
 def _answer(sub: SubModel, sequences: Sequences, batch: Ints) -> list[Found]:
+    """Answer one batch of questions, given by their indices."""
     tensors = {n: t.to(sub.model.device) for n, t in sequences.batch(batch).items()}
     return decode(sub.model(**tensors), sequences, batch)
 
 
 def dialogue_bounds(rows: Dataset) -> Ints:
-    """Where each dialogue of a variant begins in frame rows, and behind the last one their end."""
+    """Index of the first frame row of each dialogue under each variant, then the number of rows."""
     keys = list(zip(rows["variant"], rows["dialogue_id"]))
     starts = [i for i in range(len(keys)) if i == 0 or keys[i] != keys[i - 1]]
     return np.array([*starts, len(keys)], np.int64)
 
 
 def shards_of_variants(variants: np.ndarray, size: int) -> list[Ints]:
-    """Shards of at most ``size`` dialogues, each of one variant.
+    """Divide dialogues into shards of one variant each.
 
     Args:
-        variants: Of each dialogue [dialogues].
+        variants: Variant of each dialogue [dialogues].
+        size: Maximum number of dialogues in a shard.
+
+    Returns:
+        Indices of the dialogues of each shard.
     """
     borders = np.flatnonzero(variants[1:] != variants[:-1]) + 1
     groups = np.split(np.arange(len(variants)), borders)
@@ -186,7 +201,13 @@ def shards_of_variants(variants: np.ndarray, size: int) -> list[Ints]:
 
 
 class FrameQuery(NamedTuple):
-    """A frame that is to be tracked, and what is known before it."""
+    """A frame whose state is to be predicted.
+
+    Attributes:
+        memory: What is known before the turn.
+        turn: The user turn.
+        frame: The frame.
+    """
 
     memory: Memory
     turn: Turn
@@ -194,39 +215,42 @@ class FrameQuery(NamedTuple):
 
 
 def track_dialogues(tracker: SgpTracker, dialogues: Sequence[Dialogue]) -> list[list[State]]:
-    """The predicted state of every frame, dialogue by dialogue.
+    """Predict the state of every frame of several dialogues.
 
-    All dialogues' first turns are tracked together, then all second ones, and so on. What is known
-    before a turn are the system's acts and the states predicted so far; gold states, where frames
-    have them, are not looked at.
+    The first turns of all dialogues are predicted together, then all second turns, and so on. A
+    prediction depends on the system's dialogue acts and on the states predicted so far. Gold
+    states are not used, even if frames have them.
+
+    Returns:
+        For each dialogue the states of its frames, in order.
     """
     memories = [Memory() for _ in dialogues]
     states: list[list[State]] = [[] for _ in dialogues]
     for depth in range(max((len(dialogue.turns) for dialogue in dialogues), default=0)):
-        there = [i for i, dialogue in enumerate(dialogues) if len(dialogue.turns) > depth]
-        for i in there:
+        unfinished = [i for i, dialogue in enumerate(dialogues) if len(dialogue.turns) > depth]
+        for i in unfinished:
             memories[i].hear(dialogues[i].turns[depth].acts)
-        turns = [(i, dialogues[i].turns[depth]) for i in there]
+        turns = [(i, dialogues[i].turns[depth]) for i in unfinished]
         queries = [FrameQuery(memories[i], turn, f) for i, turn in turns for f in turn.frames]
         predicted = iter(_states(tracker, queries))
         for i, turn in turns:
-            mine = list(islice(predicted, len(turn.frames)))
-            memories[i].learn(turn, mine)
-            states[i] += mine
+            of_turn = list(islice(predicted, len(turn.frames)))
+            memories[i].learn(turn, of_turn)
+            states[i] += of_turn
     return states
 
 
 def _states(tracker: SgpTracker, queries: Sequence[FrameQuery]) -> Iterator[State]:
-    """The states of frames none of which follows from another."""
+    """Predict the states of frames that do not depend on each other."""
     intents = _intents(tracker, queries)
-    combined = [combine_questions(one.turn, one.frame) for one in queries]
-    answers = tracker.ask_each("combine", [list(mine.values()) for mine in combined])
+    combined = [combine_questions(query.turn, query.frame) for query in queries]
+    answers = tracker.ask_each("combine", [list(questions.values()) for questions in combined])
     within = _copied(tracker, "copy", copy_candidates, queries, intents)
     across = _copied(tracker, "cross", cross_candidates, queries, intents)
-    for one, intent, slots, found, copied, cross in zip(
+    for query, intent, slots, found, copied, cross in zip(
         queries, intents, combined, answers, within, across, strict=True
     ):
-        schema = one.frame.schema
+        schema = query.frame.schema
         by_slot = dict(zip(slots, found, strict=True))
         evidence = Evidence(
             intent,
@@ -236,17 +260,19 @@ def _states(tracker: SgpTracker, queries: Sequence[FrameQuery]) -> Iterator[Stat
             cross,
             {slot: values[-1] for slot, values in copied.items()},
         )
-        yield join(FrameEvidence(schema, one.memory.state(schema.service), evidence))
+        yield join(FrameEvidence(schema, query.memory.state(schema.service), evidence))
 
 
 def _value(options: Sequence[str | None], answer: Found) -> Scored | None:
+    """The most likely value of a slot; None for no value."""
     value = options[answer.number]
     return None if value is None else Scored(value, answer.score)
 
 
 def _intents(tracker: SgpTracker, queries: Sequence[FrameQuery]) -> list[str]:
-    found = tracker.ask("intent", [intent_question(*one) for one in queries])
-    return [[*one.frame.schema.intents, NULL][f.number] for one, f in zip(queries, found)]
+    """The most likely intent of each frame."""
+    found = tracker.ask("intent", [intent_question(*query) for query in queries])
+    return [[*query.frame.schema.intents, NULL][f.number] for query, f in zip(queries, found)]
 
 
 def _copied(
@@ -256,27 +282,36 @@ def _copied(
     queries: Sequence[FrameQuery],
     intents: Sequence[str],
 ) -> list[dict[str, list[Scored]]]:
-    """For each frame, the values that could be copied into unset slots, and how likely they are."""
+    """For each frame and unset slot, the values that may be copied and their probabilities.
+
+    Args:
+        tracker: The tracker.
+        part: The submodel that decides: ``copy`` or ``cross``.
+        candidates: Returns the candidates of a frame for this submodel.
+        queries: The frames.
+        intents: Active intent of each frame.
+    """
     lists = [
-        [c for c in candidates(*one, intent) if c.slot not in _known(one)]
-        for one, intent in zip(queries, intents)
+        [c for c in candidates(*query, intent) if c.slot not in _known(query)]
+        for query, intent in zip(queries, intents)
     ]
-    answers = tracker.ask_each(part, [[c.question for c in mine] for mine in lists])
+    answers = tracker.ask_each(part, [[c.question for c in of_frame] for of_frame in lists])
     found: list[dict[str, list[Scored]]] = []
-    for mine, scores in zip(lists, answers):
+    for of_frame, scores in zip(lists, answers):
         found.append({})
-        for candidate, answer in zip(mine, scores):
+        for candidate, answer in zip(of_frame, scores):
             scored = Scored(candidate.values[0], answer.yes)
             found[-1].setdefault(candidate.slot, []).append(scored)
     return found
 
 
-def _known(one: FrameQuery) -> Iterable[str]:
-    return one.memory.state(one.frame.schema.service).values.keys()
+def _known(query: FrameQuery) -> Iterable[str]:
+    """Names of the slots that are set before the turn."""
+    return query.memory.state(query.frame.schema.service).values.keys()
 
 
 def prediction_rows(dialogue: Dialogue, states: Sequence[State]) -> list[Row]:
-    """A dialogue's rows of a prediction file."""
+    """The prediction rows of a dialogue, from the states of its frames in order."""
     frames = [frame for turn in dialogue.turns for frame in turn.frames]
     return [
         prediction_row(

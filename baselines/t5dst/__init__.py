@@ -1,1 +1,1 @@
-"""Sequence-to-sequence trackers: T5DST (one pass per slot) and D3ST (one pass per frame)."""
+"""Trackers with an encoder-decoder: T5DST (one pass per slot) and D3ST (one pass per frame)."""

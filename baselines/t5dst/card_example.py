@@ -1,4 +1,4 @@
-"""The example of use on the card of a T5 tracker."""
+"""The example of use on the model card of a T5 tracker."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _UTTERANCE = "To the Botanical Garden, please."
 
 
 def example(repository: str, format_name: str, max_target: int) -> str:
-    """Python that tracks one turn of a dialogue with nothing but transformers.
+    """Python code that tracks one turn of a dialogue and imports only transformers.
 
     Args:
-        repository: A folder, or a name on the Hub.
-        format_name: The prompt format of the model.
-        max_target: The most tokens of an answer.
+        repository: Where the model is: a folder, or a name on the Hub.
+        format_name: Name of the model's prompt format.
+        max_target: Maximum number of tokens of an answer.
     """
     prompt = get_format(format_name)
     dialogue, parts = prompt.history(_HISTORY, _UTTERANCE), prompt.parts(_SCHEMA)

@@ -1,4 +1,4 @@
-"""Greedy generation: the encoder once a batch, and a sequence that has ended leaves the batch."""
+"""Greedy generation for an encoder-decoder, where finished sequences leave the batch."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from transformers import DynamicCache, EncoderDecoderCache, PreTrainedModel
 
 from ..training.batching import Ints
 
-_DROP = 4  # a batch is made smaller when one in so many of its sequences has ended
+_DROP = 4  # finished sequences are removed once they are at least 1 / _DROP of the batch
 
 
 @torch.inference_mode()
 def greedy(
     model: PreTrainedModel, input_ids: torch.Tensor, attention_mask: torch.Tensor, max_target: int
 ) -> Ints:
-    """The most likely token at each place, until the sequence ends or is ``max_target`` long.
+    """Generate the most likely token at each place until a sequence ends.
 
     Args:
         model: An encoder-decoder in evaluation mode.
-        input_ids, attention_mask: As of ``Inputs.batch``.
+        input_ids: Tokens of the inputs [inputs, tokens], as ``Inputs.batch`` makes them.
+        attention_mask: Which tokens are no padding [inputs, 1, 1, tokens].
+        max_target: Maximum number of tokens of an answer.
 
     Returns:
-        [inputs, up to max_target] tokens; what stands after a sequence's end is the end token.
+        Tokens of the answers [inputs, at most max_target], padded with the end token.
     """
     end = _end_token(model)
     hidden = model.get_encoder()(input_ids=input_ids, attention_mask=attention_mask)[0]
@@ -31,7 +33,7 @@ def greedy(
         start = model.config.decoder_start_token_id
     token = torch.full((len(input_ids), 1), start, device=hidden.device)
     outputs = torch.full((len(input_ids), max_target), end, device=hidden.device)
-    rows = torch.arange(len(input_ids), device=hidden.device)  # still in the batch
+    rows = torch.arange(len(input_ids), device=hidden.device)  # inputs still in the batch
     alive = torch.ones_like(rows, dtype=torch.bool)
     cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
     for place in range(max_target):
@@ -57,6 +59,7 @@ def greedy(
 
 
 def _end_token(model: PreTrainedModel) -> int:
+    """The token that ends a sequence."""
     end = model.generation_config.eos_token_id
     if end is None:
         end = model.config.eos_token_id

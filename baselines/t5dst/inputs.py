@@ -1,8 +1,9 @@
-"""What a model reads for every frame, as columns: each text tokenized once, each input kept once.
+"""The model's inputs for frame rows, in columns; every distinct text is tokenized once.
 
-An input is a dialogue's part and a schema's part (``formats``). Histories recur in a dialogue's
-frames and under every variant, schema parts in every frame of a service: so the texts are kept
-apart until a batch is made, and an input is a pair of indices.
+An input consists of a history part and a schema part (``formats``). The same history occurs in
+several frames of a dialogue and under every variant, the same schema part in all frames of a
+service. An input is therefore a pair of indices into the distinct texts, and the two parts are
+joined when a batch is made.
 """
 
 from __future__ import annotations
@@ -24,27 +25,35 @@ from .formats import Format, shuffled
 from .formats.values import gold_state
 
 Row = dict[str, Any]
-_IGNORED = -100  # a label that the loss passes over
-_MULTIPLE = 8  # widths that matrix units like
+_IGNORED = -100  # the label of padding, which the loss leaves out
+_MULTIPLE = 8  # batches are padded to a multiple of this width, which GPUs process faster
 
 
 class Unique(dict[str, int]):
-    """Texts in the order they first came, each once, and its place."""
+    """Distinct texts and their indices, in the order in which they were added."""
 
     def add(self, text: str) -> int:
-        """The text's place."""
+        """Add a text if it is new; returns its index."""
         return self.setdefault(text, len(self))
 
     def tokens(self, tokenizer: PreTrainedTokenizerBase) -> list[Ints]:
-        """Each text's tokens, without special ones."""
+        """The tokens of each text, without special tokens."""
         encoded = tokenizer(list(self), add_special_tokens=False, verbose=False) if self else {}
         return [np.array(ids, dtype=np.int32) for ids in encoded.get("input_ids", [])]
 
 
 class Texts:
-    """The texts of frames. pairs: history and schema part of each input, frame by frame;
-    targets: each input's answer, where it was read to train; both are places in the texts.
-    counts: how many inputs each frame has."""
+    """The texts of frames: inputs and, for training, their answers.
+
+    Attributes:
+        histories: Distinct history parts.
+        parts: Distinct schema parts.
+        answers: Distinct answers, for training only.
+        pairs: For each input the indices of its history part and its schema part; the inputs of a
+            frame follow each other.
+        targets: For each input the index of its answer, for training only.
+        counts: Number of inputs of each frame.
+    """
 
     def __init__(self) -> None:
         self.histories, self.parts, self.answers = Unique(), Unique(), Unique()
@@ -53,8 +62,15 @@ class Texts:
         self.counts: list[int] = []
 
     def read(self, rows: Iterable[Row], prompt: Format, shuffle: int | None = None) -> None:
-        """Add the inputs of frame rows; with a seed to ``shuffle`` by, to train: answers too."""
-        # What comes second begins with a space, so that both can be tokenized alone.
+        """Add the inputs of frame rows.
+
+        Args:
+            rows: Frame rows; to train, with the gold state.
+            prompt: The prompt format.
+            shuffle: To train, the random seed by which schema elements are shuffled; answers are
+                then added too. None to predict.
+        """
+        # The second part begins with a space, so that both parts can be tokenized separately.
         first, second = ("", " ") if prompt.HISTORY_FIRST else (" ", "")
         for row in tqdm(rows, desc="Reading frames", unit=" frames", delay=2, disable=None):
             schema = row["schema"]
@@ -71,20 +87,37 @@ class Texts:
 
 @dataclass(frozen=True)
 class Limits:
-    """The most tokens of an input and of an answer, special ones included."""
+    """Limits in tokens, special tokens included.
+
+    Attributes:
+        max_input: Maximum number of tokens of an input.
+        max_target: Maximum number of tokens of an answer.
+    """
 
     max_input: int
     max_target: int
 
 
 class Inputs:
-    """The tokens of ``Texts``, joined to whole inputs as they are asked for.
+    """The tokens of ``Texts``, from which batches are made.
 
-    lengths [inputs]: in tokens, cut to the limit. cut: how many inputs lost history, and how many
-    tokens; how many answers were cut.
+    Attributes:
+        history_first: Whether the history part stands before the schema part.
+        limits: The limits in tokens.
+        before: Special tokens before a text.
+        after: Special tokens after a text.
+        pad: The padding token.
+        histories: Tokens of each history part, without special tokens.
+        parts: Tokens of each schema part, without special tokens.
+        answers: Tokens of each answer, cut to the limit.
+        pairs: Indices of the history part and the schema part of each input [inputs, 2].
+        targets: Index of the answer of each input [inputs]; empty if there are no answers.
+        lengths: Number of tokens of each input [inputs], cut to the limit.
+        cut: Figures on what was cut: the number of inputs that lost history and of all inputs, of
+            tokens of history that were lost, and of answers that were cut.
 
     Raises:
-        SgdxError: A schema part leaves no room for history; the limits are too small.
+        SgdxError: ``max_input`` is too small: a schema part leaves no room for history.
     """
 
     def __init__(
@@ -100,11 +133,11 @@ class Inputs:
         self.targets = np.array(texts.targets, np.int64)
         ends = len(self.before) + len(self.after)
         self._check_room(list(texts.parts), ends)
-        said, shown = (
+        history_lengths, part_lengths = (
             np.array([len(ids) for ids in column], np.int64)[self.pairs[:, side]]
             for side, column in enumerate((self.histories, self.parts))
         )
-        whole = said + shown + ends
+        whole = history_lengths + part_lengths + ends
         self.lengths: Ints = np.minimum(whole, limits.max_input)
         self.answers = [self._answer(ids) for ids in answers]
         lost = whole - self.lengths
@@ -128,7 +161,7 @@ class Inputs:
         return np.concatenate([self.before, ids, self.after])[: self.limits.max_target]
 
     def ids(self, index: int) -> Ints:
-        """One input's tokens; where it would be too long the dialogue's beginning is left out."""
+        """The tokens of one input; an input that is too long loses the beginning of its history."""
         history, part = (
             column[place] for column, place in zip((self.histories, self.parts), self.pairs[index])
         )
@@ -138,12 +171,16 @@ class Inputs:
         return np.concatenate([self.before, *body, self.after])
 
     def batch(self, indices: Ints, width: int | None = None) -> dict[str, torch.Tensor]:
-        """Inputs padded to the longest, or to ``width``.
+        """Make a batch of inputs.
+
+        Args:
+            indices: Indices of the inputs.
+            width: Number of tokens to pad to; by default the longest input's, rounded up.
 
         Returns:
-            ``input_ids`` [inputs, tokens] and ``attention_mask`` [inputs, 1, 1, tokens]. From a
-            mask of two dimensions transformers would make this one at every step, and wait for
-            the device to see whether it is needed.
+            ``input_ids`` [inputs, tokens] and ``attention_mask`` [inputs, 1, 1, tokens]. Given a
+            mask [inputs, tokens], transformers would expand it in every step and wait for the
+            device to see whether the mask is needed.
         """
         rows = [self.ids(index) for index in indices.tolist()]
         ids = _padded(rows, self.pad, width)
@@ -152,7 +189,12 @@ class Inputs:
         return {"input_ids": ids, "attention_mask": mask[:, None, None]}
 
     def training_batch(self, indices: Ints, static: bool = False) -> dict[str, torch.Tensor]:
-        """Also ``labels``; where shapes are static, everything as wide as the limits."""
+        """Make a batch of inputs with their answers as ``labels`` [inputs, tokens].
+
+        Args:
+            indices: Indices of the inputs.
+            static: Whether to pad to the limits, so that all batches have the same shape.
+        """
         answers = [self.answers[place] for place in self.targets[indices].tolist()]
         widths = (self.limits.max_input, self.limits.max_target) if static else (None, None)
         return {
@@ -170,7 +212,7 @@ def _padded(rows: list[Ints], fill: int, width: int | None) -> torch.Tensor:
 
 
 def special_tokens(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:
-    """What the tokenizer puts before and after a text."""
+    """The special tokens that a tokenizer puts before and after a text."""
     plain = tokenizer("a", add_special_tokens=False)["input_ids"]
     whole = tokenizer("a")["input_ids"]
     start = next(i for i in range(len(whole)) if whole[i : i + len(plain)] == plain)

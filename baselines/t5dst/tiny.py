@@ -1,4 +1,4 @@
-"""A tiny T5 of random weights and a tokenizer of the training texts: to try a recipe with."""
+"""A tiny T5 with random weights and a tokenizer for given texts, to try a recipe with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGene
 
 
 def tiny_tokenizer(texts: Iterable[str], size: int = 2000) -> PreTrainedTokenizerFast:
-    """Byte-level BPE, which knows every text; ``</s>`` ends one, as T5's does."""
+    """Make a byte-level BPE tokenizer, which can encode any text and ends it with ``</s>``.
+
+    Args:
+        texts: The texts that the tokenizer is trained on.
+        size: Maximum number of tokens.
+    """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -30,7 +35,12 @@ def tiny_tokenizer(texts: Iterable[str], size: int = 2000) -> PreTrainedTokenize
 
 
 def tiny_t5(vocabulary: int, seed: int = 0) -> T5ForConditionalGeneration:
-    """A T5 of 2 + 2 layers, 64 wide; weights are random, and those of a seed always the same."""
+    """Make a T5 with 2 encoder layers, 2 decoder layers and random weights.
+
+    Args:
+        vocabulary: Number of tokens.
+        seed: Random seed of the weights.
+    """
     set_seed(seed)
     config = T5Config(
         vocab_size=vocabulary,

@@ -1,5 +1,6 @@
-"""The T5 trackers: T5DST, its lettered options and D3ST, over any encoder-decoder.
+"""The T5 trackers, which write the state as text: T5DST, T5DST with options, and D3ST.
 
+The prompt format (``formats``) decides which of the three it is; the model is any encoder-decoder.
 Sources: T5DST, Lee et al. 2021 (arXiv 2109.07506); D3ST, Zhao et al. 2022 (arXiv 2201.08904).
 """
 
@@ -58,19 +59,27 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 class T5Settings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What the recipe of a T5 tracker may set besides."""
+    """The settings that recipes of T5 trackers have besides the common ones.
+
+    Attributes:
+        format: Name of the prompt format in ``formats.FORMATS``.
+        max_input: Maximum number of tokens of an input; longer ones lose the beginning of the
+            history.
+        max_target: Maximum number of tokens of an answer.
+        prediction_tokens: Maximum number of tokens in a batch when dev is predicted.
+    """
 
     format: str
-    max_input: Count  # tokens of an input; history is cut from its beginning
-    max_target: Count  # tokens of an answer
-    prediction_tokens: Count = 16384  # in a batch when dev is tracked
+    max_input: Count
+    max_target: Count
+    prediction_tokens: Count = 16384
 
     def __post_init__(self) -> None:
         get_format(self.format)
 
 
 class T5Options(PredictionOptions, frozen=True, kw_only=True):
-    """The options of its predictions. A batch and a shard are of inputs."""
+    """The options of prediction with a T5 tracker; batches and shards consist of inputs."""
 
     batch_size: BatchSize = 256
     token_budget: TokenBudget = 16384
@@ -79,18 +88,24 @@ class T5Options(PredictionOptions, frozen=True, kw_only=True):
         Literal["float32", "bfloat16"], msgspec.Meta(description="number format of the weights")
     ] = "float32"
     format: Annotated[
-        str | None, msgspec.Meta(description="prompt format, for a model that does not say its own")
+        str | None, msgspec.Meta(description="prompt format, for a model that does not record it")
     ] = None
     max_input: Annotated[
-        Count, msgspec.Meta(description="with --format: the most tokens of an input")
+        Count, msgspec.Meta(description="with --format: maximum number of tokens of an input")
     ] = 512
     max_target: Annotated[
-        Count, msgspec.Meta(description="with --format: the most tokens of an answer")
+        Count, msgspec.Meta(description="with --format: maximum number of tokens of an answer")
     ] = 256
 
 
 class About(TrainedOn, frozen=True, kw_only=True):
-    """How a model was trained; it stands in its ``config.json`` under ``sgdx``."""
+    """Provenance of a T5 tracker's model, stored in its ``config.json`` under ``sgdx``.
+
+    Attributes:
+        format: Name of the prompt format.
+        max_input: Maximum number of tokens of an input.
+        max_target: Maximum number of tokens of an answer.
+    """
 
     format: str
     max_input: int
@@ -99,13 +114,13 @@ class About(TrainedOn, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class T5Tracker(TrainableTracker):
-    """An encoder-decoder with its tokenizer, and how to ask it.
+    """An encoder-decoder that writes values or states for prompts.
 
     Attributes:
-        model: On the accelerator's device.
-        tokenizer: Its own.
-        about: How it was trained, which decides how it is asked.
-        options: How much is worked on at once.
+        model: The encoder-decoder, on the accelerator's device.
+        tokenizer: The model's tokenizer.
+        about: Provenance of the model, which has the prompt format and the limits.
+        options: Options of prediction.
         accelerator: The processes and the device.
     """
 
@@ -123,18 +138,18 @@ class T5Tracker(TrainableTracker):
 
     @property
     def prompt(self) -> Format:
-        """Its prompt format."""
+        """The prompt format of the model."""
         return get_format(self.about.format)
 
     @property
     def limits(self) -> Limits:
-        """The most tokens that it reads and writes."""
+        """The maximum numbers of tokens that the model reads and writes."""
         return Limits(self.about.max_input, self.about.max_target)
 
     @classmethod
     def load(cls, model: str, options: T5Options, accelerator: Accelerator | None) -> T5Tracker:
-        """A trained model, or with ``options.format`` any encoder-decoder."""
-        assert accelerator is not None  # noqa: S101  # as the tracker learns
+        """Load a trained model, or, if ``options.format`` is given, any encoder-decoder."""
+        assert accelerator is not None  # noqa: S101  # trainable trackers get an accelerator
         loaded, tokenizer = load_model(model, DTYPES[options.dtype])
         about = read_about(model, loaded, options)
         get_format(about.format)
@@ -142,7 +157,7 @@ class T5Tracker(TrainableTracker):
         return cls(on_device, tokenizer, about, options, accelerator)
 
     def describe(self) -> Row:
-        """What it was trained on, its format and limits, and what of a state it fills."""
+        """The model's digest and provenance, and the parts of a prediction row that it fills."""
         return {
             "weights": weights_digest(self.model),
             **msgspec.to_builtins(self.about),
@@ -151,7 +166,7 @@ class T5Tracker(TrainableTracker):
         }
 
     def predict(self, rows: Dataset, shards: Path) -> Predictions:
-        """Generate the answer to each different input once, under all variants together."""
+        """Generate the answers for all variants together; each distinct input is read once."""
         texts = Texts()
         texts.read(rows, self.prompt)
         inputs = Inputs(texts, self.tokenizer, self.prompt, self.limits)
@@ -172,19 +187,20 @@ class T5Tracker(TrainableTracker):
 
     @classmethod
     def dev(cls, rows: Dataset, count: int) -> Dataset:
-        """Frames evenly spread: each is tracked from its history alone."""
+        """Select evenly spaced frames, as each frame is predicted from its history alone."""
         return spread(rows, count)
 
     @classmethod
     def task(cls, run: Run, name: str) -> Task:
-        """Fine-tuning of the one model."""
+        """Build the task of fine-tuning the model."""
         settings: T5Settings = run.settings
         texts = Texts()
         texts.read(run.rows, get_format(settings.format), shuffle=settings.seed)
-        tracker = _first(run, texts)
+        tracker = _initial_tracker(run, texts)
         inputs = Inputs(texts, tracker.tokenizer, tracker.prompt, tracker.limits)
-        for part in (tracker.model, tracker.model.get_decoder()):  # each has a config of its own
-            part.config.use_cache = False  # of use in generation alone, which asks for it
+        # The cache helps only in generation, which asks for it; the decoder has its own config.
+        for part in (tracker.model, tracker.model.get_decoder()):
+            part.config.use_cache = False
 
         def evaluate(model: PreTrainedModel) -> float:
             trained = tracker.with_model(model)
@@ -206,22 +222,27 @@ class T5Tracker(TrainableTracker):
         )
 
     def with_model(self, model: PreTrainedModel) -> T5Tracker:
-        """The same tracker with the model as it is now in training."""
+        """The same tracker with another model, such as the current one in training."""
         return T5Tracker(model, self.tokenizer, self.about, self.options, self.accelerator)
 
     @staticmethod
     def example(repository: str, settings: Row) -> str:
-        """A turn tracked with nothing but transformers: ten lines and the prompts."""
+        """Python code that tracks one turn and imports only transformers."""
         return example(repository, settings["format"], settings["max_target"])
 
 
 def load_model(
     name: str, dtype: torch.dtype = torch.float32
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """An encoder-decoder by name or folder; its weights are safetensors, never a pickle.
+    """Load an encoder-decoder and its tokenizer; the weights must be safetensors, not a pickle.
+
+    Args:
+        name: Name on the Hub, or a folder.
+        dtype: Number format of the weights.
 
     Raises:
-        SgdxError: There is none, it is no encoder-decoder, or its tokenizer cannot pad or end.
+        SgdxError: The model cannot be loaded or is no encoder-decoder, or its tokenizer has no
+            padding token or end token.
     """
     try:
         config = AutoConfig.from_pretrained(name)
@@ -241,10 +262,15 @@ def load_model(
 
 
 def read_about(name: str, model: PreTrainedModel, options: T5Options) -> About:
-    """What a model says of its training; else what the options say of how to ask it.
+    """The provenance of a model; for a model without one, format and limits from the options.
+
+    Args:
+        name: Name or folder of the model, for error messages.
+        model: The model.
+        options: Options of prediction.
 
     Raises:
-        SgdxError: Neither says, or the model does so in another way.
+        SgdxError: The model is not of this tracker, or has no provenance and no format is given.
     """
     found: Any = getattr(model.config, "sgdx", None)
     if found is not None:
@@ -266,22 +292,31 @@ def read_about(name: str, model: PreTrainedModel, options: T5Options) -> About:
 
 
 def greedy_settings(model: PreTrainedModel, about: About) -> GenerationConfig:
-    """Settings under which ``model.generate`` does what ``greedy`` does, whatever it came with."""
+    """Generation settings under which ``model.generate`` has the same result as ``greedy``."""
     kept = ("bos_token_id", "decoder_start_token_id", "eos_token_id", "pad_token_id")
     given = {name: getattr(model.generation_config, name, None) for name in kept}
     return GenerationConfig(**given, max_new_tokens=about.max_target, do_sample=False, num_beams=1)
 
 
 def save_model(tracker: T5Tracker, folder: Path, weights: dict[str, torch.Tensor]) -> None:
-    """Write what ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` load."""
+    """Write a model that ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` can load.
+
+    Args:
+        tracker: The tracker with the model.
+        folder: Folder for the files.
+        weights: The weights to write, by parameter name.
+    """
     tracker.model.config.sgdx = msgspec.to_builtins(tracker.about)
     tracker.model.generation_config = greedy_settings(tracker.model, tracker.about)
     tracker.model.save_pretrained(folder, state_dict=weights)
     tracker.tokenizer.save_pretrained(folder)
 
 
-def _first(run: Run, texts: Texts) -> T5Tracker:
-    """The model to begin with: the last checkpoint's, the recipe's, or a tiny random one."""
+def _initial_tracker(run: Run, texts: Texts) -> T5Tracker:
+    """The tracker that training starts from: the last checkpoint, or the recipe's model.
+
+    The recipe's model ``tiny`` is made here, with random weights.
+    """
     settings: T5Settings = run.settings
     options = T5Options(token_budget=settings.prediction_tokens)
     if last := last_checkpoint(run, ""):
@@ -304,10 +339,15 @@ def _first(run: Run, texts: Texts) -> T5Tracker:
 
 
 def answer_all(tracker: T5Tracker, inputs: Inputs, folder: Path) -> tuple[list[str], int]:
-    """The answer to each input, each different one generated once; and how many are different.
+    """Generate the answers to all inputs; equal inputs are read once.
 
     Args:
-        folder: Finished shards are kept in a folder of it, which this very work goes on from.
+        tracker: The tracker.
+        inputs: The inputs.
+        folder: Folder for partial results, from which a killed run can resume.
+
+    Returns:
+        The answer to each input, and the number of distinct inputs.
     """
     options, device = tracker.options, tracker.accelerator.device
     _, first, place = np.unique(inputs.pairs, axis=0, return_index=True, return_inverse=True)
@@ -319,9 +359,9 @@ def answer_all(tracker: T5Tracker, inputs: Inputs, folder: Path) -> tuple[list[s
     def work(shard: Ints) -> list[str]:
         answers: list[str] = []
         for batch in cut(shard, lengths, options.batch_size, options.token_budget):
-            asked = inputs.batch(first[batch])
-            asked = {name: tensor.to(device) for name, tensor in asked.items()}
-            tokens = greedy(tracker.model, **asked, max_target=tracker.about.max_target)
+            tensors = inputs.batch(first[batch])
+            tensors = {name: tensor.to(device) for name, tensor in tensors.items()}
+            tokens = greedy(tracker.model, **tensors, max_target=tracker.about.max_target)
             answers += _texts(tracker, tokens)
         return answers
 
@@ -331,6 +371,7 @@ def answer_all(tracker: T5Tracker, inputs: Inputs, folder: Path) -> tuple[list[s
 
 
 def _texts(tracker: T5Tracker, tokens: Ints) -> list[str]:
+    """The texts of answers, from tokens [inputs, tokens]."""
     decoded: list[str] = tracker.tokenizer.batch_decode(
         tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
     )
@@ -338,7 +379,13 @@ def _texts(tracker: T5Tracker, tokens: Ints) -> list[str]:
 
 
 def fingerprint(tracker: T5Tracker, inputs: Inputs, first: Ints) -> str:
-    """A digest of all that decides the shards: weights, inputs and sizes."""
+    """SHA-256 of everything that determines the partial results: weights, inputs and options.
+
+    Args:
+        tracker: The tracker.
+        inputs: The inputs.
+        first: Index of the first occurrence of each distinct input.
+    """
     decisive = (weights_digest(tracker.model), tracker.about, tracker.options)
     digest = hashlib.sha256(repr(decisive).encode())
     for index in first.tolist():
@@ -349,7 +396,7 @@ def fingerprint(tracker: T5Tracker, inputs: Inputs, first: Ints) -> str:
 def _states(
     rows: Dataset, prompt: Format, counts: Sequence[int], answers: Sequence[str]
 ) -> Iterator[tuple[Row, FrameState]]:
-    """Each frame row with the state that its answers mean."""
+    """Each frame row with the state that is read from its answers."""
     start = 0
     for row, count in zip(rows, counts):
         utterances = [*(turn["utterance"] for turn in row["history"]), row["utterance"]]

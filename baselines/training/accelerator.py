@@ -1,4 +1,4 @@
-"""The processes, device and precision that a command works with, through Accelerate."""
+"""Set up Accelerate: the processes, the device and the precision that a command uses."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from .settings import Settings
 
 
 def make_accelerator(**options: Any) -> Accelerator:
-    """An ``Accelerator`` that knows of all processes, on CPUs too.
+    """Create an ``Accelerator`` that joins all launched processes, also on CPUs.
+
+    Args:
+        options: Further arguments of ``Accelerator``.
 
     Raises:
-        SgdxError: The processes cannot be joined.
+        SgdxError: The number of joined processes is not the number of launched ones.
     """
     launched = int(os.environ.get("WORLD_SIZE", "1"))
-    # Without this, accelerate takes each of several processes without a GPU for the only one.
+    # Without cpu=True, each of several processes without a GPU would run as if it were alone.
     on_cpus = launched > 1 and not torch.cuda.is_available() and not is_torch_xla_available()
     accelerator = Accelerator(cpu=True if on_cpus else None, **options)
     if accelerator.num_processes != launched and not is_torch_xla_available():
@@ -32,18 +35,22 @@ def make_accelerator(**options: Any) -> Accelerator:
 
 
 def training_accelerator(settings: Settings, output: Path) -> Accelerator:
-    """An ``Accelerator`` with the precision, accumulation and loggers of a recipe.
+    """Create an ``Accelerator`` with the precision, gradient accumulation and loggers of a recipe.
+
+    Args:
+        settings: The recipe.
+        output: The run folder; loggers write into its subfolder ``logs``.
 
     Raises:
-        SgdxError: A package to log with is not installed.
+        SgdxError: The package of a logger is not installed, or the processes cannot be joined.
     """
     for name in settings.log_with:
         if importlib.util.find_spec(name) is None:
             raise SgdxError(f"log_with: {name} is not installed; pip install {name}")
     precision: str | None = settings.precision
-    if precision == "auto":  # as accelerate launch was told, else what the hardware has
-        has = torch.cuda.is_available() and is_bf16_available()
-        precision = os.environ.get("ACCELERATE_MIXED_PRECISION", "bf16" if has else "no")
+    if precision == "auto":  # the choice of accelerate launch, else bf16 where a GPU supports it
+        has_bf16 = torch.cuda.is_available() and is_bf16_available()
+        precision = os.environ.get("ACCELERATE_MIXED_PRECISION", "bf16" if has_bf16 else "no")
     return make_accelerator(
         mixed_precision=precision,
         gradient_accumulation_steps=settings.accumulation,
@@ -53,5 +60,9 @@ def training_accelerator(settings: Settings, output: Path) -> Accelerator:
 
 
 def shows_no_bar(accelerator: Accelerator) -> bool | None:
-    """What tqdm's ``disable`` is: True in all processes but the first, whose terminal decides."""
+    """The argument ``disable`` of tqdm, so that only the first process shows a progress bar.
+
+    Returns:
+        True in all other processes; None in the first, where tqdm shows a bar on a terminal only.
+    """
     return None if accelerator.is_main_process else True

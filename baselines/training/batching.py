@@ -1,4 +1,4 @@
-"""Batches of examples of like length under a token budget: plain functions of lengths."""
+"""Group examples of similar length into batches under a token budget, given their lengths."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
-_POOL = 64  # batches' worth of examples that are sorted together
+_POOL = 64  # an epoch sorts the examples of this many full batches together by length
 
 
 def cut(order: Ints, lengths: Ints, size: int, budget: int) -> list[Ints]:
-    """Cut ``order`` into batches.
+    """Cut a sequence of examples into consecutive batches.
 
     Args:
-        order: Indices into ``lengths``, like lengths beside each other.
-        lengths: Tokens of each example.
-        size: The most examples in a batch.
-        budget: The most tokens in a batch, padding included; one example alone may have more.
+        order: Indices of examples [n], with similar lengths next to each other.
+        lengths: Number of tokens of each example [examples].
+        size: Maximum number of examples in a batch.
+        budget: Maximum number of tokens in a batch, padding included. A longer example makes a
+            batch of its own.
+
+    Returns:
+        The indices of each batch, [examples of the batch] each.
     """
     batches, start, longest = [], 0, 0
     for end, length in enumerate(lengths[order].tolist()):
@@ -31,12 +35,26 @@ def cut(order: Ints, lengths: Ints, size: int, budget: int) -> list[Ints]:
 
 
 def by_length(lengths: Ints, size: int, budget: int) -> list[Ints]:
-    """All examples, the longest first: where memory does not suffice, it shows at once."""
+    """Batches of all examples, longest first, so that a lack of memory shows in the first batch.
+
+    Args:
+        lengths: Number of tokens of each example [examples].
+        size: Maximum number of examples in a batch.
+        budget: Maximum number of tokens in a batch, padding included.
+    """
     return cut(np.argsort(-lengths, kind="stable"), lengths, size, budget)
 
 
 def epoch(lengths: Ints, size: int, budget: int, seed: int, number: int) -> list[Ints]:
-    """One epoch's batches: each example once, in an order that seed and number decide."""
+    """The batches of one epoch, which contain every example once, in random order.
+
+    Args:
+        lengths: Number of tokens of each example [examples].
+        size: Maximum number of examples in a batch.
+        budget: Maximum number of tokens in a batch, padding included.
+        seed: Random seed, which together with ``number`` determines the order.
+        number: Number of the epoch, from 0.
+    """
     rng = np.random.default_rng((seed, number))
     order = rng.permutation(len(lengths))
     pools = [order[i : i + size * _POOL] for i in range(0, len(order), size * _POOL)]
@@ -57,12 +75,18 @@ def training_batches(
     processes: int = 1,
     whole: bool = False,
 ) -> list[Ints]:
-    """One process's batches of a training, epoch after epoch.
+    """The training batches of one process; epochs follow each other without a break.
 
     Args:
-        begin, end: Which of the process's own batches, counted from the training's start.
-        process, processes: Batches are dealt to the processes in turn.
-        whole: Leave out batches of fewer than ``size``, as static shapes want.
+        lengths: Number of tokens of each example [examples].
+        size: Maximum number of examples in a batch.
+        budget: Maximum number of tokens in a batch, padding included.
+        seed: Random seed of the order of the examples.
+        begin: Number of the first batch to return; the process's batches are numbered from 0.
+        end: Number of the batch to stop before.
+        process: Index of the process, from 0. The processes take batches in turn.
+        processes: Number of processes.
+        whole: Whether to leave out batches of fewer than ``size`` examples, for static shapes.
     """
     batches = _endless(lengths, size, budget, seed, whole)
     return list(islice(batches, begin * processes + process, end * processes, processes))

@@ -1,9 +1,10 @@
-"""Checkpoints: folders of safetensors and JSON that are whole at every moment they can be seen.
+"""Checkpoints: folders of safetensors and JSON files, which are either complete or absent.
 
-A folder ``step-00000500`` holds the model as ``save_pretrained`` writes it,
+A folder such as ``step-00000500`` holds the model as ``save_pretrained`` writes it,
 ``optimizer.safetensors`` with the optimizer's tensors by parameter name, and ``state.json`` with
-its numbers and the training's own. Nothing is pickled, and there is no state of random generators:
-a step's randomness is a function of seed, step and process (``training``).
+the optimizer's numbers and the progress of the training. Nothing is pickled. No state of a random
+number generator is stored, as the random numbers of a step depend only on seed, step and process
+(``training.loop``).
 """
 
 from __future__ import annotations
@@ -25,20 +26,27 @@ from torch.distributed.checkpoint.state_dict import (
     set_optimizer_state_dict,
 )
 
-# Whole tensors, whatever DDP or FSDP make of them: on the first process's CPU, or for all to load.
+# DDP and FSDP may split tensors. Whole ones are saved from the CPU of the first process, and are
+# loaded by every process.
 _TO_SAVE = StateDictOptions(full_state_dict=True, cpu_offload=True)
 _TO_LOAD = StateDictOptions(full_state_dict=True)
 
 
 def folders(output: Path) -> list[Path]:
-    """The checkpoints of a run, the oldest first."""
+    """The checkpoint folders of a training task, oldest first.
+
+    Args:
+        output: The task's folder.
+    """
     return sorted((output / "checkpoints").glob("step-*"))
 
 
 def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
-    """Write a folder whole or not at all: ``write`` fills one beside it, which is then renamed.
+    """Write a folder completely or not at all, replacing an older one.
 
-    An old folder of that name is replaced.
+    Args:
+        folder: The folder to write.
+        write: Fills the folder that it is given: a temporary one, which is renamed at the end.
     """
     staging = folder.with_name(f".{folder.name}.incomplete")
     shutil.rmtree(staging, ignore_errors=True)
@@ -52,9 +60,11 @@ def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
 
 
 def replace_files(folder: Path, write: Callable[[Path], None]) -> None:
-    """Replace some files of a folder, each whole or not at all.
+    """Replace some files of a folder, each completely or not at all.
 
-    ``write`` fills another folder, whose files are then moved into ``folder`` one by one.
+    Args:
+        folder: The folder; its other files stay.
+        write: Fills the folder that it is given: a temporary one, whose files are then moved.
     """
     staging = folder / ".model.incomplete"
     write_folder(staging, write)
@@ -66,9 +76,11 @@ def replace_files(folder: Path, write: Callable[[Path], None]) -> None:
 def optimizer_state(
     model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> tuple[dict[str, torch.Tensor], dict[str, dict[str, Any]]]:
-    """The state of each parameter: tensors by ``name|key``, and the rest.
+    """The optimizer's state of each parameter. All processes must call this together.
 
-    All processes call it; it is empty but for the first.
+    Returns:
+        Tensors by ``parameter name|state name``, and all other values by parameter name and state
+        name. Both are empty in all processes but the first.
     """
     state: Any = get_optimizer_state_dict(model, optimizer, options=_TO_SAVE).get("state", {})
     tensors: dict[str, torch.Tensor] = {}
@@ -86,10 +98,10 @@ def save(folder: Path, training: dict[str, Any], state: Any, write: Callable[[Pa
     """Write a checkpoint, then remove the older ones.
 
     Args:
-        folder: ``checkpoints/step-...``.
-        training: The training's own state, which ``load`` returns.
-        state: Of ``optimizer_state``.
-        write: Writes the model into a folder.
+        folder: The checkpoint's folder, ``checkpoints/step-...`` in the task's folder.
+        training: State of the training as JSON values, which ``load`` returns.
+        state: The result of ``optimizer_state``.
+        write: Writes the model into the folder that it is given.
     """
     tensors, numbers = state
 
@@ -106,10 +118,15 @@ def save(folder: Path, training: dict[str, Any], state: Any, write: Callable[[Pa
 
 
 def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
-    """Put a checkpoint's optimizer state back into ``optimizer``. All processes call it.
+    """Load a checkpoint's optimizer state. All processes must call this together.
+
+    Args:
+        folder: The checkpoint's folder.
+        model: The model, whose weights are not loaded here.
+        optimizer: Optimizer of the model; its state is replaced.
 
     Returns:
-        The training's own state, as it was given to ``save``.
+        The state of the training that was given to ``save``.
     """
     record: dict[str, Any] = msgspec.json.decode((folder / "state.json").read_bytes())
     state: dict[str, dict[str, Any]] = record["optimizer"]
@@ -124,7 +141,7 @@ def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> di
 
 
 def weights_digest(model: nn.Module) -> str:
-    """SHA-256 of a model's weights: of their names, and of their bytes whatever the type."""
+    """SHA-256 of the names and bytes of a model's weights, in hexadecimal."""
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(name.encode())

@@ -1,4 +1,4 @@
-"""The score on dev by which a training chooses its best model."""
+"""The score on the dev split by which training selects the best model."""
 
 from __future__ import annotations
 
@@ -16,10 +16,17 @@ from sgdx_metric.rows import PREDICTION, REFERENCE
 
 
 def joint_goal_accuracy(rows: Dataset, predictions: Sequence[dict[str, Any]]) -> float:
-    """Joint goal accuracy in [0, 1] of one variant's predictions.
+    """Joint goal accuracy of the predictions for one schema variant.
+
+    Args:
+        rows: Frame rows of one variant, with gold states.
+        predictions: Prediction rows for the same frames.
+
+    Returns:
+        A fraction in [0, 1].
 
     Raises:
-        ScoreError: The predictions are not those of the rows' frames.
+        ScoreError: The predictions are for other frames than ``rows``.
     """
     references = rows.select_columns(REFERENCE.names).with_format("arrow")[:]
     predicted = pa.Table.from_pylist(list(predictions), schema=PREDICTION)
@@ -34,13 +41,17 @@ def score_on(
     accelerator: Accelerator,
     folder: Path,
 ) -> float:
-    """Joint goal accuracy in [0, 1] of what ``predict`` makes of frame rows; in every process.
+    """Predict frame rows and score the predictions by joint goal accuracy.
 
     Args:
-        rows: With gold states.
-        predict: Prediction rows for them; it is given a folder for its shards.
-        accelerator: Knows the processes.
-        folder: For the shards; emptied before, as the model is another one each time, and after.
+        rows: Frame rows of one variant, with gold states.
+        predict: Returns prediction rows for ``rows``, given a folder for partial results.
+        accelerator: The processes and the device.
+        folder: The folder for partial results. It is removed before and after, as results of an
+            earlier model must not be reused.
+
+    Returns:
+        A fraction in [0, 1], the same in every process.
     """
     if accelerator.is_main_process:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,8 +1,9 @@
 """The training loop that every tracker shares: one process or many, through Accelerate.
 
-What a step does is a function of the settings, the data and the step's number: its batches, its
-learning rate and its random numbers. So a run that was killed goes on bit for bit from its last
-checkpoint, which holds only weights, the optimizer's state and ``Progress``.
+The batches, the learning rate and the random numbers of a step depend only on the settings, the
+data and the number of the step. A run that was killed therefore continues from its last checkpoint
+with bitwise the same result as an uninterrupted run, although a checkpoint holds only the weights,
+the optimizer's state and ``Progress``.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ Batch = dict[str, torch.Tensor]
 
 @dataclass
 class Progress:
-    """How far a training is.
+    """How far a training task has come.
 
     Attributes:
-        step: Steps of the optimizer taken.
-        best: The best score on dev, in [0, 1]; below 0 before the first evaluation.
-        best_step: The step of it.
-        since_best: Evaluations since then.
-        oracle: Whether the model sees schemas that it is judged on.
+        step: Number of optimizer steps taken.
+        best: Best score on dev so far, in [0, 1]; -1 before the first evaluation.
+        best_step: Step at which the best score was reached.
+        since_best: Number of evaluations since the best one.
+        oracle: Whether the model is trained on schemas that it is evaluated on.
     """
 
     step: int = 0
@@ -52,27 +53,41 @@ class Progress:
 
 
 def last_checkpoint(run: Run, task: str) -> Path | None:
-    """The checkpoint that a resumed task goes on from; None where it begins anew."""
+    """The folder of the checkpoint that a task continues from; None if it starts from scratch.
+
+    Args:
+        run: The training run.
+        task: Name of the training task.
+    """
     found = checkpoint.folders(run.output / task) if run.resume else []
     return found[-1] if found else None
 
 
 def initial_model(run: Run, write: Callable[[Path], None]) -> Path:
-    """The folder of a model made on the spot; ``write`` fills it, once for all tasks."""
-    place = run.output / "initial"
-    if run.accelerator.is_main_process and not place.exists():
-        checkpoint.write_folder(place, write)
+    """The folder of a newly made model that training starts from, created on the first call.
+
+    Args:
+        run: The training run.
+        write: Writes the model into the folder that it is given.
+    """
+    folder = run.output / "initial"
+    if run.accelerator.is_main_process and not folder.exists():
+        checkpoint.write_folder(folder, write)
     run.accelerator.wait_for_everyone()
-    return place
+    return folder
 
 
 def train(run: Run, task: Task, name: str = "") -> Progress:
-    """Train to the last step or an early stop.
+    """Train one model until its last step or an early stop.
 
     Args:
-        run: The run that the task is of.
-        task: What to train.
-        name: The task's; the best model by dev stands in this folder of the run's then.
+        run: The training run.
+        task: The model, its examples and its evaluation.
+        name: Name of the task. Its folder in the run folder receives the checkpoints, the log and
+            the model with the best score on dev.
+
+    Returns:
+        The progress at the end.
     """
     accelerator, settings, output = run.accelerator, task.settings, run.output / name
     if settings.gradient_checkpointing:
@@ -108,9 +123,9 @@ def train(run: Run, task: Task, name: str = "") -> Progress:
 
 
 def _batches(accelerator: Accelerator, task: Task, step: int) -> Iterator[tuple[Batch, int]]:
-    """The batches of this process from ``step`` on, and the tokens that each has."""
+    """The batches of this process from ``step`` on, each with its number of tokens."""
     settings = task.settings
-    mine = training_batches(
+    batches = training_batches(
         task.lengths,
         settings.batch_size,
         settings.token_budget,
@@ -123,13 +138,13 @@ def _batches(accelerator: Accelerator, task: Task, step: int) -> Iterator[tuple[
     )
     on_gpu = accelerator.device.type == "cuda"
     loader: DataLoader[Any] = DataLoader(
-        mine,  # type: ignore[arg-type]  # a list of arrays is a data set
+        batches,  # type: ignore[arg-type]  # a list of arrays serves as a dataset
         batch_size=None,
         collate_fn=task.collate,
         pin_memory=on_gpu,
         num_workers=2 if on_gpu else 0,
     )
-    for examples, batch in zip(mine, loader):
+    for examples, batch in zip(batches, loader):
         yield (
             {name: t.to(accelerator.device, non_blocking=True) for name, t in batch.items()},
             int(task.lengths[examples].sum()),
@@ -145,12 +160,12 @@ def _step(
     step: int,
     meter: Meter,
 ) -> None:
-    """One step of the optimizer. Nothing here waits for the device."""
+    """Take one optimizer step. Nothing in it makes the host wait for the device."""
     set_rate(optimizer, learning_rate(step, settings))
     model.train()
     for number, (batch, tokens) in enumerate(islice(batches, settings.accumulation)):
-        words = (settings.seed, step, number, accelerator.process_index)
-        set_seed(int(np.random.SeedSequence(words).generate_state(1)[0]))
+        entropy = (settings.seed, step, number, accelerator.process_index)
+        set_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
         with accelerator.accumulate(model):
             loss = model(**batch).loss
             accelerator.backward(loss)
@@ -187,7 +202,7 @@ def _log(
 def _evaluate(
     accelerator: Accelerator, task: Task, model: Any, progress: Progress, output: Path
 ) -> None:
-    """Score on dev, and keep the model in ``output`` if it is the best so far."""
+    """Score the model on dev, and write it into ``output`` if it is the best so far."""
     model.eval()
     score = task.evaluate(accelerator.unwrap_model(model))
     progress.since_best += 1

@@ -1,4 +1,4 @@
-"""The optimizer, and its learning rate as a function of the step."""
+"""Create the optimizer, and compute the learning rate of a step."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from .settings import Settings
 
 
 def make_optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimizer:
-    """Adafactor without relative steps or parameter scaling, or AdamW.
+    """Create AdamW, or Adafactor without relative steps and parameter scaling.
 
-    Weight decay is for matrices: biases and norms, which have one dimension, get none.
+    Weight decay applies to matrices only: biases and the weights of norms, which have one
+    dimension, get none.
+
+    Args:
+        model: The model; parameters that need no gradient are left out.
+        settings: The recipe.
     """
     parameters = [p for p in model.parameters() if p.requires_grad]
     groups = [
@@ -26,7 +31,12 @@ def make_optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimize
 
 
 def learning_rate(step: int, settings: Settings) -> float:
-    """The rate of step 0, 1, ...: linear warm-up, then constant or linearly to zero."""
+    """The learning rate of a step: linear warm-up, then constant or linear decay to zero.
+
+    Args:
+        step: Number of the optimizer step, from 0.
+        settings: The recipe.
+    """
     warmup = int(settings.warmup * settings.steps)
     if step < warmup:
         return settings.learning_rate * (step + 1) / warmup
@@ -36,6 +46,6 @@ def learning_rate(step: int, settings: Settings) -> float:
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Give every group of parameters this rate."""
+    """Set the learning rate of all parameter groups."""
     for group in optimizer.param_groups:
         group["lr"] = rate

@@ -1,4 +1,4 @@
-"""The folder of a run: its ``run.json``, its log, and how files are written whole or not at all."""
+"""The files of a run folder: ``run.json``, ``log.jsonl``, and writing files without half states."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def versions() -> dict[str, str]:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all: beside its place, then renamed."""
+    """Write a file completely or not at all: to a temporary file, which is then renamed."""
     staging = path.with_name(f".{path.name}.{os.getpid()}")
     staging.write_bytes(content)
     staging.replace(path)
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file, whole or not at all."""
+    """Write a JSON file completely or not at all."""
     write_bytes(path, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
 
 
@@ -42,7 +42,7 @@ def read_json(path: Path) -> Any:
     """Read a JSON file.
 
     Raises:
-        SgdxError: There is none, or it is not JSON.
+        SgdxError: The file is missing or is not JSON.
     """
     try:
         return msgspec.json.decode(path.read_bytes())
@@ -53,10 +53,13 @@ def read_json(path: Path) -> Any:
 
 
 def read_run(output: Path) -> dict[str, Any]:
-    """The ``run.json`` of a training.
+    """Read the ``run.json`` of a training run.
+
+    Args:
+        output: The run folder.
 
     Raises:
-        SgdxError: There is none, or it is not of a training.
+        SgdxError: The file is missing, is not JSON or has no record of a training.
     """
     path = output / "run.json"
     found = read_json(path)
@@ -66,15 +69,15 @@ def read_run(output: Path) -> dict[str, Any]:
 
 
 def check_output(output: Path, record: dict[str, Any], resume: bool) -> None:
-    """Check that a folder is free for a run or, to resume, holds the same run.
+    """Check that a folder is free for a new run, or holds the run that is to be resumed.
 
     Args:
-        output: The run's folder; it need not exist.
-        record: What decides the run: settings, data, number of processes.
-        resume: Whether it should be there.
+        output: The run folder; it need not exist.
+        record: What determines the result of the run: settings, data, number of processes.
+        resume: Whether the run is to be resumed.
 
     Raises:
-        SgdxError: It holds something else, or nothing to resume.
+        SgdxError: The folder holds another run, or no run to resume.
     """
     path = output / "run.json"
     if not resume:
@@ -96,11 +99,12 @@ def check_output(output: Path, record: dict[str, Any], resume: bool) -> None:
 
 
 def _is_of_a_run(path: Path) -> bool:
-    """Whether a file is more than what a run leaves that failed before it began."""
+    """Whether a file shows that a run has begun; a failed start may leave the others."""
     return path.name != "initial" and not path.name.startswith(".")
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:
+    """The leaves of nested objects by their path, as in ``settings.augment.seed``."""
     if not isinstance(value, dict):
         return {name: value}
     return {
@@ -111,21 +115,21 @@ def _flat(value: Any, name: str = "") -> dict[str, Any]:
 
 
 def append_log(output: Path, line: dict[str, Any]) -> None:
-    """Add a line to the run's ``log.jsonl``."""
+    """Append a line to the ``log.jsonl`` in a folder."""
     with (output / "log.jsonl").open("ab") as file:
         file.write(msgspec.json.encode(line) + b"\n")
 
 
 def read_log(output: Path) -> list[dict[str, Any]]:
-    """The lines of the run's ``log.jsonl``, in order."""
+    """The lines of the ``log.jsonl`` in a folder, in order."""
     lines = (output / "log.jsonl").read_bytes().splitlines()
     return [msgspec.json.decode(line) for line in lines]
 
 
 def trim_log(output: Path, step: int) -> None:
-    """Drop what a killed run logged after the step that it resumes at."""
+    """Remove the lines of ``log.jsonl`` after ``step``, the step at which a run resumes."""
     path = output / "log.jsonl"
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-    # The last line of a killed run may be half a line.
+    # A run that was killed may have written only part of its last line.
     whole = [line for line in lines if line.endswith(b"\n")]
     write_bytes(path, b"".join(x for x in whole if msgspec.json.decode(x)["step"] <= step))

@@ -1,4 +1,4 @@
-"""A recipe: the settings of a training run, a small YAML file checked against a struct."""
+"""Recipes: YAML files with the settings of a training run, checked against a struct."""
 
 from __future__ import annotations
 
@@ -14,23 +14,56 @@ Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Augment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Train schemas in other words, to train on besides the original ones."""
+    """Settings of the augmentation: reworded schemas to train on besides the original ones.
 
-    schemas: str  # backtrans, oracle, corrupt, or a folder of variants and overlays
-    ratio: Fraction = 1.0  # of the train dialogues that are met under each of the schemas
-    seed: int = 0  # of which dialogues these are, and of the corruption
+    Attributes:
+        schemas: ``backtrans``, ``oracle``, ``corrupt``, or a folder of variants and overlays.
+        ratio: Fraction of the train dialogues that is repeated under each reworded schema, in
+            [0, 1].
+        seed: Random seed for the choice of these dialogues and for ``corrupt``.
+    """
+
+    schemas: str
+    ratio: Fraction = 1.0
+    seed: int = 0
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The settings that every tracker's training has.
+    """The settings that the recipes of all trackers have.
 
-    A batch has at most ``batch_size`` examples and, longest times count, ``token_budget`` tokens
-    (one example alone may have more). ``steps`` are of the optimizer: each takes ``accumulation``
-    batches on every process.
+    Attributes:
+        tracker: Name of the tracker in ``baselines.tracker.TRACKERS``.
+        model: Pretrained model to start from: a name on the Hub, a folder, or ``tiny`` for a small
+            random one to try a recipe with.
+        augment: Reworded schemas to train on too; None for the original schemas alone.
+        steps: Number of optimizer steps.
+        batch_size: Maximum number of examples in a batch.
+        token_budget: Maximum number of tokens in a batch, padding included. A longer example makes
+            a batch of its own.
+        accumulation: Number of batches per process that make up one optimizer step.
+        optimizer: ``adafactor`` or ``adamw``.
+        learning_rate: Highest learning rate.
+        schedule: The learning rate after the warm-up: constant, or linear decay to zero.
+        warmup: Fraction of the steps in which the learning rate rises linearly, in [0, 1].
+        weight_decay: Weight decay of matrices; biases and norms have none.
+        clip: Maximum norm of the gradient; None to not clip it.
+        precision: Mixed precision; ``auto`` is the choice of ``accelerate launch``, else ``bf16``
+            where a GPU supports it.
+        gradient_checkpointing: Whether to save memory by computing activations twice.
+        static_shapes: Whether every batch has the same shape, as XLA needs.
+        seed: Random seed of everything but the augmentation.
+        log_every: Number of steps between two lines of the log.
+        save_every: Number of steps between two checkpoints.
+        evaluate_every: Number of steps between two evaluations on dev.
+        evaluate_frames: Approximate number of dev frames to evaluate on, under the original
+            schemas.
+        patience: Number of evaluations without a better score after which training stops early;
+            None to never stop early.
+        log_with: Loggers besides ``log.jsonl``.
     """
 
-    tracker: str  # its name in baselines.tracker.TRACKERS
-    model: str  # a checkpoint's name on the Hub or its folder
+    tracker: str
+    model: str
     augment: Augment | None = None
     steps: Count
     batch_size: Count
@@ -39,18 +72,18 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     optimizer: Literal["adafactor", "adamw"]
     learning_rate: float
     schedule: Literal["constant", "linear"] = "constant"
-    warmup: Fraction = 0.0  # of the steps
-    weight_decay: float = 0.0  # none on biases and norms
-    clip: float | None = None  # of the gradient's norm
+    warmup: Fraction = 0.0
+    weight_decay: float = 0.0
+    clip: float | None = None
     precision: Literal["auto", "no", "bf16", "fp16"] = "auto"
     gradient_checkpointing: bool = False
-    static_shapes: bool = False  # for XLA: every batch has the same shape
+    static_shapes: bool = False
     seed: int = 0
     log_every: Count = 50
-    save_every: Count  # steps from checkpoint to checkpoint
-    evaluate_every: Count  # steps; on dev under the original schemas
-    evaluate_frames: Count = 1000  # of dev, evenly spread
-    patience: Count | None = None  # evaluations without a better one before an early stop
+    save_every: Count
+    evaluate_every: Count
+    evaluate_frames: Count = 1000
+    patience: Count | None = None
     log_with: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = ()
 
 
@@ -61,20 +94,20 @@ def read_recipe(path: Path, kind: type[AnySettings]) -> AnySettings:
     """Read a recipe.
 
     Args:
-        path: A YAML file.
-        kind: The settings of the tracker that it is for.
+        path: The YAML file.
+        kind: Type of the settings, which depends on the tracker.
 
     Raises:
-        SgdxError: It cannot be read, is not YAML, or has a setting that ``kind`` does not.
+        SgdxError: The file cannot be read, is not YAML or does not fit ``kind``.
     """
     return _decode(path, kind)
 
 
 def recipe_tracker(path: Path) -> str:
-    """The name of the tracker that a recipe is for: its ``tracker``.
+    """The name of the tracker that a recipe is for, which is its setting ``tracker``.
 
     Raises:
-        SgdxError: It cannot be read, is not YAML, or has none.
+        SgdxError: The file cannot be read, is not YAML or does not name a tracker.
     """
 
     class Head(msgspec.Struct):
@@ -88,7 +121,7 @@ _Decoded = TypeVar("_Decoded")
 
 def _decode(path: Path, kind: type[_Decoded]) -> _Decoded:
     try:
-        # Not strict, as YAML 1.1 reads 1e-4 as a string.
+        # Lax conversion is needed because YAML 1.1 reads 1e-4 as a string.
         return msgspec.yaml.decode(path.read_bytes(), type=kind, strict=False)
     except OSError as error:
         raise SgdxError(f"{path}: {error.strerror}") from None
@@ -97,5 +130,5 @@ def _decode(path: Path, kind: type[_Decoded]) -> _Decoded:
 
 
 def shown(settings: Settings) -> dict[str, Any]:
-    """The settings as texts, for loggers that take nothing else."""
+    """The settings as strings, for loggers that accept nothing else."""
     return {name: str(value) for name, value in msgspec.to_builtins(settings).items()}

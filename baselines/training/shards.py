@@ -1,4 +1,4 @@
-"""Long work in shards, whose results are saved one by one, so that a killed run goes on."""
+"""Process examples in shards and save each shard's results, so that a killed run can resume."""
 
 from __future__ import annotations
 
@@ -23,24 +23,25 @@ def run_shards(
     work: Callable[[Ints], list[_Result]],
     folder: Path,
 ) -> list[_Result]:
-    """Work on shards, dealt to the processes in turn; each is kept in a file when it is done.
+    """Process all shards, which the processes take in turn, and collect the results.
 
-    A run that was killed and is begun again with the same ``folder`` does only the shards that are
-    not there. Processes meet in ``folder``: all must see it, as they must see a model.
+    The results of a shard are written to a file. If a killed run is started again with the same
+    ``folder``, it processes only the shards whose files are missing.
 
     Args:
-        accelerator: Knows the processes.
-        shards: Indices of examples; together each of 0, 1, ... once.
-        work: The results, which JSON can hold, of the examples of a shard.
-        folder: For the shards' files; for this work alone.
+        accelerator: The processes.
+        shards: Indices of the examples of each shard; together they are 0, 1, ..., each once.
+        work: Returns the results of a shard's examples, as JSON values.
+        folder: Folder for the files, on a disk that all processes share. It must be used for
+            nothing else.
 
     Returns:
-        A result per example, in every process.
+        The result of each example in order, the same in every process.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    mine = range(accelerator.process_index, len(shards), accelerator.num_processes)
+    numbers = range(accelerator.process_index, len(shards), accelerator.num_processes)
     quiet = shows_no_bar(accelerator)
-    for number in tqdm(mine, desc="Predicting", unit=" shards", disable=quiet, delay=2):
+    for number in tqdm(numbers, desc="Predicting", unit=" shards", disable=quiet, delay=2):
         path = folder / f"{number:06d}.json"
         if not path.exists():
             write_bytes(path, msgspec.json.encode(work(shards[number])))

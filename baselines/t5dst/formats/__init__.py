@@ -1,7 +1,7 @@
-"""Prompt formats: pure functions from schema and dialogue to texts, and from answers to a state.
+"""Prompt formats: how schema and dialogue become text, and how answers become a state.
 
-A format is a module. Its functions take the schema (``Service`` of a frame row) as it is to be
-shown; where elements are shuffled in training, ``shuffled`` has made another of it before.
+Each format is a module of pure functions. They take the schema (the ``Service`` of a frame row)
+with its elements in the order to be shown; ``shuffled`` changes this order for training.
 """
 
 from __future__ import annotations
@@ -17,28 +17,51 @@ from .values import FrameState
 
 
 class Format(Protocol):
-    """What a format's module has: see ``t5dst``."""
+    """The names that the module of a format defines.
 
-    HISTORY_FIRST: bool  # in the input; else the schema's part stands before it
-    SHUFFLED: bool  # whether training shuffles the schema's elements
-    TRACKS: tuple[str, ...]  # the parts of a prediction row that it fills
+    Attributes:
+        HISTORY_FIRST: Whether an input has the history before the schema part, else after it.
+        SHUFFLED: Whether training shuffles the elements of the schema.
+        TRACKS: The parts of a prediction row that the format fills.
+    """
 
-    def history(self, turns: Sequence[Mapping[str, Any]], utterance: str) -> str: ...
-    def parts(self, schema: Mapping[str, Any]) -> list[str]: ...
-    def targets(self, schema: Mapping[str, Any], state: FrameState) -> list[str]: ...
+    HISTORY_FIRST: bool
+    SHUFFLED: bool
+    TRACKS: tuple[str, ...]
+
+    def history(self, turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
+        """The history part of a frame's inputs: the turns before, and the user's utterance."""
+        ...
+
+    def parts(self, schema: Mapping[str, Any]) -> list[str]:
+        """The schema part of each of a frame's inputs."""
+        ...
+
+    def targets(self, schema: Mapping[str, Any], state: FrameState) -> list[str]:
+        """The answer to each of a frame's inputs that training aims at."""
+        ...
+
     def decode(
         self, schema: Mapping[str, Any], dialogue: str, outputs: Sequence[str]
-    ) -> FrameState: ...
+    ) -> FrameState:
+        """Read a frame's state from the model's answers.
+
+        Args:
+            schema: The schema.
+            dialogue: All utterances, in which the spelling of values is looked up.
+            outputs: The answer to each of the frame's inputs.
+        """
+        ...
 
 
 FORMATS: dict[str, Format] = {"t5dst": t5dst, "t5dst-options": options, "d3st": d3st}
 
 
 def get_format(name: str) -> Format:
-    """The format of that name.
+    """The format with the given name.
 
     Raises:
-        SgdxError: There is none.
+        SgdxError: No format has this name.
     """
     if name not in FORMATS:
         raise SgdxError(f"format '{name}' is unknown, expected one of {', '.join(FORMATS)}")
@@ -46,7 +69,7 @@ def get_format(name: str) -> Format:
 
 
 def shuffled(schema: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
-    """The schema with its slots, their possible values and its intents in another order."""
+    """The schema with its slots, their possible values and its intents in random order."""
     slots = [
         {**slot, "possible_values": _shuffle(slot["possible_values"], rng)}
         for slot in schema["slots"]

@@ -1,9 +1,10 @@
-"""D3ST (Zhao et al. 2022, arXiv 2201.08904): one pass per frame, descriptions alone, lower case.
+"""The format of D3ST: one input per frame, with descriptions only, in lower case.
 
-``0=description 1=description 1a) value 1b) value ... i0=description ... [user] utterance [system]
-utterance ...`` -> ``[states] 0=value 1=1a [intents] i0 [req_slots] 2``. Slots that are not set are
-not in the answer; no intent is written for ``NONE``. A categorical slot whose values are all
-numbers is treated as free. Slots, values and intents are shuffled in training.
+An input is ``0=description 1=description 1a) value 1b) value ... i0=description ... [user]
+utterance [system] utterance ...``. The answer is ``[states] 0=value 1=1a [intents] i0 [req_slots]
+2``; it leaves out slots that are not set and the intent ``NONE``. A categorical slot whose values
+are all numbers is treated as free-form. Slots, values and intents are shuffled in training.
+Source: Zhao et al. 2022 (arXiv 2201.08904).
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ Schema = Mapping[str, Any]
 
 
 def history(turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
-    """The dialogue's part of the input."""
+    """The history part of the input."""
     return spoken(turns, utterance, "[user]", "[system]").lower()
 
 
 def parts(schema: Schema) -> list[str]:
-    """The schema's part of the input: one for the whole frame."""
+    """The schema part of the input, a list of one text for the whole frame."""
     slots = [
         " ".join([f"{index}={slot['description']}", *_options(index, slot)])
         for index, slot in enumerate(schema["slots"])
@@ -43,13 +44,13 @@ def _options(index: int, slot: Mapping[str, Any]) -> list[str]:
 
 
 def _lettered(slot: Mapping[str, Any]) -> list[str]:
-    """The values that have letters: none where the slot is free, or all of them are numbers."""
+    """The values that get letters; none if the slot is free-form or all values are numbers."""
     values: list[str] = slot["possible_values"]
     return values if slot["is_categorical"] and not all(v.isdigit() for v in values) else []
 
 
 def targets(schema: Schema, state: FrameState) -> list[str]:
-    """What to answer: one text for the whole frame."""
+    """The target answer, a list of one text for the whole frame."""
     names = [slot["name"] for slot in schema["slots"]]
     states = [
         f"{index}={_target(index, slot, state.slot_values[slot['name']][0])}"
@@ -74,7 +75,7 @@ def _target(index: int, slot: Mapping[str, Any], value: str) -> str:
 
 
 def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> FrameState:
-    """The state that a model's answer means; ``dialogue`` as spoken, in its own case.
+    """Read the state from the answer; free-form values are spelled as in ``dialogue``.
 
     An answer that lacks one of the three markers, or has them in another order, is invalid.
     """
@@ -99,12 +100,12 @@ def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> FrameState:
 def _values(
     slots: Sequence[Mapping[str, Any]], text: str, dialogue: str
 ) -> tuple[dict[str, list[str]], int]:
-    """The values in ``0=value 1=1a``, and how many there cannot be read."""
+    """The values in a text like ``0=value 1=1a``, and how many of them cannot be read."""
     found: dict[str, list[str]] = {}
     invalid = 0
-    for index, said in _PAIR.findall(text):
+    for index, answer in _PAIR.findall(text):
         slot = slots[int(index)] if len(index) < 5 and int(index) < len(slots) else None
-        value = slot and read_value(said, partial(_find, int(index), slot, dialogue))[0]
+        value = slot and read_value(answer, partial(_find, int(index), slot, dialogue))[0]
         if slot and value:
             found.setdefault(slot["name"], [value])
         else:
@@ -113,5 +114,6 @@ def _values(
 
 
 def _find(index: int, slot: Mapping[str, Any], dialogue: str, text: str) -> str | None:
+    """The value that a text stands for: an option's, or one that is spelled out."""
     lettered = {f"{index}{letters(i)}": value for i, value in enumerate(_lettered(slot))}
     return lettered.get(text.lower()) or find_value(slot, dialogue, text)

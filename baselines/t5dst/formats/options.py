@@ -1,8 +1,9 @@
-"""A layout with descriptions alone and lettered options: one pass per slot, all in lower case.
+"""T5DST with lettered options: one input per slot, with descriptions only, in lower case.
 
-``[user] utterance [system] utterance ... [slot] description a) value b) value`` -> the option's
-letter; for a free slot every way to say its value, joined by ``|``; ``none`` or ``dontcare``. What
-the authors of SGD-X trained, by a third party's account; options are shuffled in training.
+An input is ``[user] utterance [system] utterance ... [slot] description a) value b) value``. The
+answer is the letter of an option, or for a free-form slot all wordings of its value, joined by
+``|``; else ``none`` or ``dontcare``. Options are shuffled in training. According to a third party,
+this is the format that the authors of SGD-X used in training.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ Schema = Mapping[str, Any]
 
 
 def history(turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
-    """The dialogue's part of the input."""
+    """The history part of the inputs."""
     return spoken(turns, utterance, "[user]", "[system]").lower()
 
 
 def parts(schema: Schema) -> list[str]:
-    """The schema's part of the input, for each slot in the schema's order."""
+    """The schema part of the input for each slot, in the schema's order."""
     return [
         " ".join(["[slot]", slot["description"], *_options(slot)]).lower()
         for slot in schema["slots"]
@@ -39,7 +40,7 @@ def _options(slot: Mapping[str, Any]) -> list[str]:
 
 
 def targets(schema: Schema, state: FrameState) -> list[str]:
-    """What to answer for each slot."""
+    """The target answer for each slot."""
     return [_target(slot, state.slot_values.get(slot["name"])) for slot in schema["slots"]]
 
 
@@ -52,7 +53,7 @@ def _target(slot: Mapping[str, Any], values: list[str] | None) -> str:
 
 
 def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> FrameState:
-    """The state that a model's answers mean; ``dialogue`` as spoken, in its own case."""
+    """Read the state from the answers; free-form values are spelled as in ``dialogue``."""
     found: dict[str, list[str]] = {}
     invalid = 0
     for slot, output in zip(schema["slots"], outputs, strict=True):

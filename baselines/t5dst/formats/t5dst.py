@@ -1,9 +1,10 @@
-"""T5DST (Lee et al. 2021, arXiv 2109.07506; Figure 3 of SGD-X): one pass per slot, names in it.
+"""The format of T5DST: one input per slot, with names and descriptions.
 
-``[USER] utterance [SYSTEM] utterance ... [USER] utterance [domain] service description [slot]
-name description [PVs] value, value`` -> the slot's value so far, ``dontcare`` or ``NONE``.
-``[PVs]`` only where the slot is categorical. Of several ways to say a value the first is the
-target.
+An input is ``[USER] utterance [SYSTEM] utterance ... [USER] utterance [domain] service description
+[slot] name description [PVs] value, value``, where only categorical slots have ``[PVs]``. The
+answer is the slot's current value, ``dontcare`` or ``NONE``; of several wordings of a value, the
+first is the target. Sources: Lee et al. 2021 (arXiv 2109.07506); Lee et al. 2022 (SGD-X, arXiv
+2110.06800), Figure 3.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ Schema = Mapping[str, Any]
 
 
 def history(turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
-    """The dialogue's part of the input."""
+    """The history part of the inputs."""
     return spoken(turns, utterance, "[USER]", "[SYSTEM]")
 
 
 def parts(schema: Schema) -> list[str]:
-    """The schema's part of the input, for each slot in the schema's order."""
+    """The schema part of the input for each slot, in the schema's order."""
     domain = f"[domain] {schema['service_name']} {schema['description']}"
     return [f"{domain} [slot] {_slot(slot)}" for slot in schema["slots"]]
 
@@ -39,13 +40,13 @@ def _slot(slot: Mapping[str, Any]) -> str:
 
 
 def targets(schema: Schema, state: FrameState) -> list[str]:
-    """What to answer for each slot."""
+    """The target answer for each slot."""
     given = [state.slot_values.get(slot["name"]) for slot in schema["slots"]]
     return [write_value(values[0]) if values else "NONE" for values in given]
 
 
 def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> FrameState:
-    """The state that a model's answers mean; ``dialogue`` as spoken, in its own case."""
+    """Read the state from the answers; free-form values are spelled as in ``dialogue``."""
     values: dict[str, list[str]] = {}
     invalid = 0
     for slot, output in zip(schema["slots"], outputs, strict=True):

@@ -1,8 +1,8 @@
-"""Values as a model writes them, and back: pure functions that every format shares.
+"""Write values into prompts and answers, and read them back; shared by all formats.
 
-``none`` (not set) and ``dontcare`` are words of the answer's language. A real value that looks like
-one of them, as the ``None`` of a subtitle language, is written in quotes, in prompts too, so that
-neither can be taken for the other whatever a model does to the case.
+In an answer, ``none`` (the slot is not set) and ``dontcare`` are reserved words. A real value that
+looks like one of them, such as the subtitle language ``None``, is written in quotes, in prompts
+too. So the two cannot be confused, even if a model changes upper to lower case.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ _RESERVED = re.compile(rf'"*({NONE}|{DONTCARE})"*', re.IGNORECASE)
 class FrameState:
     """The state of one frame.
 
-    slot_values: per slot its value, and other ways to say it. invalid: how many outputs could not
-    be read as an answer to what was asked; their slots are left unset.
+    Attributes:
+        active_intent: Name of the intent, or ``NONE``.
+        requested_slots: Names of the slots that the user asks for.
+        slot_values: For each slot that is set, its value and other wordings of it.
+        invalid: Number of answers, or parts of an answer, that could not be read; they set no slot.
     """
 
     active_intent: str = "NONE"
@@ -32,13 +35,13 @@ class FrameState:
 
 
 def gold_state(row: Mapping[str, Any]) -> FrameState:
-    """The gold state of a frame row: for training alone."""
+    """The gold state of a frame row, for training only."""
     values = {given["slot"]: given["values"] for given in row["slot_values"]}
     return FrameState(row["active_intent"], row["requested_slots"], values)
 
 
 def write_value(value: str) -> str:
-    """A gold value as a target: ``dontcare`` as it is, a real value that looks reserved in quotes.
+    """A gold value as it is written in a target: in quotes if it looks like a reserved word.
 
     >>> write_value("dontcare"), write_value("None"), write_value("Rome")
     ('dontcare', '"None"', 'Rome')
@@ -47,20 +50,20 @@ def write_value(value: str) -> str:
 
 
 def quote(value: str) -> str:
-    """A real value as a prompt shows it: in quotes if it looks reserved."""
+    """A real value as it is written in a prompt: in quotes if it looks like a reserved word."""
     return f'"{value}"' if _RESERVED.fullmatch(value) else value
 
 
 def read_value(text: str, find: Callable[[str], str | None]) -> tuple[str | None, bool]:
-    """What ``write_value`` wrote.
+    """Read a value from a model's answer: the inverse of ``write_value``.
 
     Args:
-        text: What a model wrote.
-        find: The slot's value that a text without quotes means, or None if there is none.
+        text: The answer.
+        find: Returns the slot's value for a text without quotes, or None if there is none.
 
     Returns:
-        The value, None if the slot is not set (``none`` in any case, or nothing); and whether the
-        text is an answer at all.
+        The value, or None if the slot is not set (``none`` in upper or lower case, or no text);
+        and whether the text is a valid answer.
     """
     text = " ".join(text.split())
     if text.lower() in ("", NONE):
@@ -73,24 +76,34 @@ def read_value(text: str, find: Callable[[str], str | None]) -> tuple[str | None
 
 
 def find_value(slot: Mapping[str, Any], dialogue: str, text: str) -> str | None:
-    """A categorical slot's allowed value, or None; a free slot's as the dialogue spells it."""
+    """The value of a slot that a text stands for.
+
+    Args:
+        slot: The slot in the schema.
+        dialogue: All utterances.
+        text: The text.
+
+    Returns:
+        For a categorical slot the possible value, or None if there is none; for a free-form slot
+        the text as the dialogue spells it.
+    """
     if slot["is_categorical"]:
         return allowed_value(text, slot["possible_values"])
     return restore_case(text, dialogue)
 
 
 def allowed_value(text: str, values: Sequence[str]) -> str | None:
-    """The one of ``values`` that ``text`` means: exactly, else but for case and punctuation.
+    """The one of ``values`` that equals ``text``, if need be up to case and punctuation.
 
     Returns:
-        None if there is none, or several that differ in punctuation alone.
+        The value; None if there is none, or if several match equally well.
     """
     if text in values:
         return text
     for normalise in (str.casefold, _words):
-        meant = [v for v in values if normalise(v) == normalise(text)]
-        if normalise(text) and len(meant) == 1:
-            return meant[0]
+        matches = [v for v in values if normalise(v) == normalise(text)]
+        if normalise(text) and len(matches) == 1:
+            return matches[0]
     return None
 
 
@@ -99,7 +112,7 @@ def _words(text: str) -> str:
 
 
 def restore_case(text: str, dialogue: str) -> str:
-    """``text`` as the dialogue last spells it; unchanged if it is not there.
+    """``text`` as it is last spelled in the dialogue; unchanged if the dialogue lacks it.
 
     >>> restore_case("san jose", "San Jose? No: to SAN JOSE, from san joseph")
     'SAN JOSE'
@@ -110,14 +123,21 @@ def restore_case(text: str, dialogue: str) -> str:
 
 
 def spoken(history: Sequence[Mapping[str, Any]], utterance: str, user: str, system: str) -> str:
-    """The dialogue as one line, every turn behind its speaker's marker."""
+    """The dialogue as one line, with a marker of the speaker before each utterance.
+
+    Args:
+        history: The turns before.
+        utterance: What the user says now.
+        user: Marker of the user.
+        system: Marker of the system.
+    """
     markers = {"USER": user, "SYSTEM": system}
     turns = [f"{markers[turn['speaker']]} {turn['utterance']}" for turn in history]
     return " ".join([*turns, f"{user} {utterance}"])
 
 
 def letters(index: int) -> str:
-    """The name of an option: a to z, aa, ab, ...
+    """The letters of an option by its index from 0: a to z, then aa, ab, and so on.
 
     >>> letters(0), letters(25), letters(26), letters(27)
     ('a', 'z', 'aa', 'ab')
