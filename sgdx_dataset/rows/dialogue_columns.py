@@ -15,7 +15,7 @@ import pyarrow as pa
 from ..errors import SgdxError
 from ..release.dialogue import Dialogue, Turn
 from .arrays import code_array, list_array, offsets_of, struct_array
-from .features import DIALOGUE_ROW
+from .columns import DIALOGUE_COLUMNS
 from .frame_columns import Column, frame_column
 from .name_codes import Coder, Names
 
@@ -31,7 +31,7 @@ def dialogue_columns(
         path: Where the dialogues come from, for error messages.
 
     Returns:
-        A function from a variant's names to its table of dialogue rows (``DIALOGUE_ROW``).
+        A function from a variant's names to its table of dialogue rows (``DIALOGUE_COLUMNS``).
 
     Raises:
         SgdxError: A dialogue names what its schema lacks, or its frames are at fault; the message
@@ -65,7 +65,7 @@ def _dialogue_columns(dialogues: Sequence[Dialogue], coder: Coder) -> Callable[[
             list_array(service_offsets, names.schemas.take(services)),
             list_array(turn_offsets, turns(names)),
         ]
-        return pa.table(columns, schema=DIALOGUE_ROW.arrow_schema)
+        return pa.table(columns, schema=DIALOGUE_COLUMNS)
 
     return table
 

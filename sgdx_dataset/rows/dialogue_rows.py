@@ -20,7 +20,7 @@ def tables(release: Release, split: str, config: str) -> Iterator[tuple[str, pa.
     """Make the dialogue rows of a split under a config.
 
     Yields:
-        The path of each dialogue file, in order, with its table of rows (``DIALOGUE_ROW``). A
+        The path of each dialogue file, in order, with its table of rows (``DIALOGUE_COLUMNS``). A
         config of several variants (``backtrans``) goes through the files once for each variant.
 
     Raises:
@@ -40,7 +40,7 @@ def read_split(release: Release, split: str) -> list[tuple[str, Callable[[Names]
 
     Returns:
         The path of each dialogue file, in order, with a function from a variant's names to its
-        table of rows (``DIALOGUE_ROW``).
+        table of rows (``DIALOGUE_COLUMNS``).
 
     Raises:
         SgdxError: A file is at fault, or two dialogues have the same id.
