@@ -8,7 +8,7 @@ from datasets.utils import tqdm as datasets_tqdm
 
 
 class Bar(datasets_tqdm):  # type: ignore[misc]  # datasets is not typed
-    """A progress bar that appears after two seconds, unless ``delay`` is given, and only on a terminal.
+    """A progress bar that appears after two seconds (or ``delay``) and only on a terminal.
 
     ``HF_DATASETS_DISABLE_PROGRESS_BARS=1`` turns it off, as it does all bars of ``datasets``.
     """

@@ -40,6 +40,16 @@ SERVICE = pa.struct(
         "intents": pa.list_(INTENT),
     }
 )
+# The part of a service that scoring needs.
+BRIEF_SLOT = pa.struct({"name": _STRING, "is_categorical": pa.bool_()})
+BRIEF_SERVICE = pa.struct(
+    {
+        "service_name": _STRING,
+        "original_name": _STRING,
+        "seen": pa.bool_(),
+        "slots": pa.list_(BRIEF_SLOT),
+    }
+)
 ACTION = pa.struct(
     {"act": _STRING, "slot": _STRING, "values": _STRINGS, "canonical_values": _STRINGS}
 )
@@ -93,6 +103,6 @@ FRAME_COLUMNS = pa.schema(
         "requested_slots": _STRINGS,
         "slot_values": _SLOT_VALUES,
         "slots": _SPANS,
-        "schema_slots": pa.list_(pa.struct({"name": _STRING, "is_categorical": pa.bool_()})),
+        "schema_slots": pa.list_(BRIEF_SLOT),
     }
 )

@@ -35,8 +35,8 @@ def frames(split: _Split) -> _Split:
         split: A ``Dataset`` or ``IterableDataset`` with the columns of ``DIALOGUE_COLUMNS``.
 
     Returns:
-        The same kind of dataset with the columns of ``FRAME_COLUMNS``; as with any ``map``, cached on
-        disk where the split is.
+        The same kind of dataset with the columns of ``FRAME_COLUMNS``; as with any ``map``, cached
+        on disk where the split is.
     """
     from datasets import IterableDataset  # It takes a second, which scoring should not wait.
 
@@ -85,8 +85,10 @@ def frame_tables(
     """
     check_columns(columns)
     release.check_dialogues(config, split)
+    wanted = set(columns or FRAME_COLUMNS.names)
     with progress("Making frame rows", steps(release, [config], [split])):
-        parts = [frame_table(table, columns) for _, table in tables(release, split, config)]
+        made = tables(release, split, config, brief=not wanted.intersection(("history", "schema")))
+        parts = [frame_table(table, columns) for _, table in made]
     return pa.concat_tables(parts)
 
 
