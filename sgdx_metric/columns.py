@@ -1,6 +1,7 @@
 """Nested Arrow columns as flat arrays, each value with the frame it belongs to."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,12 @@ class Side:
 
     def aligned(self, name: str) -> pa.Array:
         """A column, in the order of the frames [frames]."""
-        return column(self.table, name).take(pa.array(np.argsort(self.position)))
+        return column(self.table, name).take(self._row_of_frame)
+
+    @cached_property
+    def _row_of_frame(self) -> pa.Array:
+        """The row of each frame [frames]."""
+        return pa.array(np.argsort(self.position))
 
     def exploded(self, name: str) -> tuple[Ints, pa.Array]:
         """The elements of a list column, and the position of each element's frame [elements]."""

@@ -83,7 +83,7 @@ def _check_frames(dialogue: Dialogue[AnyFrame]) -> None:
     services = set(dialogue.services)
     for index, turn in enumerate(dialogue.turns):
         framed = [frame.service for frame in turn.frames]
-        if len(set(framed)) < len(framed):
+        if len(framed) > 1 and len(set(framed)) < len(framed):
             raise SgdxError(f"turn {index}: frames of {framed}, expected one frame a service")
         if not services.issuperset(framed):
             raise SgdxError(f"turn {index}: frames of {framed}, expected of {dialogue.services}")

@@ -85,11 +85,12 @@ def frame_tables(
     """
     check_columns(columns)
     release.check_dialogues(config, split)
-    wanted = set(columns or FRAME_COLUMNS.names)
+    brief = not {"history", "schema"}.intersection(columns or FRAME_COLUMNS.names)
     with progress("Making frame rows", steps(release, [config], [split])):
-        made = tables(release, split, config, brief=not wanted.intersection(("history", "schema")))
-        parts = [frame_table(table, columns) for _, table in made]
-    return pa.concat_tables(parts)
+        made = (table for _, table in tables(release, split, config, brief))
+        if brief:  # All files together are small, and faster than one after the other.
+            return frame_table(pa.concat_tables(made), columns)
+        return pa.concat_tables([frame_table(table, columns) for table in made])
 
 
 def check_columns(columns: Sequence[str] | None) -> None:

@@ -89,7 +89,7 @@ class Names:
 
     @classmethod
     def of(
-        cls, variant: str, schema: Schema, original: Schema, seen: set[str], brief: bool
+        cls, variant: str, schema: Schema, original: Schema, seen: set[str], brief: bool = False
     ) -> Names:
         """Collect a variant's names.
 
