@@ -128,6 +128,15 @@ def positions(frame_ids: pa.Array, order: pa.Array, whose: str) -> Ints:
         ScoreError: Frames are there twice, unknown or missing; the message names the first of them
             and says how many there are.
     """
+    found: Any = pc.index_in(frame_ids, value_set=order).fill_null(-1)
+    place = np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+    if not np.array_equal(np.sort(place), np.arange(len(order))):
+        _refuse(frame_ids, order, whose)
+    return place
+
+
+def _refuse(frame_ids: pa.Array, order: pa.Array, whose: str) -> None:
+    """Raise the ScoreError of `positions`."""
     _none_of(
         frame_ids.filter(pc.invert(pc.is_in(frame_ids, value_set=order))),
         f"{whose}: {{count}} of {len(frame_ids)} frames are not in the references, the first is "
@@ -140,8 +149,6 @@ def positions(frame_ids: pa.Array, order: pa.Array, whose: str) -> Ints:
         order.filter(pc.invert(pc.is_in(order, value_set=frame_ids))),
         f"{whose}: {{count}} of {len(order)} frames are missing, the first is {{first}}",
     )
-    found: Any = pc.index_in(frame_ids, value_set=order).to_numpy(zero_copy_only=False)
-    return np.asarray(found, dtype=np.int64)
 
 
 def _none_of(frame_ids: pa.Array, message: str) -> None:
