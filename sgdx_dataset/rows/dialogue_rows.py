@@ -38,10 +38,10 @@ def tables(
         SgdxError: The release's JSON, schemas or dialogues are at fault; the message names them.
     """
     original, seen = release.schema(split, "original"), release.seen_services()
-    # The cache takes a default that is written out for another call.
-    files = read_split(release, split, brief=True) if brief else read_split(release, split)
     for variant in release.variants(config):
         names = Names.of(variant, release.schema(split, variant), original, seen, brief)
+        # ``read_split`` caches its result by its arguments as they are written, defaults left out.
+        files = read_split(release, split, brief=True) if brief else read_split(release, split)
         for file, table in files:
             yield file, table(names)
             advance()
