@@ -213,8 +213,8 @@ def test_scoring_a_release_does_not_wait_for_datasets_or_torch(
         "import sys, sgdx_dataset\n"
         "from sgdx_metric.__main__ import main\n"
         "status = main(sys.argv[1:])\n"
-        "found = {'datasets', 'huggingface_hub', 'pandas', 'torch', 'tqdm'} & set(sys.modules)\n"
-        "sys.exit(status or ' '.join(sorted(found)))\n"
+        "found = {'datasets', 'huggingface_hub', 'torch', 'tqdm'} & set(sys.modules)\n"
+        "sys.exit(status or ' '.join(sorted(found)) or 0)\n"
     )
     words = [sys.executable, "-c", program, *SCORE[1:], "--predictions", f"v1={path}"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
