@@ -6,12 +6,19 @@
 'v3'
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .errors import SgdxError
-from .hub.prepare import load, prepare
 from .release.open import found_variants, open_release
 from .release.schema import CONFIGS, SPLITS, VARIANTS
-from .rewording.leaks import overlaps
 from .rows.frame_rows import frame_tables, frames
+
+if TYPE_CHECKING:
+    from .hub.prepare import load, prepare
+    from .rewording.leaks import overlaps
 
 __all__ = [
     "CONFIGS",
@@ -26,3 +33,13 @@ __all__ = [
     "overlaps",
     "prepare",
 ]
+
+# Functions whose modules import ``datasets``, which takes a second. They are imported when they are
+# first asked for, so that scoring, which needs none of them, does not wait for it.
+_MODULES = {"load": ".hub.prepare", "prepare": ".hub.prepare", "overlaps": ".rewording.leaks"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name], __name__), name)

@@ -23,6 +23,7 @@ from .rewording.compose import compose
 from .rewording.corrupt import corrupt
 from .rewording.translations import read_settings
 from .rows.dialogue_rows import steps
+from .rows.features import FRAME_ROW
 from .rows.frame_rows import frame_tables
 from .stats import stats
 
@@ -231,12 +232,11 @@ def _frames(options: argparse.Namespace) -> None:
     configs = options.config or ["original", *VARIANTS]
     for config in configs:
         release.check_dialogues(config, options.split)
+    metadata = {**FRAME_ROW.arrow_schema.metadata, "release": release.version()}
     with progress("Writing frame rows", steps(release, configs, [options.split])):
         for config in configs:
             table = frame_tables(release, options.split, config)
-            table = table.replace_schema_metadata(
-                {**table.schema.metadata, "release": release.version()}
-            )
+            table = table.replace_schema_metadata(metadata)
             with staged(options.output / f"{config}.parquet") as staging:
                 pq.write_table(table, staging, compression="zstd")
 

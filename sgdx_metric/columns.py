@@ -1,6 +1,7 @@
 """Nested Arrow columns as flat arrays, each value with the frame it belongs to."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,12 @@ class Side:
 
     def aligned(self, name: str) -> pa.Array:
         """A column, in the order of the frames [frames]."""
-        return column(self.table, name).take(pa.array(np.argsort(self.position)))
+        return column(self.table, name).take(self._row_of_frame)
+
+    @cached_property
+    def _row_of_frame(self) -> pa.Array:
+        """The row of each frame [frames]."""
+        return pa.array(np.argsort(self.position))
 
     def exploded(self, name: str) -> tuple[Ints, pa.Array]:
         """The elements of a list column, and the position of each element's frame [elements]."""
@@ -122,6 +128,15 @@ def positions(frame_ids: pa.Array, order: pa.Array, whose: str) -> Ints:
         ScoreError: Frames are there twice, unknown or missing; the message names the first of them
             and says how many there are.
     """
+    found: Any = pc.index_in(frame_ids, value_set=order).fill_null(-1)
+    place = np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+    if not np.array_equal(np.sort(place), np.arange(len(order))):
+        _refuse(frame_ids, order, whose)
+    return place
+
+
+def _refuse(frame_ids: pa.Array, order: pa.Array, whose: str) -> None:
+    """Raise the ScoreError of `positions`."""
     _none_of(
         frame_ids.filter(pc.invert(pc.is_in(frame_ids, value_set=order))),
         f"{whose}: {{count}} of {len(frame_ids)} frames are not in the references, the first is "
@@ -134,8 +149,6 @@ def positions(frame_ids: pa.Array, order: pa.Array, whose: str) -> Ints:
         order.filter(pc.invert(pc.is_in(order, value_set=frame_ids))),
         f"{whose}: {{count}} of {len(order)} frames are missing, the first is {{first}}",
     )
-    found: Any = pc.index_in(frame_ids, value_set=order).to_numpy(zero_copy_only=False)
-    return np.asarray(found, dtype=np.int64)
 
 
 def _none_of(frame_ids: pa.Array, message: str) -> None:

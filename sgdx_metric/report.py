@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .columns import Bools
+from .columns import Bools, Ints
 from .robustness import ORIGINAL, mean_defined, robustness
 from .rows import ScoreError
 from .scoring import METRICS, FrameScores
@@ -47,7 +47,9 @@ def report(
     seen, count = int(first.seen.sum()), len(first.seen)
     dialogues = len(np.unique(place.dialogue))
     return {
-        "variants": {name: group_means(scores, rules) for name, scores in variants.items()},
+        "variants": {
+            name: group_means(scores, rules, place.turn) for name, scores in variants.items()
+        },
         "sgdx": robustness(variants, place, rules),
         "signature": signature(
             list(variants), count, dialogues, rules, split, release, system_acts
@@ -57,14 +59,22 @@ def report(
     }
 
 
-def group_means(frames: FrameScores, rules: Rules = OFFICIAL) -> dict[str, dict[str, float | None]]:
+def group_means(
+    frames: FrameScores, rules: Rules = OFFICIAL, turn: Ints | None = None
+) -> dict[str, dict[str, float | None]]:
     """Every metric's mean over the frames where it is defined, for each group of services.
 
     Groups: #ALL_SERVICES, #SEEN_SERVICES, #UNSEEN_SERVICES, each service, each domain (a service's
     name up to its first underscore). A group without frames is left out; a metric defined in none
     of a group's frames is None.
+
+    Args:
+        frames: The scores of one variant.
+        rules: How the frames were scored.
+        turn: The turns of the frames as `Places` has them [frames]; None to read them off here.
     """
-    turn = places(frames.frame_id, frames.seen).turn
+    if turn is None:
+        turn = places(frames.frame_id, frames.seen).turn
     means = {}
     for group, member in _groups(frames).items():
         these = np.flatnonzero(member)

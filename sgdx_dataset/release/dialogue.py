@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -53,37 +54,46 @@ class Frame(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=F
     service_results: list[dict[str, str]] | None = None
 
 
-class Turn(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+class FrameState(msgspec.Struct, gc=False):
+    """The part of a ``Frame`` that scoring reads; a parser passes over the rest, unchecked."""
+
+    service: str
+    slots: list[Span]
+    state: State | None = None
+
+
+AnyFrame = TypeVar("AnyFrame", Frame, FrameState)
+
+
+class Turn(msgspec.Struct, Generic[AnyFrame], forbid_unknown_fields=True, gc=False):
     """One utterance of the ``USER`` or the ``SYSTEM``."""
 
     speaker: str
     utterance: str
-    frames: list[Frame]
+    frames: list[AnyFrame]
 
 
-class Dialogue(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+class Dialogue(msgspec.Struct, Generic[AnyFrame], forbid_unknown_fields=True, gc=False):
     """One entry of a release's ``dialogues_*.json``."""
 
     dialogue_id: str
     services: list[str]
-    turns: list[Turn]
+    turns: list[Turn[AnyFrame]]
 
 
-_DECODER = msgspec.json.Decoder(list[Dialogue])
-
-
-def read_dialogues(data: bytes, path: str) -> list[Dialogue]:
+def read_dialogues(data: bytes, path: str, frame: type[AnyFrame]) -> list[Dialogue[AnyFrame]]:
     """Parse a ``dialogues_*.json``.
 
     Args:
         data: The file's content.
         path: Where it comes from, for error messages.
+        frame: What to read of the frames: all of them (``Frame``), or ``FrameState``.
 
     Raises:
         SgdxError: It is malformed or has no dialogue; the message names the dialogue at fault.
     """
     try:
-        dialogues = _DECODER.decode(data)
+        dialogues = msgspec.json.decode(data, type=list[Dialogue[frame]])  # type: ignore[valid-type]
     except msgspec.ValidationError as error:
         raise SgdxError(f"{path}: {_dialogue_named(data, str(error))}{error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -6,13 +6,10 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-import datasets
 from filelock import FileLock
-from huggingface_hub.file_download import http_get
 
 from ..errors import SgdxError
 from ..files import staged
-from ..progress import Bar
 from .archives import sha256
 
 COMMIT = "e852981ae34990f4358979625854259302feaa78"  # 2023-08-07, the fixed converter's
@@ -63,6 +60,8 @@ def download(url: str = URL, checksum: str | None = SHA256) -> Path:
     Raises:
         SgdxError: It cannot be downloaded, or its checksum is not the expected one.
     """
+    import datasets  # It takes a second, and most sources are no download.
+
     place = Path(datasets.config.HF_DATASETS_CACHE) / "downloads" / f"sgdx-{Path(url).name}"
     note = place.with_suffix(".sha256")
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -79,6 +78,10 @@ def download(url: str = URL, checksum: str | None = SHA256) -> Path:
 
 def _fetch(url: str, place: Path, checksum: str | None) -> Path:
     """Download to a file beside ``place``, continuing what an earlier attempt has left there."""
+    from huggingface_hub.file_download import http_get
+
+    from ..bar import Bar
+
     partial = place.with_suffix(".incomplete")
     try:
         with partial.open("ab") as file:

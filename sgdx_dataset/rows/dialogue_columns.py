@@ -13,48 +13,52 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 from ..errors import SgdxError
-from ..release.dialogue import Dialogue, Turn
+from ..release.dialogue import AnyFrame, Dialogue, Frame, Turn
 from .arrays import code_array, list_array, offsets_of, struct_array
-from .features import DIALOGUE_ROW
+from .columns import DIALOGUE_COLUMNS
 from .frame_columns import Column, frame_column
 from .name_codes import Coder, Names
 
 
 def dialogue_columns(
-    dialogues: Sequence[Dialogue], coder: Coder, path: str
+    dialogues: Sequence[Dialogue[AnyFrame]], frame: type[AnyFrame], coder: Coder, path: str
 ) -> Callable[[Names], pa.Table]:
     """Gather dialogues into columns.
 
     Args:
         dialogues: The dialogues of a file.
+        frame: The class of their frames, whose fields the rows' frames have.
         coder: Codes of the names in the split's original schema.
         path: Where the dialogues come from, for error messages.
 
     Returns:
-        A function from a variant's names to its table of dialogue rows (``DIALOGUE_ROW``).
+        A function from a variant's names to its table of dialogue rows: ``DIALOGUE_COLUMNS``, or
+        those of its fields that ``frame`` and the names have.
 
     Raises:
         SgdxError: A dialogue names what its schema lacks, or its frames are at fault; the message
             names the dialogue.
     """
     try:
-        return _dialogue_columns(dialogues, coder)
+        return _dialogue_columns(dialogues, frame, coder)
     except SgdxError:
         for dialogue in dialogues:  # find the one at fault
             try:
-                _dialogue_columns([dialogue], coder)
+                _dialogue_columns([dialogue], frame, coder)
             except SgdxError as error:
                 raise SgdxError(f"{path}: dialogue {dialogue.dialogue_id}: {error}") from None
         raise
 
 
-def _dialogue_columns(dialogues: Sequence[Dialogue], coder: Coder) -> Callable[[Names], pa.Table]:
+def _dialogue_columns(
+    dialogues: Sequence[Dialogue[AnyFrame]], frame: type[AnyFrame], coder: Coder
+) -> Callable[[Names], pa.Table]:
     ids = pa.array([dialogue.dialogue_id for dialogue in dialogues], pa.string())
     services = code_array([coder.services[s] for dialogue in dialogues for s in dialogue.services])
     service_offsets = offsets_of(dialogue.services for dialogue in dialogues)
     for dialogue in dialogues:
         _check_frames(dialogue)
-    turns = _turns([turn for dialogue in dialogues for turn in dialogue.turns], coder)
+    turns = _turns([turn for dialogue in dialogues for turn in dialogue.turns], frame, coder)
     turn_offsets = offsets_of(dialogue.turns for dialogue in dialogues)
 
     def table(names: Names) -> pa.Table:
@@ -65,12 +69,12 @@ def _dialogue_columns(dialogues: Sequence[Dialogue], coder: Coder) -> Callable[[
             list_array(service_offsets, names.schemas.take(services)),
             list_array(turn_offsets, turns(names)),
         ]
-        return pa.table(columns, schema=DIALOGUE_ROW.arrow_schema)
+        return pa.table(columns, names=DIALOGUE_COLUMNS.names)
 
     return table
 
 
-def _check_frames(dialogue: Dialogue) -> None:
+def _check_frames(dialogue: Dialogue[AnyFrame]) -> None:
     """Raise ``SgdxError`` unless the frames are what frame rows rely on.
 
     A turn has at most one frame per service, as frame rows go by turn and service; and its services
@@ -79,21 +83,23 @@ def _check_frames(dialogue: Dialogue) -> None:
     services = set(dialogue.services)
     for index, turn in enumerate(dialogue.turns):
         framed = [frame.service for frame in turn.frames]
-        if len(set(framed)) < len(framed):
+        if len(framed) > 1 and len(set(framed)) < len(framed):
             raise SgdxError(f"turn {index}: frames of {framed}, expected one frame a service")
         if not services.issuperset(framed):
             raise SgdxError(f"turn {index}: frames of {framed}, expected of {dialogue.services}")
         if turn.speaker not in ("USER", "SYSTEM"):
             raise SgdxError(f"turn {index}: speaker is {turn.speaker!r}, expected USER or SYSTEM")
         for frame in turn.frames:
+            if not isinstance(frame, Frame):
+                continue
             if (frame.service_call is None) != (frame.service_results is None):
                 raise SgdxError(f"turn {index}: expected both service_call and service_results")
 
 
-def _turns(turns: Sequence[Turn], coder: Coder) -> Column:
+def _turns(turns: Sequence[Turn[AnyFrame]], frame: type[AnyFrame], coder: Coder) -> Column:
     speaker = pa.array([turn.speaker for turn in turns], pa.string())
     utterance = pa.array([turn.utterance for turn in turns], pa.string())
-    frames = frame_column([frame for turn in turns for frame in turn.frames], coder)
+    frames = frame_column([one for turn in turns for one in turn.frames], frame, coder)
     offsets = offsets_of(turn.frames for turn in turns)
     return lambda names: struct_array(
         speaker=speaker, utterance=utterance, frames=list_array(offsets, frames(names))

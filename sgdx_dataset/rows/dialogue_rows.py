@@ -4,23 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from typing import Any
 
 import pyarrow as pa
 
 from ..errors import SgdxError
 from ..progress import advance
-from ..release.dialogue import read_dialogues
+from ..release.dialogue import Frame, FrameState, read_dialogues
 from ..release.release import Release
 from ..release.schema import SPLITS
 from .dialogue_columns import dialogue_columns
 from .name_codes import Coder, Names
 
 
-def tables(release: Release, split: str, config: str) -> Iterator[tuple[str, pa.Table]]:
+def tables(
+    release: Release, split: str, config: str, brief: bool = False
+) -> Iterator[tuple[str, pa.Table]]:
     """Make the dialogue rows of a split under a config.
 
+    Args:
+        release: The release to read.
+        split: ``train``, ``validation`` or ``test``.
+        config: One of the release's configs.
+        brief: Whether to leave out what scoring does not need and much of the time goes into:
+            actions, service calls and results, and what a schema has beside its slots' names and
+            kinds. They are not checked either.
+
     Yields:
-        The path of each dialogue file, in order, with its table of rows (``DIALOGUE_ROW``). A
+        The path of each dialogue file, in order, with its table of rows (``DIALOGUE_COLUMNS``). A
         config of several variants (``backtrans``) goes through the files once for each variant.
 
     Raises:
@@ -28,34 +39,41 @@ def tables(release: Release, split: str, config: str) -> Iterator[tuple[str, pa.
     """
     original, seen = release.schema(split, "original"), release.seen_services()
     for variant in release.variants(config):
-        names = Names.of(variant, release.schema(split, variant), original, seen)
-        for file, table in read_split(release, split):
+        names = Names.of(variant, release.schema(split, variant), original, seen, brief)
+        # ``read_split`` caches its result by its arguments as they are written, defaults left out.
+        files = read_split(release, split, brief=True) if brief else read_split(release, split)
+        for file, table in files:
             yield file, table(names)
             advance()
 
 
 @lru_cache(maxsize=len(SPLITS))
-def read_split(release: Release, split: str) -> list[tuple[str, Callable[[Names], pa.Table]]]:
+def read_split(
+    release: Release, split: str, brief: bool = False
+) -> list[tuple[str, Callable[[Names], pa.Table]]]:
     """Parse a split's dialogue files; the result is kept, as every variant is made from it.
+
+    ``brief`` is that of ``tables``.
 
     Returns:
         The path of each dialogue file, in order, with a function from a variant's names to its
-        table of rows (``DIALOGUE_ROW``).
+        table of rows (``DIALOGUE_COLUMNS``).
 
     Raises:
         SgdxError: A file is at fault, or two dialogues have the same id.
     """
     coder = Coder.of(release.schema(split, "original"))
+    frame: Any = FrameState if brief else Frame
     file_of: dict[str, str] = {}
     parsed = []
     for file in release.dialogue_files(split):
         path = f"{release.name}: {file}"
-        dialogues = read_dialogues(release.read(file), path)
+        dialogues = read_dialogues(release.read(file), path, frame)
         for dialogue in dialogues:
             if first := file_of.get(dialogue.dialogue_id):
                 raise SgdxError(f"{path}: dialogue {dialogue.dialogue_id} is in {first} already")
             file_of[dialogue.dialogue_id] = file
-        parsed.append((file, dialogue_columns(dialogues, coder, path)))
+        parsed.append((file, dialogue_columns(dialogues, frame, coder, path)))
         advance()
     return parsed
 

@@ -7,31 +7,40 @@ that puts a variant's names in: a ``Column``. ``services`` is each frame's servi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..release.dialogue import Action, Frame, ServiceCall, Span, State
+from ..release.dialogue import Action, AnyFrame, ServiceCall, Span, State
 from .arrays import code_array, list_array, offsets_of, scattered, struct_array
 from .name_codes import INTENT_ACTS, Coder, Names
 
 Column = Callable[[Names], pa.Array]
 
 
-def frame_column(frames: Sequence[Frame], coder: Coder) -> Column:
-    """Gather frames, laid end to end, into a column of records (``FRAME``).
+def frame_column(frames: Sequence[AnyFrame], frame: type[AnyFrame], coder: Coder) -> Column:
+    """Gather frames, laid end to end, into a column of records.
+
+    The records have the fields of ``frame``, the frames' class: those of ``Frame`` are ``FRAME``,
+    and those of ``FrameState`` have no other than its fields.
 
     Raises:
         SgdxError: A frame names a service, slot or intent that the schema lacks.
     """
-    codes = [coder.services[frame.service] for frame in frames]
+    codes = [coder.services[one.service] for one in frames]
     services = code_array(codes)
+    gather: dict[str, Callable[[Sequence[Any], list[int], Coder], Column]] = {
+        "slots": _spans,
+        "actions": _actions,
+        "state": _states,
+        "service_call": _calls,
+        "service_results": _results,
+    }
     parts = {
-        "slots": _spans([frame.slots for frame in frames], codes, coder),
-        "actions": _actions([frame.actions for frame in frames], codes, coder),
-        "state": _states([frame.state for frame in frames], codes, coder),
-        "service_call": _calls([frame.service_call for frame in frames], codes, coder),
-        "service_results": _results([f.service_results or [] for f in frames], codes, coder),
+        part: gather[part]([getattr(one, part) for one in frames], codes, coder)
+        for part in frame.__struct_fields__
+        if part != "service"
     }
     return lambda names: struct_array(
         service=names.services.take(services),
@@ -127,7 +136,10 @@ def _calls(calls: Sequence[ServiceCall | None], services: list[int], coder: Code
     )
 
 
-def _results(results: Sequence[list[dict[str, str]]], services: list[int], coder: Coder) -> Column:
+def _results(
+    calls: Sequence[list[dict[str, str]] | None], services: list[int], coder: Coder
+) -> Column:
+    results = [of or [] for of in calls]
     offsets = offsets_of(results)
     repeated = [s for s, of in zip(services, results) for _ in of]
     column = _slot_value_lists([result for of in results for result in of], repeated, coder)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from datasets import Dataset, Features, IterableDataset
 
 from ..errors import SgdxError
 from ..progress import advance, progress
 from ..release.release import Release
+from .columns import FRAME_COLUMNS, STATE
 from .dialogue_rows import steps, tables
-from .features import FRAME_ROW, STATE
 
-_Split = TypeVar("_Split", Dataset, IterableDataset)
+if TYPE_CHECKING:
+    from datasets import Dataset, IterableDataset
+
+_Split = TypeVar("_Split", "Dataset", "IterableDataset")
 
 
 def frames(split: _Split) -> _Split:
@@ -30,12 +32,16 @@ def frames(split: _Split) -> _Split:
     Frames of user turns that carry no state (unannotated data) are left out.
 
     Args:
-        split: A ``Dataset`` or ``IterableDataset`` with the columns of ``DIALOGUE_ROW``.
+        split: A ``Dataset`` or ``IterableDataset`` with the columns of ``DIALOGUE_COLUMNS``.
 
     Returns:
-        The same kind of dataset with the columns of ``FRAME_ROW``; as with any ``map``, cached on
-        disk where the split is.
+        The same kind of dataset with the columns of ``FRAME_COLUMNS``; as with any ``map``, cached
+        on disk where the split is.
     """
+    from datasets import IterableDataset  # It takes a second, which scoring should not wait.
+
+    from .features import FRAME_ROW
+
     replaced = [column for column in split.column_names if column not in FRAME_ROW]
     total = 0 if isinstance(split, IterableDataset) else len(split)
     with progress("Making frame rows", total, " dialogues"):
@@ -68,10 +74,10 @@ def frame_tables(
         split: ``train``, ``validation`` or ``test``.
         config: One of ``CONFIGS``, or of the release's own variants.
         columns: Names of the columns to make, in the order wanted; None for all columns of
-            ``FRAME_ROW``. Leaving out ``history`` and ``schema`` saves most of the work.
+            ``FRAME_COLUMNS``. Leaving out ``history`` and ``schema`` saves most of the work.
 
     Returns:
-        One row per user turn and service, with the types of ``FRAME_ROW``.
+        One row per user turn and service, with the types of ``FRAME_COLUMNS``.
 
     Raises:
         SgdxError: The config, the split or a column is unknown, the split has no dialogues under
@@ -79,20 +85,24 @@ def frame_tables(
     """
     check_columns(columns)
     release.check_dialogues(config, split)
+    brief = not {"history", "schema"}.intersection(columns or FRAME_COLUMNS.names)
     with progress("Making frame rows", steps(release, [config], [split])):
-        parts = [frame_table(table, columns) for _, table in tables(release, split, config)]
-    return pa.concat_tables(parts)
+        made = (table for _, table in tables(release, split, config, brief))
+        if brief:  # All files together are small, and faster than one after the other.
+            return frame_table(pa.concat_tables(made), columns)
+        return pa.concat_tables([frame_table(table, columns) for table in made])
 
 
 def check_columns(columns: Sequence[str] | None) -> None:
-    """Raise ``SgdxError`` unless every one of ``columns`` is a column of ``FRAME_ROW``."""
+    """Raise ``SgdxError`` unless every one of ``columns`` is a column of ``FRAME_COLUMNS``."""
     for column in columns or ():
-        if column not in FRAME_ROW:
-            raise SgdxError(f"unknown column {column!r}, expected one of {', '.join(FRAME_ROW)}")
+        if column not in FRAME_COLUMNS.names:
+            known = ", ".join(FRAME_COLUMNS.names)
+            raise SgdxError(f"unknown column {column!r}, expected one of {known}")
 
 
 def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa.Table:
-    """Make the frame rows (``FRAME_ROW``) of a table of dialogue rows (``DIALOGUE_ROW``).
+    """Make the frame rows (``FRAME_COLUMNS``) of a table of dialogue rows (``DIALOGUE_COLUMNS``).
 
     Args:
         dialogues: The dialogue rows.
@@ -133,13 +143,13 @@ def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa
         "history": lambda: _history(turns, users, first_turn, turn),
         "utterance": lambda: pc.struct_field(turns, "utterance").take(pa.array(turn)),
         "schema": lambda: schemas.take(schema),
-        **{gold: partial(rows.field("state").field, gold) for gold in STATE},
+        **{gold.name: partial(rows.field("state").field, gold.name) for gold in STATE},
         "slots": lambda: rows.field("slots"),
         "schema_slots": lambda: _schema_slots(pc.struct_field(schemas, "slots")).take(schema),
     }
-    features = Features({name: FRAME_ROW[name] for name in columns or FRAME_ROW})
-    arrays = [make[name]().cast(field.type) for name, field in zip(features, features.arrow_schema)]
-    return pa.table(arrays, schema=features.arrow_schema)
+    schema_of_rows = pa.schema([FRAME_COLUMNS.field(n) for n in columns or FRAME_COLUMNS.names])
+    arrays = [make[column.name]().cast(column.type) for column in schema_of_rows]
+    return pa.table(arrays, schema=schema_of_rows)
 
 
 def _schema_index(

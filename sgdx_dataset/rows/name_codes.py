@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 
 from ..errors import SgdxError
 from ..release.schema import NONE_INTENT, Schema
-from .features import DIALOGUE_ROW
+from .columns import BRIEF_SERVICE, SERVICE
 
 # Actions may have a slot that is no slot of the service: none, "count", or "intent". But a service
 # may have a slot called "intent" (Homes_2 has one), which is renamed like any other slot. Only
@@ -88,7 +88,9 @@ class Names:
     schemas: pa.StructArray
 
     @classmethod
-    def of(cls, variant: str, schema: Schema, original: Schema, seen: set[str]) -> Names:
+    def of(
+        cls, variant: str, schema: Schema, original: Schema, seen: set[str], brief: bool = False
+    ) -> Names:
         """Collect a variant's names.
 
         Args:
@@ -96,14 +98,14 @@ class Names:
             schema: The split's schema under the variant.
             original: The split's original schema, which ``schema`` lines up with.
             seen: Original names of the services that the train split has.
+            brief: Whether ``schemas`` has the fields of ``BRIEF_SERVICE`` only.
         """
-        kind = DIALOGUE_ROW.arrow_schema.field("schemas").type.value_type
         return cls(
             variant,
             pa.array(schema.service_names()),
             pa.array([*schema.slot_names(), *FREE_SLOTS]),
             pa.array(schema.intent_names()),
-            pa.array(_joined(schema, original, seen), kind),
+            pa.array(_joined(schema, original, seen), BRIEF_SERVICE if brief else SERVICE),
         )
 
 

@@ -39,7 +39,7 @@ def open_references(source: str | None, split: str, own: Mapping[str, str]) -> R
     Raises:
         ScoreError: The source or a variant of the user's own cannot be opened.
     """
-    from sgdx_dataset import SgdxError, frame_tables, open_release  # They take a second to import.
+    from sgdx_dataset import SgdxError, frame_tables, open_release  # Not needed for a folder.
 
     def frame_rows(variant: str) -> pa.Table:
         try:

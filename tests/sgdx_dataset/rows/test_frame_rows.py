@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from datasets import concatenate_datasets
+from datasets import Value, concatenate_datasets
 
 from sgdx_dataset import CONFIGS, SgdxError, frame_tables, frames, load, open_release
-from sgdx_dataset.rows.features import FRAME_ROW
+from sgdx_dataset.rows.columns import DIALOGUE_COLUMNS, FRAME_COLUMNS
+from sgdx_dataset.rows.features import DIALOGUE_ROW, FRAME_ROW
 
 Json = Any
 
@@ -90,8 +91,24 @@ def test_frame_tables_are_the_rows_of_load(config: str) -> None:
     for split in release.splits(config):
         rows = frames(load(config, split))
         table = frame_tables(release, split, config)
-        assert table.schema.equals(FRAME_ROW.arrow_schema, check_metadata=True)
+        assert table.schema == FRAME_ROW.arrow_schema
         assert table.to_pylist() == list(rows)
+
+
+def test_arrow_types_are_those_of_the_features() -> None:
+    assert FRAME_ROW.arrow_schema == FRAME_COLUMNS
+    assert DIALOGUE_ROW.arrow_schema == DIALOGUE_COLUMNS
+    assert FRAME_ROW["turn"] == Value("int32")
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_columns_without_history_are_those_of_the_whole_rows(config: str) -> None:
+    """They are read from fewer parts of the dialogues, which must not show."""
+    release = open_release("sample")
+    columns = [name for name in FRAME_COLUMNS.names if name not in ("history", "schema")]
+    for split in release.splits(config):
+        brief = frame_tables(release, split, config, columns)
+        assert brief.equals(frame_tables(release, split, config).select(columns))
 
 
 def test_frame_tables_of_some_columns() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -200,3 +202,21 @@ def test_bad_json_is_named(tmp_path: Path, run: Run) -> None:
     (tmp_path / "cut.jsonl").write_text('{"frame_id": "1_000')
     line = failed(tmp_path, run, "--predictions", "v1=cut.jsonl")
     assert line == "sgdx-metric: error: cut.jsonl:1: Input data was truncated"
+
+
+def test_scoring_a_release_does_not_wait_for_datasets_or_torch(
+    tmp_path: Path, gold: dict[str, list[Row]]
+) -> None:
+    """`datasets` takes a second to import, and scoring needs nothing of it."""
+    path = written(tmp_path / "v1.jsonl", gold["v1"])
+    program = (
+        "import sys, sgdx_dataset\n"
+        "from sgdx_metric.__main__ import main\n"
+        "status = main(sys.argv[1:])\n"
+        "found = {'datasets', 'huggingface_hub', 'torch', 'tqdm'} & set(sys.modules)\n"
+        "sys.exit(status or ' '.join(sorted(found)) or 0)\n"
+    )
+    words = [sys.executable, "-c", program, *SCORE[1:], "--predictions", f"v1={path}"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "s.json").is_file()

@@ -1,0 +1,108 @@
+"""The columns of a dialogue row and of a frame row, as Arrow types."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+_STRING = pa.string()
+_STRINGS = pa.list_(_STRING)
+_SLOT_VALUE = pa.struct({"slot": _STRING, "value": _STRING})
+_SLOT_VALUES = pa.list_(pa.struct({"slot": _STRING, "values": _STRINGS}))
+_SPANS = pa.list_(
+    pa.struct({"slot": _STRING, "start": pa.int32(), "exclusive_end": pa.int32()}),
+)
+
+SLOT = pa.struct(
+    {
+        "name": _STRING,
+        "description": _STRING,
+        "is_categorical": pa.bool_(),
+        "possible_values": _STRINGS,
+    }
+)
+INTENT = pa.struct(
+    {
+        "name": _STRING,
+        "description": _STRING,
+        "is_transactional": pa.bool_(),
+        "required_slots": _STRINGS,
+        "optional_slots": pa.list_(_SLOT_VALUE),
+        "result_slots": _STRINGS,
+    }
+)
+SERVICE = pa.struct(
+    {
+        "service_name": _STRING,
+        "original_name": _STRING,
+        "seen": pa.bool_(),
+        "description": _STRING,
+        "slots": pa.list_(SLOT),
+        "intents": pa.list_(INTENT),
+    }
+)
+# The part of a service that scoring needs.
+BRIEF_SLOT = pa.struct({"name": _STRING, "is_categorical": pa.bool_()})
+BRIEF_SERVICE = pa.struct(
+    {
+        "service_name": _STRING,
+        "original_name": _STRING,
+        "seen": pa.bool_(),
+        "slots": pa.list_(BRIEF_SLOT),
+    }
+)
+ACTION = pa.struct(
+    {"act": _STRING, "slot": _STRING, "values": _STRINGS, "canonical_values": _STRINGS}
+)
+STATE = pa.struct(
+    {"active_intent": _STRING, "requested_slots": _STRINGS, "slot_values": _SLOT_VALUES}
+)
+FRAME = pa.struct(
+    {
+        "service": _STRING,
+        "slots": _SPANS,
+        "actions": pa.list_(ACTION),
+        "state": STATE,
+        "service_call": pa.struct({"method": _STRING, "parameters": pa.list_(_SLOT_VALUE)}),
+        "service_results": pa.list_(pa.list_(_SLOT_VALUE)),
+    }
+)
+TURN = pa.struct({"speaker": _STRING, "utterance": _STRING, "frames": pa.list_(FRAME)})
+
+DIALOGUE_COLUMNS = pa.schema(
+    {
+        "dialogue_id": _STRING,
+        "variant": _STRING,
+        "services": _STRINGS,
+        "schemas": pa.list_(SERVICE),
+        "turns": pa.list_(TURN),
+    }
+)
+
+_PAST_TURN = pa.struct(
+    {
+        "speaker": _STRING,
+        "utterance": _STRING,
+        "actions": pa.list_(pa.struct([("service", _STRING), *ACTION])),
+    }
+)
+FRAME_COLUMNS = pa.schema(
+    {
+        "frame_id": _STRING,
+        "variant": _STRING,
+        "dialogue_id": _STRING,
+        "turn": pa.int32(),
+        "service": _STRING,
+        "seen": pa.bool_(),
+        # What a tracker may read. The history has the turns before this one. Its user turns have no
+        # actions, as those would give away what a tracker has to find out.
+        "history": pa.list_(_PAST_TURN),
+        "utterance": _STRING,
+        "schema": SERVICE,
+        # The gold state that a tracker should predict, and what else the metric needs.
+        "active_intent": _STRING,
+        "requested_slots": _STRINGS,
+        "slot_values": _SLOT_VALUES,
+        "slots": _SPANS,
+        "schema_slots": pa.list_(BRIEF_SLOT),
+    }
+)
