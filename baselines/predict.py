@@ -42,7 +42,7 @@ class Request:
 
     kind: type[Tracker]
     model: str
-    own: PredictionOptions
+    options: PredictionOptions
     source: str | None
     configs: Sequence[str]
     split: str
@@ -65,7 +65,7 @@ def predict(request: Request, output: Path) -> dict[str, Any] | None:
     """
     accelerator = _accelerator(request.kind)
     first = accelerator is None or accelerator.is_main_process
-    tracker = request.kind.load(request.model, request.own, accelerator)
+    tracker = request.kind.load(request.model, request.options, accelerator)
     header = {
         "model": request.model,
         "tracker": request.kind.NAME,
