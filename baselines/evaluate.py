@@ -1,4 +1,6 @@
-"""Predict a split under every schema variant and score it: accelerate launch -m baselines.evaluate.
+"""Predict a split under every schema variant and score it.
+
+For several processes, accelerate launch -m baselines.evaluate.
 
 The output folder then holds predictions/VARIANT.jsonl, scores.json and run.json. It may be the run
 folder of a training; baselines.publish then shows the scores on the model card. To resume a run

@@ -26,18 +26,49 @@ _FIGURES = {
 _ORACLE = """**Oracle: an upper bound.** This model was trained on schema variants that the tables
 below judge it on. Do not compare it with models that were not."""
 
-_LICENCE = """Trained on SGD, which is CC BY-SA 4.0 (Rastogi et al. 2020, arXiv 1909.05855; with the
-variants of SGD-X: Lee et al. 2022, arXiv 2110.06800), unless the source below is `sample`, a corpus
-under Apache-2.0. The licence of the checkpoint that training began with holds besides."""
+_LICENCES = {
+    "apache-2.0": "Trained on the sample corpus of sgdx, which is under Apache-2.0.",
+    "cc-by-sa-4.0": """Trained on SGD, which is CC BY-SA 4.0 (Rastogi et al. 2020, arXiv
+1909.05855; with the variants of SGD-X: Lee et al. 2022, arXiv 2110.06800).""",
+}
+_BASE_LICENCE = "The licence of the checkpoint that training began with holds besides."
+
+_TRACK = """
+from baselines.use import load_tracker, track_dialogue
+
+service = {{
+    "service_name": "Cabs_9",
+    "description": "Rides through town",
+    "slots": [
+        {{"name": "destination", "description": "Where the ride goes to"}},
+        {{
+            "name": "passengers",
+            "description": "Number of people",
+            "possible_values": ["1", "2", "3"],
+        }},
+    ],
+    "intents": [
+        {{
+            "name": "OrderCab",
+            "description": "Call a cab",
+            "required_slots": ["destination", "passengers"],
+        }},
+    ],
+}}
+dialogue = ["I need a cab for two.", "Where to?", "To the Botanical Garden, please."]
+states = track_dialogue(load_tracker({repository!r}), service, dialogue)
+print(states[-1])
+"""
 
 
-def write_card(output: Path, example: str) -> None:
+def write_card(output: Path, repository: str, example: str) -> None:
     """Write the model card ``README.md`` from ``run.json``, ``log.jsonl`` and ``scores.json``.
 
     Without ``scores.json`` the card states that the model is not scored yet.
 
     Args:
         output: The run folder.
+        repository: Where the card's examples load the model from: a folder or a name on the Hub.
         example: Python code that loads the model and applies it to one turn.
 
     Raises:
@@ -48,10 +79,13 @@ def write_card(output: Path, example: str) -> None:
     sections = [
         f"# {_title(run)}",
         _ORACLE if run["oracle"] else "",
-        f"## Use\n\n```python\n{example.strip()}\n```",
+        "## Use\n\nIn a checkout of sgdx, a dialogue to its state:",
+        f"```python\n{_TRACK.format(repository=repository).strip()}\n```",
+        "With transformers alone, what the model itself answers (texts or logits, not a state):",
+        f"```python\n{example.strip()}\n```",
         "## Results\n\n" + _results(scores),
         "## Training\n\n" + _training(output, run),
-        "## Licence\n\n" + _LICENCE,
+        f"## Licence\n\n{_LICENCES[_licence(run)]} {_BASE_LICENCE}",
     ]
     body = "\n\n".join(filter(None, sections))
     card = ModelCard(f"---\n{_metadata(run, scores).to_yaml()}\n---\n\n{body}\n")
@@ -76,11 +110,16 @@ def _metadata(run: dict[str, Any], scores: dict[str, Any] | None) -> ModelCardDa
         datasets=["sgdx"],
         language="en",
         library_name="transformers",
-        license="cc-by-sa-4.0",
+        license=_licence(run),
         metrics=["sgdx_metric"],
         tags=[*tags, settings["tracker"], *(["oracle"] if run["oracle"] else [])],
         eval_results=_eval_results(run, scores) if scores else None,
     )
+
+
+def _licence(run: dict[str, Any]) -> str:
+    """The licence of what the model was trained on."""
+    return "apache-2.0" if run["record"]["data"].get("release") == "sample" else "cc-by-sa-4.0"
 
 
 def _is_on_the_hub(model: str) -> bool:
@@ -126,7 +165,7 @@ def _results(scores: dict[str, Any] | None) -> str:
 
 
 def _percent(fraction: float | None) -> str:
-    return "-" if fraction is None else f"{100 * fraction:.2f}"
+    return "-" if fraction is None else f"{round(100 * fraction, 2) + 0.0:.2f}"  # never -0.00
 
 
 def _training(output: Path, run: dict[str, Any]) -> str:
@@ -146,7 +185,8 @@ def _training(output: Path, run: dict[str, Any]) -> str:
         "processes": run["record"]["processes"],
         "versions": ", ".join(f"{name} {number}" for name, number in run["versions"].items()),
     }
-    settings = msgspec.yaml.encode(run["record"]["settings"]).decode()
+    set_ones = {k: v for k, v in run["record"]["settings"].items() if v is not None}
+    settings = msgspec.yaml.encode(set_ones).decode()
     lines = "\n".join(f"- {name}: {fact}" for name, fact in facts.items())
     return f"{lines}\n\n```yaml\n{settings}```"
 

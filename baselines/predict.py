@@ -1,4 +1,6 @@
-"""Predict a split under every schema variant: accelerate launch -m baselines.predict."""
+"""Predict a split under every schema variant.
+
+For several processes, accelerate launch -m baselines.predict."""
 
 from __future__ import annotations
 

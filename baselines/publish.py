@@ -27,7 +27,8 @@ def publish(output: Path, repository: str | None) -> str | None:
     """
     settings = read_run(output)["record"]["settings"]
     kind = get_trainable(tracker_of(str(output)))
-    write_card(output, kind.example(repository or str(output), settings))
+    place = repository or str(output)
+    write_card(output, place, kind.example(place, settings))
     return push(output, repository, kind.TASKS) if repository else None
 
 

@@ -1,4 +1,6 @@
-"""Train a tracker from a recipe: accelerate launch -m baselines.train --config RECIPE."""
+"""Train a tracker from a recipe: python -m baselines.train --config RECIPE.
+
+For several processes, accelerate launch -m baselines.train --config RECIPE."""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from accelerate import Accelerator
 from datasets import Dataset
 from transformers.utils import logging
 
-from sgdx_dataset import SgdxError
+from sgdx_dataset import SgdxError, open_release
 
 from .command_line import add_source, run_command
 from .data.augment import ORACLE
@@ -51,6 +53,7 @@ def run(options: argparse.Namespace) -> None:
         "seen": training.seen,
         "data": {
             "source": options.source,
+            "release": open_release(options.source).version(),
             "train": describe(training.rows),
             "dev": describe(dev),
         },

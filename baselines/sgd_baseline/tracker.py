@@ -81,7 +81,7 @@ class SgdOptions(PredictionOptions, frozen=True, kw_only=True):
 
     batch_size: BatchSize = 128
     token_budget: TokenBudget = 8192
-    shard_size: ShardSize = 1024
+    shard_size: ShardSize = 256  # a kill on CPUs costs seconds
     cache: Annotated[
         str | None,
         msgspec.Meta(description="folder for schema embeddings; default: in the Hugging Face home"),

@@ -232,7 +232,8 @@ def part_settings(
         processes: Number of processes.
     """
     per_step = settings.batch_size * settings.accumulation * processes
-    steps = min(settings.steps, -(-count // per_step))
+    of_epochs = -(-count // per_step)
+    steps = min(settings.steps or of_epochs, of_epochs)
     return msgspec.structs.replace(settings, steps=steps, warmup=submodel_settings.warmup)
 
 

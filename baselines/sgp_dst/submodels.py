@@ -67,7 +67,7 @@ class SgpSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """
 
     parts: PartsSettings
-    steps: Count = 2**31 - 1
+    steps: Count | None = None  # type: ignore[assignment]  # no maximum but the epochs'
     expected: str
 
 

@@ -83,7 +83,7 @@ class T5Options(PredictionOptions, frozen=True, kw_only=True):
 
     batch_size: BatchSize = 256
     token_budget: TokenBudget = 16384
-    shard_size: ShardSize = 2048
+    shard_size: ShardSize = 256  # a kill on CPUs costs about a minute
     dtype: Annotated[
         Literal["float32", "bfloat16"], msgspec.Meta(description="number format of the weights")
     ] = "float32"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -66,3 +67,9 @@ def shows_no_bar(accelerator: Accelerator) -> bool | None:
         True in all other processes; None in the first, where tqdm shows a bar on a terminal only.
     """
     return None if accelerator.is_main_process else True
+
+
+def report(accelerator: Accelerator, line: str) -> None:
+    """Print a line about progress where no bar shows it: when the output is not a terminal."""
+    if accelerator.is_main_process and not sys.stderr.isatty():
+        print(line, flush=True)

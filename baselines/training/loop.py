@@ -24,9 +24,10 @@ from torch.utils.data import DataLoader
 
 from ..tracker import Run, Task
 from . import checkpoint
-from .accelerator import shows_no_bar
+from .accelerator import report, shows_no_bar
 from .batching import training_batches
 from .optimizer import learning_rate, make_optimizer, set_rate
+from .pace import Pace
 from .run_folder import append_log, trim_log
 from .settings import Settings
 
@@ -101,16 +102,19 @@ def train(run: Run, task: Task, name: str = "") -> Progress:
             accelerator.scaler.load_state_dict(state["scaler"])
     if accelerator.is_main_process:
         trim_log(output, progress.step)
+        if progress.step:
+            print(f"going on at step {progress.step} of {settings.steps}", flush=True)
     batches = _batches(accelerator, task, progress.step)
     bar = _bar(accelerator, settings, progress)
     meter = Meter(accelerator)
+    pace = Pace(progress.step, settings.steps)
     while progress.step < settings.steps and not _stopped(progress, settings):
         _step(accelerator, settings, model, optimizer, batches, progress.step, meter)
         progress.step += 1
         bar.update()
         last_step = progress.step == settings.steps
         if last_step or progress.step % settings.log_every == 0:
-            _log(accelerator, progress, meter, bar, output)
+            _log(accelerator, progress, meter, pace, bar, output)
         evaluated = last_step or progress.step % settings.evaluate_every == 0
         meter.pause()
         if evaluated:
@@ -192,10 +196,17 @@ def _bar(accelerator: Accelerator, settings: Settings, progress: Progress) -> An
 
 
 def _log(
-    accelerator: Accelerator, progress: Progress, meter: Meter, bar: Any, output: Path
+    accelerator: Accelerator,
+    progress: Progress,
+    meter: Meter,
+    pace: Pace,
+    bar: Any,
+    output: Path,
 ) -> None:
     loss, speed = meter.read()
     bar.set_postfix({"loss": f"{loss:.4f}", "tokens/s": f"{speed:.0f}"})
+    figures = f"loss {loss:.4f}, {speed:.0f} tokens/s, {pace.left(progress.step)} left"
+    report(accelerator, f"step {progress.step} of {pace.end}: {figures}")
     _record(accelerator, progress, output, {"loss": loss, "tokens_per_second": round(speed)})
 
 
@@ -212,6 +223,9 @@ def _evaluate(
         if accelerator.is_main_process:
             best = accelerator.unwrap_model(model)
             checkpoint.replace_files(output, lambda folder: task.save(folder, best, weights))
+    measure = task.measure.replace("_", " ")
+    best_so_far = " (the best so far)" if progress.since_best == 0 else ""
+    report(accelerator, f"step {progress.step}: {measure} {score:.4f}{best_so_far}")
     _record(accelerator, progress, output, {task.measure: score})
 
 

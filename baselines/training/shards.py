@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -10,11 +11,13 @@ import msgspec
 from accelerate import Accelerator
 from datasets.utils import tqdm
 
-from .accelerator import shows_no_bar
+from .accelerator import report, shows_no_bar
 from .batching import Ints
+from .pace import Pace
 from .run_folder import write_bytes
 
 _Result = TypeVar("_Result")
+_SECONDS = 30.0  # from one line about progress to the next, where there is no bar
 
 
 def run_shards(
@@ -41,10 +44,16 @@ def run_shards(
     folder.mkdir(parents=True, exist_ok=True)
     numbers = range(accelerator.process_index, len(shards), accelerator.num_processes)
     quiet = shows_no_bar(accelerator)
-    for number in tqdm(numbers, desc="Predicting", unit=" shards", disable=quiet, delay=2):
-        path = folder / f"{number:06d}.json"
-        if not path.exists():
-            write_bytes(path, msgspec.json.encode(work(shards[number])))
+    missing = [number for number in numbers if not (folder / f"{number:06d}.json").exists()]
+    if found := len(numbers) - len(missing):
+        report(accelerator, f"going on at shard {found} of {len(numbers)}")
+    pace, spoken = Pace(0, len(missing)), time.perf_counter()
+    bar = tqdm(missing, desc="Predicting", unit=" shards", disable=quiet, delay=2)
+    for done, number in enumerate(bar, 1):
+        write_bytes(folder / f"{number:06d}.json", msgspec.json.encode(work(shards[number])))
+        if time.perf_counter() - spoken > _SECONDS:
+            spoken = time.perf_counter()
+            report(accelerator, f"shard {done} of {len(missing)}: {pace.left(done)} left")
     accelerator.wait_for_everyone()
     results: dict[int, _Result] = {}
     for number, shard in enumerate(shards):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,12 @@ from huggingface_hub import ModelCard
 
 from baselines import evaluate, predict, publish, train
 from baselines.tracker import get_trainable, tracker_of
+from baselines.use import load_tracker, track_dialogue
 from sgdx_dataset import SgdxError
 
 from .conftest import command, write_recipe
+from .sgd_baseline import conftest as sgd_baseline
+from .sgp_dst import conftest as sgp_dst
 
 LEXICAL = ("--tracker", "lexical", "--source", "sample")
 
@@ -73,6 +78,72 @@ def test_an_evaluated_run_shows_its_scores_on_its_card(
     results = {r.metric_name: r.metric_value for r in card.data.eval_results or []}
     assert results == {name: round(100 * value, 2) for name, value in expected.items()}
     assert {r.dataset_type for r in card.data.eval_results or []} == {"sgdx"}
+
+
+@pytest.mark.parametrize("tracker", ["t5dst", "sgp_dst", "sgd_baseline"])
+def test_every_card_tracks_a_dialogue(
+    tracker: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write = {"sgp_dst": sgp_dst.write_recipe, "sgd_baseline": sgd_baseline.write_recipe}
+    recipe = write.get(tracker, write_recipe)(tmp_path / "r.yaml", steps=1, evaluate_every=1)
+    run = tmp_path / "run"
+    assert command(monkeypatch, train, "--config", recipe, "--output", run) == 0
+    card = (run / "README.md").read_text()
+    assert "2147483647" not in card
+    assert "license: apache-2.0\n" in card
+    capsys.readouterr()
+    exec(re.findall(r"```python\n(.*?)```", card, re.DOTALL)[0], {})  # noqa: S102
+    state = ast.literal_eval(capsys.readouterr().out.splitlines()[-1])
+    assert list(state) == ["active_intent", "requested_slots", "slot_values"]
+
+
+def test_a_dialogue_of_ones_own() -> None:
+    service = {
+        "service_name": "Cabs_9",
+        "description": "Rides through town",
+        "slots": [
+            {"name": "destination", "description": "Where the ride goes to"},
+            {"name": "riders", "description": "People", "possible_values": ["one", "two"]},
+        ],
+        "intents": [
+            {
+                "name": "OrderCab",
+                "description": "Call a cab",
+                "required_slots": ["destination", "riders"],
+            }
+        ],
+    }
+    acts = [[{"act": "OFFER", "slot": "destination", "values": ["Galway"]}]]
+    dialogue = ["I want to order a cab for two riders.", "To Galway?", "Yes, please."]
+    first, last = track_dialogue(load_tracker("lexical"), service, dialogue, acts)
+    assert first["slot_values"] == {"riders": ["two"]}
+    assert last == {
+        "active_intent": "OrderCab",
+        "requested_slots": [],
+        "slot_values": {"destination": ["Galway"], "riders": ["two"]},
+    }
+    with pytest.raises(SgdxError, match="lacks 'slots'"):
+        track_dialogue(load_tracker("lexical"), {"service_name": "A"}, ["Hi"])
+    with pytest.raises(SgdxError, match="found no utterances"):
+        track_dialogue(load_tracker("lexical"), service, [])
+
+
+def test_a_training_speaks_where_there_is_no_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = write_recipe(tmp_path / "r.yaml", steps=4, log_every=2, evaluate_every=4)
+    arguments = ("--config", recipe, "--output", tmp_path / "run")
+    assert command(monkeypatch, train, *arguments) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"^step 2 of 4: loss \d\.\d{4}, \d+ tokens/s, \d\d:\d\d left$", printed, re.M)
+    assert re.search(
+        r"^step 4: dev joint goal accuracy 0\.\d{4} \(the best so far\)$", printed, re.M
+    )
+    assert command(monkeypatch, train, *arguments, "--resume") == 0
+    assert "going on at step 4 of 4\n" in capsys.readouterr().out
 
 
 def test_a_card_names_the_base_model(trained: Path, tmp_path: Path) -> None:

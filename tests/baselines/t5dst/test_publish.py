@@ -40,7 +40,7 @@ def test_the_card_s_example_runs_and_says_what_greedy_says(model: Path) -> None:
     command_line = ("--model", model)
     with pytest.MonkeyPatch.context() as patch:
         assert command(patch, publish, *command_line) == 0
-    (code,) = re.findall(r"```python\n(.*?)```", (model / "README.md").read_text(), re.DOTALL)
+    (_, code) = re.findall(r"```python\n(.*?)```", (model / "README.md").read_text(), re.DOTALL)
     environment = {**os.environ, "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=environment
@@ -86,7 +86,7 @@ def test_the_card_s_figures_are_the_scores(model: Path) -> None:
     assert "| unseen | 3 | 12.50 | 25.00 | - |\n" in card
     assert "`sgdx_metric|variants:original`" in card
     assert "- schema variants trained on: original\n" in card
-    assert "license: cc-by-sa-4.0\n" in card
+    assert "license: apache-2.0\n" in card
     assert "optimizer: adafactor\n" in card
     assert "racle" not in card.replace("oracle: no", "")
 

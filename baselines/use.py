@@ -1,0 +1,155 @@
+"""Using a trained tracker on a dialogue of your own, whatever tracker it is."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from datasets import Dataset, Features
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.rows.features import FRAME_ROW
+
+from .data.frames import IDENTITY, track
+from .tracker import Tracker, get_tracker, learns, tracker_of
+
+Row = dict[str, Any]
+_COLUMNS = (*IDENTITY, "history", "utterance", "schema")
+
+
+def load_tracker(model: str) -> Tracker:
+    """A tracker that is ready to predict.
+
+    Args:
+        model: A run folder, a repository on the Hub, or ``lexical``.
+
+    Raises:
+        SgdxError: There is no such model.
+    """
+    kind = get_tracker(model if model == "lexical" else tracker_of(model))
+    accelerator = None
+    if learns(kind):
+        from .training.accelerator import make_accelerator
+
+        accelerator = make_accelerator()
+    return kind.load(model, kind.OPTIONS(), accelerator)
+
+
+def track_dialogue(
+    tracker: Tracker,
+    service: Mapping[str, Any],
+    utterances: Sequence[str],
+    acts: Sequence[Sequence[Mapping[str, Any]]] = (),
+) -> list[Row]:
+    """Track one dialogue with one service.
+
+    Args:
+        tracker: The tracker, of ``load_tracker``.
+        service: The schema: ``service_name``, ``description``, ``slots`` (each with ``name``,
+            ``description`` and, if it is categorical, ``possible_values``) and ``intents`` (each
+            with ``name``, ``description``, ``required_slots`` and ``optional_slots``, a mapping
+            from slots to their default values; both may be missing).
+        utterances: What is said, in turn by the user and the system; the user begins.
+        acts: For each of the system's turns its dialogue acts (``act``, ``slot``, ``values``).
+            Trackers that do not read them do not get them.
+
+    Returns:
+        For each of the user's turns its state: ``active_intent``, ``requested_slots`` and
+        ``slot_values``, a mapping from slots to lists of values.
+
+    Raises:
+        SgdxError: The schema or the dialogue lacks something.
+    """
+    if not utterances:
+        raise SgdxError("found no utterances, expected at least one of the user")
+    try:
+        schema = _schema(service)
+    except KeyError as error:
+        raise SgdxError(f"the schema lacks {error}, expected names and descriptions") from None
+    rows = [_row(schema, utterances, acts, turn) for turn in range(0, len(utterances), 2)]
+    features = Features({name: FRAME_ROW[name] for name in _COLUMNS})
+    with tempfile.TemporaryDirectory() as shards:
+        predicted = track(tracker, Dataset.from_list(rows, features), Path(shards)).rows
+    return [
+        {
+            "active_intent": row["active_intent"],
+            "requested_slots": row["requested_slots"],
+            "slot_values": {given["slot"]: given["values"] for given in row["slot_values"]},
+        }
+        for row in predicted
+    ]
+
+
+def _schema(service: Mapping[str, Any]) -> Row:
+    """The ``schema`` of a frame row."""
+    slots = [
+        {
+            "name": slot["name"],
+            "description": slot["description"],
+            "is_categorical": bool(slot.get("possible_values")),
+            "possible_values": list(slot.get("possible_values", ())),
+        }
+        for slot in service["slots"]
+    ]
+    intents = [
+        {
+            "name": intent["name"],
+            "description": intent["description"],
+            "is_transactional": bool(intent.get("is_transactional", False)),
+            "required_slots": list(intent.get("required_slots", ())),
+            "optional_slots": [
+                {"slot": slot, "value": value}
+                for slot, value in dict(intent.get("optional_slots", {})).items()
+            ],
+            "result_slots": list(intent.get("result_slots", ())),
+        }
+        for intent in service["intents"]
+    ]
+    return {
+        "service_name": service["service_name"],
+        "original_name": service["service_name"],
+        "seen": False,
+        "description": service["description"],
+        "slots": slots,
+        "intents": intents,
+    }
+
+
+def _row(
+    schema: Row, utterances: Sequence[str], acts: Sequence[Sequence[Mapping[str, Any]]], turn: int
+) -> Row:
+    """The frame row of the user's turn with the index ``turn`` among all turns."""
+    history = [
+        {
+            "speaker": "SYSTEM" if index % 2 else "USER",
+            "utterance": utterance,
+            "actions": [
+                _action(schema["service_name"], act)
+                for act in (acts[index // 2] if index % 2 and index // 2 < len(acts) else ())
+            ],
+        }
+        for index, utterance in enumerate(utterances[:turn])
+    ]
+    return {
+        "frame_id": f"dialogue/{turn}/{schema['service_name']}",
+        "variant": "original",
+        "dialogue_id": "dialogue",
+        "turn": turn,
+        "service": schema["service_name"],
+        "history": history,
+        "utterance": utterances[turn],
+        "schema": schema,
+    }
+
+
+def _action(service: str, act: Mapping[str, Any]) -> Row:
+    values = [str(value) for value in act.get("values", ())]
+    return {
+        "service": service,
+        "act": act["act"],
+        "slot": act.get("slot", ""),
+        "values": values,
+        "canonical_values": values,
+    }
