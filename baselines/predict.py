@@ -1,6 +1,7 @@
 """Predict a split under every schema variant.
 
-For several processes, accelerate launch -m baselines.predict."""
+For several processes, accelerate launch -m baselines.predict.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Train a tracker from a recipe: python -m baselines.train --config RECIPE.
 
-For several processes, accelerate launch -m baselines.train --config RECIPE."""
+For several processes, accelerate launch -m baselines.train --config RECIPE.
+"""
 
 from __future__ import annotations
 
