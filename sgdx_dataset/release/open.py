@@ -15,10 +15,13 @@ from .archives import read_archive, read_directory
 from .download import download
 from .overlay import apply_overlay, read_overlay
 from .release import Release
+from .remembered import chosen_source
 from .schema import BACKTRANS, CONFIGS, SPLITS
 
 SAMPLE = Path(__file__).parents[1] / "sample"
 _OVERLAYS = Path(__file__).parents[1] / BACKTRANS  # of SGD's train schemas
+
+DOWNLOAD = "download"  # the source that is the pinned archive
 
 Source = str | os.PathLike[str] | None
 Variants = Mapping[str, str | os.PathLike[str]]
@@ -28,9 +31,10 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
     """Open a copy of the release for reading.
 
     Args:
-        source: A directory, an archive (.zip, .tar.*), or ``"sample"`` for the corpus that comes
-            with this package. None stands for the environment variable ``SGDX_SOURCE`` and, where
-            that is not set, for the pinned archive, which is downloaded once.
+        source: A directory, an archive (.zip, .tar.*), ``"sample"`` for the corpus that comes with
+            this package, or ``"download"`` for the pinned archive, which is downloaded once. None
+            stands for the environment variable ``SGDX_SOURCE`` and, where that is not set, for the
+            source that ``prepare`` was given last.
         variants: The user's own schema variants, as paths by name. A path is a directory with
             ``{train,dev,test}/schema.json``, of which some may be missing, or an overlay: a
             ``.json`` file of changes to the train schema, which makes a variant of train alone.
@@ -39,22 +43,25 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
         The open release. SGD itself gets the back-translated schemas of this package.
 
     Raises:
-        SgdxError: The source does not exist, is no archive, or lacks a ``schema.json``; a variant's
-            directory has no schema, its overlay is at fault, or its name is taken.
+        SgdxError: No source is named or remembered; it does not exist, is no archive, or lacks a
+            ``schema.json``; a variant's directory has no schema, its overlay is at fault, or its
+            name is taken.
     """
-    source = source or os.environ.get("SGDX_SOURCE")
-    path = SAMPLE if source == "sample" else Path(source) if source else download()
-    name = str(source or path)
+    source = chosen_source(source)
+    path = SAMPLE if source == "sample" else download() if source == DOWNLOAD else Path(source)
+    name = str(path) if source == DOWNLOAD else source
     if path.is_dir():
         digest, files, read = read_directory(path)
     elif path.is_file():
         digest, files, read = read_archive(name, path)
     else:
-        raise SgdxError(f"{name}: no such source, expected a directory, an archive or 'sample'")
-    release = Release(name, digest, frozenset(files), read)
+        expected = f"expected a directory, an archive, 'sample' or '{DOWNLOAD}'"
+        raise SgdxError(f"{name}: no such source, {expected}")
+    origin = source if source in ("sample", DOWNLOAD) else str(path.absolute())
+    release = Release(name, digest, frozenset(files), read, origin)
     for split in SPLITS.values():
         release.read(f"{split}/schema.json")
-    if source is None and (not release.is_sgd() or release.missing()):
+    if source == DOWNLOAD and (not release.is_sgd() or release.missing()):
         lacks = release.missing() or "SGD's services"
         raise SgdxError(f"{name}: was downloaded, but lacks {lacks}; delete it and try again")
     if release.is_sgd() and not release.variants(BACKTRANS):

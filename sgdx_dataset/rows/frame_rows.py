@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from ..errors import SgdxError
 from ..progress import advance, progress
 from ..release.release import Release
+from ..release.schema import split_name
 from .columns import FRAME_COLUMNS, STATE
 from .dialogue_rows import steps, tables
 
@@ -84,6 +85,7 @@ def frame_tables(
             the config, or the release is at fault.
     """
     check_columns(columns)
+    split = split_name(split)
     release.check_dialogues(config, split)
     brief = not {"history", "schema"}.intersection(columns or FRAME_COLUMNS.names)
     with progress("Making frame rows", steps(release, [config], [split])):
