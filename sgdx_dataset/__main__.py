@@ -135,7 +135,9 @@ def _command(
         metavar="NAME=PATH",
         help="add a schema variant of your own, which is then a config called NAME; PATH is a"
         " folder with train/schema.json, dev/schema.json and test/schema.json (or only some of"
-        " them), or a .json overlay as backtranslate writes it; may be given several times",
+        " them), or a .json file: a few new words for any services, as in"
+        ' {"Weather_1": {"slots": {"city": "town"}}}, or an overlay as backtranslate writes it;'
+        " may be given several times",
     )
     return command
 

@@ -27,6 +27,7 @@ class Release:
         files: The release's own relative paths, such as ``test/dialogues_001.json``.
         source: What opens it again from any directory: ``sample``, ``download`` or a whole path.
         own_variants: Names of the user's own variants; their schemas are among ``files``.
+        own_paths: The user's own paths of those schemas, for error messages.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Release:
     _read: Read = field(repr=False)
     source: str = ""
     own_variants: tuple[str, ...] = ()
+    own_paths: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def read(self, path: str) -> bytes:
         """The bytes of one of ``files``; ``SgdxError`` where it is missing or unreadable."""
@@ -90,7 +92,7 @@ class Release:
                 self.schema(split, "original"), read_overlay(self.read(file), path)
             )
         file = self.schema_file(split, variant)
-        schema = read_schema(self.read(file), f"{self.name}: {file}")
+        schema = read_schema(self.read(file), self.own_paths.get(file, f"{self.name}: {file}"))
         if variant != "original":
             check_aligned(self.schema(split, "original"), schema)
         return schema
