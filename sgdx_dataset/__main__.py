@@ -96,12 +96,12 @@ def _parser() -> argparse.ArgumentParser:
     command = _command(commands, "stats", text, _stats)
     command.add_argument("--json", type=Path, metavar="FILE", help="also write them as JSON")
     command.add_argument("--plots", type=Path, metavar="DIR", help="also write PNG plots there")
+    text = "after the tables, list the texts that schemas for training share with v1 to v5"
+    command.add_argument("--lists", action="store_true", help=text)
 
     text = "make variants of all schemas from a pool of paraphrases, as SGD-X was made"
     command = _command(commands, "compose", text, _compose)
-    text = "JSON file with the paraphrases of every service, slot and intent"
-    command.add_argument("--pool", required=True, type=Path, metavar="FILE", help=text)
-    _add_new_folder(command, "the variants v1, v2, and so on")
+    _add_composition(command)
 
     text = "make variants of the train schemas with words replaced and moved at random"
     command = _command(commands, "corrupt", text, _corrupt)
@@ -149,6 +149,32 @@ def _add_configs(command: argparse.ArgumentParser, text: str) -> None:
 def _add_new_folder(command: argparse.ArgumentParser, content: str) -> None:
     text = f"folder for {content}; it must not exist yet, and appears only when it is complete"
     command.add_argument("--output", required=True, type=Path, metavar="DIR", help=text)
+
+
+_POOL_EXAMPLE = """\
+A pool with two paraphrases of every text, from which v1 and v2 are made:
+  {"Weather_1": {
+     "description": ["Tells the weather", "Forecasts for any place"],
+     "slots": {"city": {"name": ["town", "location"],
+                        "description": ["Name of the town", "Where to look"]}},
+     "intents": {"GetWeather": {"name": ["FindForecast", "LookUpWeather"],
+                                "description": ["Find a forecast", "Look it up"]}}}}
+"""
+
+
+def _add_composition(command: argparse.ArgumentParser) -> None:
+    command.formatter_class = argparse.RawDescriptionHelpFormatter
+    command.epilog = _POOL_EXAMPLE
+    text = "JSON file with 2 to 9 paraphrases of every text; an example is below"
+    command.add_argument("--pool", required=True, type=Path, metavar="FILE", help=text)
+    _add_new_folder(command, "the variants v1, v2, and so on")
+    text = f"the split to make variants of: {_SPLIT_NAMES}; default: all"
+    command.add_argument("--split", metavar="SPLIT", help=text)
+    text = (
+        "the services to put into other words, which are then the only ones in the pool; the others"
+        " keep their words; default: all"
+    )
+    command.add_argument("--service", nargs="+", metavar="SERVICE", help=text)
 
 
 def _add_corruption(command: argparse.ArgumentParser) -> None:
@@ -258,11 +284,13 @@ def _frames(options: argparse.Namespace) -> None:
 
 
 def _stats(options: argparse.Namespace) -> None:
-    stats(_release(options), options.json, options.plots)
+    stats(_release(options), options.json, options.plots, options.lists)
 
 
 def _compose(options: argparse.Namespace) -> None:
-    print(*compose(_release(options), options.pool, options.output), sep="\n")
+    splits = [options.split] if options.split else None
+    made = compose(_release(options), options.pool, options.output, splits, options.service)
+    print(*made, sep="\n")
 
 
 def _corrupt(options: argparse.Namespace) -> None:
