@@ -13,11 +13,12 @@ from .errors import SgdxError
 from .files import staged
 from .hub.build import build, push
 from .hub.export import export
-from .hub.prepare import prepare_release
+from .hub.prepare import cache_folder, prepare_release
 from .progress import progress
 from .release.open import open_release
 from .release.release import Release
-from .release.schema import CONFIGS, VARIANTS
+from .release.remembered import chosen_source
+from .release.schema import CONFIGS, VARIANTS, split_name
 from .rewording.backtranslate import backtranslate
 from .rewording.compose import compose
 from .rewording.corrupt import corrupt
@@ -47,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-_SPLIT_NAMES = "train, validation (the release calls it dev) or test"
+_SPLIT_NAMES = "train, validation (or dev, as the release calls it) or test"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -95,12 +96,12 @@ def _parser() -> argparse.ArgumentParser:
     command = _command(commands, "stats", text, _stats)
     command.add_argument("--json", type=Path, metavar="FILE", help="also write them as JSON")
     command.add_argument("--plots", type=Path, metavar="DIR", help="also write PNG plots there")
+    text = "after the tables, list the texts that schemas for training share with v1 to v5"
+    command.add_argument("--lists", action="store_true", help=text)
 
     text = "make variants of all schemas from a pool of paraphrases, as SGD-X was made"
     command = _command(commands, "compose", text, _compose)
-    text = "JSON file with the paraphrases of every service, slot and intent"
-    command.add_argument("--pool", required=True, type=Path, metavar="FILE", help=text)
-    _add_new_folder(command, "the variants v1, v2, and so on")
+    _add_composition(command)
 
     text = "make variants of the train schemas with words replaced and moved at random"
     command = _command(commands, "corrupt", text, _corrupt)
@@ -123,9 +124,9 @@ def _command(
     command.set_defaults(run=run)
     command.add_argument(
         "--source",
-        help="the release: a directory, an archive (.zip, .tar.*), or 'sample' for the small corpus"
-        " that comes with this package; default: the environment variable SGDX_SOURCE, and where"
-        " that is not set, the release is downloaded once",
+        help="the release: a directory, an archive (.zip, .tar.*), 'sample' for the small corpus"
+        " that comes with this package, or 'download' to fetch the release once; default: the"
+        " environment variable SGDX_SOURCE, and where that is not set, what prepare was given last",
     )
     command.add_argument(
         "--variant",
@@ -134,7 +135,9 @@ def _command(
         metavar="NAME=PATH",
         help="add a schema variant of your own, which is then a config called NAME; PATH is a"
         " folder with train/schema.json, dev/schema.json and test/schema.json (or only some of"
-        " them), or a .json overlay as backtranslate writes it; may be given several times",
+        " them), or a .json file: a few new words for any services, as in"
+        ' {"Weather_1": {"slots": {"city": "town"}}}, or an overlay as backtranslate writes it;'
+        " may be given several times",
     )
     return command
 
@@ -146,6 +149,32 @@ def _add_configs(command: argparse.ArgumentParser, text: str) -> None:
 def _add_new_folder(command: argparse.ArgumentParser, content: str) -> None:
     text = f"folder for {content}; it must not exist yet, and appears only when it is complete"
     command.add_argument("--output", required=True, type=Path, metavar="DIR", help=text)
+
+
+_POOL_EXAMPLE = """\
+A pool with two paraphrases of every text, from which v1 and v2 are made:
+  {"Weather_1": {
+     "description": ["Tells the weather", "Forecasts for any place"],
+     "slots": {"city": {"name": ["town", "location"],
+                        "description": ["Name of the town", "Where to look"]}},
+     "intents": {"GetWeather": {"name": ["FindForecast", "LookUpWeather"],
+                                "description": ["Find a forecast", "Look it up"]}}}}
+"""
+
+
+def _add_composition(command: argparse.ArgumentParser) -> None:
+    command.formatter_class = argparse.RawDescriptionHelpFormatter
+    command.epilog = _POOL_EXAMPLE
+    text = "JSON file with 2 to 9 paraphrases of every text; an example is below"
+    command.add_argument("--pool", required=True, type=Path, metavar="FILE", help=text)
+    _add_new_folder(command, "the variants v1, v2, and so on")
+    text = f"the split to make variants of: {_SPLIT_NAMES}; default: all"
+    command.add_argument("--split", metavar="SPLIT", help=text)
+    text = (
+        "the services to put into other words, which are then the only ones in the pool; the others"
+        " keep their words; default: all"
+    )
+    command.add_argument("--service", nargs="+", metavar="SERVICE", help=text)
 
 
 def _add_corruption(command: argparse.ArgumentParser) -> None:
@@ -200,18 +229,31 @@ def _variants(options: argparse.Namespace) -> dict[str, str]:
     return {name: path for name, _, path in pairs}
 
 
-def _release(options: argparse.Namespace) -> Release:
-    """Open the source; a note on standard error says what a partial copy of SGD lacks."""
-    release = open_release(options.source, _variants(options))
+def _release(options: argparse.Namespace, cache: Path | None = None) -> Release:
+    """Open the source; a note on standard error says what a partial copy of SGD lacks.
+
+    ``cache`` is the cache whose remembered source is the default; None for the user's own.
+    """
+    release = open_release(chosen_source(options.source, cache), _variants(options))
     if lacking := release.missing():
         print(f"note: a partial copy of SGD: {lacking}", file=sys.stderr)
     return release
 
 
 def _prepare(options: argparse.Namespace) -> None:
-    release = _release(options)
-    places = prepare_release(release, options.config or release.configs(), options.cache_dir)
+    cache = cache_folder(options.cache_dir)
+    release = _release(options, cache)
+    configs = options.config or release.configs()
+    before = {place.name for place in cache.glob("sgdx/*")}
+    places = prepare_release(release, configs, options.cache_dir)
     print(*places, sep="\n")
+    if removed := before - {place.name for place in cache.glob("sgdx/*")}:
+        text = ", ".join(sorted(removed))
+        print(f"note: removed from the cache, as of another source: {text}", file=sys.stderr)
+    folder = f", cache_dir={str(options.cache_dir)!r}" if options.cache_dir else ""
+    example = "v3" if "v3" in configs else configs[0]
+    print("next, in Python: from datasets import load_dataset", file=sys.stderr)
+    print(f'                 load_dataset("sgdx", "{example}"{folder})', file=sys.stderr)
 
 
 def _build(options: argparse.Namespace) -> None:
@@ -229,24 +271,26 @@ def _export(options: argparse.Namespace) -> None:
 
 def _frames(options: argparse.Namespace) -> None:
     release = _release(options)
-    configs = options.config or ["original", *VARIANTS]
+    split, configs = split_name(options.split), options.config or ["original", *VARIANTS]
     for config in configs:
-        release.check_dialogues(config, options.split)
+        release.check_dialogues(config, split)
     metadata = {**FRAME_ROW.arrow_schema.metadata, "release": release.version()}
-    with progress("Writing frame rows", steps(release, configs, [options.split])):
+    with progress("Writing frame rows", steps(release, configs, [split])):
         for config in configs:
-            table = frame_tables(release, options.split, config)
+            table = frame_tables(release, split, config)
             table = table.replace_schema_metadata(metadata)
             with staged(options.output / f"{config}.parquet") as staging:
                 pq.write_table(table, staging, compression="zstd")
 
 
 def _stats(options: argparse.Namespace) -> None:
-    stats(_release(options), options.json, options.plots)
+    stats(_release(options), options.json, options.plots, options.lists)
 
 
 def _compose(options: argparse.Namespace) -> None:
-    print(*compose(_release(options), options.pool, options.output), sep="\n")
+    splits = [options.split] if options.split else None
+    made = compose(_release(options), options.pool, options.output, splits, options.service)
+    print(*made, sep="\n")
 
 
 def _corrupt(options: argparse.Namespace) -> None:

@@ -8,7 +8,6 @@ is why the imports below are absolute.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -17,6 +16,7 @@ import pyarrow as pa
 
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.release.release import Release
+from sgdx_dataset.release.remembered import chosen_source
 from sgdx_dataset.release.schema import CONFIGS
 from sgdx_dataset.rows.dialogue_rows import tables
 from sgdx_dataset.rows.features import DIALOGUE_ROW
@@ -24,6 +24,7 @@ from sgdx_dataset.rows.features import DIALOGUE_ROW
 # The version of the rows; it rises when what is written for the same release changes.
 VERSION = "1.0.0"
 
+_DESCRIPTION = "Schema-Guided Dialogue under the schemas of {}"
 CITATION = """\
 @inproceedings{rastogi2020towards,
   title={Towards Scalable Multi-Domain Conversational Agents: The Schema-Guided Dialogue Dataset},
@@ -51,17 +52,18 @@ class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not
     def __init__(self, *arguments: Any, release: Release | None = None, **options: Any) -> None:
         """Take what ``DatasetBuilder`` takes and, from ``prepare``, the release that it has opened.
 
-        Without an open release the source is ``data_dir``, or ``$SGDX_SOURCE`` where that is not
-        given; as ``data_dir`` it is part of the cache's folder name, so that sources do not mix.
+        Without an open release the source is ``data_dir`` or, where that is not given, the one that
+        ``open_release`` would take; as ``data_dir`` it is part of the cache's folder name, so that
+        sources do not mix.
         """
         self.release = release
         if release is None and not options.get("data_dir"):
-            options["data_dir"] = os.environ.get("SGDX_SOURCE")
+            options["data_dir"] = chosen_source(None)
         super().__init__(*arguments, **options)
 
     def _info(self) -> datasets.DatasetInfo:
         return datasets.DatasetInfo(
-            description=f"Schema-Guided Dialogue under the schemas of {self.config.name}",
+            description=_DESCRIPTION.format(self.config.name),
             features=DIALOGUE_ROW,
             homepage="https://github.com/google-research-datasets/dstc8-schema-guided-dialogue",
             license="CC-BY-SA-4.0",
@@ -72,6 +74,8 @@ class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not
         self, dl_manager: datasets.DownloadManager
     ) -> list[datasets.SplitGenerator]:
         release = self.release or open_release(self.config.data_dir)
+        about = f"{release.completeness()}; from {release.source}"
+        self.info.description = f"{_DESCRIPTION.format(self.config.name)} ({about})"
         return [
             datasets.SplitGenerator(name=split, gen_kwargs={"release": release, "split": split})
             for split in release.splits(self.config.name)

@@ -12,7 +12,7 @@ from ..errors import SgdxError
 from ..files import staged
 from ..progress import progress
 from ..release.release import Release
-from ..release.schema import BACKTRANS, SPLITS
+from ..release.schema import BACKTRANS, SPLITS, split_name
 from ..rows.dialogue_rows import steps, tables
 
 
@@ -29,7 +29,8 @@ def export(
         release: The release to export from.
         config: One of ``CONFIGS``, or of the release's own variants.
         output: The folder to write to, which may exist.
-        splits: ``train``, ``validation`` or ``test``; None stands for all that the config has.
+        splits: ``train``, ``validation`` (or ``dev``) or ``test``; None stands for all that the
+            config has.
 
     Returns:
         The folder of each split. It appears only when it is complete.
@@ -39,7 +40,7 @@ def export(
             dialogues, or the release is at fault.
     """
     release.check_config(config)
-    splits = list(splits or release.splits(config))
+    splits = [split_name(split) for split in splits or release.splits(config)]
     for split in splits:
         release.check_dialogues(config, split)
     with progress("Exporting", steps(release, [config], splits)):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import datasets
+from datasets.arrow_reader import ArrowReader
 from datasets.exceptions import DatasetGenerationError
 from filelock import FileLock
 
@@ -15,7 +17,8 @@ from ..errors import SgdxError
 from ..progress import progress
 from ..release.open import Source, Variants, open_release
 from ..release.release import Release
-from ..release.schema import VARIANTS
+from ..release.remembered import chosen_source, remember, remembered_source
+from ..release.schema import VARIANTS, split_name
 from ..rows.dialogue_rows import read_split, steps
 from ..sgdx_dataset import SGDX, VERSION, builder_class
 
@@ -23,6 +26,8 @@ from ..sgdx_dataset import SGDX, VERSION, builder_class
 # when rows change.
 _HASH = "sgdx"
 _STAGING = ".sgdx-preparing"
+# A split is cut into files of about this size, so that several workers can stream a large one.
+MAX_SHARD_SIZE = "20MB"
 
 
 def prepare(
@@ -33,11 +38,12 @@ def prepare(
 ) -> list[Path]:
     """Prepare configs in the Hugging Face cache, so that ``load_dataset("sgdx", "v3")`` works.
 
-    Configs that are there already are kept, unless they were prepared from another source or from
-    an older copy of it: then they are replaced.
+    A cache holds the configs of one copy of one source. Those that are there already are kept;
+    those of another source, or of an older copy of this one, are replaced or removed. The source is
+    remembered: later commands, and ``load``, take it where none is named.
 
     Args:
-        source: See ``open_release``.
+        source: See ``open_release``; the remembered source is that of ``cache_dir``.
         configs: Any of ``CONFIGS`` and of ``variants``; None stands for all that the source has.
         cache_dir: The cache's folder, as ``cache_dir`` of ``load_dataset``; None stands for the
             user's Hugging Face cache.
@@ -49,7 +55,7 @@ def prepare(
     Raises:
         SgdxError: The source is at fault, or the cache cannot be written.
     """
-    release = open_release(source, variants)
+    release = open_release(chosen_source(source, cache_folder(cache_dir)), variants)
     return prepare_release(release, configs or release.configs(), cache_dir)
 
 
@@ -57,16 +63,15 @@ def prepare_release(
     release: Release, configs: Iterable[str], cache_dir: str | Path | None = None
 ) -> list[Path]:
     """Do what ``prepare`` does, with a release that is open already."""
-    configs = list(dict.fromkeys(configs))
-    for config in configs:
-        release.check_config(config)
-    cache = Path(cache_dir or datasets.config.HF_DATASETS_CACHE).expanduser()
-    with _writing(cache):
-        stale = [config for config in configs if not _is_prepared(release, config, cache)]
-        with progress("Preparing", steps(release, stale)):
-            for config in stale:
-                _prepare_config(release, config, cache)
-    return [_place(config, cache) for config in configs]
+    cache = cache_folder(cache_dir)
+    if remembered_source(cache) == release.source and not _foreign_configs(release, cache):
+        return _fill(release, configs, cache)
+    return _fill(release, configs, cache, remembering=True)
+
+
+def cache_folder(cache_dir: str | Path | None) -> Path:
+    """The folder to prepare configs in: ``cache_dir``, or the user's Hugging Face cache."""
+    return Path(cache_dir or datasets.config.HF_DATASETS_CACHE).expanduser()
 
 
 def load(
@@ -75,15 +80,18 @@ def load(
     source: Source = None,
     variants: Variants | None = None,
 ) -> datasets.Dataset | datasets.DatasetDict:
-    """Load a config from ``source``, and leave alone what ``load_dataset("sgdx")`` loads.
+    """Load a config from ``source``, whatever folders there are in the current directory.
 
-    The config is prepared once per source, in a folder of the Hugging Face cache for that source.
-    The original and the five variants are prepared together, as parsing the dialogues is most of
-    the work.
+    What ``prepare`` has made of the source is used as it is. Where the remembered source has
+    changed since, or lacks the config, it is prepared there anew, with a warning of the change. A
+    config of any other source is prepared once, in a folder of the Hugging Face cache for that
+    source, and what ``load_dataset("sgdx")`` loads stays as it is. The original and the five
+    variants are prepared together, as parsing the dialogues is most of the work.
 
     Args:
         config: One of ``CONFIGS``, or of ``variants``.
-        split: ``train``, ``validation`` or ``test``; None stands for all.
+        split: ``train``, ``validation`` (or ``dev``) or ``test``, or a part of one or several in
+            the notation of ``datasets``: ``test[:10%]``, ``train[:100]+dev``. None stands for all.
         source, variants: See ``open_release``.
 
     Returns:
@@ -96,11 +104,73 @@ def load(
     release = open_release(source, variants)
     release.check_config(config)
     if split is not None:
-        release.check_dialogues(config, split)
-    cache = Path(datasets.config.HF_DATASETS_CACHE) / "sgdx-sources" / release.fingerprint[:16]
+        split = _checked_slice(release, config, split)
+    cache = cache_folder(None)
     together = ["original", *VARIANTS]
-    prepare_release(release, together if config in together else [config], cache)
-    return _builder(config, cache, release).as_dataset(split)
+    if not _is_prepared(release, config, cache):
+        if remembered_source(cache) != release.source:
+            cache = cache / "sgdx-sources" / release.fingerprint[:16]
+        elif _foreign_configs(release, cache):
+            text = f"{release.name} has changed since it was prepared: it is prepared anew"
+            warnings.warn(text, stacklevel=2)
+        _fill(release, together if config in together else [config], cache)
+    return _read(_place(config, cache), split)
+
+
+def _checked_slice(release: Release, config: str, split: str) -> str:
+    """The split in the release's notation; ``SgdxError`` unless it names splits with dialogues."""
+    parts = []
+    for part in split.split("+"):
+        name, bracket, rest = part.strip().partition("[")
+        name = split_name(name)
+        release.check_dialogues(config, name)
+        parts.append(name + bracket + rest)
+    instruction = "+".join(parts)
+    try:
+        datasets.ReadInstruction.from_spec(instruction)
+    except ValueError:
+        expected = "expected a split, or a part of one as in test[:10%] or test[100:200]"
+        raise SgdxError(f"unknown split {split!r}, {expected}") from None
+    return instruction
+
+
+def _read(place: Path, split: str | None) -> datasets.Dataset | datasets.DatasetDict:
+    """Read a prepared config, without writing anything: the cache may be a read-only one."""
+    info = datasets.DatasetInfo.from_directory(str(place))
+    reader = ArrowReader(str(place), info)
+
+    def rows(name: str) -> datasets.Dataset:
+        return datasets.Dataset(**reader.read("sgdx", name, info.splits.values()))
+
+    try:
+        return datasets.DatasetDict({s: rows(s) for s in info.splits}) if not split else rows(split)
+    except (AssertionError, ValueError) as error:  # a slice that goes beyond the split
+        raise SgdxError(f"split {split!r}: cannot be read: {error}") from None
+
+
+def _fill(
+    release: Release, configs: Iterable[str], cache: Path, remembering: bool = False
+) -> list[Path]:
+    """Prepare the configs that a cache lacks, and remove those of another source.
+
+    All are built before the first is moved into place, so that a source at fault, or a process that
+    is killed, leaves the cache as it was. A cache that needs nothing is not written to.
+    """
+    configs = list(dict.fromkeys(configs))
+    for config in configs:
+        release.check_config(config)
+    if remembering or not all(_is_prepared(release, config, cache) for config in configs):
+        with _writing(cache):
+            stale = [config for config in configs if not _is_prepared(release, config, cache)]
+            with progress("Preparing", steps(release, stale)):
+                built = {config: _build(release, config, cache) for config in stale}
+            for folder in _foreign_configs(release, cache):
+                shutil.move(folder, cache / _STAGING / "removed" / folder.name)
+            if remembering:
+                remember(release.source, cache)
+            for config, folder in built.items():
+                _move(folder, _place(config, cache))
+    return [_place(config, cache) for config in configs]
 
 
 @contextmanager
@@ -113,6 +183,9 @@ def _writing(cache: Path) -> Iterator[None]:
         cache.mkdir(parents=True, exist_ok=True)
         with FileLock(cache / "sgdx.lock"):
             try:
+                # What a killed run has left; the folder is where removed configs go.
+                shutil.rmtree(cache / _STAGING, ignore_errors=True)
+                (cache / _STAGING / "removed").mkdir(parents=True)
                 yield
             finally:
                 shutil.rmtree(cache / _STAGING, ignore_errors=True)
@@ -138,33 +211,49 @@ def _place(config: str, cache: Path) -> Path:
     return cache / "sgdx" / config / VERSION / _HASH
 
 
+def _checksums(place: Path) -> list[str]:
+    """The fingerprints that a prepared config was made from; none where nothing is prepared.
+
+    The first is that of the config itself, the second, if there is one, that of the whole source.
+    """
+    if not (place / "dataset_info.json").exists():
+        return []
+    checksums = datasets.DatasetInfo.from_directory(str(place)).download_checksums or {}
+    return [entry["checksum"] for entry in checksums.values()]
+
+
 def _is_prepared(release: Release, config: str, cache: Path) -> bool:
     """Whether a config is in the cache already, made from this very copy of the release."""
-    place = _place(config, cache)
-    if not (place / "dataset_info.json").exists():
-        return False
-    checksums = datasets.DatasetInfo.from_directory(str(place)).download_checksums or {}
-    fingerprints = [entry["checksum"] for entry in checksums.values()]
-    return fingerprints[:1] == [release.fingerprint_of(config)]
+    return _checksums(_place(config, cache))[:1] == [release.fingerprint_of(config)]
 
 
-def _prepare_config(release: Release, config: str, cache: Path) -> None:
-    """Build a config in a staging folder and move it into place.
+def _foreign_configs(release: Release, cache: Path) -> list[Path]:
+    """The folders of the cache's configs that were not made from this very copy of the release."""
+    folders = (folder for folder in cache.glob("sgdx/*") if folder.is_dir())
+    made_from = {folder: _checksums(_place(folder.name, cache)) for folder in folders}
+    return [folder for folder, of in made_from.items() if release.fingerprint not in of]
 
-    A process that is killed meanwhile leaves nothing where ``load_dataset`` looks.
-    """
-    place, fingerprint = _place(config, cache), release.fingerprint_of(config)
-    staging = cache / _STAGING
-    shutil.rmtree(staging, ignore_errors=True)
+
+def _build(release: Release, config: str, cache: Path) -> Path:
+    """Build a config in the staging folder, out of ``load_dataset``'s sight; give its folder."""
     for split in release.splits(config):
         read_split(release, split)  # here and not in the builder, which would wrap its errors
-    builder = _builder(config, staging, release)
-    builder.info.download_checksums = {release.name: {"num_bytes": None, "checksum": fingerprint}}
+    builder = _builder(config, cache / _STAGING, release)
+    fingerprints = {"config": release.fingerprint_of(config), "source": release.fingerprint}
+    builder.info.download_checksums = {
+        f"{what} of {release.name}": {"num_bytes": None, "checksum": fingerprint}
+        for what, fingerprint in fingerprints.items()
+    }
     try:
-        builder.download_and_prepare()
+        builder.download_and_prepare(max_shard_size=MAX_SHARD_SIZE)
     except DatasetGenerationError as error:
         raise (error.__cause__ or error) from None
+    return Path(builder.cache_dir)
+
+
+def _move(folder: Path, place: Path) -> None:
+    """Move a config that is built into its place, and what was there out of it."""
     place.parent.mkdir(parents=True, exist_ok=True)
     if place.exists():
-        place.rename(staging / "replaced")
-    Path(builder.cache_dir).rename(place)
+        place.rename(folder.with_name("replaced"))
+    folder.rename(place)

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -13,12 +14,16 @@ import msgspec
 from ..errors import SgdxError
 from .archives import read_archive, read_directory
 from .download import download
-from .overlay import apply_overlay, read_overlay
+from .overlay import apply_overlay, is_overlay, read_overlay
 from .release import Release
-from .schema import BACKTRANS, CONFIGS, SPLITS
+from .remembered import chosen_source
+from .rewording_file import apply_rewording, read_rewording
+from .schema import BACKTRANS, CONFIGS, SPLITS, Schema
 
 SAMPLE = Path(__file__).parents[1] / "sample"
 _OVERLAYS = Path(__file__).parents[1] / BACKTRANS  # of SGD's train schemas
+
+DOWNLOAD = "download"  # the source that is the pinned archive
 
 Source = str | os.PathLike[str] | None
 Variants = Mapping[str, str | os.PathLike[str]]
@@ -28,33 +33,38 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
     """Open a copy of the release for reading.
 
     Args:
-        source: A directory, an archive (.zip, .tar.*), or ``"sample"`` for the corpus that comes
-            with this package. None stands for the environment variable ``SGDX_SOURCE`` and, where
-            that is not set, for the pinned archive, which is downloaded once.
+        source: A directory, an archive (.zip, .tar.*), ``"sample"`` for the corpus that comes with
+            this package, or ``"download"`` for the pinned archive, which is downloaded once. None
+            stands for the environment variable ``SGDX_SOURCE`` and, where that is not set, for the
+            source that ``prepare`` was given last.
         variants: The user's own schema variants, as paths by name. A path is a directory with
-            ``{train,dev,test}/schema.json``, of which some may be missing, or an overlay: a
-            ``.json`` file of changes to the train schema, which makes a variant of train alone.
+            ``{train,dev,test}/schema.json``, of which some may be missing, or a ``.json`` file:
+            a rewording file (``rewording_file``), which makes a variant of every split, or an
+            overlay, as ``backtranslate`` writes it, which makes a variant of train alone.
 
     Returns:
         The open release. SGD itself gets the back-translated schemas of this package.
 
     Raises:
-        SgdxError: The source does not exist, is no archive, or lacks a ``schema.json``; a variant's
-            directory has no schema, its overlay is at fault, or its name is taken.
+        SgdxError: No source is named or remembered; it does not exist, is no archive, or lacks a
+            ``schema.json``; a variant's directory has no schema, its file is at fault, or its
+            name is taken.
     """
-    source = source or os.environ.get("SGDX_SOURCE")
-    path = SAMPLE if source == "sample" else Path(source) if source else download()
-    name = str(source or path)
+    source = chosen_source(source)
+    path = SAMPLE if source == "sample" else download() if source == DOWNLOAD else Path(source)
+    name = str(path) if source == DOWNLOAD else source
     if path.is_dir():
         digest, files, read = read_directory(path)
     elif path.is_file():
         digest, files, read = read_archive(name, path)
     else:
-        raise SgdxError(f"{name}: no such source, expected a directory, an archive or 'sample'")
-    release = Release(name, digest, frozenset(files), read)
+        expected = f"expected a directory, an archive, 'sample' or '{DOWNLOAD}'"
+        raise SgdxError(f"{name}: no such source, {expected}")
+    origin = source if source in ("sample", DOWNLOAD) else str(path.absolute())
+    release = Release(name, digest, frozenset(files), read, origin)
     for split in SPLITS.values():
         release.read(f"{split}/schema.json")
-    if source is None and (not release.is_sgd() or release.missing()):
+    if source == DOWNLOAD and (not release.is_sgd() or release.missing()):
         lacks = release.missing() or "SGD's services"
         raise SgdxError(f"{name}: was downloaded, but lacks {lacks}; delete it and try again")
     if release.is_sgd() and not release.variants(BACKTRANS):
@@ -112,31 +122,53 @@ def _is_taken(name: str) -> bool:
 def _with_variants(release: Release, variants: Variants) -> Release:
     """Add the schemas of the user's own variants to a release, as further files of it."""
     own: dict[str, Callable[[], bytes]] = {}  # how to read each added file
+    paths: dict[str, str] = {}  # what the user calls each added file
     for name, path in variants.items():
         if _is_taken(name) or not re.fullmatch(r"[\w-]+", name):
             raise SgdxError(f"variant {name!r}: expected a name of letters and digits, not taken")
-        schemas = _schemas(release, Path(path))
-        own |= {f"sgd_x/data/{name}/{split}/schema.json": read for split, read in schemas.items()}
+        for split, (file, read_file) in _schemas(release, Path(path)).items():
+            added = f"sgd_x/data/{name}/{split}/schema.json"
+            own[added], paths[added] = read_file, str(file)
 
     def read(file: str) -> bytes:
         return own[file]() if file in own else release.read(file)
 
     return replace(
-        release, files=release.files.union(own), _read=read, own_variants=tuple(variants)
+        release,
+        files=release.files.union(own),
+        _read=read,
+        own_variants=tuple(variants),
+        own_paths=paths,
     )
 
 
-def _schemas(release: Release, path: Path) -> dict[str, Callable[[], bytes]]:
-    """Functions that read a variant's ``schema.json``, by the release's name of the split."""
+def _schemas(release: Release, path: Path) -> dict[str, tuple[Path, Callable[[], bytes]]]:
+    """A variant's files and functions that read them as ``schema.json``, by the release's splits.
+
+    An overlay makes a variant of train alone, a rewording file one of every split.
+    """
     if path.suffix == ".json" and not path.is_dir():
-        try:
-            overlay = read_overlay(path.read_bytes(), str(path))
-        except OSError as error:
-            raise SgdxError(f"{path}: cannot be read: {error}") from None
-        schema = apply_overlay(release.schema("train", "original"), overlay)
-        return {SPLITS["train"]: lambda: msgspec.json.encode(schema.services)}
+        made = _reworded_schemas(release, path)
+        return {SPLITS[s]: (path, partial(_encoded, schema)) for s, schema in made.items()}
     schemas = {split: path / split / "schema.json" for split in SPLITS.values()}
-    found = {split: file.read_bytes for split, file in schemas.items() if file.is_file()}
+    found = {split: (file, file.read_bytes) for split, file in schemas.items() if file.is_file()}
     if not found:
         raise SgdxError(f"{path}: has no schema.json in train, dev or test, expected one")
     return found
+
+
+def _reworded_schemas(release: Release, path: Path) -> dict[str, Schema]:
+    """The schemas, by split, that a variant's single file makes of the original ones."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SgdxError(f"{path}: cannot be read: {error}") from None
+    if is_overlay(data):
+        overlay = read_overlay(data, str(path))
+        return {"train": apply_overlay(release.schema("train", "original"), overlay)}
+    originals = {split: release.schema(split, "original") for split in SPLITS}
+    return apply_rewording(originals, read_rewording(data, str(path)), str(path))
+
+
+def _encoded(schema: Schema) -> bytes:
+    return msgspec.json.encode(schema.services)

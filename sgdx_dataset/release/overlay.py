@@ -39,6 +39,17 @@ class Overlay(msgspec.Struct):
     services: dict[str, ServiceOverlay]
 
 
+def is_overlay(data: bytes) -> bool:
+    """Whether a file of changes is an overlay: one with texts in a pivot language."""
+    try:
+        services = msgspec.json.decode(data, type=dict[str, ServiceOverlay])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    elements = [e for s in services.values() for e in (*s.slots.values(), *s.intents.values())]
+    texts = [text for element in elements for text in (element.name, element.description)]
+    return any([*texts, *(service.description for service in services.values())])
+
+
 def read_overlay(data: bytes, path: str) -> Overlay:
     """Parse an overlay file.
 

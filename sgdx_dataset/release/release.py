@@ -14,7 +14,7 @@ from ..files import staged
 from .archives import DAMAGE, Read
 from .download import COMMIT, FILES, is_sgd, missing_from_sgd
 from .overlay import apply_overlay, read_overlay
-from .schema import BACKTRANS, CONFIGS, SPLITS, Schema, check_aligned, check_split, read_schema
+from .schema import BACKTRANS, CONFIGS, SPLITS, Schema, check_aligned, read_schema, split_name
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,18 @@ class Release:
         name: What the user called it, for error messages.
         fingerprint: A hexadecimal digest that changes when the copy does.
         files: The release's own relative paths, such as ``test/dialogues_001.json``.
+        source: What opens it again from any directory: ``sample``, ``download`` or a whole path.
         own_variants: Names of the user's own variants; their schemas are among ``files``.
+        own_paths: The user's own paths of those schemas, for error messages.
     """
 
     name: str
     fingerprint: str
     files: frozenset[str]
     _read: Read = field(repr=False)
+    source: str = ""
     own_variants: tuple[str, ...] = ()
+    own_paths: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def read(self, path: str) -> bytes:
         """The bytes of one of ``files``; ``SgdxError`` where it is missing or unreadable."""
@@ -88,7 +92,7 @@ class Release:
                 self.schema(split, "original"), read_overlay(self.read(file), path)
             )
         file = self.schema_file(split, variant)
-        schema = read_schema(self.read(file), f"{self.name}: {file}")
+        schema = read_schema(self.read(file), self.own_paths.get(file, f"{self.name}: {file}"))
         if variant != "original":
             check_aligned(self.schema(split, "original"), schema)
         return schema
@@ -113,6 +117,14 @@ class Release:
             return self.name
         return COMMIT if self.is_sgd() and not self.missing() else ""
 
+    def completeness(self) -> str:
+        """Which corpus this is and how much of it, as in ``SGD, partial: test 24 of 34 ...``."""
+        if self.source == "sample":
+            return "sample corpus"
+        if not self.is_sgd():
+            return "a corpus in the layout of SGD"
+        return f"SGD, partial: {lacking}" if (lacking := self.missing()) else "SGD, complete"
+
     def check_config(self, config: str) -> None:
         """Raise ``SgdxError`` unless ``config`` exists and this copy has its schemas."""
         known = (*CONFIGS, *self.own_variants)
@@ -126,8 +138,7 @@ class Release:
     def check_dialogues(self, config: str, split: str) -> None:
         """Raise ``SgdxError`` unless ``config`` and ``split`` exist and have dialogues here."""
         self.check_config(config)
-        check_split(split)
-        if split not in self.splits(config):
+        if split_name(split) not in self.splits(config):
             raise SgdxError(f"{self.name}: has no dialogues in {split} under {config}")
 
     def fingerprint_of(self, config: str) -> str:

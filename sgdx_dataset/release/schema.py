@@ -110,10 +110,16 @@ def _check_names(schema: Schema, what: str, names: list[str]) -> None:
         raise SgdxError(f"{schema.path}: {what} {twice[0]} is there twice, expected distinct names")
 
 
-def check_split(split: str) -> None:
-    """Raise ``SgdxError`` unless ``split`` is one of ``SPLITS``."""
-    if split not in SPLITS:
+def split_name(split: str) -> str:
+    """The name of a split in Hugging Face's words, in which the release's ``dev`` is validation.
+
+    Raises:
+        SgdxError: There is no such split.
+    """
+    name = "validation" if split == "dev" else split
+    if name not in SPLITS:
         raise SgdxError(f"unknown split {split!r}, expected one of {', '.join(SPLITS)}")
+    return name
 
 
 def reworded(

@@ -6,41 +6,62 @@ variant v1 gets the nearest ones of every element, and the last variant the fart
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from ..errors import SgdxError
 from ..release.release import Release, write_variants
-from ..release.schema import SPLITS, Intent, Schema, Service, Slot, Wording, check_aligned, reworded
+from ..release.schema import (
+    SPLITS,
+    Intent,
+    Schema,
+    Service,
+    Slot,
+    Wording,
+    check_aligned,
+    reworded,
+    split_name,
+)
 from .distances import description_distance, name_distance
 from .pool import ElementPool, Pool, ServicePool, check_pool, read_pool
 
 Wordings = list[Wording]  # one for each variant
 
 
-def compose(release: Release, pool_file: Path, output: Path) -> list[Path]:
+def compose(
+    release: Release,
+    pool_file: Path,
+    output: Path,
+    splits: Collection[str] | None = None,
+    services: Collection[str] | None = None,
+) -> list[Path]:
     """Write K variants of a release's schemas as ``output/v1`` to ``output/vK``, in its layout.
 
     Args:
         release: The release that has the original schemas.
         pool_file: JSON, ``{service: {"description": [...], "slots": {slot: {"name": [...],
             "description": [...]}}, "intents": {intent: {...}}}}`` with K paraphrases in each list,
-            of every element of train, dev and test.
+            of every element of these splits and services.
         output: A folder that does not exist yet; it appears only when it is complete.
+        splits: ``train``, ``validation`` (or ``dev``) or ``test``; None stands for all.
+        services: Original names of the services to put into other words, while the others keep
+            theirs; None stands for all.
 
     Returns:
         The variants' folders.
 
     Raises:
-        SgdxError: ``output`` exists, the pool is at fault (see ``check_pool``), two slots or
-            intents of a service get one name, or the extra ``report`` is not installed.
+        SgdxError: A split or service is unknown, ``output`` exists, the pool is at fault (see
+            ``check_pool``), two slots or intents of a service get one name, or the extra ``report``
+            is not installed.
     """
     try:
         pool = read_pool(pool_file.read_bytes(), str(pool_file))
     except OSError as error:
         raise SgdxError(f"{pool_file}: cannot be read: {error}") from None
-    schemas = {split: release.schema(split, "original") for split in SPLITS}
-    check_pool(pool, schemas.values())
+    names = [split_name(split) for split in splits or SPLITS]
+    schemas = {split: release.schema(split, "original") for split in names}
+    check_pool(pool, _chosen(release, schemas, services))
     made = {split: compose_schema(of, pool) for split, of in schemas.items()}
     variants = {
         f"v{i + 1}": {split: of[i] for split, of in made.items()} for i in range(pool.size())
@@ -48,16 +69,37 @@ def compose(release: Release, pool_file: Path, output: Path) -> list[Path]:
     return write_variants(variants, output)
 
 
+def _chosen(
+    release: Release, schemas: dict[str, Schema], services: Collection[str] | None
+) -> list[Schema]:
+    """The schemas with the chosen services alone; ``SgdxError`` where one is in none of them."""
+    if services is None:
+        return list(schemas.values())
+    known = {name for schema in schemas.values() for name in schema.service_names()}
+    if unknown := sorted(set(services) - known):
+        expected = f"expected one of {', '.join(sorted(known))}"
+        raise SgdxError(f"{release.name}: has no service {unknown[0]}, {expected}")
+    return [
+        Schema(schema.path, [s for s in schema.services if s.service_name in services])
+        for schema in schemas.values()
+    ]
+
+
 def compose_schema(original: Schema, pool: Pool) -> list[Schema]:
     """Make the variants of a schema, the nearest to the original first.
 
-    The pool must have passed ``check_pool``.
+    The pool must have passed ``check_pool``. A service that it does not have keeps its words.
 
     Paraphrases equally far from the original keep the pool's order. Elements are sorted one by
     one, so two slots of a service may get the same name in one variant. That is an error and not
     resolved here: any other order would break the promise of increasing distance.
     """
-    services = [compose_service(s, pool.services[s.service_name]) for s in original.services]
+    services = [
+        compose_service(service, pool.services[service.service_name])
+        if service.service_name in pool.services
+        else pool.size() * [service]
+        for service in original.services
+    ]
     variants = []
     for i in range(pool.size()):
         path = f"{pool.path}: v{i + 1} of {original.path}"

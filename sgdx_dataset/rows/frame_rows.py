@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,17 +13,16 @@ import pyarrow.compute as pc
 from ..errors import SgdxError
 from ..progress import advance, progress
 from ..release.release import Release
-from .columns import FRAME_COLUMNS, STATE
+from ..release.schema import split_name
+from .columns import DIALOGUE_COLUMNS, FRAME_COLUMNS, STATE
 from .dialogue_rows import steps, tables
 
 if TYPE_CHECKING:
     from datasets import Dataset, IterableDataset
 
-_Split = TypeVar("_Split", "Dataset", "IterableDataset")
 
-
-def frames(split: _Split) -> _Split:
-    """The frame rows of a split of dialogue rows, in the dialogues' order.
+def frames(dialogues: Any) -> Any:
+    """The frame rows of dialogue rows, in the dialogues' order.
 
     A row has what a tracker may read, and then the gold state and what else scoring needs. A
     tracker may read ``history`` (the turns before this one, with the actions of the system),
@@ -32,16 +31,55 @@ def frames(split: _Split) -> _Split:
     Frames of user turns that carry no state (unannotated data) are left out.
 
     Args:
-        split: A ``Dataset`` or ``IterableDataset`` with the columns of ``DIALOGUE_COLUMNS``.
+        dialogues: Dialogue rows, with the columns of ``DIALOGUE_COLUMNS``: a ``Dataset`` or
+            ``IterableDataset``, a dictionary of them by split (``DatasetDict``), one row, or a list
+            of rows.
 
     Returns:
-        The same kind of dataset with the columns of ``FRAME_COLUMNS``; as with any ``map``, cached
-        on disk where the split is.
+        Rows with the columns of ``FRAME_COLUMNS``: the same kind of dataset, or of dictionary of
+        datasets, which as with any ``map`` is cached on disk where the dataset is; of one row or a
+        list of rows, a list.
+
+    Raises:
+        SgdxError: It is none of these, or lacks columns of dialogue rows.
     """
-    from datasets import IterableDataset  # It takes a second, which scoring should not wait.
+    from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict
+
+    if isinstance(dialogues, DatasetDict | IterableDatasetDict):
+        return type(dialogues)({split: frames(rows) for split, rows in dialogues.items()})
+    if isinstance(dialogues, Dataset | IterableDataset):
+        return _dataset_frames(dialogues)
+    rows = [dialogues] if isinstance(dialogues, Mapping) else dialogues
+    if not isinstance(rows, Sequence) or not all(isinstance(row, Mapping) for row in rows):
+        raise SgdxError(f"found {type(dialogues).__name__}, {_TAKEN}")
+    for row in rows:
+        _check_dialogue_columns(list(row))
+    try:
+        table = pa.Table.from_pylist(list(rows), DIALOGUE_COLUMNS)
+    except (pa.ArrowException, TypeError) as error:  # such as the columns that ``rows[:2]`` gives
+        raise SgdxError(f"found no dialogue row: {error}; {_TAKEN}") from None
+    return frame_table(table).to_pylist()
+
+
+_TAKEN = (
+    "expected dialogue rows: a Dataset, an IterableDataset, a DatasetDict, one row as rows[0] gives"
+    " it, or a list of rows"
+)
+
+
+def _check_dialogue_columns(columns: Sequence[str]) -> None:
+    if lacking := [name for name in DIALOGUE_COLUMNS.names if name not in columns]:
+        found = ", ".join(map(str, columns))
+        raise SgdxError(f"found the columns {found} without {', '.join(lacking)}; {_TAKEN}")
+
+
+def _dataset_frames(split: Dataset | IterableDataset) -> Dataset | IterableDataset:
+    """The frame rows of a split, as the same kind of dataset."""
+    from datasets import IterableDataset
 
     from .features import FRAME_ROW
 
+    _check_dialogue_columns(split.column_names)
     replaced = [column for column in split.column_names if column not in FRAME_ROW]
     total = 0 if isinstance(split, IterableDataset) else len(split)
     with progress("Making frame rows", total, " dialogues"):
@@ -84,6 +122,7 @@ def frame_tables(
             the config, or the release is at fault.
     """
     check_columns(columns)
+    split = split_name(split)
     release.check_dialogues(config, split)
     brief = not {"history", "schema"}.intersection(columns or FRAME_COLUMNS.names)
     with progress("Making frame rows", steps(release, [config], [split])):

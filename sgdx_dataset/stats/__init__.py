@@ -14,13 +14,20 @@ from .report import print_report, write_json
 from .schemas import schema_statistics
 
 
-def stats(release: Release, json_file: Path | None = None, plots: Path | None = None) -> None:
+def stats(
+    release: Release,
+    json_file: Path | None = None,
+    plots: Path | None = None,
+    lists: bool = False,
+) -> None:
     """Print the statistics of a release.
 
     Args:
         release: The release to describe.
         json_file: A file to write the statistics to, or None.
         plots: A folder to write plots to, as PNG files, or None.
+        lists: Whether to print long lists after the tables, too: of the texts that schemas for
+            training share with v1 to v5.
 
     Raises:
         SgdxError: The release is at fault, a library of the extra ``report`` is not installed, or a
@@ -29,7 +36,7 @@ def stats(release: Release, json_file: Path | None = None, plots: Path | None = 
     if plots:
         require("matplotlib")
     figures = statistics(release)
-    print_report(figures)
+    print_report(figures, lists=lists)
     if json_file:
         write_json(figures, json_file)
     if plots:

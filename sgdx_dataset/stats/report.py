@@ -31,8 +31,11 @@ def write_json(figures: Figures, path: Path) -> None:
         staging.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 
-def print_report(figures: Figures, console: Console | None = None) -> None:
-    """Print what ``statistics`` returned as tables; for SGD, with the published figures beside."""
+def print_report(figures: Figures, console: Console | None = None, lists: bool = False) -> None:
+    """Print what ``statistics`` returned as tables; for SGD, with the published figures beside.
+
+    ``lists`` is that of ``stats``.
+    """
     console = console or Console(highlight=False)
     published = figures["published"]
     note = f"Partial copy of SGD: {figures['missing']}." if figures["missing"] else ""
@@ -60,7 +63,7 @@ def print_report(figures: Figures, console: Console | None = None) -> None:
     console.print(_domain_table(dialogues["domains"], theirs["domains"], note))
     console.print(_length_table(dialogues["lengths"], note))
     console.print(_act_table(dialogues["acts"], note))
-    if any(of["texts"] for of in overlaps.values()):
+    if lists and any(of["texts"] for of in overlaps.values()):
         console.print("Train texts that v1..v5 have and the original lacks; * of the same element:")
         for line in overlap_lines(overlaps):
             console.print(line, markup=False, soft_wrap=True)

@@ -25,7 +25,7 @@ def test_prepare_takes_configs_in_either_spelling(run: Run, mini: Path, tmp_path
 def test_export_one_split(run: Run, mini: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = ["export", "--source", mini, "--config", "v1", "--output", out, "--split"]
-    done = run("sgdx_dataset", *command, "validation")
+    done = run("sgdx_dataset", *command, "dev")  # the same as validation
     assert (done.returncode, done.stdout) == (0, f"{out}/dev\n"), done.stderr
     assert sorted(p.name for p in out.rglob("*")) == ["dev", "dialogues_001.json", "schema.json"]
 
@@ -52,8 +52,8 @@ def test_frames_of_two_splits_do_not_mix(run: Run, mini: Path, tmp_path: Path) -
     [
         (
             ["prepare", "--source", "/no/such"],
-            "sgdx-dataset: error: /no/such: no such source, expected a directory, an archive or"
-            " 'sample'\n",
+            "sgdx-dataset: error: /no/such: no such source, expected a directory, an archive,"
+            " 'sample' or 'download'\n",
         ),
         (
             ["prepare", "--source", "sample", "--config", "v9"],
@@ -61,8 +61,8 @@ def test_frames_of_two_splits_do_not_mix(run: Run, mini: Path, tmp_path: Path) -
             " v5, backtrans\n",
         ),
         (
-            ["export", "--config", "v1", "--split", "dev", "--output", "x"],
-            "sgdx-dataset: error: unknown split 'dev', expected one of train, validation, test\n",
+            ["export", "--config", "v1", "--split", "devel", "--output", "x"],
+            "sgdx-dataset: error: unknown split 'devel', expected one of train, validation, test\n",
         ),
         (
             ["frames", "--split", "tset", "--output", "x"],

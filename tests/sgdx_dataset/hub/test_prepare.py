@@ -8,9 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import datasets
 import pytest
 
 from sgdx_dataset import CONFIGS, VARIANTS, SgdxError, load, prepare
+from sgdx_dataset.release.remembered import remembered_source
 
 from ..conftest import DIALOGUE, write
 
@@ -133,5 +135,91 @@ def test_load_does_not_touch_the_prepared_cache(mini: Path, hugging_face_home: P
 
 
 def test_load_an_unknown_split(mini: Path) -> None:
-    with pytest.raises(SgdxError, match="unknown split 'dev', expected one of train, validation"):
-        load("v2", "dev", mini)
+    with pytest.raises(SgdxError, match="unknown split 'devel', expected one of train, validat"):
+        load("v2", "devel", mini)
+
+
+def test_load_takes_slices_and_dev(mini: Path) -> None:
+    ids = load("v1", "test[:50%]+dev", mini)["dialogue_id"]
+    assert list(ids) == ["1_00000", "1_00000", "1_00001"]
+    assert len(load("v1", "dev", mini)) == 2
+    for wrong in ("test[:ten]", "test[", "test[:200%]"):
+        with pytest.raises(SgdxError, match="split 'test"):
+            load("v1", wrong, mini)
+
+
+def configs_in(cache: Path) -> list[str]:
+    return sorted(path.name for path in (cache / "sgdx").iterdir())
+
+
+def test_a_cache_holds_one_source(mini: Path, tmp_path: Path) -> None:
+    """Configs of another source, or of an older copy, are removed and never mix with new ones."""
+    cache = tmp_path / "cache"
+    prepare(mini, ["original", "v1", "v3"], cache)
+    prepare("sample", ["v1", "backtrans"], cache)
+    assert configs_in(cache) == ["backtrans", "v1"]
+    prepare(None, ["v2"], cache)
+    assert configs_in(cache) == ["backtrans", "v1", "v2"]
+    prepare(mini, ["v1"], cache)
+    write(mini / "test" / "dialogues_001.json", [DIALOGUE])
+    prepare(mini, ["v2"], cache)
+    assert configs_in(cache) == ["v2"]
+
+
+def test_a_fault_of_another_source_removes_nothing(mini: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    prepare("sample", ["v1"], cache)
+    (mini / "test" / "dialogues_001.json").write_text("[]")
+    with pytest.raises(SgdxError, match="has no dialogue"):
+        prepare(mini, ["v2"], cache)
+    assert configs_in(cache) == ["v1"]
+    assert remembered_source(cache) == "sample"
+
+
+def test_the_description_says_source_and_completeness(mini: Path, tmp_path: Path) -> None:
+    (place,) = prepare("sample", ["v1"], tmp_path / "sample")
+    description = datasets.DatasetInfo.from_directory(str(place)).description
+    text = "Schema-Guided Dialogue under the schemas of v1"
+    assert description == f"{text} (sample corpus; from sample)"
+    (place,) = prepare(mini, ["v1"], tmp_path / "mini-cache")
+    description = datasets.DatasetInfo.from_directory(str(place)).description
+    assert description == f"{text} (a corpus in the layout of SGD; from {mini})"
+
+
+SHARDS = """
+import sys
+from sgdx_dataset.hub import prepare
+prepare.MAX_SHARD_SIZE = "100KB"
+print(prepare.prepare("sample", ["v1"], sys.argv[1])[0])
+from datasets import load_dataset
+rows = load_dataset("sgdx", "v1", cache_dir=sys.argv[1], split="train", streaming=True)
+print(rows.num_shards > 1, len(list(rows)))
+"""
+
+
+def test_a_large_split_has_several_shards(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SHARDS, str(tmp_path / "cache")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines()[-1] == "True 66", done.stderr
+
+
+def test_a_read_only_cache_serves_what_it_holds(mini: Path, tmp_path: Path) -> None:
+    """As another user, who may write nowhere below the cache."""
+    cache = tmp_path / "home" / "datasets"
+    prepare(mini, ["original"], cache)
+    for path in (*cache.rglob("*"), cache, cache.parent):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    code = "import sgdx_dataset as s; s.prepare(configs=['original']); print(len(s.load()['test']))"
+    environment = {**os.environ, "HF_HOME": str(cache.parent), "SGDX_SOURCE": ""}
+    unprivileged = ["setpriv", "--bounding-set=-all"] if os.geteuid() == 0 else []
+    done = subprocess.run(
+        [*unprivileged, sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    for path in (cache.parent, cache, *cache.rglob("*")):
+        path.chmod(0o755)
+    assert done.stdout == "2\n", done.stderr

@@ -304,3 +304,22 @@ def names(service: Service) -> list[str]:
 def descriptions(service: Service) -> list[str]:
     slots = [slot.description for slot in service.slots]
     return [service.description, *slots, *(intent.description for intent in service.intents)]
+
+
+def test_one_split_and_some_services(run: Run, mini: Path, pool_file: Path, tmp_path: Path) -> None:
+    """The other services of the split keep their words."""
+    schema = mini / "test" / "schema.json"
+    (flats,) = json.loads(schema.read_text())
+    write(schema, [flats, flats | {"service_name": "Homes_1"}])
+    command = ["sgdx_dataset", "compose", "--source", mini, "--pool", pool_file, "--output", "out"]
+    done = run(*command, "--split", "test", "--service", "Flats_1")
+    assert done.stdout == "out/v1\nout/v2\nout/v3\n", done.stderr
+    assert [path.name for path in (tmp_path / "out" / "v1").iterdir()] == ["test"]
+    made, kept = json.loads((tmp_path / "out" / "v2" / "test" / "schema.json").read_text())
+    assert made["service_name"] == "Flats_12"
+    assert kept == flats | {"service_name": "Homes_1"}
+    done = run(*command, "--split", "dev", "--service", "Homes_1")
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"sgdx-dataset: error: {mini}: has no service Homes_1, expected one of Flats_1\n",
+    )

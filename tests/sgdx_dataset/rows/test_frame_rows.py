@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from datasets import Value, concatenate_datasets
 from sgdx_dataset import CONFIGS, SgdxError, frame_tables, frames, load, open_release
 from sgdx_dataset.rows.columns import DIALOGUE_COLUMNS, FRAME_COLUMNS
 from sgdx_dataset.rows.features import DIALOGUE_ROW, FRAME_ROW
+
+from ...conftest import ROOT
 
 Json = Any
 
@@ -133,7 +136,7 @@ def test_frame_tables_read_one_split_and_write_nothing(mini: Path, hugging_face_
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("dev", "v1", None), "unknown split 'dev', expected one of train, validation, test"),
+        (("devel", "v1", None), "unknown split 'devel', expected one of train, validation, test"),
         (("test", "v9", None), "unknown config 'v9', expected one of original, v1"),
         (("test", "backtrans", None), "sample: has no dialogues in test under backtrans"),
         (("test", "v1", ["act"]), "unknown column 'act', expected one of frame_id, variant"),
@@ -142,3 +145,44 @@ def test_frame_tables_read_one_split_and_write_nothing(mini: Path, hugging_face_
 def test_frame_tables_of_what_there_is_not(arguments: tuple[Json, ...], message: str) -> None:
     with pytest.raises(SgdxError, match=message):
         frame_tables(open_release("sample"), *arguments)
+
+
+def test_frames_of_all_splits_one_row_or_a_list() -> None:
+    rows = load("v1")
+    test = rows["test"]
+    assert {split: len(of) for split, of in frames(rows).items()} == {
+        split: len(frames(of)) for split, of in rows.items()
+    }
+    expected = [row for dialogue in test.select(range(2)) for row in plain(dialogue)]
+    assert frames([test[0], test[1]]) == expected
+    assert frames(test[0]) + frames(test[1]) == expected
+    assert frames([]) == []
+
+
+def test_what_frames_does_not_take() -> None:
+    test = load("v1", "test")
+    taken = "expected dialogue rows: a Dataset, an IterableDataset, a DatasetDict, one row as"
+    for wrong, found in (
+        ("test", "found str, "),
+        (7, "found int, "),
+        (test[:2], "found no dialogue row: "),
+        (frames(test), "found the columns frame_id, variant, dialogue_id"),
+        ({"dialogue_id": "1_00000"}, "found the columns dialogue_id without variant, services"),
+    ):
+        with pytest.raises(SgdxError) as error:
+            frames(wrong)
+        assert str(error.value).startswith(found)
+        assert taken in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+def test_dev_is_validation() -> None:
+    release = open_release("sample")
+    assert frame_tables(release, "dev", "v1").equals(frame_tables(release, "validation", "v1"))
+
+
+def test_the_document_lists_all_columns_of_a_frame_row() -> None:
+    text = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \| (?:key|input|gold|scoring)", text, re.MULTILINE) == list(
+        FRAME_ROW
+    )

@@ -167,6 +167,8 @@ def test_overlaps_are_printed_whatever_they_say(trained: Release) -> None:
     figures = statistics(trained)
     figures["schemas"]["overlaps"]["mine"]["texts"][0]["text"] = "[/red]" + 100 * "x"
     print_report(figures, console)
+    assert "SearchFlat" not in console.file.getvalue()  # type: ignore[attr-defined]
+    print_report(figures, console, lists=True)
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     assert any(line.split() == "│ names │ 3 (2) │ 0 (0) │".split() for line in lines)
     assert f"mine, Flats_1 slot city: '[/red]{100 * 'x'}'*: v4 Flats_1" in lines

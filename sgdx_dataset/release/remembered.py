@@ -1,0 +1,83 @@
+"""The source that commands read where none is named: the one that ``prepare`` was given last.
+
+``prepare`` notes it in a JSON file beside the configs that it prepares, ``sgdx-source.json`` in the
+folder that ``datasets`` keeps its data in: ``{"source": "/data/sgd.zip"}``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from ..errors import SgdxError
+from ..files import staged
+
+NOTE = "sgdx-source.json"
+_ADVICE = "name a source with --source or SGDX_SOURCE"
+
+
+def datasets_cache() -> Path:
+    """The folder that ``datasets`` keeps its data in, found as ``datasets`` itself finds it."""
+    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    home = os.environ.get("HF_HOME", str(Path(cache, "huggingface")))
+    return Path(os.environ.get("HF_DATASETS_CACHE", str(Path(home, "datasets")))).expanduser()
+
+
+def remember(source: str, cache: Path) -> None:
+    """Note in a cache what was prepared there, for ``remembered_source``.
+
+    Args:
+        source: ``sample``, ``download`` or an absolute path.
+        cache: The cache's folder.
+    """
+    if remembered_source(cache) != source:
+        with staged(cache / NOTE) as staging:
+            staging.write_text(json.dumps({"source": source}) + "\n", encoding="utf-8")
+
+
+def remembered_source(cache: Path | None = None) -> str | None:
+    """The source that a cache was prepared from last, or None where nothing is noted.
+
+    Args:
+        cache: The cache's folder; None for the user's own, ``datasets_cache()``.
+
+    Raises:
+        SgdxError: The note cannot be read, or is not one.
+    """
+    note = (cache or datasets_cache()) / NOTE
+    try:
+        found = json.loads(note.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise SgdxError(f"{note}: cannot be read: {error}; delete it, or {_ADVICE}") from None
+    source = found.get("source") if isinstance(found, dict) else None
+    if not isinstance(source, str) or not source:
+        raise SgdxError(f"{note}: found {found!r}, expected a source; delete it, or {_ADVICE}")
+    return source
+
+
+def chosen_source(source: str | os.PathLike[str] | None, cache: Path | None = None) -> str:
+    """The source to open: what the caller names, else ``$SGDX_SOURCE``, else the remembered one.
+
+    Args:
+        source: What the caller names, or None.
+        cache: The cache whose remembered source counts; None for the user's own.
+
+    Raises:
+        SgdxError: Nothing names a source, or the remembered one is not there any more.
+    """
+    named = source or os.environ.get("SGDX_SOURCE")
+    if named:
+        return str(named)
+    remembered = remembered_source(cache)
+    if remembered is None:
+        raise SgdxError(
+            "no source is named and none was prepared before: give --source (or SGDX_SOURCE) a"
+            " copy of the release, 'sample' for the small corpus of this package, or 'download' to"
+            " fetch SGD from GitHub once (an archive of some 30 MB)"
+        )
+    if remembered not in ("sample", "download") and not Path(remembered).exists():
+        raise SgdxError(f"{remembered}: was prepared before, but is not there any more; {_ADVICE}")
+    return remembered
