@@ -108,7 +108,7 @@ def _check_same_rules(
                 f"{second}: found another wording '{name}' ({found[name] or 'unmarked'}) than in "
                 f"{first} ({known[name] or 'unmarked'}), expected the same schemas"
             )
-    for key in {**left, **right}:
+    for key in ("dialogues", *left, *right):
         if key != "system-acts" and left.get(key) != right.get(key):
             raise ScoreError(
                 f"{second}: {key} is '{right.get(key, 'all')}' in the signature, and "

@@ -101,7 +101,7 @@ def drop_by_service(result: Mapping[str, Any], seen: set[str]) -> Figure | None:
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_xlabel("JGA_v1-5 less JGA_orig, percentage points")
     axes.set_title("Change of joint goal accuracy by service", loc="left", fontsize=10)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, loc="best")
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 

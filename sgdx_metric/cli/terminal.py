@@ -18,6 +18,8 @@ _FIGURES = {
     "relative_difference": "Diff_rel",
     "ss_jga": "SS_JGA",
 }
+# Headers of figures that are no longer than this are not folded.
+_SHORT = len("difference")
 _SCORE_LEGEND = """\
 JGA: joint goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how
 far a frame's score varies over variants. difference: JGA less that of original.
@@ -121,17 +123,16 @@ def print_explanation(
     for speaker, utterance in dialogue:
         console.print(Text(f"{speaker.lower():>6}: {utterance}"))
     _print_line("", console)
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for name in ("", "variant", "slot", "reference", "prediction", "score"):
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in ("variant", "slot", "reference", "prediction", "score"):
         table.add_column(name, justify="right" if name == "score" else "left", overflow="fold")
-    table.add_column("why", overflow="fold", min_width=len("ignored: not a slot"))
+    table.add_column("why", overflow="fold", width=len("ignored: not a slot"))
     for i, line in enumerate(lines):
-        cells = (line.variant, line.slot, " | ".join(line.reference), " | ".join(line.predicted))
-        first = i == 0 or lines[i - 1].aspect != line.aspect
+        values = " | ".join(line.reference), " | ".join(line.predicted)
         last = i + 1 == len(lines) or lines[i + 1].aspect != line.aspect
         score = "-" if line.score is None else f"{line.score:.2f}"
-        aspect = line.aspect if first else ""
-        table.add_row(*map(escape, (aspect, *cells, score, line.why)), end_section=last)
+        cells = line.variant, line.slot or line.aspect, *values, score, line.why
+        table.add_row(*map(escape, cells), end_section=last)
     console.print(table)
 
 
@@ -188,13 +189,14 @@ def _print_table(
     Where it is too wide for the console, headers and the names of the rows are folded, and figures
     never are.
     """
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for i, header in enumerate(headers):
         width = max((len(row[i]) for row in rows), default=0)
         table.add_column(
             Text(header, overflow="fold"),
             justify="right" if i else "left",
             overflow="fold",
+            no_wrap=i > 0 and len(header) <= max(width, _SHORT),
             min_width=width if i else min(width, 12),
         )
     for row in rows:
