@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from .cli.commands import run_compare, run_explain, run_install, run_score
 from .rows import ScoreError
-from .signature import ZERO_MEAN
+from .signature import ZERO_MEAN, split_name
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -52,6 +52,26 @@ def _parser() -> argparse.ArgumentParser:
         help="also write the scores of every frame; the name ends in .parquet or .jsonl",
     )
     command.add_argument(
+        "--plots",
+        type=Path,
+        metavar="DIR",
+        help="also draw joint goal accuracy by variant and its drop by service, as PNG; needs the "
+        "extra sgdx[report]",
+    )
+    command.add_argument(
+        "--dialogues",
+        type=Path,
+        metavar="FILE",
+        help="score these dialogues only: a text file with one dialogue id a line, or a JSON list; "
+        "predictions of other dialogues are passed over",
+    )
+    command.add_argument(
+        "--system-acts",
+        choices=("yes", "no"),
+        help="whether the tracker was given the system's dialogue acts, where the predictions do "
+        "not say so themselves; it stands in the signature and changes no score",
+    )
+    command.add_argument(
         "--joint-acc-across-turn",
         action="store_true",
         help="compute joint accuracies over whole turns instead of frames, as MultiWOZ does",
@@ -70,12 +90,22 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("second", type=Path, help="the scores.json of another tracker")
     command.add_argument("--json", type=Path, metavar="FILE", help="also write the tables as JSON")
 
-    command = commands.add_parser("explain", help="show the scores of one frame slot by slot")
+    command = commands.add_parser(
+        "explain", help="show the scores of one frame slot by slot, or list the frames that broke"
+    )
     command.set_defaults(run=run_explain)
     command.add_argument(
         "frame_id",
+        nargs="?",
         metavar="FRAME_ID",
         help="DIALOGUE/TURN/SERVICE, as in 1_00000/4/Hotels_2, with the service's original name",
+    )
+    command.add_argument(
+        "--changed",
+        nargs=2,
+        metavar=("FIRST", "SECOND"),
+        help="instead of FRAME_ID, list the frames that score less under the variant SECOND than "
+        "under FIRST, as in --changed original v5",
     )
     _add_inputs(command)
     return parser
@@ -107,8 +137,9 @@ def _add_inputs(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--split",
         default="test",
+        type=split_name,
         choices=("train", "validation", "test"),
-        help="the split that was predicted; default: test",
+        help="the split that was predicted; dev is another name of validation; default: test",
     )
     command.add_argument(
         "--predictions",

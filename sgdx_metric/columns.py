@@ -140,7 +140,8 @@ def _refuse(frame_ids: pa.Array, order: pa.Array, whose: str) -> None:
     _none_of(
         frame_ids.filter(pc.invert(pc.is_in(frame_ids, value_set=order))),
         f"{whose}: {{count}} of {len(frame_ids)} frames are not in the references, the first is "
-        "{first}; are these predictions for another split?",
+        "{first}; are these predictions for another split?{turn}",
+        order,
     )
     counted = pc.value_counts(frame_ids)
     twice = field(counted, "values").filter(pc.greater(field(counted, "counts"), 1))
@@ -151,7 +152,29 @@ def _refuse(frame_ids: pa.Array, order: pa.Array, whose: str) -> None:
     )
 
 
-def _none_of(frame_ids: pa.Array, message: str) -> None:
-    """Raise ScoreError if there are any frames, with their number and the first in the message."""
+def _none_of(frame_ids: pa.Array, message: str, known: pa.Array | None = None) -> None:
+    """Raise ScoreError if there are any frames, with their number and the first in the message.
+
+    With `known` frame ids, the message may name those of the first frame's turn as well.
+    """
     if len(frame_ids):
-        raise ScoreError(message.format(count=len(frame_ids), first=frame_ids[0].as_py()))
+        first = frame_ids[0].as_py()
+        turn = "" if known is None else same_turn(first, known)
+        raise ScoreError(message.format(count=len(frame_ids), first=first, turn=turn))
+
+
+def same_turn(frame_id: str, known: pa.Array) -> str:
+    """The end of an error message about a wrong frame id: the ids that its turn has.
+
+    Args:
+        frame_id: An id that is not among those known.
+        known: The known frame ids [frames].
+
+    Returns:
+        A clause that begins with "; "; it is empty where nothing is known of that turn.
+    """
+    turn = frame_id.rpartition("/")[0] + "/"
+    ids = known.filter(pc.starts_with(known, turn)).to_pylist()
+    if not ids or turn == "/":
+        return ""
+    return f"; that turn has {', '.join(ids)}: an id ends in the service's original name"

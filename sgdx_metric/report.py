@@ -8,11 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .columns import Bools, Ints
-from .robustness import ORIGINAL, mean_defined, robustness
+from .robustness import mean_defined, robustness
 from .rows import ScoreError
 from .scoring import METRICS, FrameScores
-from .signature import OFFICIAL, Rules, signature
+from .signature import OFFICIAL, Rules, Subset, signature
 from .units import places, unit_scores
+from .variants import ORIGINAL
 
 ALL, SEEN, UNSEEN = "#ALL_SERVICES", "#SEEN_SERVICES", "#UNSEEN_SERVICES"
 
@@ -23,18 +24,21 @@ def report(
     system_acts: str = "unknown",
     rules: Rules = OFFICIAL,
     release: str | None = None,
+    wordings: Mapping[str, str] | None = None,
+    subset: Subset | None = None,
 ) -> dict[str, Any]:
     """Sum up the scores of one system under one or more schema variants.
 
     Args:
         variants: Per-frame scores by variant, with or without `original`.
-        split, system_acts, release: Parts of the signature; see `signature`.
+        split, system_acts, release, subset: Parts of the signature; see `signature`.
         rules: How the frames were scored.
+        wordings: The fingerprints of one's own wordings, by variant, for the signature.
 
     Returns:
-        `variants`, `sgdx`, `signature`, `frames`, `ignored_slots`. Scores are in [0, 1],
-        `relative_difference` in [-1, inf), `ss_jga` in [0, sqrt K]; a figure that is undefined, or
-        needs a variant which is not there, is None.
+        `variants`, `sgdx`, `signature`, `frames`, `ignored_slots`, `predicted_slots`. Scores
+        are in [0, 1], `relative_difference` in [-1, inf), `ss_jga` in [0, sqrt K]; a figure that is
+        undefined, or needs a variant which is not there, is None.
 
     Raises:
         ScoreError: The variants have different frames, or a frame is seen under one of them and
@@ -46,16 +50,25 @@ def report(
     place = places(first.frame_id, first.seen)
     seen, count = int(first.seen.sum()), len(first.seen)
     dialogues = len(np.unique(place.dialogue))
+    known = wordings or {}
     return {
         "variants": {
             name: group_means(scores, rules, place.turn) for name, scores in variants.items()
         },
         "sgdx": robustness(variants, place, rules),
         "signature": signature(
-            list(variants), count, dialogues, rules, split, release, system_acts
+            [f"{name}@{known[name]}" if name in known else name for name in variants],
+            count,
+            dialogues,
+            rules,
+            split,
+            release,
+            system_acts,
+            subset,
         ),
         "frames": {"all": count, "seen": seen, "unseen": count - seen},
         "ignored_slots": {name: scores.ignored_slots for name, scores in variants.items()},
+        "predicted_slots": {name: scores.predicted_slots for name, scores in variants.items()},
     }
 
 

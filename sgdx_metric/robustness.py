@@ -6,20 +6,18 @@ Systems" (arXiv 2110.06800), define it as the mean over all frames of the coeffi
 (sample standard deviation / mean) of the frame's scores under the K schema variants.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .bootstrap import Figures, Interval, bootstrap
+from .bootstrap import Figures, Interval, Sums, bootstrap, compared
 from .columns import Floats, Ints, over
 from .scoring import METRICS, FrameScores
 from .signature import Rules
 from .units import ALL, SEEN, UNSEEN, Places, turn_starts, unit_scores
+from .variants import ORIGINAL, PAPER_VARIANTS, own_wordings, wider_set
 
-ORIGINAL = "original"
-PAPER_VARIANTS = ("v1", "v2", "v3", "v4", "v5")
 HEADLINE = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga")
 # The headline figures that get confidence intervals.
 FIGURES = ("jga_orig", "jga_v1-5", "ss_jga")
@@ -61,7 +59,9 @@ def robustness(variants: Mapping[str, FrameScores], place: Places, rules: Rules)
 
     Returns:
         The part `sgdx` of scores.json. Accuracies are in [0, 1], `relative_difference` is in
-        [-1, inf), sensitivities are in [0, sqrt K]; None where undefined.
+        [-1, inf), sensitivities are in [0, sqrt K]; None where undefined. Where there are variants
+        beside the paper's, a key such as `ss_jga(v1..v5+mine)` has the sensitivity over all of
+        them, and `ss_jga` stays that of the paper's.
     """
     jga = {name: frames.scores["joint_goal_accuracy"] for name, frames in variants.items()}
     groups = place.groups()
@@ -75,6 +75,7 @@ def robustness(variants: Mapping[str, FrameScores], place: Places, rules: Rules)
     return {
         **means[ALL],
         "by_variant": by_variant,
+        "differences": _differences(jga, by_variant, place, rules),
         "seen": means[SEEN],
         "unseen": means[UNSEEN],
         "by_service": {
@@ -94,16 +95,16 @@ def _group(
         )
         for metric in METRICS
     }
-    reworded = [name != ORIGINAL for name in variants]
+    paper = [name in PAPER_VARIANTS for name in variants]
     average = {metric: _average(list(variants), scores[metric]) for metric in METRICS}
     sensitivity = {
-        metric: mean_defined(variation(scores[metric][reworded], rules.zero_mean))
+        metric: mean_defined(variation(scores[metric][paper], rules.zero_mean))
         for metric in METRICS
     }
     row = list(variants).index(ORIGINAL) if ORIGINAL in variants else None
     original = None if row is None else mean_defined(scores["joint_goal_accuracy"][row])
     jga = average["joint_goal_accuracy"]
-    return {
+    found = {
         "jga_orig": original,
         "jga_v1-5": jga,
         "relative_difference": (
@@ -113,6 +114,10 @@ def _group(
         "mean_v1-5": average,
         "sensitivity": sensitivity,
     }
+    if wider := wider_set(list(variants)):
+        reworded = scores["joint_goal_accuracy"][[name != ORIGINAL for name in variants]]
+        found[f"ss_jga({wider})"] = mean_defined(variation(reworded, rules.zero_mean))
+    return found
 
 
 def _average(variants: list[str], scores: Floats) -> float | None:
@@ -125,33 +130,59 @@ def _average(variants: list[str], scores: Floats) -> float | None:
 def _confidence(
     jga: Mapping[str, Floats], place: Places, these: Ints, rules: Rules
 ) -> dict[str, Interval]:
-    """95 % intervals of FIGURES over some frames; None where undefined."""
+    """95 % intervals of FIGURES, and of sensitivity over a wider set; None where undefined."""
     sums = dialogue_sums(jga, place, these, rules)
     found = bootstrap(lambda weights: figures(sums.means(weights), list(jga)), len(sums.total))
-    return {figure: found.get(figure) for figure in FIGURES}
+    wider = wider_set(list(jga))
+    names = [*FIGURES, *([f"ss_jga({wider})"] if wider else [])]
+    return {figure: found.get(figure) for figure in names}
 
 
-@dataclass(frozen=True)
-class Sums:
-    """Sums of joint goal accuracy by dialogue, from which figures of any resample follow.
+def _differences(
+    jga: Mapping[str, Floats], means: Mapping[str, float | None], place: Places, rules: Rules
+) -> dict[str, dict[str, float | None]]:
+    """Joint goal accuracy under each reworded variant against that under the original schemas.
 
-    Each row is a variant; the last row is the variation over all variants but the original.
+    Args:
+        jga: Joint goal accuracy of all frames, by variant [frames].
+        means: Its mean by variant.
+        place: Where all frames belong.
+        rules: How the frames were scored.
 
-    Attributes:
-        total: The sum of each dialogue's defined scores [dialogues, rows].
-        number: How many scores that sum has [dialogues, rows].
+    Returns:
+        For each variant but the original `jga`, `difference` (jga - that of the original), its 95 %
+        bootstrap interval from `low` to `high`, and `p`; None without the original.
     """
+    names = [name for name in jga if name != ORIGINAL]
+    found: dict[str, Any] = {}
+    if ORIGINAL in jga and names and len(place.dialogue):
+        sums = dialogue_sums(jga, place, np.arange(len(place.dialogue)), rules)
+        rows = [list(jga).index(name) for name in names]
+        original = sums.only([list(jga).index(ORIGINAL)] * len(names))
+        found = compared(original, sums.only(rows), lambda means: _by_name(means, names))
+    differences = {}
+    for name in names:
+        against = found.get(name, {})
+        low, high = against.get("interval") or (None, None)
+        differences[name] = {
+            "jga": means[name],
+            "difference": against.get("difference"),
+            "low": low,
+            "high": high,
+            "p": against.get("p"),
+        }
+    return differences
 
-    total: Floats
-    number: Floats
 
-    def means(self, weights: Floats) -> Floats:
-        """Mean scores [draws, rows] of the dialogues under weights [draws, dialogues]."""
-        return over(weights @ self.total, weights @ self.number)
+def _by_name(means: Floats, names: Sequence[str]) -> Figures:
+    return {name: means[..., i] for i, name in enumerate(names)}
 
 
 def dialogue_sums(jga: Mapping[str, Floats], place: Places, these: Ints, rules: Rules) -> Sums:
     """Sum up the joint goal accuracy of some frames over each of their dialogues.
+
+    The rows of the sums are the variants in their order, then the variation over the paper's
+    variants, and then, where there are others, the variation over all variants but the original.
 
     Args:
         jga: Joint goal accuracy of all frames, by variant [frames].
@@ -164,8 +195,10 @@ def dialogue_sums(jga: Mapping[str, Floats], place: Places, these: Ints, rules: 
     scores = unit_scores("joint_goal_accuracy", by_variant, turn, rules)
     if rules.joint_acc_across_turn:
         dialogue = dialogue[turn_starts(turn)]
-    varies = variation(scores[[name != ORIGINAL for name in jga]], rules.zero_mean)
-    rows = np.vstack([scores, varies])
+    sets = [[name in PAPER_VARIANTS for name in jga]]
+    if own_wordings(jga):
+        sets.append([name != ORIGINAL for name in jga])
+    rows = np.vstack([scores, *(variation(scores[these], rules.zero_mean) for these in sets)])
     found, dialogue = np.unique(dialogue, return_inverse=True)
     totals = [np.bincount(dialogue, row, len(found)) for row in np.nan_to_num(rows)]
     numbers = [np.bincount(dialogue, row, len(found)) for row in 1.0 - np.isnan(rows)]
@@ -173,11 +206,17 @@ def dialogue_sums(jga: Mapping[str, Floats], place: Places, these: Ints, rules: 
 
 
 def figures(means: Floats, variants: list[str]) -> Figures:
-    """Those of FIGURES that the variants give [...], from mean scores as of `Sums` [..., rows]."""
-    row = {name: means[..., i] for i, name in enumerate(variants)}
+    """Those figures that the variants give [...], from mean scores of `dialogue_sums` [..., rows].
+
+    They are those of FIGURES and, where there are variants beside the paper's, the sensitivity over
+    all reworded variants under its own name.
+    """
+    row = _by_name(means, variants)
     found = {"jga_orig": row[ORIGINAL]} if ORIGINAL in row else {}
     if all(name in row for name in PAPER_VARIANTS):
         found["jga_v1-5"] = np.mean([row[name] for name in PAPER_VARIANTS], axis=0)
-    if len(row.keys() - {ORIGINAL}) > 1:
-        found["ss_jga"] = means[..., -1]
+    if len(row.keys() & {*PAPER_VARIANTS}) > 1:
+        found["ss_jga"] = means[..., len(variants)]
+    if wider := wider_set(variants):
+        found[f"ss_jga({wider})"] = means[..., len(variants) + 1]
     return found

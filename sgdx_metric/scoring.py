@@ -43,6 +43,7 @@ class FrameScores:
         seen: Whether the service is in the original train split [frames].
         scores: For each of METRICS, values in [0, 1], NaN where undefined [frames].
         ignored_slots: How many predicted slots are unknown to their schema.
+        predicted_slots: How many slots are predicted, those among them.
     """
 
     frame_id: pa.Array
@@ -50,6 +51,7 @@ class FrameScores:
     seen: Bools
     scores: dict[str, Floats]
     ignored_slots: int
+    predicted_slots: int
 
 
 def score_frames(
@@ -84,7 +86,8 @@ def score_frames(
         **_goals(schema, slots, len(order)),
     }
     seen = flags(reference.aligned("seen"))
-    return FrameScores(order, strings(reference.aligned("service")), seen, scores, slots.ignored)
+    service, predicted_slots = strings(reference.aligned("service")), len(states[1].slot)
+    return FrameScores(order, service, seen, scores, slots.ignored, predicted_slots)
 
 
 def score_variants(

@@ -8,6 +8,7 @@ from typing import Any
 
 import datasets
 import evaluate
+import pyarrow as pa
 
 from .bootstrap import bootstrap as bootstrap
 from .columns import column as column
@@ -20,6 +21,7 @@ from .scoring import score_variants
 from .signature import Rules
 from .slots import score_slots as score_slots
 from .units import places as places
+from .variants import fingerprint
 from .version import __version__ as __version__
 
 _DESCRIPTION = """\
@@ -46,8 +48,10 @@ Args:
         have slot tagging scored, `slots` [{`slot`, `start`, `exclusive_end`}].
     references: frame rows of the same variants: the keys of a prediction, `service`, `seen`,
         `schema_slots` [{`name`, `is_categorical`}], and `utterance` where spans are predicted.
-        Other keys are skipped.
-    split, release: names of the split and of the data (a commit), for the signature.
+        Other keys are skipped, but `schema`, if it is there, marks a wording of one's own in the
+        signature.
+    split, release: names of the split and of the data (a commit), for the signature; the split
+        `dev` is `validation`.
     system_acts: whether the predictions used the system's dialogue acts, for the signature.
     use_fuzzy_match: whether a free-form value scores its similarity, default True; else 1 if it
         equals one of the reference's spoken variants, and 0.
@@ -58,8 +62,9 @@ Args:
 
 Returns:
     `jga_orig`, `jga_v1-5`, `relative_difference`, `ss_jga` (fractions, None where a variant that
-    they need is not there), and the whole of scores.json: `variants`, `sgdx`, `signature`,
-    `frames`, `ignored_slots`.
+    they need is not there), `by_variant` (the joint goal accuracy of each), and the whole of
+    scores.json: `variants`, `sgdx` (its `differences` are those of each variant to the original),
+    `signature`, `frames`, `ignored_slots`, `predicted_slots`.
 
 Examples:
 
@@ -91,8 +96,11 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
             reference_urls=["https://arxiv.org/abs/2110.06800", "https://arxiv.org/abs/1909.05855"],
         )
 
-    def add_batch(self, *, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
-        """Add rows; predictions and references need not be of the same frames, nor as many."""
+    def add_batch(self, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
+        """Add rows; predictions and references need not be of the same frames, nor as many.
+
+        They are lists of dicts or datasets, of which only the columns that are needed are read.
+        """
         left = json_lines(predictions, Prediction, "predictions")
         right = json_lines(references, Reference, "references")
         # `evaluate` wants columns of one length; blank lines are skipped again.
@@ -131,7 +139,19 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
     ) -> dict[str, Any]:
         rules = Rules(use_fuzzy_match, joint_acc_across_turn, zero_mean)
         predicted = arrow_table(map(str.encode, predictions), PREDICTION, "predictions")
-        true = arrow_table(map(str.encode, references), REFERENCE, "references")
+        known = REFERENCE.append(pa.field("wording", pa.string()))
+        true = arrow_table(map(str.encode, references), known, "references")
         used = {None: "unknown", True: "yes", False: "no"}[system_acts]
-        result = report(score_variants(true, predicted, rules), split, used, rules, release)
-        return {name: result["sgdx"][name] for name in HEADLINE} | result
+        scores = score_variants(true, predicted, rules)
+        result = report(scores, split, used, rules, release, _fingerprints(true))
+        return {name: result["sgdx"][name] for name in (*HEADLINE, "by_variant")} | result
+
+
+def _fingerprints(references: pa.Table) -> dict[str, str]:
+    """The fingerprints of one's own wordings among the references, by variant."""
+    pairs = references.select(["variant", "wording"]).group_by(["variant", "wording"]).aggregate([])
+    digests: dict[str, list[str]] = {}
+    for pair in pairs.to_pylist():
+        if pair["wording"] is not None:
+            digests.setdefault(pair["variant"], []).append(pair["wording"])
+    return {variant: fingerprint(found) for variant, found in digests.items()}

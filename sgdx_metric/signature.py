@@ -3,10 +3,12 @@
 The line is modelled on sacreBLEU's signature (Post 2018, arXiv 1804.08771).
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from .bootstrap import RESAMPLES, SEED
 from .rows import ScoreError
+from .variants import short_digest
 from .version import __version__
 
 NAME = "sgdx_metric"
@@ -45,6 +47,29 @@ class Rules:
 OFFICIAL = Rules()
 
 
+@dataclass(frozen=True)
+class Subset:
+    """Some dialogues of a split, where not all of it is scored.
+
+    Attributes:
+        dialogue_ids: The ids of the dialogues that are scored.
+        available: How many dialogues of the split the data has.
+    """
+
+    dialogue_ids: Collection[str]
+    available: int
+
+    def mark(self) -> str:
+        """The number of dialogues and the first 8 hex digits of a SHA-256 of their sorted ids."""
+        ids = sorted(set(self.dialogue_ids))
+        return f"{len(ids)}@{short_digest(ids)}"
+
+
+def split_name(split: str) -> str:
+    """The name of a split in this project: the release calls the validation split `dev`."""
+    return "validation" if split == "dev" else split
+
+
 def signature(
     variants: list[str],
     frames: int,
@@ -53,11 +78,13 @@ def signature(
     split: str | None = None,
     release: str | None = None,
     system_acts: str = "unknown",
+    subset: Subset | None = None,
 ) -> str:
     """Write the line `sgdx_metric|key:value|...`.
 
     Args:
-        variants: The schema variants in the order of the report.
+        variants: The schema variants in the order of the report, one's own wordings as
+            `<name>@<fingerprint>`.
         frames, dialogues: How many were scored under each variant.
         rules: How the frames were scored.
         split: "train", "validation", "test" or a name of one's own; None gives "unknown".
@@ -65,11 +92,15 @@ def signature(
             are fewer dialogues than the split has, `partial:<found>/<whole>` is written instead.
         system_acts: Whether the predictions used the system's dialogue acts: "yes", "no", "mixed"
             or "unknown".
+        subset: The dialogues that were chosen; None for all of the split. A subset adds the part
+            `dialogues`, and `release` then goes by the number of dialogues that the data has.
     """
+    split = split_name(split or "unknown")
     parts = {
         "variants": "+".join(variants),
-        "split": split or "unknown",
-        "release": _release(split, dialogues, release),
+        "split": split,
+        "release": _release(split, subset.available if subset else dialogues, release),
+        **({"dialogues": subset.mark()} if subset else {}),
         "frames": frames,
         "match": "fuzzy-token-sort" if rules.use_fuzzy_match else "exact",
         "joint": "turn" if rules.joint_acc_across_turn else "frame",
@@ -82,8 +113,8 @@ def signature(
     return "|".join([NAME, *(f"{key}:{value}" for key, value in parts.items())])
 
 
-def _release(split: str | None, dialogues: int, release: str | None) -> str:
-    whole = _DIALOGUES.get(split or "", 0)
+def _release(split: str, dialogues: int, release: str | None) -> str:
+    whole = _DIALOGUES.get(split, 0)
     if release != "sample" and dialogues < whole:
         return f"partial:{dialogues}/{whole}"
     return release or "unknown"

@@ -7,16 +7,23 @@ import pyarrow as pa
 from rich.console import Console
 
 from ..report import report
-from ..robustness import ORIGINAL, PAPER_VARIANTS
 from ..rows import ScoreError
 from ..scoring import FrameScores, score_frames
-from ..signature import Rules
+from ..signature import Rules, Subset
+from ..variants import ORIGINAL, PAPER_VARIANTS, own_wordings
 from .compare import compare
-from .explain import explain, frame_of
-from .files import PER_FRAME, check_output, write_json, write_per_frame, write_scores
+from .explain import broken, explain, frame_of
+from .files import PER_FRAME, check_folder, check_output, write_json, write_per_frame, write_scores
 from .predictions import Predictions, prediction_paths, read_predictions, with_frame_ids
-from .references import References, open_folder, open_references
-from .terminal import print_comparison, print_explanation, print_scores
+from .references import (
+    References,
+    only_dialogues,
+    open_folder,
+    open_references,
+    read_dialogue_ids,
+    subset_of,
+)
+from .terminal import print_broken, print_comparison, print_explanation, print_scores
 
 
 def run_install(_: argparse.Namespace) -> None:
@@ -27,21 +34,37 @@ def run_install(_: argparse.Namespace) -> None:
 
 
 def run_score(args: argparse.Namespace) -> None:
-    """Score prediction files; write scores.json and, if asked, per-frame scores; print a table."""
+    """Score prediction files; write what was asked for; print tables."""
     check_output("--output", args.output)
     if args.per_frame:
         check_output("--per-frame", args.per_frame, PER_FRAME)
+    if args.plots:
+        from .plots import write_plots  # It asks for matplotlib, which is an extra.
+
+        check_folder("--plots", args.plots)
     rules = Rules(not args.no_fuzzy_match, args.joint_acc_across_turn, args.zero_mean)
+    dialogue_ids = read_dialogue_ids(args.dialogues) if args.dialogues else None
     predictions, references = _read_inputs(args)
+    system_acts = _system_acts(predictions, args.system_acts)
     scores: dict[str, FrameScores] = {}
+    wordings: dict[str, str] = {}
+    subset: Subset | None = None
     for name, given in predictions.items():
         frames = references.of(name)
-        scores[name] = score_frames(frames, with_frame_ids(given, frames), name, rules)
-    system_acts = _system_acts(list(predictions.values()))
-    result = report(scores, args.split, system_acts, rules, references.release)
+        rows = with_frame_ids(given, frames)
+        if own_wordings([name]):
+            wordings[name] = references.fingerprint(name, frames)
+        if dialogue_ids:
+            subset = subset_of(frames, dialogue_ids, args.dialogues)
+            frames, rows = only_dialogues(frames, subset), only_dialogues(rows, subset)
+        scores[name] = score_frames(frames, rows, name, rules)
+    result = report(scores, args.split, system_acts, rules, references.release, wordings, subset)
     if args.per_frame:
         write_per_frame(scores, args.per_frame)
+    if args.plots:
+        write_plots(result, scores, rules, args.plots)
     write_scores(result, scores, args.output)
+    _warn_of_ignored_slots(result["ignored_slots"], result["predicted_slots"])
     print_scores(result, _console())
 
 
@@ -56,18 +79,49 @@ def run_compare(args: argparse.Namespace) -> None:
 
 
 def run_explain(args: argparse.Namespace) -> None:
-    """Print one frame slot by slot."""
+    """Print one frame slot by slot, or list the frames that broke between two variants."""
+    if (args.frame_id is None) == (args.changed is None):
+        raise ScoreError("explain: expected either FRAME_ID or --changed FIRST SECOND, one of both")
     predictions, references = _read_inputs(args)
+    rules = Rules(not args.no_fuzzy_match)
+    if args.changed:
+        _explain_changed(predictions, references, args.changed, rules)
+    else:
+        _explain_frame(predictions, references, args.frame_id, rules)
+
+
+def _explain_frame(
+    predictions: dict[str, Predictions], references: References, frame_id: str, rules: Rules
+) -> None:
+    """Print the dialogue up to a frame, and what the frame scores slot by slot."""
     true: dict[str, pa.Table] = {}
     predicted: dict[str, pa.Table] = {}
     for name, given in predictions.items():
         frames = references.of(name)
         rows = with_frame_ids(given, frames)
-        true[name] = frame_of(frames, args.frame_id, f"references for {name}")
-        predicted[name] = frame_of(rows, args.frame_id, f"predictions for {name}")
-    lines = explain(args.frame_id, true, predicted, Rules(not args.no_fuzzy_match))
+        true[name] = frame_of(frames, frame_id, f"references for {name}")
+        predicted[name] = frame_of(rows, frame_id, f"predictions for {name}")
+    lines = explain(frame_id, true, predicted, rules)
+    turns = references.history(next(iter(true)), frame_id)
     utterance = next(iter(true.values()))["utterance"][0].as_py() or ""
-    print_explanation(args.frame_id, utterance, lines, _console())
+    dialogue = [(turn["speaker"], turn["utterance"]) for turn in turns] + [("USER", utterance)]
+    print_explanation(frame_id, dialogue, lines, _console())
+
+
+def _explain_changed(
+    predictions: dict[str, Predictions], references: References, changed: list[str], rules: Rules
+) -> None:
+    """List the frames that score less under the second of two variants than under the first."""
+    if lacking := [name for name in changed if name not in predictions]:
+        raise ScoreError(
+            f"--changed {' '.join(changed)}: found no predictions for '{lacking[0]}', expected one "
+            f"of {', '.join(predictions)}"
+        )
+    scores = []
+    for name in changed:
+        frames = references.of(name)
+        scores.append(score_frames(frames, with_frame_ids(predictions[name], frames), name, rules))
+    print_broken(broken(*scores), len(scores[0].seen), changed, _console())
 
 
 def _read_inputs(args: argparse.Namespace) -> tuple[dict[str, Predictions], References]:
@@ -105,14 +159,39 @@ def _own_variants(arguments: list[str]) -> dict[str, str]:
     return own
 
 
-def _system_acts(predictions: list[Predictions]) -> str:
-    """Whether the predictions used the system's dialogue acts, for the signature."""
-    answers = {given.system_acts for given in predictions}
-    if len(answers) > 1:
-        return "mixed"
-    return {True: "yes", False: "no", None: "unknown"}[answers.pop()]
+def _system_acts(predictions: dict[str, Predictions], chosen: str | None) -> str:
+    """Whether the predictions used the system's dialogue acts, for the signature.
+
+    Args:
+        predictions: The predictions by variant, some of which may say it themselves.
+        chosen: "yes" or "no" for those that do not say; None where that is unknown.
+
+    Raises:
+        ScoreError: The predictions say otherwise than what was chosen.
+    """
+    words = {True: "yes", False: "no", None: chosen or "unknown"}
+    answers = {name: words[given.system_acts] for name, given in predictions.items()}
+    for name, answer in answers.items():
+        if chosen and answer != chosen:
+            raise ScoreError(
+                f"--system-acts {chosen}: the predictions for {name} say '{answer}' themselves, "
+                f"expected '{chosen}' or nothing"
+            )
+    found = set(answers.values())
+    return found.pop() if len(found) == 1 else "mixed"
+
+
+def _warn_of_ignored_slots(ignored: dict[str, int], predicted: dict[str, int]) -> None:
+    """Warn where so many predicted slots are unknown that another variant seems to be meant."""
+    for name, count in ignored.items():
+        if count > predicted[name] / 3:
+            print(
+                f"warning: {name}: {100 * count / predicted[name]:.0f} % of the predicted slots "
+                "are not in its schemas; are these another variant's predictions?",
+                file=sys.stderr,
+            )
 
 
 def _console() -> Console:
-    # Piped output has no width of its own; rich would fold the table at 80 columns.
-    return Console() if sys.stdout.isatty() else Console(width=120)
+    # Piped output has no width of its own.
+    return Console() if sys.stdout.isatty() else Console(width=80)

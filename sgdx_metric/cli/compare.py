@@ -7,15 +7,13 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from ..bootstrap import RESAMPLES, Figures, bootstrap, one_in_two, resampled
-from ..columns import Floats, Ints, over, positions
-from ..robustness import Sums, dialogue_sums, figures
+from ..bootstrap import RESAMPLES, TRIALS, compared
+from ..columns import Floats, Ints, positions
+from ..robustness import dialogue_sums, figures
 from ..rows import ScoreError
 from ..signature import Rules, rules_of, signature_parts
 from ..units import Places, places
 from .predictions import decode
-
-TRIALS = 10_000
 
 
 class _Paired(msgspec.Struct):
@@ -36,17 +34,29 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
         first, second: Files that `score` wrote.
 
     Returns:
-        `signature`, which both files share; `resamples` and `trials`, the numbers of random draws;
-        and `groups`. For all, seen and unseen frames and for each service (by its original name) a
-        group has `frames`, their number, and for each of `jga_orig`, `jga_v1-5` and `ss_jga` a
-        mapping of `first`, `second`, `difference` (second - first), its 95 % bootstrap `interval`,
-        and `p`. All figures are fractions. A figure that the variants do not give is left out.
+        `signature`, which both files share but for the system acts; `system_acts` of the `first`
+        and the `second` system; `resamples` and `trials`, the numbers of random draws; `groups`
+        and `by_variant`.
+
+        For all, seen and unseen frames and for each service (by its original name) a group has
+        `frames`, their number, and for each of `jga_orig`, `jga_v1-5` and `ss_jga` a mapping of
+        `first`, `second`, `difference` (second - first), its 95 % bootstrap `interval`, and `p`;
+        with variants beside the paper's, also for the sensitivity over all of them, such as
+        `ss_jga(v1..v5+mine)`. `by_variant` has the same mapping for the joint goal accuracy of all
+        frames under each variant. All figures are fractions. A figure that the variants do not give
+        is left out.
 
     Raises:
-        ScoreError: A file is not a scores.json, or the signatures or the frames differ.
+        ScoreError: A file is not a scores.json, or the frames or the signatures differ, except in
+            whether a system was given the system's dialogue acts.
     """
     a, b = _read(first), _read(second)
-    rules = _same_rules(a.signature, b.signature, first, second)
+    left, right = (
+        signature_parts(a.signature, str(first)),
+        signature_parts(b.signature, str(second)),
+    )
+    _check_same_rules(left, right, first, second)
+    rules = rules_of(left)
     if apart := set(a.paired.frame_id) ^ set(b.paired.frame_id):
         raise ScoreError(
             f"{second}: the frames are not those of {first}: {len(apart)} are in one of them only, "
@@ -61,13 +71,19 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
     if lone := sorted(set(systems[0]) ^ set(systems[1])):
         path = second if lone[0] in systems[0] else first
         raise ScoreError(f"{path}: no scores of {lone[0]}, expected them as in the other file")
-    groups = {
-        name: {"frames": len(these)} | _compared(systems, place, these, rules)
-        for name, these in place.groups().items()
-    }
+    acts = left.get("system-acts", "unknown"), right.get("system-acts", "unknown")
+    both = acts[0] if acts[0] == acts[1] else "/".join(acts)
     return {
-        "signature": a.signature, "resamples": RESAMPLES, "trials": TRIALS, "groups": groups
-    }  # fmt: skip
+        "signature": a.signature.replace(f"|system-acts:{acts[0]}|", f"|system-acts:{both}|"),
+        "system_acts": {"first": acts[0], "second": acts[1]},
+        "resamples": RESAMPLES,
+        "trials": TRIALS,
+        "groups": {
+            name: {"frames": len(these)} | _figures(systems, place, these, rules)
+            for name, these in place.groups().items()
+        },
+        "by_variant": _by_variant(systems, place, rules),
+    }
 
 
 def _read(path: Path) -> _Scores:
@@ -77,15 +93,32 @@ def _read(path: Path) -> _Scores:
         raise ScoreError(f"{path}: {error.strerror}") from None
 
 
-def _same_rules(first: str, second: str, one: Path, other: Path) -> Rules:
-    left, right = signature_parts(first, str(one)), signature_parts(second, str(other))
-    for key in {**left, **right}:
-        if left.get(key) != right.get(key):
+def _check_same_rules(
+    left: dict[str, str], right: dict[str, str], first: Path, second: Path
+) -> None:
+    """Refuse signatures that differ in more than the system acts, which are the system's own.
+
+    Raises:
+        ScoreError: A part differs; the message names it, or the wording that differs.
+    """
+    known, found = (_wordings(parts.get("variants", "")) for parts in (left, right))
+    for name in known:
+        if name in found and found[name] != known[name]:
             raise ScoreError(
-                f"{other}: {key} is '{right.get(key)}' in the signature, and '{left.get(key)}' in "
-                f"that of {one}: scores do not compare"
+                f"{second}: found another wording '{name}' ({found[name] or 'unmarked'}) than in "
+                f"{first} ({known[name] or 'unmarked'}), expected the same schemas"
             )
-    return rules_of(left)
+    for key in ("dialogues", *left, *right):
+        if key != "system-acts" and left.get(key) != right.get(key):
+            raise ScoreError(
+                f"{second}: {key} is '{right.get(key, 'all')}' in the signature, and "
+                f"'{left.get(key, 'all')}' in that of {first}: scores do not compare"
+            )
+
+
+def _wordings(variants: str) -> dict[str, str]:
+    """The fingerprint of each variant in a signature; empty for a variant of the release."""
+    return {name: mark for name, _, mark in (part.partition("@") for part in variants.split("+"))}
 
 
 def _jga(scores: _Paired, order: pa.Array, path: Path) -> dict[str, Floats]:
@@ -100,74 +133,26 @@ def _jga(scores: _Paired, order: pa.Array, path: Path) -> dict[str, Floats]:
     }
 
 
-def _compared(
+def _figures(
     systems: tuple[dict[str, Floats], dict[str, Floats]], place: Places, these: Ints, rules: Rules
 ) -> dict[str, Any]:
-    """The figures of one group of frames; {} for a group without frames."""
+    """The headline figures of both systems for some frames, compared; {} for no frames."""
     variants = list(systems[0])
     first, second = (dialogue_sums(jga, place, these, rules) for jga in systems)
-    dialogues = len(first.total)
-
-    def both(weights: Floats) -> tuple[Figures, Figures]:
-        return figures(first.means(weights), variants), figures(second.means(weights), variants)
-
-    def difference(weights: Floats) -> Figures:
-        left, right = both(weights)
-        return {name: right[name] - left[name] for name in left}
-
-    if not dialogues:
+    if not len(first.total):
         return {}
-    interval = bootstrap(difference, dialogues)
-    left, right = both(np.ones((1, dialogues)))
-    observed = {name: right[name] - left[name] for name in left}
-    p = randomisation(first, second, variants, observed)
-    return {
-        name: {
-            "first": _number(left[name]),
-            "second": _number(right[name]),
-            "difference": _number(observed[name]),
-            "interval": interval[name],
-            "p": p[name],
-        }
-        for name in left
-    }
+    return compared(first, second, lambda means: figures(means, variants))
 
 
-def randomisation(
-    first: Sums, second: Sums, names: list[str], observed: Figures
-) -> dict[str, float | None]:
-    """Two-sided p-values of paired approximate randomisation, in which whole dialogues are swapped.
-
-    In each of TRIALS trials, each dialogue's two results change sides with probability 1/2. If the
-    difference is at least as large as the observed one in n trials, p is (n + 1) / (TRIALS + 1).
-    Source: Noreen 1989, "Computer-Intensive Methods for Testing Hypotheses".
-
-    Args:
-        first, second: Both systems' sums over the same dialogues.
-        names: The variants, in the order of the sums' rows.
-        observed: The observed difference of each figure [1].
-
-    Returns:
-        The p-value of each figure in (0, 1]; None where a difference is undefined.
-    """
-    as_large = dict.fromkeys(observed, 0)
-    total, number = second.total - first.total, second.number - first.number
-    for swap in resampled(one_in_two, len(total), TRIALS):
-        moved, count = swap @ total, swap @ number
-        left, right = (
-            figures(over(own.total.sum(0) + sign * moved, own.number.sum(0) + sign * count), names)
-            for own, sign in ((first, 1), (second, -1))
-        )
-        for name, value in observed.items():
-            # The margin is smaller than any difference that one frame makes, and larger than that
-            # of rounding.
-            large = np.abs(right[name] - left[name]) >= np.abs(value) - 1e-12
-            as_large[name] += int(large.sum())
-    return {
-        name: None if np.isnan(value).any() else (as_large[name] + 1) / (TRIALS + 1)
-        for name, value in observed.items()
-    }
-
-
-def _number(value: Floats) -> float | None:
-    return None if np.isnan(value[0]) else float(value[0])
+def _by_variant(
+    systems: tuple[dict[str, Floats], dict[str, Floats]], place: Places, rules: Rules
+) -> dict[str, Any]:
+    """The joint goal accuracy of both systems under each variant, compared; {} for no frames."""
+    variants = list(systems[0])
+    every = np.arange(len(place.dialogue))
+    first, second = (dialogue_sums(jga, place, every, rules) for jga in systems)
+    if not len(first.total):
+        return {}
+    return compared(
+        first, second, lambda means: {name: means[..., i] for i, name in enumerate(variants)}
+    )

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..columns import column, same_turn, strings
 from ..fuzzy import fuzzy_scores
 from ..rows import ScoreError
-from ..scoring import score_frames
+from ..scoring import FrameScores, score_frames
 from ..signature import OFFICIAL, Rules
 
 Row = dict[str, Any]
@@ -97,11 +98,28 @@ def frame_of(table: pa.Table, frame_id: str, whose: str) -> pa.Table:
     """
     found = table.filter(pc.equal(table["frame_id"], frame_id))
     if found.num_rows != 1:
+        turn = "" if found.num_rows else same_turn(frame_id, strings(column(table, "frame_id")))
         raise ScoreError(
             f"{whose}: frame {frame_id} is there {found.num_rows} times among {table.num_rows} "
-            "rows, expected once"
+            f"rows, expected once{turn}"
         )
     return found
+
+
+def broken(first: FrameScores, second: FrameScores) -> list[tuple[str, float, float]]:
+    """Find the frames whose joint goal accuracy is less under a second variant than under a first.
+
+    Args:
+        first, second: The scores of the same frames under the two variants.
+
+    Returns:
+        The frame's id and its joint goal accuracy under the first and the second variant; those
+        that lose most come first, and frames that lose as much are sorted by id.
+    """
+    before, after = (frames.scores["joint_goal_accuracy"] for frames in (first, second))
+    ids = first.frame_id.to_pylist()
+    rows = [(ids[i], float(before[i]), float(after[i])) for i in np.flatnonzero(after < before)]
+    return sorted(rows, key=lambda row: (row[2] - row[1], row[0]))
 
 
 def _shown(lines: list[Line]) -> Iterator[Line]:

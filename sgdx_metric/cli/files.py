@@ -26,8 +26,9 @@ def whole(target: Path) -> Iterator[Path]:
     """Give a path beside `target` to write a file or a folder to.
 
     What is written there takes the place of `target` at the end of the block. If the block fails,
-    it is removed and `target` stays as it was.
+    it is removed and `target` stays as it was. The folder of `target` is made where it lacks.
     """
+    target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         yield beside
@@ -48,13 +49,31 @@ def check_output(option: str, output: Path, suffixes: tuple[str, ...] = ()) -> N
         suffixes: The endings that its name may have; any if empty.
 
     Raises:
-        ScoreError: The file's directory does not exist, or its name is a directory's or has another
-            ending.
+        ScoreError: The file's folder can be neither written to nor made, or the file's name is a
+            folder's or has another ending.
     """
-    if not output.parent.is_dir() or output.is_dir():
-        raise ScoreError(f"{option} {output}: expected a file in a directory that exists")
+    if output.is_dir():
+        raise ScoreError(f"{option} {output}: found a folder, expected a file")
+    check_folder(option, output.parent)
     if suffixes and output.suffix not in suffixes:
         raise ScoreError(f"{option} {output}: expected a name ending in {' or '.join(suffixes)}")
+
+
+def check_folder(option: str, folder: Path) -> None:
+    """Refuse a folder that could not be made or written to, before any work is done.
+
+    Args:
+        option: The command's option that names the folder, or a file in it, for the error message.
+        folder: The folder, which need not exist.
+
+    Raises:
+        ScoreError: A file has the name of the folder or of one above it, or may not be written to.
+    """
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    if not nearest.is_dir():
+        raise ScoreError(f"{option} {folder}: {nearest} is a file, expected a folder")
+    if not os.access(nearest, os.W_OK):
+        raise ScoreError(f"{option} {folder}: found no right to write to {nearest}")
 
 
 def write_scores(

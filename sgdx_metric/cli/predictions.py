@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from ..columns import column, strings
 from ..rows import PREDICTION, Prediction, ScoreError, SlotValue, Span, Values, arrow_table
+from ..signature import split_name
 
 # What the official scorer writes into the directory of predictions that it scored.
 _SCORER_OUTPUT = "dialogues_and_metrics.json"
@@ -164,7 +165,7 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions:
         check_keys(first, f"{path}:1")
         data = b"\n" + rest  # A blank line keeps the numbers of the lines.
     for key, found, expected in (
-        ("split", metadata.split, split),
+        ("split", metadata.split and split_name(metadata.split), split),
         ("variant", metadata.variant, variant),
     ):
         if found not in (None, expected):

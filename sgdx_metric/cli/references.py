@@ -1,16 +1,25 @@
 """References for the command line: frame rows of a release, or of Parquet files made from one."""
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import msgspec
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..columns import column
 from ..rows import REFERENCE, ScoreError
+from ..signature import Subset
+from ..variants import fingerprint, names_digest, schema_digest
+
+Turns = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -20,10 +29,16 @@ class References:
     Attributes:
         of: Makes the frame rows of a variant, with the columns of REFERENCE; raises ScoreError
             where they cannot be had.
+        fingerprint: Makes the fingerprint of a variant's wording, given the variant's name and its
+            frame rows.
+        history: Finds the turns before a frame's own (`speaker`, `utterance`, ...), given a
+            variant's name and the frame's id; there are none where the data does not have them.
         release: The commit of the data, or a name of other data; None where it is unknown.
     """
 
     of: Callable[[str], pa.Table]
+    fingerprint: Callable[[str, pa.Table], str]
+    history: Callable[[str, str], Turns]
     release: str | None
 
 
@@ -47,6 +62,22 @@ def open_references(source: str | None, split: str, own: Mapping[str, str]) -> R
         except SgdxError as error:
             raise ScoreError(str(error)) from None
 
+    def wording(variant: str, frames: pa.Table) -> str:
+        known = set(column(frames, "service").unique().to_pylist())
+        services = (
+            service
+            for name in release.variants(variant)
+            for service in release.schema(split, name).services
+        )
+        return fingerprint(
+            schema_digest(msgspec.to_builtins(service))
+            for service in services
+            if service.service_name in known
+        )
+
+    def history(variant: str, frame_id: str) -> Turns:
+        return _history(frame_tables(release, split, variant, ["frame_id", "history"]), frame_id)
+
     try:
         release = open_release(source, own)
         lacking = release.missing()
@@ -54,7 +85,7 @@ def open_references(source: str | None, split: str, own: Mapping[str, str]) -> R
         raise ScoreError(str(error)) from None
     if lacking:
         print(f"note: a partial copy of SGD: {lacking}", file=sys.stderr)
-    return References(frame_rows, release.version() or None)
+    return References(frame_rows, wording, history, release.version() or None)
 
 
 def open_folder(folder: Path, variants: Iterable[str]) -> References:
@@ -83,7 +114,91 @@ def open_folder(folder: Path, variants: Iterable[str]) -> References:
             f"--references {folder}: {odd[0]}.parquet is of release '{releases[odd[0]]}', expected "
             f"'{names[0]}' as the others are"
         )
-    return References(partial(_read_variant, folder), names[0])
+    return References(
+        partial(_read_variant, folder),
+        partial(_fingerprint_in, folder),
+        partial(_history_in, folder),
+        names[0],
+    )
+
+
+def read_dialogue_ids(path: Path) -> list[str]:
+    """Read which dialogues are chosen: one id a line, or a JSON list of ids.
+
+    Raises:
+        ScoreError: The file cannot be read, is neither of the two, or has no id.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        ids = json.loads(text) if text.lstrip().startswith("[") else text.split()
+    except OSError as error:
+        raise ScoreError(f"{path}: {error.strerror}") from None
+    except ValueError as error:  # It is not UTF-8, or not JSON.
+        raise ScoreError(
+            f"{path}: expected dialogue ids, one a line or a JSON list: {error}"
+        ) from None
+    if not ids or not all(isinstance(one, str) for one in ids):
+        raise ScoreError(f"{path}: found no list of ids, expected dialogue ids such as 1_00000")
+    return list(dict.fromkeys(ids))
+
+
+def subset_of(references: pa.Table, dialogue_ids: list[str], path: Path) -> Subset:
+    """Choose dialogues of a split.
+
+    Args:
+        references: The frame rows of any variant.
+        dialogue_ids: The dialogues that are wanted.
+        path: The file that they are from, for the error message.
+
+    Raises:
+        ScoreError: The references lack one of the dialogues.
+    """
+    available = set(pc.unique(_dialogues(column(references, "frame_id"))).to_pylist())
+    if lacking := [one for one in dialogue_ids if one not in available]:
+        raise ScoreError(
+            f"{path}: {len(lacking)} of {len(dialogue_ids)} dialogues are not in the references, "
+            f"the first is {lacking[0]}; is the list for another split?"
+        )
+    return Subset(tuple(dialogue_ids), len(available))
+
+
+def only_dialogues(rows: pa.Table, subset: Subset) -> pa.Table:
+    """The rows, references or predictions, of a subset's dialogues."""
+    chosen = pa.array(sorted(subset.dialogue_ids), pa.string())
+    return rows.filter(pc.is_in(_dialogues(column(rows, "frame_id")), value_set=chosen))
+
+
+def _dialogues(frame_ids: pa.Array) -> pa.Array:
+    """The dialogue that each frame id begins with [frames]."""
+    return pc.replace_substring_regex(frame_ids.cast(pa.string()), "(/[^/]*){2}$", "")
+
+
+def _history(rows: pa.Table, frame_id: str) -> Turns:
+    """The turns before a frame's own, from rows with `frame_id` and `history`."""
+    found = rows.filter(pc.equal(rows["frame_id"], frame_id))
+    turns: Turns = found["history"][0].as_py() if found.num_rows else []
+    return turns
+
+
+def _history_in(folder: Path, variant: str, frame_id: str) -> Turns:
+    """The turns before a frame's own, from the variant's Parquet file."""
+    path = folder / f"{variant}.parquet"
+    if "history" not in pq.read_schema(path).names:
+        return []
+    return _history(pq.read_table(path, columns=["frame_id", "history"]), frame_id)
+
+
+def _fingerprint_in(folder: Path, variant: str, frames: pa.Table) -> str:
+    """The fingerprint of the wording in a variant's Parquet file."""
+    path = folder / f"{variant}.parquet"
+    _, first = np.unique(column(frames, "service").to_pylist(), return_index=True)
+    if "schema" in pq.read_schema(path).names:
+        schemas = pq.read_table(path, columns=["schema"])["schema"].take(pa.array(first))
+        return fingerprint(map(schema_digest, schemas.to_pylist()))
+    rows = frames.take(pa.array(first)).to_pylist()
+    return fingerprint(
+        names_digest(row["service"], [slot["name"] for slot in row["schema_slots"]]) for row in rows
+    )
 
 
 def _release_of(path: Path) -> str | None:

@@ -1,15 +1,33 @@
-"""Scores, comparisons and explanations as tables on the terminal."""
+"""Scores, comparisons and explanations as tables on the terminal, which fit into 80 columns."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from .explain import Line
 
 _GROUPS = {"all": "#ALL_SERVICES", "seen": "#SEEN_SERVICES", "unseen": "#UNSEEN_SERVICES"}
-_TITLES = {"jga_orig": "JGA_orig", "jga_v1-5": "JGA_v1-5", "ss_jga": "SS_JGA"}
+_FIGURES = {
+    "jga_orig": "JGA_orig",
+    "jga_v1-5": "JGA_v1-5",
+    "relative_difference": "Diff_rel",
+    "ss_jga": "SS_JGA",
+}
+# Headers of figures that are no longer than this are not folded.
+_SHORT = len("difference")
+_SCORE_LEGEND = """\
+JGA: joint goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how
+far a frame's score varies over variants. difference: JGA less that of original.
+"""
+_COMPARE_LEGEND = """\
+difference: second less first, with its 95 % interval over dialogues. p: how likely
+chance alone makes so large a difference. JGA is better higher, SS lower.
+"""
 
 
 def print_scores(result: dict[str, Any], console: Console) -> None:
@@ -19,24 +37,43 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
         result: What `report` returned.
         console: Where to print.
     """
-    variants = {name: groups for name, groups in result["variants"].items() if name != "original"}
-    table = _table("Joint goal accuracy and schema sensitivity, in %", "services")
-    headline = ("JGA_orig", "JGA_v1-5", "Diff_rel", "SS_JGA")
-    for name in ("frames", *headline, *variants):
-        table.add_column(name, justify="right", no_wrap=True)
-    for group, services in _GROUPS.items():
-        figures = result["sgdx"] if group == "all" else result["sgdx"][group]
-        row = [figures[key] for key in ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga")]
-        row += [means.get(services, {}).get("joint_goal_accuracy") for means in variants.values()]
-        table.add_row(group, str(result["frames"][group]), *map(percent, row))
-    console.print(table)
-    for figure, ends in result["sgdx"]["confidence"].items():
+    sgdx = result["sgdx"]
+    names = {key: _title(key) for key in (*_FIGURES, *_wider(sgdx["confidence"]))}
+    rows = []
+    for group in _GROUPS:
+        figures = sgdx if group == "all" else sgdx[group]
+        cells = (percent(figures[key]) for key in names)
+        rows.append([group, str(result["frames"][group]), *cells])
+    title = "Joint goal accuracy and schema sensitivity, in %"
+    _print_table(title, ["services", "frames", *names.values()], rows, console)
+    for key, ends in sgdx["confidence"].items():
         if ends:
-            console.print(f"{_TITLES[figure]}: 95 % interval {_interval(ends)}", highlight=False)
+            _print_line(f"{names[key]}: 95 % interval {_interval(ends)}", console)
+    _print_line("", console)
+    _print_variants(result, console)
+    _print_line(_SCORE_LEGEND, console)
     for name, count in result["ignored_slots"].items():
         if count:
-            console.print(f"{name}: ignored {count} predicted slots that the schema lacks")
+            share = 100 * count / result["predicted_slots"][name]
+            _print_line(
+                f"{name}: ignored {count} predicted slots ({share:.1f} %) that the schema lacks",
+                console,
+            )
     _print_line(result["signature"], console)
+
+
+def _print_variants(result: dict[str, Any], console: Console) -> None:
+    """Print the joint goal accuracy under each variant, and its difference to the original's."""
+    headers = ["variant", *_GROUPS, "difference", "95 % interval", "p"]
+    rows = []
+    for name, groups in result["variants"].items():
+        means = (groups.get(key, {}).get("joint_goal_accuracy") for key in _GROUPS.values())
+        to = result["sgdx"]["differences"].get(name, {})
+        ends = None if to.get("low") is None else [to["low"], to["high"]]
+        rows.append(
+            [name, *map(percent, means), *_difference(to.get("difference"), ends, to.get("p"))]
+        )
+    _print_table("Joint goal accuracy by variant, in %", headers, rows, console)
 
 
 def print_comparison(result: dict[str, Any], names: tuple[str, str], console: Console) -> None:
@@ -47,53 +84,75 @@ def print_comparison(result: dict[str, Any], names: tuple[str, str], console: Co
         names: What the first and the second system are called.
         console: Where to print.
     """
-    for figure, title in _TITLES.items():
-        groups = {
-            name: group | group[figure]
-            for name, group in result["groups"].items()
-            if figure in group
-        }
-        if not groups:
-            continue
-        table = _table(f"{title}, in %", "services")
-        for name in ("frames", "first", "second", "difference", "95 % interval", "p"):
-            table.add_column(name, justify="right", no_wrap=True)
-        for name, row in groups.items():
-            ends, p = row["interval"], row["p"]
-            table.add_row(
-                escape(name),
-                str(row["frames"]),
-                *(percent(row[key]) for key in ("first", "second", "difference")),
-                _interval(ends) if ends else "-",
-                "-" if p is None else f"{p:.4f}",
-                end_section=name == "unseen",
-            )
-        console.print(table)
+    headers = ["first", "second", "difference", "95 % interval", "p"]
+    groups = result["groups"]
+    keys = dict.fromkeys(key for group in groups.values() for key in group if key != "frames")
+    for key in keys:
+        rows = [
+            [name, str(group["frames"]), *_compared(group[key])]
+            for name, group in groups.items()
+            if key in group
+        ]
+        _print_table(f"{_title(key)}, in %", ["services", "frames", *headers], rows, console)
+    rows = [[name, *_compared(figures)] for name, figures in result["by_variant"].items()]
+    _print_table("Joint goal accuracy by variant, in %", ["variant", *headers], rows, console)
+    _print_line(_COMPARE_LEGEND, console)
     for place, name in zip(("first", "second"), names):
-        _print_line(f"{place}: {name}", console)
+        _print_line(f"{place}: {name} (system acts: {result['system_acts'][place]})", console)
     _print_line(result["signature"], console)
 
 
-def print_explanation(frame_id: str, utterance: str, lines: list[Line], console: Console) -> None:
-    """Print what each slot of a frame scores under each variant.
+def _compared(figures: dict[str, Any]) -> list[str]:
+    """The cells of a figure of two systems."""
+    cells = _difference(figures["difference"], figures["interval"], figures["p"])
+    return [percent(figures["first"]), percent(figures["second"]), *cells]
+
+
+def print_explanation(
+    frame_id: str, dialogue: Sequence[tuple[str, str]], lines: list[Line], console: Console
+) -> None:
+    """Print the dialogue up to a frame, and what each slot of it scores under each variant.
 
     Args:
         frame_id: The frame.
-        utterance: What the user says in its turn.
+        dialogue: Speaker and utterance of each turn, the last of which is the frame's own.
         lines: What `explain` returned.
         console: Where to print.
     """
-    table = _table(escape(f"{frame_id}: {utterance}"), "")
-    for name in ("variant", "slot", "reference", "prediction", "score", "why"):
+    _print_line(frame_id, console)
+    for speaker, utterance in dialogue:
+        console.print(Text(f"{speaker.lower():>6}: {utterance}"))
+    _print_line("", console)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in ("variant", "slot", "reference", "prediction", "score"):
         table.add_column(name, justify="right" if name == "score" else "left", overflow="fold")
+    table.add_column("why", overflow="fold", width=len("ignored: not a slot"))
     for i, line in enumerate(lines):
-        cells = (line.variant, line.slot, " | ".join(line.reference), " | ".join(line.predicted))
-        first = i == 0 or lines[i - 1].aspect != line.aspect
+        values = " | ".join(line.reference), " | ".join(line.predicted)
         last = i + 1 == len(lines) or lines[i + 1].aspect != line.aspect
         score = "-" if line.score is None else f"{line.score:.2f}"
-        aspect = line.aspect if first else ""
-        table.add_row(*map(escape, (aspect, *cells, score, line.why)), end_section=last)
+        cells = line.variant, line.slot or line.aspect, *values, score, line.why
+        table.add_row(*map(escape, cells), end_section=last)
     console.print(table)
+
+
+def print_broken(
+    frames: list[tuple[str, float, float]], count: int, variants: Sequence[str], console: Console
+) -> None:
+    """List the frames that score less under a second variant than under a first.
+
+    Args:
+        frames: What `broken` returned.
+        count: How many frames there are in all.
+        variants: The names of the first and the second variant.
+        console: Where to print.
+    """
+    first, second = variants
+    rows = [[name, percent(before), percent(after)] for name, before, after in frames]
+    _print_table("Joint goal accuracy of frames, in %", ["frame", first, second], rows, console)
+    _print_line(
+        f"{len(frames)} of {count} frames score less under {second} than under {first}", console
+    )
 
 
 def percent(fraction: float | None) -> str:
@@ -101,14 +160,52 @@ def percent(fraction: float | None) -> str:
     return "-" if fraction is None else f"{100 * fraction:.2f}"
 
 
-def _interval(ends: list[float]) -> str:
+def _interval(ends: Sequence[float]) -> str:
     return f"{percent(ends[0])} to {percent(ends[1])}"
 
 
-def _table(title: str, first: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column(first)
-    return table
+def _difference(
+    difference: float | None, ends: Sequence[float] | None, p: float | None
+) -> list[str]:
+    """The cells of a difference, its interval and its p."""
+    return [percent(difference), _interval(ends) if ends else "-", "-" if p is None else f"{p:.4f}"]
+
+
+def _wider(keys: dict[str, Any]) -> list[str]:
+    """The keys of sensitivities over a wider set of variants than the paper's."""
+    return [key for key in keys if key.startswith("ss_jga(")]
+
+
+def _title(key: str) -> str:
+    """The title of a figure's column: `SS(v1..v5+mine)` for the key `ss_jga(v1..v5+mine)`."""
+    return _FIGURES.get(key, key.replace("ss_jga", "SS"))
+
+
+def _print_table(
+    title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], console: Console
+) -> None:
+    """Print a table whose first column names the rows and whose others are figures.
+
+    Where it is too wide for the console, headers and the names of the rows are folded, and figures
+    never are.
+    """
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for i, header in enumerate(headers):
+        width = max((len(row[i]) for row in rows), default=0)
+        table.add_column(
+            Text(header, overflow="fold"),
+            justify="right" if i else "left",
+            overflow="fold",
+            no_wrap=i > 0 and len(header) <= max(width, _SHORT),
+            min_width=width if i else min(width, 12),
+        )
+    for row in rows:
+        table.add_row(
+            *map(escape, row), end_section=row[0] == "unseen" and len(rows) > len(_GROUPS)
+        )
+    _print_line(title, console)
+    console.print(table, crop=False)
+    _print_line("", console)
 
 
 def _print_line(text: str, console: Console) -> None:

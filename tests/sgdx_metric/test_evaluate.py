@@ -54,7 +54,7 @@ def test_compute_by_folder(metric: Any) -> None:
         predictions=predictions[::-1], references=rows, split="test", system_acts=True
     )
     plain = expected(split="test", system_acts="yes")
-    figures = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga")
+    figures = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga", "by_variant")
     assert result == plain | {key: plain["sgdx"][key] for key in figures}
     assert result["jga_orig"] == pytest.approx(2 / 3)
 
