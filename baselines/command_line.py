@@ -21,8 +21,8 @@ def add_source(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--source",
         metavar="PATH",
-        help="SGD as a release directory or archive, or 'sample'; default: $SGDX_SOURCE, "
-        "else a download",
+        help="SGD as a release directory or archive, 'sample', or 'download'; default: "
+        "$SGDX_SOURCE, else what sgdx_dataset prepare was given",
     )
 
 
