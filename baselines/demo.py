@@ -17,8 +17,8 @@ from .predict import DEFAULT_CONFIGS, Request
 
 _NEXT = """
 These are {frames} frames of the project's own sample corpus, tracked without learning: the figures
-show how the table reads, not how good a tracker is. Next, on SGD itself (PATH: a directory or archive
-of the release, or the word download; later commands remember it):
+show how the table reads, not how good a tracker is. Next, on SGD itself (PATH: a directory or
+archive of the release, or the word download; later commands remember it):
 
   python -m sgdx_dataset prepare --source PATH             # then load_dataset("sgdx", "v3") works
   python -m baselines.evaluate --tracker lexical --output outputs/lexical
