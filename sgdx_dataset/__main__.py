@@ -26,6 +26,7 @@ from .rewording.translations import read_settings
 from .rows.dialogue_rows import steps
 from .rows.features import FRAME_ROW
 from .rows.frame_rows import frame_tables
+from .show import show
 from .stats import stats
 
 
@@ -98,6 +99,16 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--plots", type=Path, metavar="DIR", help="also write PNG plots there")
     text = "after the tables, list the texts that schemas for training share with v1 to v5"
     command.add_argument("--lists", action="store_true", help=text)
+
+    text = "show a dialogue under several wordings of its schemas, side by side"
+    command = _command(commands, "show", text, _show)
+    text = "id of the dialogue, for example 1_00000"
+    command.add_argument("dialogue_id", metavar="DIALOGUE_ID", help=text)
+    text = f"its split: {_SPLIT_NAMES}; default: the last of these that has the id"
+    command.add_argument("--split", metavar="SPLIT", help=text)
+    _add_configs(command, "wordings to show; default: original and v1 to v5")
+    text = "also write a web page that needs no other file"
+    command.add_argument("--html", type=Path, metavar="FILE", help=text)
 
     text = "make variants of all schemas from a pool of paraphrases, as SGD-X was made"
     command = _command(commands, "compose", text, _compose)
@@ -285,6 +296,11 @@ def _frames(options: argparse.Namespace) -> None:
 
 def _stats(options: argparse.Namespace) -> None:
     stats(_release(options), options.json, options.plots, options.lists)
+
+
+def _show(options: argparse.Namespace) -> None:
+    configs = options.config or ["original", *VARIANTS]
+    show(_release(options), options.dialogue_id, configs, options.split, options.html)
 
 
 def _compose(options: argparse.Namespace) -> None:
