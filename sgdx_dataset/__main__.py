@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow.parquet as pq
 
@@ -49,6 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 _SPLIT_NAMES = "train, validation (or dev, as the release calls it) or test"
 
 
@@ -60,7 +62,14 @@ def _parser() -> argparse.ArgumentParser:
         epilog="sgdx-dataset COMMAND --help describes the options of a command.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")
+    _add_loading_commands(commands)
+    _add_looking_commands(commands)
+    _add_rewording_commands(commands)
+    return parser
 
+
+def _add_loading_commands(commands: Commands) -> None:
+    """Add the commands that bring rows to where they are used."""
     text = 'fill the Hugging Face cache, so that load_dataset("sgdx", "v3") works anywhere'
     command = _command(commands, "prepare", text, _prepare)
     _add_configs(command, "configs to prepare; default: all that the source has")
@@ -93,6 +102,9 @@ def _parser() -> argparse.ArgumentParser:
     text = "folder for the files, one CONFIG.parquet per config"
     command.add_argument("--output", required=True, type=Path, metavar="DIR", help=text)
 
+
+def _add_looking_commands(commands: Commands) -> None:
+    """Add the commands that show what a source holds."""
     text = "print statistics of a source, with the published figures beside those of SGD"
     command = _command(commands, "stats", text, _stats)
     command.add_argument("--json", type=Path, metavar="FILE", help="also write them as JSON")
@@ -110,6 +122,9 @@ def _parser() -> argparse.ArgumentParser:
     text = "also write a web page that needs no other file"
     command.add_argument("--html", type=Path, metavar="FILE", help=text)
 
+
+def _add_rewording_commands(commands: Commands) -> None:
+    """Add the commands that make new variants of the schemas."""
     text = "make variants of all schemas from a pool of paraphrases, as SGD-X was made"
     command = _command(commands, "compose", text, _compose)
     _add_composition(command)
@@ -121,11 +136,10 @@ def _parser() -> argparse.ArgumentParser:
     text = "make variants of the train schemas by translating them to another language and back"
     command = _command(commands, "backtranslate", text, _backtranslate)
     _add_translation(command)
-    return parser
 
 
 def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    commands: Commands,
     name: str,
     text: str,
     run: Callable[[argparse.Namespace], None],
