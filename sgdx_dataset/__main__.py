@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow.parquet as pq
 
@@ -26,6 +27,7 @@ from .rewording.translations import read_settings
 from .rows.dialogue_rows import steps
 from .rows.features import FRAME_ROW
 from .rows.frame_rows import frame_tables
+from .show import show
 from .stats import stats
 
 
@@ -48,6 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 _SPLIT_NAMES = "train, validation (or dev, as the release calls it) or test"
 
 
@@ -59,7 +62,14 @@ def _parser() -> argparse.ArgumentParser:
         epilog="sgdx-dataset COMMAND --help describes the options of a command.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")
+    _add_loading_commands(commands)
+    _add_looking_commands(commands)
+    _add_rewording_commands(commands)
+    return parser
 
+
+def _add_loading_commands(commands: Commands) -> None:
+    """Add the commands that bring rows to where they are used."""
     text = 'fill the Hugging Face cache, so that load_dataset("sgdx", "v3") works anywhere'
     command = _command(commands, "prepare", text, _prepare)
     _add_configs(command, "configs to prepare; default: all that the source has")
@@ -92,6 +102,9 @@ def _parser() -> argparse.ArgumentParser:
     text = "folder for the files, one CONFIG.parquet per config"
     command.add_argument("--output", required=True, type=Path, metavar="DIR", help=text)
 
+
+def _add_looking_commands(commands: Commands) -> None:
+    """Add the commands that show what a source holds."""
     text = "print statistics of a source, with the published figures beside those of SGD"
     command = _command(commands, "stats", text, _stats)
     command.add_argument("--json", type=Path, metavar="FILE", help="also write them as JSON")
@@ -99,6 +112,19 @@ def _parser() -> argparse.ArgumentParser:
     text = "after the tables, list the texts that schemas for training share with v1 to v5"
     command.add_argument("--lists", action="store_true", help=text)
 
+    text = "show a dialogue under several wordings of its schemas, side by side"
+    command = _command(commands, "show", text, _show)
+    text = "id of the dialogue, for example 1_00000"
+    command.add_argument("dialogue_id", metavar="DIALOGUE_ID", help=text)
+    text = f"its split: {_SPLIT_NAMES}; default: the last of these that has the id"
+    command.add_argument("--split", metavar="SPLIT", help=text)
+    _add_configs(command, "wordings to show; default: original and v1 to v5")
+    text = "also write a web page that needs no other file"
+    command.add_argument("--html", type=Path, metavar="FILE", help=text)
+
+
+def _add_rewording_commands(commands: Commands) -> None:
+    """Add the commands that make new variants of the schemas."""
     text = "make variants of all schemas from a pool of paraphrases, as SGD-X was made"
     command = _command(commands, "compose", text, _compose)
     _add_composition(command)
@@ -110,11 +136,10 @@ def _parser() -> argparse.ArgumentParser:
     text = "make variants of the train schemas by translating them to another language and back"
     command = _command(commands, "backtranslate", text, _backtranslate)
     _add_translation(command)
-    return parser
 
 
 def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    commands: Commands,
     name: str,
     text: str,
     run: Callable[[argparse.Namespace], None],
@@ -285,6 +310,11 @@ def _frames(options: argparse.Namespace) -> None:
 
 def _stats(options: argparse.Namespace) -> None:
     stats(_release(options), options.json, options.plots, options.lists)
+
+
+def _show(options: argparse.Namespace) -> None:
+    configs = options.config or ["original", *VARIANTS]
+    show(_release(options), options.dialogue_id, configs, options.split, options.html)
 
 
 def _compose(options: argparse.Namespace) -> None:

@@ -1,0 +1,122 @@
+"""A dialogue under several wordings side by side: what the terminal and the web page show."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+from sgdx_dataset import load
+
+from ..conftest import Run
+from .conftest import DIALOGUE, write
+
+SHOWN = """\
+Dialogue 1_00000 (test)
+
+USER  I want to rent a flat in Ulm, in the Weststadt
+          original  v1          v5        value
+service   Flats_1   Flats_11    Flats_15
+intent    FindFlat  SearchFlat  intent
+slot      area      city        y         Weststadt
+slot      city      town        x         Ulm
+slot      intent    purpose     count     rent
+asks for  area      city        y
+
+SYSTEM  I found 1. Do you want to visit it?
+
+USER  No, thanks.
+          original  v1        v5        value
+service   Flats_1   Flats_11  Flats_15
+intent    NONE      NONE      NONE
+slot      area      city      y         Weststadt
+slot      city      town      x         Ulm
+slot      intent    purpose   count     rent
+"""
+
+
+class Elements(HTMLParser):
+    """The tags and texts of a page; it is well-formed where every tag is closed."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.attributes += attributes
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if data.strip() and "style" not in self.open:
+            self.texts.append(data.strip())
+
+
+def test_names_side_by_side(run: Run, mini: Path) -> None:
+    command = ["show", "1_00000", "--source", mini, "--config", "original", "v1", "v5"]
+    done = run("sgdx_dataset", *command, COLUMNS="80")
+    assert done.returncode == 0, done.stderr
+    assert [line.rstrip() for line in done.stdout.splitlines()] == SHOWN.splitlines()
+
+
+def test_eighty_columns_hold_every_wording(run: Run) -> None:
+    done = run("sgdx_dataset", "show", "1_00000", "--split", "dev", COLUMNS="80")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Dialogue 1_00000 (validation)")
+    tables = [line for line in done.stdout.splitlines() if not line.startswith(("USER", "SYSTEM"))]
+    assert max(map(len, tables)) <= 80
+    for name in ("original", "v1", "v2", "v3", "v4", "v5", "value"):
+        assert any(name in line.split() for line in tables)
+    words = set(done.stdout.split())
+    for config in ("original", "v3", "v5"):
+        dialogue = next(d for d in load(config, "dev") if d["dialogue_id"] == "1_00000")
+        states = [f["state"] for turn in dialogue["turns"] for f in turn["frames"] if f["state"]]
+        names = {pair["slot"] for state in states for pair in state["slot_values"]}
+        assert names and names <= words  # none is cut
+
+
+def test_a_web_page_of_its_own(run: Run, mini: Path, tmp_path: Path) -> None:
+    changed = json.loads(json.dumps(DIALOGUE))
+    changed["turns"][1]["utterance"] = "1 < 2 & <b>"
+    write(mini / "test" / "dialogues_001.json", [changed])
+    command = [
+        "show",
+        "1_00000",
+        "--source",
+        mini,
+        "--config",
+        "original",
+        "v1",
+        "--html",
+        "a.html",
+    ]
+    done = run("sgdx_dataset", *command)
+    assert done.returncode == 0, done.stderr
+    page = Elements((tmp_path / "a.html").read_text(encoding="utf-8"))
+    assert page.open == []
+    assert not {"src", "href"}.intersection(name for name, _ in page.attributes)
+    assert page.texts[2:11] == [
+        "USER",
+        "I want to rent a flat in Ulm, in the Weststadt",
+        *("original", "v1", "value"),
+        *("service", "Flats_1", "Flats_11", "intent"),
+    ]
+    assert "1 < 2 & <b>" in page.texts
+
+
+def test_what_is_not_there(run: Run, mini: Path) -> None:
+    done = run("sgdx_dataset", "show", "9_99999", "--source", mini)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"sgdx-dataset: error: {mini}: test, validation, train: found no dialogue '9_99999',"
+        " expected an id such as 1_00000\n"
+    )
+    done = run("sgdx_dataset", "show", "1_00000", "--source", mini, "--config", "v7")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "unknown config 'v7', expected one of original, v1" in done.stderr
