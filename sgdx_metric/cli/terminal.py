@@ -25,8 +25,8 @@ JGA: joint goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how
 far a frame's score varies over variants. difference: JGA less that of original.
 """
 _COMPARE_LEGEND = """\
-difference: second less first, with its 95 % interval over dialogues. p: how likely
-chance alone makes so large a difference. JGA is better higher, SS lower.
+difference: second less first, with its 95 % interval over dialogues. p: how
+likely chance alone makes so large a difference. JGA is better higher, SS lower.
 """
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import doctest
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import datasets
 import evaluate
 import pytest
 
@@ -142,6 +144,32 @@ def test_combined_with_another_metric(tmp_path: Path) -> None:
     both.add(prediction=predictions[0], reference=references[0])
     both.add_batch(predictions=predictions[1:], references=references[1:])
     assert both.compute() == whole
+
+
+def test_add_batch_by_position(metric: Any) -> None:
+    references, predictions = six_variants(SCORES)
+    metric.add_batch(predictions[:4], references[:2])
+    metric.add_batch(predictions[4:], references[2:])
+    result = metric.compute()
+    assert result["sgdx"] == expected()["sgdx"]
+    assert result["by_variant"] == {"original": 2 / 3, "v1": 1 / 3, "v2": 2 / 3}
+
+
+def test_a_dataset_is_read_without_the_columns_that_are_not_needed(metric: Any) -> None:
+    references, predictions = six_variants({"original": [True, False], "mine": [True, True]})
+    service = {"service_name": "S", "description": "d", "slots": [], "intents": []}
+    rows = [row | {"history": ["any"], "schema": service} for row in references]
+    listed = metric.compute(predictions=predictions, references=rows)
+    dataset = datasets.Dataset.from_list(rows)
+    assert metric.compute(predictions=predictions, references=dataset) == listed
+    streamed = dataset.to_iterable_dataset()
+    assert metric.compute(predictions=predictions, references=streamed) == listed
+    plain = [{key: row[key] for key in row if key != "schema"} for row in rows]
+    less = metric.compute(predictions=predictions, references=plain)
+    pattern = r"\|variants:original\+mine@([0-9a-f]{8})\|"
+    marks = [re.search(pattern, result["signature"]) for result in (listed, less)]
+    assert marks[0] and marks[1] and marks[0][1] != marks[1][1]
+    assert less["sgdx"] == listed["sgdx"]
 
 
 def test_add_one_row_at_a_time(metric: Any) -> None:

@@ -116,6 +116,43 @@ def test_all_wrong_on_original_has_no_relative_difference() -> None:
     assert (sgdx["jga_v1-5"], sgdx["relative_difference"], sgdx["ss_jga"]) == (0, None, 0)
 
 
+def test_an_own_variant_changes_no_figure_of_the_paper() -> None:
+    plain = score(SCORES)["sgdx"]
+    mine = score({**SCORES, "mine": [WRONG] * 4})["sgdx"]
+    assert headline(mine) == headline(plain)
+    assert mine["confidence"]["ss_jga"] == plain["confidence"]["ss_jga"]
+    assert mine["sensitivity"] == plain["sensitivity"]
+    # Frame 0 is right under five of six: mean 5/6, sample variance 1/6; frame 1 under two of six.
+    wider = (math.sqrt(1 / 6) / (5 / 6) + math.sqrt(4 / 15) / (1 / 3)) / 4
+    assert mine["ss_jga(v1..v5+mine)"] == pytest.approx(wider)
+    assert mine["seen"]["ss_jga(v1..v5+mine)"] == pytest.approx(math.sqrt(1 / 6) / (5 / 6) / 2)
+    assert "ss_jga(v1..v5+mine)" in mine["confidence"]
+    assert not any("(" in key for key in plain)
+
+
+def test_differences_to_the_original_by_hand() -> None:
+    differences = score({**SCORES, "mine": [WRONG, RIGHT, WRONG, RIGHT]})["sgdx"]["differences"]
+    assert list(differences) == ["mine", "v1", "v2", "v3", "v4", "v5"]
+    assert differences["v1"]["jga"] == 0.5 and differences["v1"]["difference"] == -0.25
+    assert differences["v1"]["low"] == -0.75 and differences["v1"]["high"] == 0
+    # One of four dialogues differs: any swap gives as large a difference.
+    assert differences["v1"]["p"] == 1 and differences["mine"]["difference"] == -0.25
+
+
+def test_p_of_a_difference_is_that_of_the_swaps() -> None:
+    differences = score({"original": [RIGHT] * 8, "mine": [WRONG] * 8})["sgdx"]["differences"]
+    # Only the two swaps of none and of all of the eight dialogues give as large a difference.
+    assert differences["mine"]["p"] == pytest.approx(2 / 2**8, abs=0.003)
+    assert (differences["mine"]["low"], differences["mine"]["high"]) == (-1, -1)
+
+
+def test_differences_need_the_original() -> None:
+    found = score({"v1": [RIGHT, WRONG], "v2": [RIGHT, RIGHT]})["sgdx"]["differences"]
+    nothing = {"difference": None, "low": None, "high": None, "p": None}
+    assert found == {"v1": {"jga": 0.5, **nothing}, "v2": {"jga": 1.0, **nothing}}
+    assert score({"original": [RIGHT]})["sgdx"]["differences"] == {}
+
+
 def test_variants_of_different_frames_are_refused() -> None:
     with pytest.raises(
         ScoreError, match="1 frames of v1 are not in original, the first is 1_00004"

@@ -92,6 +92,147 @@ def test_variants_of_ones_own(tmp_path: Path, run: Run) -> None:
     assert re.search(r"\|variants:mine@[0-9a-f]{8}\+v1\|", scores["signature"])
 
 
+def test_own_wordings_of_one_name_are_told_apart(
+    tmp_path: Path, run: Run, gold: dict[str, list[Row]]
+) -> None:
+    """One mark from a release and from a folder of frame rows; another wording is refused."""
+    exported = run("sgdx_dataset", "export", "--source", "sample", "--config", "v2",
+                   "--split", "test", "--output", "one")  # fmt: skip
+    assert exported.returncode == 0, exported.stderr
+    (tmp_path / "two" / "test").mkdir(parents=True)
+    services = json.loads((tmp_path / "one" / "test" / "schema.json").read_text())
+    services[0]["description"] += " indeed"
+    (tmp_path / "two" / "test" / "schema.json").write_text(json.dumps(services))
+    rows = [row | {"variant": "mine"} for row in gold["v2"]]
+    written(tmp_path / "mine.jsonl", rows)
+    written(tmp_path / "original.jsonl", gold["original"])
+    files = ("--predictions", "mine=mine.jsonl", "--predictions", "original=original.jsonl")
+    for name in ("one", "two"):
+        done = run(*SCORE[:-1], f"new/folder/{name}.json", *files, "--variant", f"mine={name}")
+        assert done.returncode == 0, done.stderr
+        assert re.search(r"^mine +100\.00 .* 0\.00 to 0\.00 +1\.0000$", done.stdout, re.MULTILINE)
+    made = run("sgdx_dataset", "frames", "--source", "sample", "--variant", "mine=one", "--config",
+               "mine", "original", "--split", "test", "--output", "frames")  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    done = run("sgdx_metric", "score", "--references", "frames", *files, "--output", "frames.json")
+    assert done.returncode == 0, done.stderr
+    one, two, frames = (
+        json.loads((tmp_path / name).read_text())["signature"]
+        for name in ("new/folder/one.json", "new/folder/two.json", "frames.json")
+    )
+    assert one == frames and one != two
+    done = run("sgdx_metric", "compare", "new/folder/one.json", "new/folder/two.json")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(
+        "sgdx-metric: error: new/folder/two.json: found another wording 'mine' ("
+    ) and line.endswith("expected the same schemas")
+
+
+def test_a_subset_of_dialogues(tmp_path: Path, run: Run, gold: dict[str, list[Row]]) -> None:
+    path = written(tmp_path / "p.jsonl", gold["v1"])
+    (tmp_path / "ids.txt").write_text("1_00000\n1_00001\n")
+    (tmp_path / "ids.json").write_text('["1_00001", "1_00000"]')
+    for name in ("ids.txt", "ids.json"):
+        done = run(*SCORE, "--predictions", f"v1={path}", "--dialogues", name)
+        assert done.returncode == 0, done.stderr
+        scores = json.loads((tmp_path / "s.json").read_text())
+        assert "|release:sample|dialogues:2@82354a53|frames:11|" in scores["signature"]
+    done = run(*SCORE[:-1], "all.json", "--predictions", f"v1={path}")
+    assert done.returncode == 0, done.stderr
+    done = run("sgdx_metric", "compare", "all.json", "s.json")
+    assert done.stderr == (
+        "sgdx-metric: error: s.json: dialogues is '2@82354a53' in the signature, and 'all' in that "
+        "of all.json: scores do not compare\n"
+    )
+    (tmp_path / "s.json").unlink()
+    (tmp_path / "ids.txt").write_text("1_00000\nnone\n")
+    line = failed(tmp_path, run, "--predictions", f"v1={path}", "--dialogues", "ids.txt")
+    assert "ids.txt: 1 of 2 dialogues are not in the references, the first is none" in line
+
+
+def test_system_acts_are_set_where_the_predictions_do_not_say(
+    tmp_path: Path, run: Run, gold: dict[str, list[Row]]
+) -> None:
+    silent = written(tmp_path / "v1.jsonl", gold["v1"])
+    saying = written(tmp_path / "v2.jsonl", gold["v2"], system_acts=True)
+    both = ("--predictions", f"v1={silent}", "--predictions", f"v2={saying}")
+    line = failed(tmp_path, run, *both, "--system-acts", "no")
+    assert "--system-acts no: the predictions for v2 say 'yes' themselves" in line
+    done = run(*SCORE, *both, "--system-acts", "yes")
+    assert done.returncode == 0, done.stderr
+    assert "|system-acts:yes|" in json.loads((tmp_path / "s.json").read_text())["signature"]
+
+
+def test_another_variants_predictions_are_suspected(
+    tmp_path: Path, run: Run, gold: dict[str, list[Row]]
+) -> None:
+    rows = [row | {"variant": "v1"} for row in gold["v4"]]
+    path = written(tmp_path / "p.jsonl", [row | {"slots": None} for row in rows])
+    done = run(*SCORE, "--predictions", f"v1={path}")
+    assert done.returncode == 0
+    assert re.fullmatch(
+        r"warning: v1: \d+ % of the predicted slots are not in its schemas; are these another "
+        r"variant's predictions\?\n",
+        done.stderr,
+    )
+    scores = json.loads((tmp_path / "s.json").read_text())
+    predicted = sum(len(row["slot_values"]) for row in rows)
+    assert scores["predicted_slots"] == {"v1": predicted}
+    assert f"v1: ignored {scores['ignored_slots']['v1']} predicted slots (" in done.stdout
+
+
+def test_the_services_of_a_wrong_frame_id_s_turn_are_named(
+    tmp_path: Path, run: Run, gold: dict[str, list[Row]]
+) -> None:
+    rows = [*gold["v1"]]
+    rows[0] = rows[0] | {"frame_id": "1_00000/0/Cabs_11"}
+    line = failed(tmp_path, run, "--predictions", f"v1={written(tmp_path / 'p.jsonl', rows)}")
+    assert line.endswith(
+        "that turn has 1_00000/0/Cabs_1: an id ends in the service's original name"
+    )
+
+
+def test_plots(tmp_path: Path, run: Run, gold: dict[str, list[Row]]) -> None:
+    pytest.importorskip("matplotlib", reason="pip install sgdx[report]")
+    arguments = [
+        f"--predictions={name}={written(tmp_path / f'{name}.jsonl', rows)}"
+        for name, rows in gold.items()
+    ]
+    done = run(*SCORE, *arguments, "--split", "test", "--plots", "new/plots")
+    assert done.returncode == 0, done.stderr
+    pictures = sorted((tmp_path / "new" / "plots").iterdir())
+    assert [path.name for path in pictures] == ["drop_by_service.png", "jga_by_variant.png"]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
+
+
+def test_plots_name_the_extra_that_they_need(tmp_path: Path, gold: dict[str, list[Row]]) -> None:
+    path = written(tmp_path / "v1.jsonl", gold["v1"])
+    program = (
+        "import sys\n"
+        "sys.modules['matplotlib'] = None\n"
+        "from sgdx_metric.__main__ import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    words = [sys.executable, "-c", program, *SCORE[1:], "--predictions", f"v1={path}", "--plots=p"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "sgdx-metric: error: --plots: found no matplotlib, expected the extra: pip install "
+        "'sgdx[report]'\n"
+    )
+    assert not (tmp_path / "p").exists()
+
+
+def test_dev_is_validation(tmp_path: Path, run: Run) -> None:
+    out = ("--config", "v2", "--split", "validation", "--output", tmp_path)
+    exported = run("sgdx_dataset", "export", "--source", "sample", *out)
+    assert exported.returncode == 0, exported.stderr
+    done = run(*SCORE, "--split", "dev", "--predictions", f"v2={tmp_path / 'dev'}")
+    assert done.returncode == 0, done.stderr
+    assert "|split:validation|" in json.loads((tmp_path / "s.json").read_text())["signature"]
+
+
 def failed(tmp_path: Path, run: Run, *arguments: object) -> str:
     """The one line of a command that must fail and leave nothing."""
     done = run(*SCORE, *arguments)

@@ -72,6 +72,30 @@ def test_compare_with_itself(run: Run, tmp_path: Path, scored: dict[str, Path]) 
             assert group[figure]["difference"] == 0 and group[figure]["p"] == 1
 
 
+def test_compare_tells_variants_and_system_acts(
+    tmp_path: Path, run: Run, scored: dict[str, Path]
+) -> None:
+    """System acts are a property of the system and no reason to refuse."""
+
+    def with_acts(scores: dict[str, Any]) -> None:
+        line = scores["signature"].replace("system-acts:unknown", "system-acts:yes")
+        scores["signature"] = line
+
+    other = changed(scored["good"], tmp_path / "other.json", with_acts)
+    done = run("sgdx_metric", "compare", scored["bad"], other, "--json", "c.json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "c.json").read_text())
+    assert result["system_acts"] == {"first": "unknown", "second": "yes"}
+    assert "|system-acts:unknown/yes|" in result["signature"]
+    assert f"second: {other} (system acts: yes)" in done.stdout
+    bad = json.loads(scored["bad"].read_text())["sgdx"]["by_variant"]
+    assert list(result["by_variant"]) == list(bad)
+    assert result["by_variant"]["v3"]["first"] == pytest.approx(bad["v3"])
+    assert result["by_variant"]["v3"]["p"] == pytest.approx(1 / 10_001)
+    tables = done.stdout.partition("first: ")[0].splitlines()
+    assert all(len(line) <= 80 for line in tables)
+
+
 def changed(path: Path, target: Path, change: Any) -> Path:
     scores = json.loads(path.read_text())
     change(scores)
@@ -162,3 +186,44 @@ def test_explain(run: Run, folder: Path, gold: dict[str, list[Row]]) -> None:
     done = run("sgdx_metric", "explain", "no/0/Such", *SAMPLE, *arguments)
     (line,) = done.stderr.splitlines()
     assert done.returncode == 2 and "frame no/0/Such is there 0 times among 273 rows" in line
+
+
+def test_explain_prints_the_dialogue_so_far(
+    tmp_path: Path, run: Run, folder: Path, scored: dict[str, Path]
+) -> None:
+    predictions = f"v2={folder / 'bad-v2.jsonl'}"
+    frame_id = json.loads(scored["bad"].read_text())["paired"]["frame_id"][40]
+    made = run("sgdx_dataset", "frames", *SAMPLE, "--config", "v2", "--output", "frames")
+    assert made.returncode == 0, made.stderr
+    printed = []
+    for references in (SAMPLE, ("--references", "frames")):
+        done = run("sgdx_metric", "explain", frame_id, *references, "--predictions", predictions)
+        assert done.returncode == 0, done.stderr
+        printed.append(done.stdout)
+    assert printed[0] == printed[1]
+    first, *turns = printed[0].partition("\n\n")[0].splitlines()
+    assert first == frame_id == "1_00005/6/Cooking_1"
+    speakers = [line.split(":")[0].strip() for line in turns]
+    assert speakers == ["user", "system"] * 3 + ["user"]
+
+
+def test_explain_lists_the_frames_that_broke(
+    tmp_path: Path, run: Run, folder: Path, scored: dict[str, Path]
+) -> None:
+    paired = json.loads(scored["bad"].read_text())["paired"]
+    lost = [i for i, score in zip(paired["frame_id"], paired[GOAL]["v5"]) if score == 0]
+    predictions = ("--predictions", f"original={folder / 'good-original.jsonl'}",
+                   "--predictions", f"v5={folder / 'bad-v5.jsonl'}")  # fmt: skip
+    done = run("sgdx_metric", "explain", "--changed", "original", "v5", *SAMPLE, *predictions)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if "/" in line]
+    assert rows == [[frame_id, "100.00", "0.00"] for frame_id in sorted(lost)]
+    last = f"{len(lost)} of 273 frames score less under v5 than under original"
+    assert done.stdout.splitlines()[-1] == last
+    for words, message in (
+        (("--changed", "original", "v4"), "found no predictions for 'v4', expected one of"),
+        (("1_00000/0/Cabs_1", "--changed", "original", "v5"), "expected either FRAME_ID or --ch"),
+        ((), "expected either FRAME_ID or --changed FIRST SECOND"),
+    ):
+        done = run("sgdx_metric", "explain", *words, *SAMPLE, *predictions)
+        assert done.returncode == 2 and message in done.stderr
