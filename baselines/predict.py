@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from datasets import concatenate_datasets
 
 from sgdx_dataset import CONFIGS, VARIANTS, SgdxError, frames, load
+from sgdx_dataset.release.schema import split_name
 
 from .command_line import add_source, add_struct, read_struct, run_command
 from .data.frames import SYSTEM_ACTS, track
@@ -157,7 +158,9 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
     tracker_options = read_struct(options, kind.OPTIONS)
     configs = list(dict.fromkeys(options.config or DEFAULT_CONFIGS))
     model = options.model or kind.NAME
-    request = Request(kind, model, tracker_options, options.source, configs, options.split)
+    request = Request(
+        kind, model, tracker_options, options.source, configs, split_name(options.split)
+    )
     return request, options.output
 
 

@@ -116,8 +116,8 @@ def _add_inputs(command: argparse.ArgumentParser) -> None:
         "--source",
         metavar="PATH",
         help="where the references come from: the SGD release as a directory or an archive, or "
-        "'sample' for the small corpus in the package; default: $SGDX_SOURCE, else the release is "
-        "downloaded once",
+        "'sample' for the small corpus in the package; default: $SGDX_SOURCE, else what "
+        "sgdx_dataset prepare was given",
     )
     command.add_argument(
         "--references",

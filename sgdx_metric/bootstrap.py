@@ -85,25 +85,30 @@ def bootstrap(statistic: Callable[[Floats], Figures], dialogues: int) -> dict[st
 
 
 def randomisation(
-    first: Sums, second: Sums, statistic: Callable[[Floats], Figures], observed: Figures
+    first: Sums,
+    second: Sums,
+    statistic: Callable[[Floats], Figures],
+    observed: Figures,
+    trials: int = TRIALS,
 ) -> dict[str, float | None]:
     """Two-sided p-values of paired approximate randomisation, in which whole dialogues are swapped.
 
-    In each of TRIALS trials, each dialogue's two results change sides with probability 1/2. If the
-    difference is at least as large as the observed one in n trials, p is (n + 1) / (TRIALS + 1).
+    In each trial, each dialogue's two results change sides with probability 1/2. If the
+    difference is at least as large as the observed one in n trials, p is (n + 1) / (trials + 1).
     Source: Noreen 1989, "Computer-Intensive Methods for Testing Hypotheses".
 
     Args:
         first, second: Both sides' sums over the same dialogues.
         statistic: Computes the figures [draws] from mean scores [draws, rows].
         observed: The observed difference of each figure [1].
+        trials: How many trials there are.
 
     Returns:
         The p-value of each figure in (0, 1]; None where a difference is undefined.
     """
     as_large = dict.fromkeys(observed, 0)
     total, number = second.total - first.total, second.number - first.number
-    for swap in resampled(one_in_two, len(total), TRIALS):
+    for swap in resampled(one_in_two, len(total), trials):
         moved, count = swap @ total, swap @ number
         left, right = (
             statistic(over(own.total.sum(0) + sign * moved, own.number.sum(0) + sign * count))
@@ -115,19 +120,20 @@ def randomisation(
             large = np.abs(right[name] - left[name]) >= np.abs(value) - 1e-12
             as_large[name] += int(large.sum())
     return {
-        name: None if np.isnan(value).any() else (as_large[name] + 1) / (TRIALS + 1)
+        name: None if np.isnan(value).any() else (as_large[name] + 1) / (trials + 1)
         for name, value in observed.items()
     }
 
 
 def compared(
-    first: Sums, second: Sums, statistic: Callable[[Floats], Figures]
+    first: Sums, second: Sums, statistic: Callable[[Floats], Figures], trials: int = TRIALS
 ) -> dict[str, dict[str, Any]]:
     """Compare two sides, such as two systems, or one system under two wordings.
 
     Args:
         first, second: Both sides' sums over the same dialogues; there must be at least one.
         statistic: Computes the figures [draws] from mean scores [draws, rows].
+        trials: How many trials of `randomisation` give the p-value.
 
     Returns:
         For each figure `first`, `second`, `difference` (second - first), its 95 % bootstrap
@@ -144,7 +150,7 @@ def compared(
     whole = np.ones((1, dialogues))
     left, right = statistic(first.means(whole)), statistic(second.means(whole))
     observed = {name: right[name] - left[name] for name in left}
-    p = randomisation(first, second, statistic, observed)
+    p = randomisation(first, second, statistic, observed, trials)
     return {
         name: {
             "first": _number(left[name]),

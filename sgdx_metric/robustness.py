@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .bootstrap import Figures, Interval, Sums, bootstrap, compared
+from .bootstrap import RESAMPLES, Figures, Interval, Sums, bootstrap, compared
 from .columns import Floats, Ints, over
 from .scoring import METRICS, FrameScores
 from .signature import Rules
@@ -159,7 +159,8 @@ def _differences(
         sums = dialogue_sums(jga, place, np.arange(len(place.dialogue)), rules)
         rows = [list(jga).index(name) for name in names]
         original = sums.only([list(jga).index(ORIGINAL)] * len(names))
-        found = compared(original, sums.only(rows), lambda means: _by_name(means, names))
+        # As few trials as resamples: more would take longer than all of the scoring.
+        found = compared(original, sums.only(rows), lambda means: _by_name(means, names), RESAMPLES)
     differences = {}
     for name in names:
         against = found.get(name, {})

@@ -47,7 +47,7 @@ def open_references(source: str | None, split: str, own: Mapping[str, str]) -> R
 
     Args:
         source: The release's directory or archive, or "sample"; None for `$SGDX_SOURCE` and, where
-            that is unset, the pinned download.
+            that is unset, what `sgdx_dataset prepare` was given.
         split: "train", "validation" or "test".
         own: The user's own schema variants: a directory or an overlay by name.
 
