@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -70,3 +72,17 @@ def train_once(factory: pytest.TempPathFactory, write: Callable[[Path], Path]) -
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run's folder."""
     return train_once(tmp_path_factory, write_recipe)
+
+
+STATE = {"active_intent", "requested_slots", "slot_values"}
+
+
+def state_of_the_cards_dialogue(run: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """What the first example of a run's card prints: the state at a dialogue's end."""
+    card = (run / "README.md").read_text()
+    assert "2147483647" not in card
+    assert "license: apache-2.0\n" in card
+    capsys.readouterr()
+    exec(re.findall(r"```python\n(.*?)```", card, re.DOTALL)[0], {})  # noqa: S102
+    state: dict[str, Any] = ast.literal_eval(capsys.readouterr().out.splitlines()[-1])
+    return state

@@ -21,7 +21,7 @@ from baselines.training import loop
 from baselines.training.settings import read_recipe
 
 from ...conftest import ROOT, Run
-from ..conftest import LAUNCH, command
+from ..conftest import LAUNCH, STATE, command, state_of_the_cards_dialogue
 from .conftest import write_recipe
 
 
@@ -224,3 +224,7 @@ def test_the_recipes_are_read() -> None:
             assert said in path.read_text()
     paper = read_recipe(recipes[0], SgdSettings)
     assert (paper.learning_rate, paper.batch_size, paper.max_turn) == (1e-4, 32, 80)
+
+
+def test_the_card_tracks_a_dialogue(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(state_of_the_cards_dialogue(trained, capsys)) == STATE

@@ -21,7 +21,7 @@ from baselines.training.settings import read_recipe
 from sgdx_dataset import frames, load
 
 from ...conftest import ROOT, Run
-from ..conftest import LAUNCH, command
+from ..conftest import LAUNCH, STATE, command, state_of_the_cards_dialogue
 from .conftest import SETTINGS, part, write_recipe
 
 
@@ -179,3 +179,7 @@ def test_what_is_published(trained: Path) -> None:
     logs = ("log.jsonl", "modeling.py", "run.json")
     in_parts = {f"{part}/{name}" for part in PARTS for name in (*own, *logs)}
     assert files == in_parts | {"README.md", "log.jsonl", "modeling.py", "run.json"}
+
+
+def test_the_card_tracks_a_dialogue(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(state_of_the_cards_dialogue(trained, capsys)) == STATE

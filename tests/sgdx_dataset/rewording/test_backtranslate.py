@@ -316,7 +316,7 @@ def test_a_damaged_file_of_batches(mini: Path, tmp_path: Path, edit: Any, messag
         (["--seed", "-1"], "options: Expected `int` >= 0 - at `$.seed`"),
         (["--temperature", "0"], "options: Expected `float` > 0.0 - at `$.temperature`"),
         (["--sample"], "--sample: commands are not sampled, expected a model"),
-        (["--source", "/no"], "/no: no such source, expected a directory, an archive or 'sample'"),
+        (["--source", "/no"], "/no: no such source, expected a directory, an archive"),
         ([], "command 'cat -\\\\?': exit status 1; it said: "),
     ],
 )
