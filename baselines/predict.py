@@ -38,7 +38,7 @@ class Request:
         kind: Class of the tracker.
         model: A run folder or a repository on the Hub; for a tracker that is not trained, its
             name.
-        own: Options that the tracker adds, of its type ``OPTIONS``.
+        options: Options that the tracker adds, of its type ``OPTIONS``.
         source: Where SGD is, as for ``sgdx_dataset.load``.
         configs: Schema variants to predict, without repetition.
         split: ``train``, ``validation`` or ``test``.

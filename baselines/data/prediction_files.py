@@ -10,6 +10,8 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 
+from ..training.run_folder import write_bytes
+
 Row = dict[str, Any]
 
 
@@ -48,13 +50,8 @@ def write_predictions(path: Path, metadata: Row, rows: Iterable[Row]) -> Path:
     Returns:
         ``path``.
     """
-    encoder = msgspec.json.Encoder()
     path.parent.mkdir(parents=True, exist_ok=True)
-    staging = path.with_name(f".{path.name}.incomplete")
-    with staging.open("wb") as file:
-        for line in ({"metadata": metadata}, *rows):
-            file.write(encoder.encode(line) + b"\n")
-    staging.replace(path)
+    write_bytes(path, msgspec.json.Encoder().encode_lines([{"metadata": metadata}, *rows]))
     return path
 
 

@@ -37,7 +37,7 @@ from ..tracker import (
     TrainedOn,
 )
 from ..training.batching import Ints, cut
-from ..training.checkpoint import weights_digest
+from ..training.checkpoint import loading, weights_digest
 from ..training.evaluation import score_on
 from ..training.loop import initial_model, last_checkpoint
 from ..training.settings import Count, Settings
@@ -295,20 +295,16 @@ def load_model(name: str) -> tuple[SgdBaselineModel, PreTrainedTokenizerBase, Ab
     Raises:
         SgdxError: The model cannot be loaded, or is not an SGD baseline.
     """
-    try:
+    with loading(name, "model"):
         config = AutoConfig.from_pretrained(name)
         kind = config.model_type
         if not isinstance(config, SgdBaselineConfig):
             raise SgdxError(f"{name}: is a {kind} model, expected one of sgd_baseline")
         model = SgdBaselineModel.from_pretrained(name, use_safetensors=True)
+    try:
         about = msgspec.convert(getattr(config, "sgdx", None), About)
-    except SgdxError:
-        raise
     except msgspec.ValidationError as error:
         raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise SgdxError(f"{name}: model cannot be loaded: {reason}") from None
     model.schema_encoder.requires_grad_(False)  # loading makes it trainable
     return model.train(False), load_tokenizer(name), about
 

@@ -14,6 +14,7 @@ from sgdx_dataset import SgdxError
 
 from ..encoders.load import load_encoder
 from ..tracker import TrainedOn
+from ..training.checkpoint import loading
 from ..training.settings import Count, Fraction, Settings
 from .modeling import CombineModel, CopyModel, IntentModel, SgpConfig
 from .prompts import FEATURES
@@ -122,13 +123,10 @@ def load_part(folder: Path) -> SubModel:
     Raises:
         SgdxError: The folder does not hold a submodel.
     """
-    try:
+    with loading(folder, "sub-model"):
         about = msgspec.convert(getattr(SgpConfig.from_pretrained(folder), "sgdx", None), About)
         model = MODELS[about.part].from_pretrained(folder, use_safetensors=True)
         tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise SgdxError(f"{folder}: sub-model cannot be loaded: {reason}") from None
     return SubModel(model.train(False), Vocabulary(tokenizer), about)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -105,13 +106,17 @@ class SgpTracker(TrainableTracker):
     def describe(self) -> Row:
         """The digest and provenance of the submodels, of each one and of all together."""
         abouts = {part: self.parts[part].about for part in PARTS}
-        each = [weights_digest(self.parts[part].model) for part in PARTS]
         return {
-            "weights": hashlib.sha256(" ".join(each).encode()).hexdigest(),
+            "weights": self._weights,
             "train": list(dict.fromkeys(v for about in abouts.values() for v in about.train)),
             "oracle": any(about.oracle for about in abouts.values()),
             "parts": msgspec.to_builtins(abouts),
         }
+
+    @cached_property  # four encoders are hashed, and the header and the shards need it
+    def _weights(self) -> str:
+        each = [weights_digest(self.parts[part].model) for part in PARTS]
+        return hashlib.sha256(" ".join(each).encode()).hexdigest()
 
     def predict(self, rows: Dataset, shards: Path) -> Predictions:
         """Predict turn by turn, for all dialogues of a shard together."""

@@ -42,7 +42,7 @@ from ..tracker import (
     TrainedOn,
 )
 from ..training.batching import Ints, by_length, cut
-from ..training.checkpoint import weights_digest
+from ..training.checkpoint import loading, weights_digest
 from ..training.evaluation import score_on
 from ..training.loop import initial_model, last_checkpoint
 from ..training.settings import Count, Settings
@@ -244,17 +244,12 @@ def load_model(
         SgdxError: The model cannot be loaded or is no encoder-decoder, or its tokenizer has no
             padding token or end token.
     """
-    try:
+    with loading(name, "model"):
         config = AutoConfig.from_pretrained(name)
         if not config.is_encoder_decoder:
             raise SgdxError(f"{name}: is a {config.model_type} model, expected an encoder-decoder")
         tokenizer = AutoTokenizer.from_pretrained(name)
         model = AutoModelForSeq2SeqLM.from_pretrained(name, dtype=dtype, use_safetensors=True)
-    except SgdxError:
-        raise
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise SgdxError(f"{name}: model cannot be loaded: {reason}") from None
     for token in ("pad_token", "eos_token"):
         if getattr(tokenizer, token) is None:
             raise SgdxError(f"{name}: the tokenizer has no {token}, expected one")

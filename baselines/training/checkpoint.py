@@ -12,7 +12,8 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from torch.distributed.checkpoint.state_dict import (
     get_optimizer_state_dict,
     set_optimizer_state_dict,
 )
+
+from sgdx_dataset import SgdxError
 
 # DDP and FSDP may split tensors. Whole ones are saved from the CPU of the first process, and are
 # loaded by every process.
@@ -147,3 +150,23 @@ def weights_digest(model: nn.Module) -> str:
         digest.update(name.encode())
         digest.update(tensor.cpu().contiguous().view(-1).view(torch.uint8).numpy())
     return digest.hexdigest()
+
+
+@contextmanager
+def loading(name: object, what: str) -> Iterator[None]:
+    """Turn what transformers raises where a model cannot be loaded into a one-line error.
+
+    Args:
+        name: Name or folder of the model, for the error message.
+        what: What is loaded, as in ``encoder``, for the error message.
+
+    Raises:
+        SgdxError: The block failed; one that the block itself raises is passed on as it is.
+    """
+    try:
+        yield
+    except SgdxError:
+        raise
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise SgdxError(f"{name}: {what} cannot be loaded: {reason}") from None
