@@ -29,6 +29,7 @@ from .rows.features import FRAME_ROW
 from .rows.frame_rows import frame_tables
 from .show import show
 from .stats import stats
+from .subset import subset, write_subset
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -111,6 +112,17 @@ def _add_looking_commands(commands: Commands) -> None:
     command.add_argument("--plots", type=Path, metavar="DIR", help="also write PNG plots there")
     text = "after the tables, list the texts that schemas for training share with v1 to v5"
     command.add_argument("--lists", action="store_true", help=text)
+
+    text = "choose a small sample of a split's dialogues, in which all services have their share"
+    command = _command(commands, "subset", text, _subset)
+    text = f"the split to choose from: {_SPLIT_NAMES}"
+    command.add_argument("--split", required=True, metavar="SPLIT", help=text)
+    text = "how many dialogues to choose; a smaller choice of the same seed is part of a larger one"
+    command.add_argument("--count", required=True, type=int, metavar="N", help=text)
+    text = "random seed, 0 or more; default: 1"
+    command.add_argument("--seed", type=int, default=1, metavar="N", help=text)
+    text = "JSON file for the ids, which other commands take as --dialogues FILE"
+    command.add_argument("--output", required=True, type=Path, metavar="FILE", help=text)
 
     text = "show a dialogue under several wordings of its schemas, side by side"
     command = _command(commands, "show", text, _show)
@@ -310,6 +322,12 @@ def _frames(options: argparse.Namespace) -> None:
 
 def _stats(options: argparse.Namespace) -> None:
     stats(_release(options), options.json, options.plots, options.lists)
+
+
+def _subset(options: argparse.Namespace) -> None:
+    chosen = subset(_release(options), options.split, options.count, options.seed)
+    write_subset(chosen, options.output)
+    print(f"{chosen.count} of {chosen.of} dialogues in {chosen.split}: {options.output}")
 
 
 def _show(options: argparse.Namespace) -> None:

@@ -1,0 +1,156 @@
+"""A small sample of a split's dialogues that stands for the whole: chosen once, by a seed.
+
+Systems that are slow or cost money are judged on some dialogues only. Every set of services gets
+its share of them, so that the sample is closer to the whole split than one drawn plainly at random.
+A smaller sample of the same seed is part of a larger one, so that answers can be used again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import msgspec
+
+from .errors import SgdxError
+from .files import staged
+from .progress import progress
+from .release.release import Release
+from .release.schema import split_name
+from .rows.dialogue_rows import steps, tables
+
+
+class Subset(msgspec.Struct, frozen=True, kw_only=True):
+    """Chosen dialogues of a split, as the file of ``python -m sgdx_dataset subset`` holds them.
+
+    Attributes:
+        split: ``train``, ``validation`` or ``test``.
+        seed: The random seed of the choice, 0 or more.
+        count: How many dialogues are chosen.
+        of: How many dialogues of the split the source has.
+        sha256: SHA-256, in hexadecimal, of the sorted ids with a line feed between each two.
+        ids: The chosen dialogues' ids. The first n of them are the sample of n dialogues.
+    """
+
+    split: str
+    seed: int
+    count: int
+    of: int
+    sha256: str
+    ids: tuple[str, ...]
+
+
+def choose_dialogues(
+    services: Mapping[str, Collection[str]], count: int, seed: int
+) -> tuple[str, ...]:
+    """Choose dialogues so that every set of services has its share.
+
+    The dialogues of each set of services are put into an order by a hash of the seed and their id.
+    With N of them, and u in [0, 1) from a hash of the seed and the set, the i-th (from 0) has the
+    rank (i + u) / N. The dialogues of the lowest ranks are chosen. This is systematic sampling
+    within strata of proportional size, so scores need no weights.
+
+    Args:
+        services: The original names of the services of each dialogue, by dialogue id.
+        count: How many dialogues to choose.
+        seed: The random seed, 0 or more.
+
+    Returns:
+        The ids of the chosen dialogues, lowest rank first; all of them where there are no more than
+        ``count``.
+    """
+    strata = defaultdict(list)
+    for dialogue, names in services.items():
+        strata["+".join(sorted(set(names)))].append(dialogue)
+    ranks = {}
+    for stratum, dialogues in strata.items():
+        offset = int(_digest(seed, stratum)[:13], 16) / 16**13
+        for place, dialogue in enumerate(sorted(dialogues, key=lambda one: _digest(seed, one))):
+            ranks[dialogue] = (place + offset) / len(dialogues)
+    return tuple(sorted(ranks, key=lambda one: (ranks[one], one))[:count])
+
+
+def _digest(seed: int, text: str) -> str:
+    return hashlib.sha256(f"{seed}\0{text}".encode()).hexdigest()
+
+
+def subset(release: Release, split: str, count: int, seed: int) -> Subset:
+    """Choose dialogues of a release's split.
+
+    Args:
+        release: What ``open_release`` returned.
+        split: ``train``, ``validation`` (or ``dev``) or ``test``.
+        count: How many dialogues to choose, 1 or more.
+        seed: The random seed, 0 or more.
+
+    Raises:
+        SgdxError: The split is unknown or has fewer dialogues, a number is too small, or the
+            release is at fault.
+    """
+    for name, value, least in (("--count", count, 1), ("--seed", seed, 0)):
+        if value < least:
+            raise SgdxError(f"{name}: found {value}, expected {least} or more")
+    release.check_dialogues("original", split)
+    split = split_name(split)
+    services: dict[str, list[str]] = {}
+    with progress("Reading dialogues", steps(release, ["original"], [split])):
+        for _, table in tables(release, split, "original", brief=True):
+            ids, names = (table[column].to_pylist() for column in ("dialogue_id", "services"))
+            services.update(zip(ids, names, strict=True))
+    if count > len(services):
+        raise SgdxError(
+            f"--count: found {count}, expected at most {len(services)}, which is how many"
+            f" dialogues {release.name} has in {split}"
+        )
+    ids = choose_dialogues(services, count, seed)
+    digest = hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
+    return Subset(split=split, seed=seed, count=count, of=len(services), sha256=digest, ids=ids)
+
+
+def write_subset(chosen: Subset, path: Path) -> None:
+    """Write a subset as JSON; a file that is there is replaced.
+
+    Raises:
+        SgdxError: The file cannot be written.
+    """
+    with staged(path) as staging:
+        staging.write_bytes(msgspec.json.format(msgspec.json.encode(chosen), indent=1) + b"\n")
+
+
+def read_dialogue_ids(path: Path) -> list[str]:
+    """Read which dialogues are chosen.
+
+    Args:
+        path: A file of ``python -m sgdx_dataset subset``, a JSON list of dialogue ids, or a text
+            file with one id a line.
+
+    Returns:
+        The ids in the file's order, each once.
+
+    Raises:
+        SgdxError: The file cannot be read or is none of these, it has no id, or a subset's ids are
+            not those that its SHA-256 was made of.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SgdxError(f"{path}: cannot be read as text: {error}") from None
+    ids: list[str] = []
+    try:
+        if text.lstrip().startswith("{"):
+            chosen = msgspec.json.decode(text, type=Subset)
+            ids = list(chosen.ids)
+            digest = hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
+            if digest != chosen.sha256:
+                raise SgdxError(f"{path}: sha256 is {chosen.sha256}, expected {digest} of its ids")
+        elif text.lstrip().startswith("["):
+            ids = msgspec.json.decode(text, type=list[str])
+        else:
+            ids = text.split()
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        raise SgdxError(f"{path}: {error}, expected a list of dialogue ids") from None
+    if not ids or not all(ids):
+        raise SgdxError(f"{path}: found no dialogue id or an empty one, expected ids like 1_00000")
+    return list(dict.fromkeys(ids))

@@ -1,0 +1,118 @@
+"""Choosing a sample of dialogues that stands for a split."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sgdx_dataset import SgdxError, open_release
+from sgdx_dataset.__main__ import main
+from sgdx_dataset.subset import choose_dialogues, read_dialogue_ids, subset
+
+# Three sets of services in the proportions 6 : 3 : 1; the order of the names does not matter.
+SERVICES = {
+    **{f"a{i}": ["Weather_1"] for i in range(60)},
+    **{f"b{i}": ["Banks_1", "Alarm_1"] if i % 2 else ["Alarm_1", "Banks_1"] for i in range(30)},
+    **{f"c{i}": ["Hotels_4"] for i in range(10)},
+}
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("count", [10, 20, 50])
+def test_every_set_of_services_has_its_share(count: int, seed: int) -> None:
+    found = Counter(one[0] for one in choose_dialogues(SERVICES, count, seed))
+    shares = {"a": 0.6 * count, "b": 0.3 * count, "c": 0.1 * count}
+    assert all(abs(found[stratum] - share) <= 1 for stratum, share in shares.items())
+
+
+def test_a_smaller_choice_is_part_of_a_larger_one_of_the_same_seed() -> None:
+    larger = choose_dialogues(SERVICES, 40, seed=3)
+    assert choose_dialogues(SERVICES, 15, seed=3) == larger[:15]
+    assert set(choose_dialogues(SERVICES, 40, seed=4)) != set(larger)
+
+
+def test_the_order_of_the_dialogues_does_not_matter() -> None:
+    turned = dict(reversed(SERVICES.items()))
+    assert choose_dialogues(turned, 25, seed=1) == choose_dialogues(SERVICES, 25, seed=1)
+
+
+def test_the_choice_is_the_same_for_ever() -> None:
+    # Ranks from hashes that were computed apart from the code: y 0.29, z 0.47, x 0.79.
+    assert choose_dialogues({"x": ["S"], "y": ["S"], "z": ["T"]}, 3, seed=1) == ("y", "z", "x")
+
+
+def test_command_writes_a_file_that_is_read_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "new" / "subset.json"
+    assert main(f"subset --source sample --split dev --count 6 --output {file}".split()) == 0
+    assert capsys.readouterr().out == f"6 of 19 dialogues in validation: {file}\n"
+    written = json.loads(file.read_text())
+    assert (written["split"], written["seed"], written["count"], written["of"]) == (
+        *("validation", 1, 6, 19),
+    )
+    assert read_dialogue_ids(file) == written["ids"]
+    ids = subset(open_release("sample"), "validation", 19, seed=1).ids
+    assert written["ids"] == list(ids[:6]) and len(set(ids)) == 19
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--split test --count 0", "--count: found 0, expected 1 or more"),
+        ("--split test --count 99", "--count: found 99, expected at most 36, which is how many"),
+        ("--split test --count 2 --seed -1", "--seed: found -1, expected 0 or more"),
+        ("--split tset --count 2", "unknown split 'tset'"),
+    ],
+)
+def test_a_choice_that_cannot_be_made_is_refused(
+    arguments: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "subset.json"
+    assert main(f"subset --source sample {arguments} --output {file}".split()) == 2
+    assert message in capsys.readouterr().err
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "ids"),
+    [
+        ("1_00000\n2_00001\n1_00000\n", ["1_00000", "2_00001"]),
+        ('["2_00001", "1_00000"]', ["2_00001", "1_00000"]),
+    ],
+)
+def test_ids_may_be_lines_or_a_list(content: str, ids: list[str], tmp_path: Path) -> None:
+    (tmp_path / "ids").write_text(content)
+    assert read_dialogue_ids(tmp_path / "ids") == ids
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "found no dialogue id"),
+        (b"[]", "found no dialogue id"),
+        (b'["1_00000", ""]', "an empty one"),
+        (b"[1]", "Expected `str`, got `int`"),
+        (b"[" * 100_000, "expected a list of dialogue ids"),
+        (b"\xff1_00000", "cannot be read as text"),
+        (b'{"ids": ["1_00000"]}', "missing required field"),
+        (
+            b'{"split":"test","seed":1,"count":1,"of":2,"sha256":"00","ids":["1_00000"]}',
+            "sha256 is 00, expected ",
+        ),
+    ],
+)
+def test_a_file_without_ids_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "ids").write_bytes(content)
+    with pytest.raises(SgdxError, match="ids: ") as error:
+        read_dialogue_ids(tmp_path / "ids")
+    assert message in str(error.value)
+
+
+@pytest.mark.release
+def test_the_release_has_58_sets_of_services_in_test(release_archive: Path) -> None:
+    chosen = subset(open_release(release_archive), "test", 200, seed=1)
+    assert (chosen.of, len(chosen.ids)) == (2921, 200)
