@@ -9,7 +9,8 @@ from rich.console import Console
 from ..report import report
 from ..rows import ScoreError
 from ..scoring import FrameScores, score_frames
-from ..signature import Rules, Subset
+from ..signature import Rules
+from ..subset import Subset, only_dialogues, subset_of
 from ..variants import ORIGINAL, PAPER_VARIANTS, own_wordings
 from .compare import compare
 from .explain import broken, explain, frame_of
@@ -17,11 +18,9 @@ from .files import PER_FRAME, check_folder, check_output, write_json, write_per_
 from .predictions import Predictions, prediction_paths, read_predictions, with_frame_ids
 from .references import (
     References,
-    only_dialogues,
     open_folder,
     open_references,
     read_dialogue_ids,
-    subset_of,
 )
 from .terminal import print_broken, print_comparison, print_explanation, print_scores
 
@@ -55,7 +54,7 @@ def run_score(args: argparse.Namespace) -> None:
         if own_wordings([name]):
             wordings[name] = references.fingerprint(name, frames)
         if dialogue_ids:
-            subset = subset_of(frames, dialogue_ids, args.dialogues)
+            subset = subset_of(frames, dialogue_ids, str(args.dialogues))
             frames, rows = only_dialogues(frames, subset), only_dialogues(rows, subset)
         scores[name] = score_frames(frames, rows, name, rules)
     result = report(scores, args.split, system_acts, rules, references.release, wordings, subset)

@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 
 from ..columns import column
 from ..rows import REFERENCE, ScoreError
-from ..signature import Subset
 from ..variants import fingerprint, names_digest, schema_digest
 
 Turns = list[dict[str, Any]]
@@ -140,37 +139,6 @@ def read_dialogue_ids(path: Path) -> list[str]:
     if not ids or not all(isinstance(one, str) for one in ids):
         raise ScoreError(f"{path}: found no list of ids, expected dialogue ids such as 1_00000")
     return list(dict.fromkeys(ids))
-
-
-def subset_of(references: pa.Table, dialogue_ids: list[str], path: Path) -> Subset:
-    """Choose dialogues of a split.
-
-    Args:
-        references: The frame rows of any variant.
-        dialogue_ids: The dialogues that are wanted.
-        path: The file that they are from, for the error message.
-
-    Raises:
-        ScoreError: The references lack one of the dialogues.
-    """
-    available = set(pc.unique(_dialogues(column(references, "frame_id"))).to_pylist())
-    if lacking := [one for one in dialogue_ids if one not in available]:
-        raise ScoreError(
-            f"{path}: {len(lacking)} of {len(dialogue_ids)} dialogues are not in the references, "
-            f"the first is {lacking[0]}; is the list for another split?"
-        )
-    return Subset(tuple(dialogue_ids), len(available))
-
-
-def only_dialogues(rows: pa.Table, subset: Subset) -> pa.Table:
-    """The rows, references or predictions, of a subset's dialogues."""
-    chosen = pa.array(sorted(subset.dialogue_ids), pa.string())
-    return rows.filter(pc.is_in(_dialogues(column(rows, "frame_id")), value_set=chosen))
-
-
-def _dialogues(frame_ids: pa.Array) -> pa.Array:
-    """The dialogue that each frame id begins with [frames]."""
-    return pc.replace_substring_regex(frame_ids.cast(pa.string()), "(/[^/]*){2}$", "")
 
 
 def _history(rows: pa.Table, frame_id: str) -> Turns:
