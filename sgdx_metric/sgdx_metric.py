@@ -168,7 +168,7 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
 def _distinct(dialogue_ids: Any) -> list[str]:
     """The ids of the chosen dialogues, each once; ScoreError unless they are a list of text."""
     listed = isinstance(dialogue_ids, Iterable) and not isinstance(dialogue_ids, str)
-    ids = list(dialogue_ids) if listed else [None]
+    ids: list[Any] = list(dialogue_ids) if listed else [None]
     if not all(isinstance(one, str) for one in ids):
         raise ScoreError(
             f"dialogues is {dialogue_ids!r:.60}, expected a list of ids such as ['1_00000']"
