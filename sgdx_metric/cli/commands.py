@@ -155,8 +155,14 @@ def _explain_frame(
     """Print the dialogue up to a frame, and what the frame scores slot by slot."""
     true: dict[str, pa.Table] = {}
     predicted: dict[str, pa.Table] = {}
+    dialogue_id = frame_id.rsplit("/", 2)[0]
     for name, given in predictions.items():
-        frames = references.dialogue(name, frame_id.rsplit("/", 2)[0])
+        frames = references.dialogue(name, dialogue_id)
+        if not frames.num_rows:
+            raise ScoreError(
+                f"frame {frame_id}: the references for {name} have no dialogue '{dialogue_id}', "
+                "expected DIALOGUE/TURN/SERVICE of one that they have"
+            )
         rows = with_frame_ids(given, frames)
         true[name] = frame_of(frames, frame_id, f"references for {name}")
         predicted[name] = frame_of(rows, frame_id, f"predictions for {name}")
