@@ -54,9 +54,8 @@ def run_score(args: argparse.Namespace) -> None:
     if args.per_frame:
         check_output("--per-frame", args.per_frame, PER_FRAME)
     if args.plots:
-        from .plots import write_plots  # It asks for matplotlib, which is an extra.
-
         check_folder("--plots", args.plots)
+        from .plots import write_plots  # It asks for matplotlib, which is an extra.
     rules = Rules(not args.no_fuzzy_match, args.joint_acc_across_turn, args.zero_mean)
     paths = _prediction_paths(args)
     inputs = [*paths.values(), *_reference_paths(args, paths)]

@@ -145,14 +145,9 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions:
         ScoreError: The path does not exist, or the file is malformed or for another split or
             variant.
     """
-    try:
-        if path.is_dir():
-            return Predictions(_read_directory(path, variant), by_user_turn=True)
-        if path.is_char_device() or path.is_block_device():  # It may have no end, as /dev/zero has.
-            raise ScoreError(f"{path}: found a device, expected a file or a directory")
-        data = path.read_bytes()
-    except OSError as error:
-        raise ScoreError(f"{path}: {error.strerror}") from None
+    if path.is_dir():
+        return Predictions(_read_directory(path, variant), by_user_turn=True)
+    data = read_file(path)
     metadata = Metadata()
     first, _, rest = data.partition(b"\n")
     if first.lstrip().startswith(b'{"metadata"'):
@@ -211,7 +206,9 @@ def _read_directory(path: Path, variant: str) -> pa.Table:
 
 def _rows(file: Path, variant: str) -> Iterator[Prediction]:
     """The row of every user frame of a file."""
-    data = file.read_bytes()
+    if not file.is_file():  # A pipe among the files may never end.
+        raise ScoreError(f"{file}: found no regular file, expected dialogues")
+    data = read_file(file)
     dialogues = decode(data, list[_Dialogue], str(file))
     check_keys(data, str(file))
     for dialogue in dialogues:
@@ -254,6 +251,20 @@ def with_frame_ids(predictions: Predictions, references: pa.Table) -> pa.Table:
     found = column(predictions.rows, "frame_id")
     real = pc.coalesce(frame_ids.take(pc.index_in(found, value_set=known)), found)
     return predictions.rows.set_column(0, "frame_id", real)
+
+
+def read_file(path: Path) -> bytes:
+    """Read a file from outside.
+
+    Raises:
+        ScoreError: It cannot be read, or is a device, which may have no end.
+    """
+    try:
+        if path.is_char_device() or path.is_block_device():
+            raise ScoreError(f"{path}: found a device, expected a file")
+        return path.read_bytes()
+    except OSError as error:
+        raise ScoreError(f"{path}: {error.strerror}") from None
 
 
 def decode(data: bytes | msgspec.Raw, kind: type[_T], where: str) -> _T:

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from ..columns import column
 from ..rows import REFERENCE, ScoreError
 from ..variants import fingerprint, names_digest, schema_digest
+from .predictions import read_file
 
 # Columns that references need only where spans are predicted.
 _OPTIONAL = ("slots", "utterance")
@@ -159,11 +160,9 @@ def read_dialogue_ids(path: Path) -> list[str]:
         ScoreError: The file cannot be read, is neither of the two, or has no id.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path).decode()
         ids = json.loads(text) if text.lstrip().startswith("[") else text.split()
-    except OSError as error:
-        raise ScoreError(f"{path}: {error.strerror}") from None
-    except ValueError as error:  # It is not UTF-8, or not JSON.
+    except (ValueError, RecursionError) as error:  # It is not UTF-8, or not JSON.
         raise ScoreError(
             f"{path}: expected dialogue ids, one a line or a JSON list: {error}"
         ) from None

@@ -13,7 +13,7 @@ from ..columns import Floats, positions
 from ..rows import ScoreError
 from ..signature import Rules, rules_of, signature_parts
 from ..units import Places, places
-from .predictions import check_keys, decode
+from .predictions import check_keys, decode, read_file
 
 # Parts of a signature that belong to the system. They may differ where two systems are compared.
 SYSTEM = ("system-acts", "oracle")
@@ -68,10 +68,7 @@ def read_run(path: Path) -> Run:
     Raises:
         ScoreError: The file cannot be read, is no scores.json, or contradicts itself.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ScoreError(f"{path}: {error.strerror}") from None
+    data = read_file(path)
     file = decode(data, _File, str(path))
     check_keys(data, str(path))
     parts = signature_parts(file.signature, str(path))
