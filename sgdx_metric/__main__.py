@@ -1,42 +1,98 @@
 """Score dialogue state trackers on SGD and SGD-X, compare their scores and explain frames."""
 
 import argparse
+import io
+import os
 import sys
 from pathlib import Path
 from typing import NoReturn
 
-from .cli.commands import run_compare, run_explain, run_install, run_score
+from .cli.commands import run_compare, run_explain, run_install, run_score, run_summarise
+from .cli.terminal import harmless
 from .rows import ScoreError
 from .signature import ZERO_MEAN, split_name
 
+# A message longer than this is cut in its middle, as what was found may be of any length.
+_LONGEST = 1000
+
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a command; return the exit status: 0, or 2 after one line on stderr that says why."""
-    args = _parser().parse_args(argv)
+    """Run a command.
+
+    Returns:
+        The exit status: 0; 2 after one line on stderr that says why; 1 if nobody reads the standard
+        output any longer, as after `| head`; 130 after an interruption. Files are written before
+        anything is printed.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # Not every terminal can write all text.
     try:
+        args = _parser().parse_args(argv)
         args.run(args)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would write the rest when it ends, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except ScoreError as error:
-        print(f"sgdx-metric: error: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
+        return _failed(str(error))
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _failed(f"{place}{error.strerror or error}")
+    except KeyboardInterrupt:
+        print("sgdx-metric: interrupted", file=sys.stderr)
+        return 130
     return 0
+
+
+def _failed(message: str) -> int:
+    """Print why a command failed, in one line that no terminal obeys; return the exit status."""
+    line = harmless(" ".join(message.split()))
+    if len(line) > _LONGEST:
+        line = f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+    print(f"sgdx-metric: error: {line}", file=sys.stderr)
+    return 2
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"sgdx-metric: error: {message}\n")
+        self.exit(_failed(message))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="sgdx-metric", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, run, add_arguments, text in (
+        ("install", run_install, None, 'make evaluate.load("sgdx_metric") work anywhere'),
+        (
+            "score",
+            run_score,
+            _add_score,
+            "score one tracker's predictions for one or more schema variants",
+        ),
+        (
+            "summarise",
+            run_summarise,
+            _add_summarise,
+            "average the scores of several runs, such as those of several seeds",
+        ),
+        ("compare", run_compare, _add_compare, "test whether two trackers' scores differ"),
+        (
+            "explain",
+            run_explain,
+            _add_explain,
+            "show the scores of one frame slot by slot, or list the frames that broke",
+        ),
+    ):
+        command = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        command.set_defaults(run=run)
+        if add_arguments:
+            add_arguments(command)
+    return parser
 
-    command = commands.add_parser("install", help='make evaluate.load("sgdx_metric") work anywhere')
-    command.set_defaults(run=run_install)
 
-    command = commands.add_parser(
-        "score", help="score one tracker's predictions for one or more schema variants"
-    )
-    command.set_defaults(run=run_score)
+def _add_score(command: argparse.ArgumentParser) -> None:
     _add_inputs(command)
     command.add_argument(
         "--output",
@@ -84,16 +140,40 @@ def _parser() -> argparse.ArgumentParser:
         "default, or dropped from the mean",
     )
 
-    command = commands.add_parser("compare", help="test whether two trackers' scores differ")
-    command.set_defaults(run=run_compare)
-    command.add_argument("first", type=Path, help="the scores.json of one tracker")
-    command.add_argument("second", type=Path, help="the scores.json of another tracker")
+
+def _add_summarise(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "scores",
+        nargs="+",
+        type=Path,
+        metavar="SCORES",
+        help="the scores.json of each run; their signatures must be the same in every part",
+    )
+    command.add_argument(
+        "--output", type=Path, metavar="FILE", help="also write means and deviations as JSON"
+    )
+
+
+def _add_compare(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "scores",
+        nargs="*",
+        type=Path,
+        metavar="SCORES",
+        help="the scores.json of one tracker, and then that of another",
+    )
+    for place, which in (("first", "one"), ("second", "the other")):
+        command.add_argument(
+            f"--{place}",
+            nargs="+",
+            type=Path,
+            metavar="SCORES",
+            help=f"instead, the scores.json of each run of {which} tracker, such as of each seed",
+        )
     command.add_argument("--json", type=Path, metavar="FILE", help="also write the tables as JSON")
 
-    command = commands.add_parser(
-        "explain", help="show the scores of one frame slot by slot, or list the frames that broke"
-    )
-    command.set_defaults(run=run_explain)
+
+def _add_explain(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "frame_id",
         nargs="?",
@@ -108,7 +188,6 @@ def _parser() -> argparse.ArgumentParser:
         "under FIRST, as in --changed original v5",
     )
     _add_inputs(command)
-    return parser
 
 
 def _add_inputs(command: argparse.ArgumentParser) -> None:

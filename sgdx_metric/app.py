@@ -22,8 +22,9 @@ import pyarrow as pa
 
 from sgdx_metric.cli.explain import explain, frame_of
 from sgdx_metric.cli.html import CSS, by_service, explanation, overview
-from sgdx_metric.cli.predictions import Metadata, decode, read_predictions
+from sgdx_metric.cli.predictions import decode, read_predictions
 from sgdx_metric.cli.references import open_references
+from sgdx_metric.cli.systems import Metadata
 from sgdx_metric.report import report
 from sgdx_metric.robustness import variation
 from sgdx_metric.rows import PREDICTION, ScoreError

@@ -33,8 +33,8 @@ class SlotValues:
     value: pa.Array
 
     def first(self) -> Ints:
-        """Index of each assignment's first value [assignments]."""
-        return np.flatnonzero(np.diff(self.parent, prepend=-1))
+        """Index of each assignment's first value [assignments]; each has one value at least."""
+        return np.searchsorted(self.parent, np.arange(len(self.slot)))
 
 
 @dataclass(frozen=True)

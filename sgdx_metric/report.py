@@ -11,7 +11,8 @@ from .columns import Bools, Ints
 from .robustness import mean_defined, robustness
 from .rows import ScoreError
 from .scoring import METRICS, FrameScores
-from .signature import OFFICIAL, Rules, Subset, signature
+from .signature import OFFICIAL, Rules, signature
+from .subset import Subset
 from .units import places, unit_scores
 from .variants import ORIGINAL
 
@@ -26,12 +27,13 @@ def report(
     release: str | None = None,
     wordings: Mapping[str, str] | None = None,
     subset: Subset | None = None,
+    oracle: bool = False,
 ) -> dict[str, Any]:
     """Sum up the scores of one system under one or more schema variants.
 
     Args:
         variants: Per-frame scores by variant, with or without `original`.
-        split, system_acts, release, subset: Parts of the signature; see `signature`.
+        split, system_acts, release, subset, oracle: Parts of the signature; see `signature`.
         rules: How the frames were scored.
         wordings: The fingerprints of one's own wordings, by variant, for the signature.
 
@@ -65,6 +67,7 @@ def report(
             release,
             system_acts,
             subset,
+            oracle,
         ),
         "frames": {"all": count, "seen": seen, "unseen": count - seen},
         "ignored_slots": {name: scores.ignored_slots for name, scores in variants.items()},

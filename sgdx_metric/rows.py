@@ -26,12 +26,16 @@ class SlotValue(msgspec.Struct, gc=False):
     values: Values
 
 
+# Where a span begins or ends. The official scorer would count a negative place from the end.
+Place = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+
+
 class Span(msgspec.Struct, gc=False):
     """Where the user says a slot's value: characters `start` to `exclusive_end`."""
 
     slot: str
-    start: int
-    exclusive_end: int
+    start: Place
+    exclusive_end: Place
 
 
 class SchemaSlot(msgspec.Struct, gc=False):

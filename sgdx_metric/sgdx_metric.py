@@ -4,6 +4,7 @@
 cache and looks no further: every file that those import has to be imported here too.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import datasets
@@ -16,10 +17,19 @@ from .f1 import requested_slots as requested_slots
 from .fuzzy import fuzzy_scores as fuzzy_scores
 from .report import report
 from .robustness import HEADLINE
-from .rows import PREDICTION, REFERENCE, Prediction, Reference, arrow_table, json_lines
+from .rows import (
+    PREDICTION,
+    REFERENCE,
+    Prediction,
+    Reference,
+    ScoreError,
+    arrow_table,
+    json_lines,
+)
 from .scoring import score_variants
 from .signature import Rules
 from .slots import score_slots as score_slots
+from .subset import only_dialogues, subset_of
 from .units import places as places
 from .variants import fingerprint
 from .version import __version__ as __version__
@@ -59,6 +69,8 @@ Args:
         default False. Both as the official scorer's flags of these names.
     zero_mean: "0", the default, to count a frame that is wrong under every variant as sensitivity
         0, or "drop" to leave it out.
+    dialogues: ids of the dialogues to score, default all; rows of other dialogues are passed over.
+        Their number and a digest of their ids then stand in the signature.
 
 Returns:
     `jga_orig`, `jga_v1-5`, `relative_difference`, `ss_jga` (fractions, None where a variant that
@@ -136,15 +148,32 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
         use_fuzzy_match: bool = True,
         joint_acc_across_turn: bool = False,
         zero_mean: str = "0",
+        dialogues: list[str] | None = None,
     ) -> dict[str, Any]:
         rules = Rules(use_fuzzy_match, joint_acc_across_turn, zero_mean)
         predicted = arrow_table(map(str.encode, predictions), PREDICTION, "predictions")
         known = REFERENCE.append(pa.field("wording", pa.string()))
         true = arrow_table(map(str.encode, references), known, "references")
+        marks = _fingerprints(true)
         used = {None: "unknown", True: "yes", False: "no"}[system_acts]
+        subset = None
+        if dialogues is not None:
+            subset = subset_of(true, _distinct(dialogues), "dialogues")
+            true, predicted = only_dialogues(true, subset), only_dialogues(predicted, subset)
         scores = score_variants(true, predicted, rules)
-        result = report(scores, split, used, rules, release, _fingerprints(true))
+        result = report(scores, split, used, rules, release, marks, subset=subset)
         return {name: result["sgdx"][name] for name in (*HEADLINE, "by_variant")} | result
+
+
+def _distinct(dialogue_ids: Any) -> list[str]:
+    """The ids of the chosen dialogues, each once; ScoreError unless they are a list of text."""
+    listed = isinstance(dialogue_ids, Iterable) and not isinstance(dialogue_ids, str)
+    ids: list[Any] = list(dialogue_ids) if listed else [None]
+    if not all(isinstance(one, str) for one in ids):
+        raise ScoreError(
+            f"dialogues is {dialogue_ids!r:.60}, expected a list of ids such as ['1_00000']"
+        )
+    return list(dict.fromkeys(ids))
 
 
 def _fingerprints(references: pa.Table) -> dict[str, str]:

@@ -3,12 +3,11 @@
 The line is modelled on sacreBLEU's signature (Post 2018, arXiv 1804.08771).
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from .bootstrap import RESAMPLES, SEED
 from .rows import ScoreError
-from .variants import short_digest
+from .subset import Subset
 from .version import __version__
 
 NAME = "sgdx_metric"
@@ -47,24 +46,6 @@ class Rules:
 OFFICIAL = Rules()
 
 
-@dataclass(frozen=True)
-class Subset:
-    """Some dialogues of a split, where not all of it is scored.
-
-    Attributes:
-        dialogue_ids: The ids of the dialogues that are scored.
-        available: How many dialogues of the split the data has.
-    """
-
-    dialogue_ids: Collection[str]
-    available: int
-
-    def mark(self) -> str:
-        """The number of dialogues and the first 8 hex digits of a SHA-256 of their sorted ids."""
-        ids = sorted(set(self.dialogue_ids))
-        return f"{len(ids)}@{short_digest(ids)}"
-
-
 def split_name(split: str) -> str:
     """The name of a split in this project: the release calls the validation split `dev`."""
     return "validation" if split == "dev" else split
@@ -79,6 +60,7 @@ def signature(
     release: str | None = None,
     system_acts: str = "unknown",
     subset: Subset | None = None,
+    oracle: bool = False,
 ) -> str:
     """Write the line `sgdx_metric|key:value|...`.
 
@@ -94,6 +76,8 @@ def signature(
             or "unknown".
         subset: The dialogues that were chosen; None for all of the split. A subset adds the part
             `dialogues`, and `release` then goes by the number of dialogues that the data has.
+        oracle: Whether the predictions say that their model was trained on schemas that it is
+            evaluated on. Only such a score has the part `oracle`.
     """
     split = split_name(split or "unknown")
     parts = {
@@ -107,6 +91,7 @@ def signature(
         "zero-mean": rules.zero_mean,
         "sd": "sample",
         "system-acts": system_acts,
+        **({"oracle": "yes"} if oracle else {}),
         "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
         "version": __version__,
     }

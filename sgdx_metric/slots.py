@@ -68,15 +68,21 @@ def score_slots(
         use_fuzzy_match: As in `Rules`.
 
     Raises:
-        ScoreError: A frame assigns the same slot twice.
+        ScoreError: A frame assigns the same slot twice or without a value, or its schema has a slot
+            twice. The official scorer stops at a slot without a value, or counts it as wrong.
     """
     _, names = encode(schema.name, reference.slot, predicted.slot)
     width = 1 + max((int(codes.max()) for codes in names if len(codes)), default=0)
     slot_key = schema.frame * width + names[0]
     reference_key = reference.frame * width + names[1]
     predicted_key = predicted.frame * width + names[2]
-    _check_once(reference, reference_key, frame_id, "reference")
-    _check_once(predicted, predicted_key, frame_id, "prediction")
+    _check_once(schema.frame, schema.name, slot_key, frame_id, "schema")
+    for side, values, key in (
+        ("reference", reference, reference_key),
+        ("prediction", predicted, predicted_key),
+    ):
+        _check_once(values.frame, values.slot, key, frame_id, side)
+        _check_values(values, frame_id, side)
 
     reference_at = locate(slot_key, reference_key)
     predicted_at = locate(slot_key, predicted_key)
@@ -120,9 +126,22 @@ def _invert(at: Ints, length: int) -> Ints:
     return of
 
 
-def _check_once(values: SlotValues, key: Ints, frame_id: pa.Array, side: str) -> None:
+def _check_once(frame: Ints, slot: pa.Array, key: Ints, frame_id: pa.Array, side: str) -> None:
+    """Raise ScoreError if a frame has a slot twice: if two slots of it share a key [slots]."""
     unique, count = np.unique(key, return_counts=True)
     if len(unique) < len(key):
         where = int(np.flatnonzero(key == unique[count > 1][0])[0])
-        frame = frame_id[int(values.frame[where])]
-        raise ScoreError(f"{side} of frame {frame} has the slot '{values.slot[where]}' twice")
+        raise ScoreError(
+            f"{side} of frame {frame_id[int(frame[where])]} has the slot '{slot[where]}' twice"
+        )
+
+
+def _check_values(values: SlotValues, frame_id: pa.Array, side: str) -> None:
+    """Raise ScoreError if a slot is there without a value."""
+    empty = np.flatnonzero(np.bincount(values.parent, minlength=len(values.slot)) == 0)
+    if len(empty):
+        where = int(empty[0])
+        raise ScoreError(
+            f"{side} of frame {frame_id[int(values.frame[where])]} has the slot "
+            f"'{values.slot[where]}' without a value, expected one at least"
+        )

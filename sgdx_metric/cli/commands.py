@@ -1,7 +1,11 @@
 """What each command does: read its files, compute, write and print."""
 
 import argparse
+import os
 import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from rich.console import Console
@@ -9,21 +13,32 @@ from rich.console import Console
 from ..report import report
 from ..rows import ScoreError
 from ..scoring import FrameScores, score_frames
-from ..signature import Rules, Subset
+from ..signature import Rules
+from ..subset import Subset, only_dialogues, subset_of
 from ..variants import ORIGINAL, PAPER_VARIANTS, own_wordings
 from .compare import compare
 from .explain import broken, explain, frame_of
-from .files import PER_FRAME, check_folder, check_output, write_json, write_per_frame, write_scores
-from .predictions import Predictions, prediction_paths, read_predictions, with_frame_ids
-from .references import (
-    References,
-    only_dialogues,
-    open_folder,
-    open_references,
-    read_dialogue_ids,
-    subset_of,
+from .files import (
+    PER_FRAME,
+    check_apart,
+    check_folder,
+    check_output,
+    write_json,
+    write_per_frame,
+    write_scores,
 )
-from .terminal import print_broken, print_comparison, print_explanation, print_scores
+from .predictions import Predictions, prediction_paths, read_predictions, with_frame_ids
+from .references import References, open_folder, open_references, read_dialogue_ids
+from .summarise import summarise
+from .systems import about_system, check_one_system, is_oracle, system_acts
+from .terminal import (
+    harmless,
+    print_broken,
+    print_comparison,
+    print_explanation,
+    print_scores,
+    print_summary,
+)
 
 
 def run_install(_: argparse.Namespace) -> None:
@@ -39,13 +54,17 @@ def run_score(args: argparse.Namespace) -> None:
     if args.per_frame:
         check_output("--per-frame", args.per_frame, PER_FRAME)
     if args.plots:
-        from .plots import write_plots  # It asks for matplotlib, which is an extra.
-
         check_folder("--plots", args.plots)
+        from .plots import write_plots  # It asks for matplotlib, which is an extra.
     rules = Rules(not args.no_fuzzy_match, args.joint_acc_across_turn, args.zero_mean)
+    paths = _prediction_paths(args)
+    inputs = [*paths.values(), *_reference_paths(args, paths)]
+    check_apart({"--output": args.output, "--per-frame": args.per_frame}, inputs)
     dialogue_ids = read_dialogue_ids(args.dialogues) if args.dialogues else None
-    predictions, references = _read_inputs(args)
-    system_acts = _system_acts(predictions, args.system_acts)
+    predictions, references = _read_inputs(args, paths)
+    said = {name: given.said for name, given in predictions.items()}
+    check_one_system(said)
+    acts = system_acts(said, args.system_acts)
     scores: dict[str, FrameScores] = {}
     wordings: dict[str, str] = {}
     subset: Subset | None = None
@@ -55,34 +74,73 @@ def run_score(args: argparse.Namespace) -> None:
         if own_wordings([name]):
             wordings[name] = references.fingerprint(name, frames)
         if dialogue_ids:
-            subset = subset_of(frames, dialogue_ids, args.dialogues)
+            subset = subset_of(frames, dialogue_ids, str(args.dialogues))
             frames, rows = only_dialogues(frames, subset), only_dialogues(rows, subset)
         scores[name] = score_frames(frames, rows, name, rules)
-    result = report(scores, args.split, system_acts, rules, references.release, wordings, subset)
+    result = report(
+        scores,
+        args.split,
+        acts,
+        rules,
+        references.release,
+        wordings,
+        subset,
+        is_oracle(said),
+    )
+    result["predictions"] = {name: about_system(said[name]) for name in result["variants"]}
     if args.per_frame:
         write_per_frame(scores, args.per_frame)
     if args.plots:
         write_plots(result, scores, rules, args.plots)
     write_scores(result, scores, args.output)
-    _warn_of_ignored_slots(result["ignored_slots"], result["predicted_slots"])
+    _warn(result, is_oracle(said))
     print_scores(result, _console())
 
 
 def run_compare(args: argparse.Namespace) -> None:
-    """Compare two scores.json; print a table for each figure and write JSON if asked."""
+    """Compare two systems' scores.json; print a table for each figure and write JSON if asked."""
+    first, second = _sides(args)
     if args.json:
         check_output("--json", args.json)
-    result = compare(args.first, args.second)
+        check_apart({"--json": args.json}, [*first, *second])
+    result = compare(first, second)
     if args.json:
         write_json(result, args.json)
-    print_comparison(result, (str(args.first), str(args.second)), _console())
+    print_comparison(result, (_joined(first), _joined(second)), _console())
+
+
+def _sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
+    """The files of both systems that `compare` was given, in one of its two forms."""
+    if args.scores and not (args.first or args.second) and len(args.scores) == 2:
+        return [args.scores[0]], [args.scores[1]]
+    if args.first and args.second and not args.scores:
+        return args.first, args.second
+    raise ScoreError(
+        "compare: expected either two scores.json, or --first and --second with the scores.json of "
+        "each run of the one and of the other system"
+    )
+
+
+def _joined(paths: list[Path]) -> str:
+    return ", ".join(map(str, paths))
+
+
+def run_summarise(args: argparse.Namespace) -> None:
+    """Average the scores.json of several runs; print tables and write JSON if asked."""
+    if args.output:
+        check_output("--output", args.output)
+        check_apart({"--output": args.output}, args.scores)
+    result = summarise(args.scores)
+    if args.output:
+        write_json(result, args.output)
+    print_summary(result, list(map(str, args.scores)), _console())
 
 
 def run_explain(args: argparse.Namespace) -> None:
     """Print one frame slot by slot, or list the frames that broke between two variants."""
     if (args.frame_id is None) == (args.changed is None):
         raise ScoreError("explain: expected either FRAME_ID or --changed FIRST SECOND, one of both")
-    predictions, references = _read_inputs(args)
+    predictions, references = _read_inputs(args, _prediction_paths(args))
     rules = Rules(not args.no_fuzzy_match)
     if args.changed:
         _explain_changed(predictions, references, args.changed, rules)
@@ -96,15 +154,21 @@ def _explain_frame(
     """Print the dialogue up to a frame, and what the frame scores slot by slot."""
     true: dict[str, pa.Table] = {}
     predicted: dict[str, pa.Table] = {}
+    dialogue_id = frame_id.rsplit("/", 2)[0]
     for name, given in predictions.items():
-        frames = references.of(name)
+        frames = references.dialogue(name, dialogue_id)
+        if not frames.num_rows:
+            raise ScoreError(
+                f"frame {frame_id}: the references for {name} have no dialogue '{dialogue_id}', "
+                "expected DIALOGUE/TURN/SERVICE of one that they have"
+            )
         rows = with_frame_ids(given, frames)
         true[name] = frame_of(frames, frame_id, f"references for {name}")
         predicted[name] = frame_of(rows, frame_id, f"predictions for {name}")
     lines = explain(frame_id, true, predicted, rules)
-    turns = references.history(next(iter(true)), frame_id)
-    utterance = next(iter(true.values()))["utterance"][0].as_py() or ""
-    dialogue = [(turn["speaker"], turn["utterance"]) for turn in turns] + [("USER", utterance)]
+    row = next(iter(true.values())).to_pylist()[0]
+    dialogue = [(turn["speaker"], turn["utterance"]) for turn in row.get("history", [])]
+    dialogue.append(("USER", row["utterance"] or ""))
     print_explanation(frame_id, dialogue, lines, _console())
 
 
@@ -124,28 +188,47 @@ def _explain_changed(
     print_broken(broken(*scores), len(scores[0].seen), changed, _console())
 
 
-def _read_inputs(args: argparse.Namespace) -> tuple[dict[str, Predictions], References]:
-    """The predictions by variant, and what gives their references.
-
-    All predictions are read first, so that a bad file is refused before any data is opened.
+def _prediction_paths(args: argparse.Namespace) -> dict[str, Path]:
+    """The prediction files by variant.
 
     Raises:
-        ScoreError: The arguments contradict each other, or a file is missing or malformed.
+        ScoreError: The arguments contradict each other, or a file is missing.
     """
     if args.references and (args.source or args.variant):
         raise ScoreError(
             f"--references {args.references}: found --source or --variant too, expected one way to "
             "have the references"
         )
-    own = _own_variants(args.variant)
-    known = [ORIGINAL, *PAPER_VARIANTS, *own]
+    known = [ORIGINAL, *PAPER_VARIANTS, *_own_variants(args.variant)]
     if args.references:
         known += sorted({path.stem for path in args.references.glob("*.parquet")} - {*known})
-    paths = prediction_paths(args.predictions, known)
+    return prediction_paths(args.predictions, known)
+
+
+def _reference_paths(args: argparse.Namespace, variants: Iterable[str]) -> list[Path]:
+    """What the references and the choice of dialogues are read from: files and folders."""
+    paths = [Path(path) for path in _own_variants(args.variant).values()]
+    if args.references:
+        paths += [args.references / f"{name}.parquet" for name in variants]
+    elif source := args.source or os.environ.get("SGDX_SOURCE"):
+        paths.append(Path(source))
+    return paths + ([args.dialogues] if args.dialogues else [])
+
+
+def _read_inputs(
+    args: argparse.Namespace, paths: Mapping[str, Path]
+) -> tuple[dict[str, Predictions], References]:
+    """The predictions by variant, and what gives their references.
+
+    All predictions are read first, so that a bad file is refused before any data is opened.
+
+    Raises:
+        ScoreError: A file is malformed, or the references cannot be opened.
+    """
     predictions = {name: read_predictions(path, args.split, name) for name, path in paths.items()}
     if args.references:
         return predictions, open_folder(args.references, predictions)
-    return predictions, open_references(args.source, args.split, own)
+    return predictions, open_references(args.source, args.split, _own_variants(args.variant))
 
 
 def _own_variants(arguments: list[str]) -> dict[str, str]:
@@ -159,39 +242,28 @@ def _own_variants(arguments: list[str]) -> dict[str, str]:
     return own
 
 
-def _system_acts(predictions: dict[str, Predictions], chosen: str | None) -> str:
-    """Whether the predictions used the system's dialogue acts, for the signature.
+def _warn(result: Mapping[str, Any], oracle: bool) -> None:
+    """Warn where a score seems to be something else than it looks like.
 
-    Args:
-        predictions: The predictions by variant, some of which may say it themselves.
-        chosen: "yes" or "no" for those that do not say; None where that is unknown.
-
-    Raises:
-        ScoreError: The predictions say otherwise than what was chosen.
+    That is the score of an oracle, or of predictions of which so many slots are unknown that they
+    seem to be for another variant.
     """
-    words = {True: "yes", False: "no", None: chosen or "unknown"}
-    answers = {name: words[given.system_acts] for name, given in predictions.items()}
-    for name, answer in answers.items():
-        if chosen and answer != chosen:
-            raise ScoreError(
-                f"--system-acts {chosen}: the predictions for {name} say '{answer}' themselves, "
-                f"expected '{chosen}' or nothing"
-            )
-    found = set(answers.values())
-    return found.pop() if len(found) == 1 else "mixed"
-
-
-def _warn_of_ignored_slots(ignored: dict[str, int], predicted: dict[str, int]) -> None:
-    """Warn where so many predicted slots are unknown that another variant seems to be meant."""
-    for name, count in ignored.items():
-        if count > predicted[name] / 3:
+    if oracle:
+        print(
+            "warning: the predictions are of an oracle: the model was trained on schemas that it "
+            "is evaluated on",
+            file=sys.stderr,
+        )
+    for name, count in result["ignored_slots"].items():
+        predicted = result["predicted_slots"][name]
+        if count > predicted / 3:
             print(
-                f"warning: {name}: {100 * count / predicted[name]:.0f} % of the predicted slots "
-                "are not in its schemas; are these another variant's predictions?",
+                f"warning: {harmless(name)}: {100 * count / predicted:.0f} % of the predicted "
+                "slots are not in its schemas; are these another variant's predictions?",
                 file=sys.stderr,
             )
 
 
 def _console() -> Console:
     # Piped output has no width of its own.
-    return Console() if sys.stdout.isatty() else Console(width=80)
+    return Console() if sys.stdout and sys.stdout.isatty() else Console(width=80)

@@ -3,8 +3,8 @@
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from ..scoring import METRICS, FrameScores
 from ..units import places
 
 PER_FRAME = (".parquet", ".jsonl")
+# The files that are read in a folder of a release, or of predictions in its layout.
+_LAYOUT = ("schema.json", "dialogues_*.json")
 
 
 @contextmanager
@@ -26,18 +28,29 @@ def whole(target: Path) -> Iterator[Path]:
     """Give a path beside `target` to write a file or a folder to.
 
     What is written there takes the place of `target` at the end of the block. If the block fails,
-    it is removed and `target` stays as it was. The folder of `target` is made where it lacks.
+    it is removed and `target` stays as it was. The folder of `target` is made where it lacks. Where
+    `target` is a link, the file that it points to is replaced, and the link stays.
+
+    Raises:
+        ScoreError: The file system refuses, or `target` is there and is no regular file.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    place = target.resolve()
+    # Names have a limit, which one made from a long name would pass.
+    beside = place.with_name(f".{place.name[:40]}.{os.getpid()}")
     try:
+        if place.exists() and not place.is_file():
+            raise ScoreError(f"{target}: found no regular file there, expected one or none")
+        place.parent.mkdir(parents=True, exist_ok=True)
         yield beside
-        beside.replace(target)
+        beside.replace(place)
+    except OSError as error:
+        raise ScoreError(f"{target}: cannot be written: {error.strerror or error}") from None
     finally:
         if beside.is_dir():
             shutil.rmtree(beside, ignore_errors=True)
         else:
-            beside.unlink(missing_ok=True)
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
 
 
 def check_output(option: str, output: Path, suffixes: tuple[str, ...] = ()) -> None:
@@ -49,14 +62,52 @@ def check_output(option: str, output: Path, suffixes: tuple[str, ...] = ()) -> N
         suffixes: The endings that its name may have; any if empty.
 
     Raises:
-        ScoreError: The file's folder can be neither written to nor made, or the file's name is a
-            folder's or has another ending.
+        ScoreError: The file's folder can be neither written to nor made, the file's name is that of
+            a folder or of something else that is no regular file, or it has another ending.
     """
-    if output.is_dir():
-        raise ScoreError(f"{option} {output}: found a folder, expected a file")
+    try:
+        if output.is_dir():
+            raise ScoreError(f"{option} {output}: found a folder, expected a file")
+        if output.exists() and not output.is_file():
+            raise ScoreError(f"{option} {output}: found no regular file there, expected a file")
+    except OSError as error:  # such as a name that is too long
+        raise ScoreError(f"{option} {output}: {error.strerror}") from None
     check_folder(option, output.parent)
     if suffixes and output.suffix not in suffixes:
         raise ScoreError(f"{option} {output}: expected a name ending in {' or '.join(suffixes)}")
+
+
+def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) -> None:
+    """Refuse to write a file that is read, or two outputs to one file.
+
+    Args:
+        outputs: The files to be written, by the option that names them; None for none.
+        inputs: The files that are read, and folders of a release or of predictions in its layout.
+
+    Raises:
+        ScoreError: An output is one of the inputs, or another output.
+    """
+    taken = list(inputs)
+    for option, output in outputs.items():
+        if output is None:
+            continue
+        if any(_is_read(output, path) for path in taken):
+            raise ScoreError(
+                f"{option} {output}: found a file that the command reads or writes already, "
+                "expected another name"
+            )
+        taken.append(output)
+
+
+def _is_read(output: Path, given: Path) -> bool:
+    """Whether a file is the one that is given, or is read where a folder is given."""
+    if output.resolve() == given.resolve():
+        return True
+    if not output.exists():
+        return False
+    if given.is_dir():
+        return any(output.samefile(file) for name in _LAYOUT for file in given.rglob(name))
+    return given.exists() and output.samefile(given)
 
 
 def check_folder(option: str, folder: Path) -> None:
@@ -69,7 +120,10 @@ def check_folder(option: str, folder: Path) -> None:
     Raises:
         ScoreError: A file has the name of the folder or of one above it, or may not be written to.
     """
-    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    try:
+        nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    except OSError as error:  # such as a name that is too long
+        raise ScoreError(f"{option} {folder}: {error.strerror}") from None
     if not nearest.is_dir():
         raise ScoreError(f"{option} {folder}: {nearest} is a file, expected a folder")
     if not os.access(nearest, os.W_OK):

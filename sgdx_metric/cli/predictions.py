@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from ..columns import column, strings
 from ..rows import PREDICTION, Prediction, ScoreError, SlotValue, Span, Values, arrow_table
 from ..signature import split_name
+from .systems import Metadata
 
 # What the official scorer writes into the directory of predictions that it scored.
 _SCORER_OUTPUT = "dialogues_and_metrics.json"
@@ -88,14 +89,6 @@ def _paths_in(folder: Path, known: Sequence[str]) -> dict[str, Path]:
     return paths
 
 
-class Metadata(msgspec.Struct):
-    """What a prediction file may state about itself in its first line."""
-
-    split: str | None = None
-    variant: str | None = None
-    system_acts: bool | None = None
-
-
 class _Header(msgspec.Struct, forbid_unknown_fields=True):
     metadata: Metadata
 
@@ -128,7 +121,7 @@ class Predictions:
 
     Attributes:
         rows: Prediction rows, with the columns of PREDICTION.
-        system_acts: Whether the system's dialogue acts were used; None where the file does not say.
+        said: What the file states about itself; a directory states nothing.
         by_user_turn: Whether the rows come from the release's layout. That layout knows a frame by
             its service under the variant's name and by the place of its user turn among the
             dialogue's user turns: `frame_id` is `<dialogue>/<place>/<service>` until
@@ -136,7 +129,7 @@ class Predictions:
     """
 
     rows: pa.Table
-    system_acts: bool | None = None
+    said: Metadata = field(default_factory=Metadata)
     by_user_turn: bool = False
 
 
@@ -152,12 +145,9 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions:
         ScoreError: The path does not exist, or the file is malformed or for another split or
             variant.
     """
-    try:
-        if path.is_dir():
-            return Predictions(_read_directory(path, variant), by_user_turn=True)
-        data = path.read_bytes()
-    except OSError as error:
-        raise ScoreError(f"{path}: {error.strerror}") from None
+    if path.is_dir():
+        return Predictions(_read_directory(path, variant), by_user_turn=True)
+    data = read_file(path)
     metadata = Metadata()
     first, _, rest = data.partition(b"\n")
     if first.lstrip().startswith(b'{"metadata"'):
@@ -173,7 +163,7 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions:
     lines = data.split(b"\n")
     _check_rows(lines, variant, path)
     try:
-        return Predictions(arrow_table(lines, PREDICTION, str(path)), metadata.system_acts)
+        return Predictions(arrow_table(lines, PREDICTION, str(path)), metadata)
     except ScoreError:
         # A row has a key twice; the error should name the line.
         for number, line in _numbered(lines):
@@ -216,7 +206,9 @@ def _read_directory(path: Path, variant: str) -> pa.Table:
 
 def _rows(file: Path, variant: str) -> Iterator[Prediction]:
     """The row of every user frame of a file."""
-    data = file.read_bytes()
+    if not file.is_file():  # A pipe among the files may never end.
+        raise ScoreError(f"{file}: found no regular file, expected dialogues")
+    data = read_file(file)
     dialogues = decode(data, list[_Dialogue], str(file))
     check_keys(data, str(file))
     for dialogue in dialogues:
@@ -259,6 +251,20 @@ def with_frame_ids(predictions: Predictions, references: pa.Table) -> pa.Table:
     found = column(predictions.rows, "frame_id")
     real = pc.coalesce(frame_ids.take(pc.index_in(found, value_set=known)), found)
     return predictions.rows.set_column(0, "frame_id", real)
+
+
+def read_file(path: Path) -> bytes:
+    """Read a file from outside.
+
+    Raises:
+        ScoreError: It cannot be read, or is a device, which may have no end.
+    """
+    try:
+        if path.is_char_device() or path.is_block_device():
+            raise ScoreError(f"{path}: found a device, expected a file")
+        return path.read_bytes()
+    except OSError as error:
+        raise ScoreError(f"{path}: {error.strerror}") from None
 
 
 def decode(data: bytes | msgspec.Raw, kind: type[_T], where: str) -> _T:

@@ -2,9 +2,10 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ import pyarrow.parquet as pq
 
 from ..columns import column
 from ..rows import REFERENCE, ScoreError
-from ..signature import Subset
 from ..variants import fingerprint, names_digest, schema_digest
+from .predictions import read_file
 
-Turns = list[dict[str, Any]]
+# Columns that references need only where spans are predicted.
+_OPTIONAL = ("slots", "utterance")
+_WITH_HISTORY = [*REFERENCE.names, "history"]
 
 
 @dataclass(frozen=True)
@@ -29,16 +32,17 @@ class References:
     Attributes:
         of: Makes the frame rows of a variant, with the columns of REFERENCE; raises ScoreError
             where they cannot be had.
+        dialogue: Makes the frame rows of one dialogue, given a variant's name and the dialogue's
+            id, without those of the others. They have the column `history` besides, the turns
+            before the frame's own (`speaker`, `utterance`, ...), where the data has it.
         fingerprint: Makes the fingerprint of a variant's wording, given the variant's name and its
             frame rows.
-        history: Finds the turns before a frame's own (`speaker`, `utterance`, ...), given a
-            variant's name and the frame's id; there are none where the data does not have them.
         release: The commit of the data, or a name of other data; None where it is unknown.
     """
 
     of: Callable[[str], pa.Table]
+    dialogue: Callable[[str, str], pa.Table]
     fingerprint: Callable[[str, pa.Table], str]
-    history: Callable[[str, str], Turns]
     release: str | None
 
 
@@ -57,10 +61,17 @@ def open_references(source: str | None, split: str, own: Mapping[str, str]) -> R
     from sgdx_dataset import SgdxError, frame_tables, open_release  # Not needed for a folder.
 
     def frame_rows(variant: str) -> pa.Table:
-        try:
+        with _as_score_error(SgdxError):
             return frame_tables(release, split, variant, REFERENCE.names)
-        except SgdxError as error:
-            raise ScoreError(str(error)) from None
+
+    @cache
+    def narrowed(dialogue_id: str) -> Any:
+        return _with_dialogue(release, split, dialogue_id)
+
+    def dialogue(variant: str, dialogue_id: str) -> pa.Table:
+        with _as_score_error(SgdxError):
+            rows = frame_tables(narrowed(dialogue_id), split, variant, _WITH_HISTORY)
+        return rows.filter(_of_dialogue(rows["frame_id"], dialogue_id))
 
     def wording(variant: str, frames: pa.Table) -> str:
         known = set(column(frames, "service").unique().to_pylist())
@@ -75,17 +86,37 @@ def open_references(source: str | None, split: str, own: Mapping[str, str]) -> R
             if service.service_name in known
         )
 
-    def history(variant: str, frame_id: str) -> Turns:
-        return _history(frame_tables(release, split, variant, ["frame_id", "history"]), frame_id)
-
-    try:
+    with _as_score_error(SgdxError):
         release = open_release(source, own)
         lacking = release.missing()
-    except SgdxError as error:
-        raise ScoreError(str(error)) from None
     if lacking:
         print(f"note: a partial copy of SGD: {lacking}", file=sys.stderr)
-    return References(frame_rows, wording, history, release.version() or None)
+    return References(frame_rows, dialogue, wording, release.version() or None)
+
+
+@contextmanager
+def _as_score_error(kind: type[Exception]) -> Iterator[None]:
+    """Raise what the data set finds at fault as the metric's own error."""
+    try:
+        yield
+    except kind as error:
+        raise ScoreError(str(error)) from None
+
+
+def _with_dialogue(release: Any, split: str, dialogue_id: str) -> Any:
+    """The release with those dialogue files alone whose text has an id, all of them if none has.
+
+    Searching the bytes of the files takes a fraction of the time of parsing them.
+    """
+    files = release.dialogue_files(split)
+    quoted = json.dumps(dialogue_id).encode()
+    found = {file for file in files if quoted in release.read(file)}
+    return replace(release, files=release.files - (set(files) - found)) if found else release
+
+
+def _of_dialogue(frame_ids: Any, dialogue_id: str) -> Any:
+    """Which frame ids, an array or an expression, are of a dialogue."""
+    return pc.starts_with(frame_ids, f"{dialogue_id}/")
 
 
 def open_folder(folder: Path, variants: Iterable[str]) -> References:
@@ -116,8 +147,8 @@ def open_folder(folder: Path, variants: Iterable[str]) -> References:
         )
     return References(
         partial(_read_variant, folder),
+        partial(_read_dialogue, folder),
         partial(_fingerprint_in, folder),
-        partial(_history_in, folder),
         names[0],
     )
 
@@ -129,11 +160,9 @@ def read_dialogue_ids(path: Path) -> list[str]:
         ScoreError: The file cannot be read, is neither of the two, or has no id.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path).decode()
         ids = json.loads(text) if text.lstrip().startswith("[") else text.split()
-    except OSError as error:
-        raise ScoreError(f"{path}: {error.strerror}") from None
-    except ValueError as error:  # It is not UTF-8, or not JSON.
+    except (ValueError, RecursionError) as error:  # It is not UTF-8, or not JSON.
         raise ScoreError(
             f"{path}: expected dialogue ids, one a line or a JSON list: {error}"
         ) from None
@@ -142,50 +171,16 @@ def read_dialogue_ids(path: Path) -> list[str]:
     return list(dict.fromkeys(ids))
 
 
-def subset_of(references: pa.Table, dialogue_ids: list[str], path: Path) -> Subset:
-    """Choose dialogues of a split.
-
-    Args:
-        references: The frame rows of any variant.
-        dialogue_ids: The dialogues that are wanted.
-        path: The file that they are from, for the error message.
-
-    Raises:
-        ScoreError: The references lack one of the dialogues.
-    """
-    available = set(pc.unique(_dialogues(column(references, "frame_id"))).to_pylist())
-    if lacking := [one for one in dialogue_ids if one not in available]:
-        raise ScoreError(
-            f"{path}: {len(lacking)} of {len(dialogue_ids)} dialogues are not in the references, "
-            f"the first is {lacking[0]}; is the list for another split?"
-        )
-    return Subset(tuple(dialogue_ids), len(available))
-
-
-def only_dialogues(rows: pa.Table, subset: Subset) -> pa.Table:
-    """The rows, references or predictions, of a subset's dialogues."""
-    chosen = pa.array(sorted(subset.dialogue_ids), pa.string())
-    return rows.filter(pc.is_in(_dialogues(column(rows, "frame_id")), value_set=chosen))
-
-
-def _dialogues(frame_ids: pa.Array) -> pa.Array:
-    """The dialogue that each frame id begins with [frames]."""
-    return pc.replace_substring_regex(frame_ids.cast(pa.string()), "(/[^/]*){2}$", "")
-
-
-def _history(rows: pa.Table, frame_id: str) -> Turns:
-    """The turns before a frame's own, from rows with `frame_id` and `history`."""
-    found = rows.filter(pc.equal(rows["frame_id"], frame_id))
-    turns: Turns = found["history"][0].as_py() if found.num_rows else []
-    return turns
-
-
-def _history_in(folder: Path, variant: str, frame_id: str) -> Turns:
-    """The turns before a frame's own, from the variant's Parquet file."""
+def _read_dialogue(folder: Path, variant: str, dialogue_id: str) -> pa.Table:
+    """The frame rows of a dialogue in a variant's file."""
     path = folder / f"{variant}.parquet"
-    if "history" not in pq.read_schema(path).names:
-        return []
-    return _history(pq.read_table(path, columns=["frame_id", "history"]), frame_id)
+    known = set(pq.read_schema(path).names)
+    columns = [name for name in _WITH_HISTORY if name in known]
+    wanted = _of_dialogue(pc.field("frame_id"), dialogue_id)
+    try:
+        return pq.read_table(path, columns=columns, filters=wanted)
+    except (OSError, pa.ArrowException) as error:
+        raise ScoreError(f"{path}: cannot be read as frame rows: {error}") from None
 
 
 def _fingerprint_in(folder: Path, variant: str, frames: pa.Table) -> str:
@@ -225,4 +220,21 @@ def _read_variant(folder: Path, variant: str) -> pa.Table:
     if found != [variant]:
         names = ", ".join(map(str, found)) or "no rows"
         raise ScoreError(f"{path}: found variant {names}, expected {variant}")
+    for name in REFERENCE.names:
+        if name not in _OPTIONAL and (row := _first_null(column(table, name))) is not None:
+            raise ScoreError(f"{path}: row {row}: found no value in {name}, expected one")
     return table
+
+
+def _first_null(array: pa.Array) -> int | None:
+    """The first row of a column that is null or has a null inside; None where there is none."""
+    null = array.is_null().to_numpy(zero_copy_only=False)
+    if null.any():
+        return int(np.flatnonzero(null)[0])
+    if pa.types.is_list(array.type):
+        inside = _first_null(array.flatten())
+        return None if inside is None else int(pc.list_parent_indices(array)[inside].as_py())
+    if pa.types.is_struct(array.type):
+        found = (_first_null(pc.struct_field(array, i)) for i in range(array.type.num_fields))
+        return min((row for row in found if row is not None), default=None)
+    return None

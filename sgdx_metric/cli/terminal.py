@@ -1,5 +1,6 @@
 """Scores, comparisons and explanations as tables on the terminal, which fit into 80 columns."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +29,30 @@ _COMPARE_LEGEND = """\
 difference: second less first, with its 95 % interval over dialogues. p: how
 likely chance alone makes so large a difference. JGA is better higher, SS lower.
 """
+_COMPARE_RUNS_LEGEND = """\
+first, second: means over runs. difference: second less first, with its 95 %
+interval over dialogues and runs, to which p belongs. JGA is better higher, SS
+lower. Of few runs the interval is rough.
+"""
+_SUMMARY_LEGEND = """\
+The mean over runs, and in brackets the sample standard deviation. JGA: joint
+goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how far a frame's
+score varies over variants.
+"""
+
+# Characters that a terminal obeys instead of showing them: control characters, among them the
+# escape that begins a command, separators of lines, and those that turn the direction of the text.
+# Halves of characters, which cannot be written, are with them.
+_OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def harmless(text: str) -> str:
+    """A text from outside as a terminal may show it: what it would obey stands there as an escape.
+
+    >>> print(harmless("a\x1b[31mb"))
+    a\\x1b[31mb
+    """
+    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def print_scores(result: dict[str, Any], console: Console) -> None:
@@ -96,9 +121,13 @@ def print_comparison(result: dict[str, Any], names: tuple[str, str], console: Co
         _print_table(f"{_title(key)}, in %", ["services", "frames", *headers], rows, console)
     rows = [[name, *_compared(figures)] for name, figures in result["by_variant"].items()]
     _print_table("Joint goal accuracy by variant, in %", ["variant", *headers], rows, console)
-    _print_line(_COMPARE_LEGEND, console)
+    several = max(result["runs"].values()) > 1
+    _print_line(_COMPARE_RUNS_LEGEND if several else _COMPARE_LEGEND, console)
     for place, name in zip(("first", "second"), names):
-        _print_line(f"{place}: {name} (system acts: {result['system_acts'][place]})", console)
+        oracle = ", oracle" if result["oracle"][place] == "yes" else ""
+        _print_line(
+            f"{place}: {name} (system acts: {result['system_acts'][place]}{oracle})", console
+        )
     _print_line(result["signature"], console)
 
 
@@ -106,6 +135,38 @@ def _compared(figures: dict[str, Any]) -> list[str]:
     """The cells of a figure of two systems."""
     cells = _difference(figures["difference"], figures["interval"], figures["p"])
     return [percent(figures["first"]), percent(figures["second"]), *cells]
+
+
+def print_summary(result: dict[str, Any], names: Sequence[str], console: Console) -> None:
+    """Print the mean and the standard deviation of every headline figure over several runs.
+
+    Args:
+        result: What `summarise` returned.
+        names: What the runs are called.
+        console: Where to print.
+    """
+    groups = result["groups"]
+    keys = [key for key in groups["all"] if key not in ("frames", "by_variant")]
+    rows = [
+        [name, str(group["frames"]), *(_mean_and_deviation(group[key]) for key in keys)]
+        for name, group in groups.items()
+    ]
+    title = f"Joint goal accuracy and schema sensitivity of {len(names)} runs, in %"
+    _print_table(title, ["services", "frames", *map(_title, keys)], rows, console)
+    rows = [
+        [name, *(_mean_and_deviation(group["by_variant"][name]) for group in groups.values())]
+        for name in groups["all"]["by_variant"]
+    ]
+    title = f"Joint goal accuracy of {len(names)} runs by variant, in %"
+    _print_table(title, ["variant", *groups], rows, console)
+    _print_line(_SUMMARY_LEGEND, console)
+    for name in names:
+        _print_line(f"run: {name}", console)
+    _print_line(result["signature"], console)
+
+
+def _mean_and_deviation(figure: dict[str, Any]) -> str:
+    return "-" if figure["mean"] is None else f"{percent(figure['mean'])} ({percent(figure['sd'])})"
 
 
 def print_explanation(
@@ -121,7 +182,7 @@ def print_explanation(
     """
     _print_line(frame_id, console)
     for speaker, utterance in dialogue:
-        console.print(Text(f"{speaker.lower():>6}: {utterance}"))
+        console.print(Text(harmless(f"{speaker.lower():>6}: {utterance}")))
     _print_line("", console)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for name in ("variant", "slot", "reference", "prediction", "score"):
@@ -132,7 +193,7 @@ def print_explanation(
         last = i + 1 == len(lines) or lines[i + 1].aspect != line.aspect
         score = "-" if line.score is None else f"{line.score:.2f}"
         cells = line.variant, line.slot or line.aspect, *values, score, line.why
-        table.add_row(*map(escape, cells), end_section=last)
+        table.add_row(*map(_cell, cells), end_section=last)
     console.print(table)
 
 
@@ -193,20 +254,24 @@ def _print_table(
     for i, header in enumerate(headers):
         width = max((len(row[i]) for row in rows), default=0)
         table.add_column(
-            Text(header, overflow="fold"),
+            Text(harmless(header), overflow="fold"),
             justify="right" if i else "left",
             overflow="fold",
             no_wrap=i > 0 and len(header) <= max(width, _SHORT),
             min_width=width if i else min(width, 12),
         )
     for row in rows:
-        table.add_row(
-            *map(escape, row), end_section=row[0] == "unseen" and len(rows) > len(_GROUPS)
-        )
+        table.add_row(*map(_cell, row), end_section=row[0] == "unseen" and len(rows) > len(_GROUPS))
     _print_line(title, console)
     console.print(table, crop=False)
     _print_line("", console)
 
 
+def _cell(text: str) -> str:
+    """A text from outside as a cell of a table."""
+    return escape(harmless(text))
+
+
 def _print_line(text: str, console: Console) -> None:
+    text = "\n".join(map(harmless, text.split("\n")))
     console.print(text, soft_wrap=True, markup=False, highlight=False)

@@ -208,6 +208,8 @@ def test_spans_may_be_left_out_of_some_rows(metric: Any) -> None:
         ({"slot_values": None}, "Expected `array`, got `null`"),
         ({"slots": [{"slot": "city", "start": "0", "exclusive_end": 1}]}, "Expected `int`, got"),
         ({"slot_values": [{"slot": "city", "values": "Rome"}]}, "Expected `array`, got `str`"),
+        ({"slots": [{"slot": "city", "start": -1, "exclusive_end": 1}]}, "Expected `int` >= 0"),
+        ({"slots": [{"slot": "city", "start": 2**70, "exclusive_end": 1}]}, "Expected `int` <="),
         ({"variant": "v9"}, "only the predictions have rows of variant 'v9'"),
     ],
 )
@@ -216,6 +218,29 @@ def test_bad_rows_are_named(metric: Any, change: dict[str, Any], message: str) -
     predictions[1] |= change
     with pytest.raises(ValueError, match=message):
         metric.compute(predictions=predictions, references=references)
+
+
+def test_some_dialogues_of_the_rows(metric: Any) -> None:
+    """The same as scoring the rows of these dialogues alone, but for what the signature says."""
+    references, predictions = six_variants(SCORES)
+    chosen = ["1_00002", "1_00000", "1_00002"]
+    few = [row for row in predictions if row["frame_id"][:7] in chosen]  # The others may lack.
+    result = metric.compute(predictions=few, references=references, split="test", dialogues=chosen)
+    assert "|release:partial:3/4201|dialogues:2@6eebded6|frames:2|" in result["signature"]
+    true = [row for row in references if row["frame_id"][:7] in chosen]
+    alone = metric.compute(predictions=few, references=true, split="test")
+    assert result["sgdx"] == alone["sgdx"] and result["jga_orig"] == 0.5
+    for wrong, message in (
+        (
+            ["1_00000", "none"],
+            "dialogues: 1 of 2 dialogues are not in the references, .* none",
+        ),
+        ([], "dialogues: found no dialogue ids, expected one at least"),
+        ("1_00000", "dialogues is '1_00000', expected a list of ids such as"),
+        (7, "dialogues is 7, expected a list of ids such as"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            metric.compute(predictions=few, references=references, dialogues=wrong)
 
 
 def test_missing_predictions_are_named(metric: Any) -> None:

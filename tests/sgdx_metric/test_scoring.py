@@ -143,6 +143,55 @@ def test_a_slot_twice_is_refused() -> None:
         scores_of(reference(), twice)
 
 
+@pytest.mark.parametrize("slot", ["city", "stars"])
+@pytest.mark.parametrize("side", ["reference", "prediction"])
+def test_a_slot_without_a_value_is_refused(side: str, slot: str) -> None:
+    """It must not shift the values of the slots after it; officially it stops the scorer."""
+    rows = {
+        "reference": [reference({"city": ["Rome"], "stars": ["3"]}, f"{i}/0/A") for i in "123"],
+        "prediction": [prediction({"city": ["Rome"], "stars": ["3"]}, f"{i}/0/A") for i in "123"],
+    }
+    rows[side][1]["slot_values"] = state({"name": ["Inn"], slot: []})
+    tables = reference_table(*rows["reference"]), prediction_table(*rows["prediction"])
+    message = f"{side} of frame 2/0/A has the slot '{slot}' without a value, expected one at least"
+    with pytest.raises(ScoreError, match=message):
+        score_frames(*tables, "v1")
+
+
+def test_a_schema_with_a_slot_twice_is_refused() -> None:
+    true = reference({"city": ["Rome"]})
+    true["schema_slots"].append({"name": "city", "is_categorical": True})
+    message = "schema of frame 1_00000/0/Hotels_1 has the slot 'city' twice"
+    with pytest.raises(ScoreError, match=message):
+        scores_of(true, prediction())
+
+
+@pytest.mark.parametrize(
+    ("true", "guess", "score"),
+    [
+        ("caf\u00e9", "caf\u00e9", 1),
+        # The composed letter is dropped, and the accent on its own is no part of a word.
+        ("caf\u00e9", "cafe\u0301", 0.86),
+        ("\u212bngstrom", "\u00c5ngstrom", 0.93),
+        ("Rome ", "Rome", 1),
+        ("Rome\u00a0", "\tRome\n", 1),
+        ("Rome\u2003Italy", "italy rome", 1),
+        ("", " ", 1),
+        ("", "Rome", 0),
+    ],
+)
+def test_spellings_of_a_value_score_as_officially(true: str, guess: str, score: float) -> None:
+    """Nothing is normalised but what the official scorer normalises: see `slow`."""
+    sides = reference({"city": [true]}), prediction({"city": [guess]})
+    found = scores_of(*sides)["joint_goal_accuracy"]
+    assert found == slow.frame_scores(*sides)["joint_goal_accuracy"] == score
+    exact = slow.frame_scores(reference({"stars": [true]}), prediction({"stars": [guess]}))
+    found = scores_of(reference({"stars": [true]}), prediction({"stars": [guess]}))[
+        "joint_cat_accuracy"
+    ]
+    assert found == exact["joint_cat_accuracy"] == float(true == guess)
+
+
 def test_spans_need_spans_in_the_references() -> None:
     with pytest.raises(ScoreError, match="every reference needs 'slots' and 'utterance'"):
         scores_of(reference(), prediction(slots=[]))

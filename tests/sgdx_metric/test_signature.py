@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sgdx_metric.signature import OFFICIAL, Subset, rules_of, signature, signature_parts, split_name
+from sgdx_metric.signature import OFFICIAL, rules_of, signature, signature_parts, split_name
+from sgdx_metric.subset import Subset
 from sgdx_metric.variants import fingerprint, schema_digest, wider_set
 
 

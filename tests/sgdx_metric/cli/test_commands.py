@@ -1,4 +1,4 @@
-"""`python -m sgdx_metric` in real processes, on the shipped sample."""
+"""`python -m sgdx_metric` on the shipped sample."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCORE = ("sgdx_metric", "score", "--source", "sample", "--split", "test", "--out
 
 
 def test_score_writes_json_and_prints_a_table(
-    tmp_path: Path, run: Run, gold: dict[str, list[Row]]
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
 ) -> None:
     arguments = []
     for variant, rows in gold.items():
@@ -28,7 +28,7 @@ def test_score_writes_json_and_prints_a_table(
         ]
         path = written(tmp_path / f"{variant}.jsonl", kept, variant=variant, system_acts=False)
         arguments += ["--predictions", f"{variant}={path}"]
-    done = run(*SCORE, *arguments)
+    done = command(*SCORE, *arguments)
     assert done.returncode == 0, done.stderr
     scores = json.loads((tmp_path / "s.json").read_text())
     count = len(gold["original"])
@@ -49,11 +49,11 @@ def test_score_writes_json_and_prints_a_table(
     assert sorted(p.name for p in tmp_path.glob("*.json")) == ["s.json"]
 
 
-def test_exported_gold_is_perfect(tmp_path: Path, run: Run) -> None:
+def test_exported_gold_is_perfect(tmp_path: Path, command: Run) -> None:
     out = ("--config", "v2", "--split", "test", "--output", tmp_path)
-    exported = run("sgdx_dataset", "export", "--source", "sample", *out)
+    exported = command("sgdx_dataset", "export", "--source", "sample", *out)
     assert exported.returncode == 0, exported.stderr
-    done = run(*SCORE, "--predictions", f"v2={tmp_path / 'test'}")
+    done = command(*SCORE, "--predictions", f"v2={tmp_path / 'test'}")
     assert done.returncode == 0, done.stderr
     scores = json.loads((tmp_path / "s.json").read_text())
     means = scores["variants"]["v2"]["#ALL_SERVICES"]
@@ -61,10 +61,12 @@ def test_exported_gold_is_perfect(tmp_path: Path, run: Run) -> None:
     assert scores["sgdx"]["jga_orig"] is None and scores["sgdx"]["ss_jga"] is None
 
 
-def test_rules_stand_in_the_signature(tmp_path: Path, run: Run, gold: dict[str, list[Row]]) -> None:
+def test_rules_stand_in_the_signature(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
     path = written(tmp_path / "p.jsonl", gold["v1"], system_acts=True)
     rules = ("--no-fuzzy-match", "--joint-acc-across-turn", "--zero-mean", "drop")
-    done = run(*SCORE, "--predictions", f"v1={path}", *rules)
+    done = command(*SCORE, "--predictions", f"v1={path}", *rules)
     assert done.returncode == 0, done.stderr
     scores = json.loads((tmp_path / "s.json").read_text())
     assert scores["signature"] == (
@@ -75,15 +77,15 @@ def test_rules_stand_in_the_signature(tmp_path: Path, run: Run, gold: dict[str, 
     assert scores["variants"]["v1"]["#ALL_SERVICES"]["joint_goal_accuracy"] == 1
 
 
-def test_variants_of_ones_own(tmp_path: Path, run: Run) -> None:
+def test_variants_of_ones_own(tmp_path: Path, command: Run) -> None:
     """Sensitivity over any variants under its own name: here one worded like v2, and v1."""
     arguments: list[object] = []
     for variant, config in {"mine": "v2", "v1": "v1"}.items():
         out = ("--config", config, "--split", "test", "--output", tmp_path / variant)
-        exported = run("sgdx_dataset", "export", "--source", "sample", *out)
+        exported = command("sgdx_dataset", "export", "--source", "sample", *out)
         assert exported.returncode == 0, exported.stderr
         arguments += ["--predictions", f"{variant}={tmp_path / variant / 'test'}"]
-    done = run(*SCORE, *arguments, "--variant", f"mine={tmp_path / 'mine'}")
+    done = command(*SCORE, *arguments, "--variant", f"mine={tmp_path / 'mine'}")
     assert done.returncode == 0, done.stderr
     scores = json.loads((tmp_path / "s.json").read_text())
     assert scores["sgdx"]["by_variant"] == {"mine": 1, "v1": 1}
@@ -93,10 +95,10 @@ def test_variants_of_ones_own(tmp_path: Path, run: Run) -> None:
 
 
 def test_own_wordings_of_one_name_are_told_apart(
-    tmp_path: Path, run: Run, gold: dict[str, list[Row]]
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
 ) -> None:
     """One mark from a release and from a folder of frame rows; another wording is refused."""
-    exported = run("sgdx_dataset", "export", "--source", "sample", "--config", "v2",
+    exported = command("sgdx_dataset", "export", "--source", "sample", "--config", "v2",
                    "--split", "test", "--output", "one")  # fmt: skip
     assert exported.returncode == 0, exported.stderr
     (tmp_path / "two" / "test").mkdir(parents=True)
@@ -108,20 +110,22 @@ def test_own_wordings_of_one_name_are_told_apart(
     written(tmp_path / "original.jsonl", gold["original"])
     files = ("--predictions", "mine=mine.jsonl", "--predictions", "original=original.jsonl")
     for name in ("one", "two"):
-        done = run(*SCORE[:-1], f"new/folder/{name}.json", *files, "--variant", f"mine={name}")
+        done = command(*SCORE[:-1], f"new/folder/{name}.json", *files, "--variant", f"mine={name}")
         assert done.returncode == 0, done.stderr
         assert re.search(r"^mine +100\.00 .* 0\.00 to 0\.00 +1\.0000$", done.stdout, re.MULTILINE)
-    made = run("sgdx_dataset", "frames", "--source", "sample", "--variant", "mine=one", "--config",
-               "mine", "original", "--split", "test", "--output", "frames")  # fmt: skip
+    frames = ("--variant", "mine=one", "--config", "mine", "original", "--split", "test")
+    made = command("sgdx_dataset", "frames", "--source", "sample", *frames, "--output", "frames")
     assert made.returncode == 0, made.stderr
-    done = run("sgdx_metric", "score", "--references", "frames", *files, "--output", "frames.json")
+    done = command(
+        "sgdx_metric", "score", "--references", "frames", *files, "--output", "frames.json"
+    )
     assert done.returncode == 0, done.stderr
     one, two, frames = (
         json.loads((tmp_path / name).read_text())["signature"]
         for name in ("new/folder/one.json", "new/folder/two.json", "frames.json")
     )
     assert one == frames and one != two
-    done = run("sgdx_metric", "compare", "new/folder/one.json", "new/folder/two.json")
+    done = command("sgdx_metric", "compare", "new/folder/one.json", "new/folder/two.json")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith(
@@ -129,47 +133,47 @@ def test_own_wordings_of_one_name_are_told_apart(
     ) and line.endswith("expected the same schemas")
 
 
-def test_a_subset_of_dialogues(tmp_path: Path, run: Run, gold: dict[str, list[Row]]) -> None:
+def test_a_subset_of_dialogues(tmp_path: Path, command: Run, gold: dict[str, list[Row]]) -> None:
     path = written(tmp_path / "p.jsonl", gold["v1"])
     (tmp_path / "ids.txt").write_text("1_00000\n1_00001\n")
     (tmp_path / "ids.json").write_text('["1_00001", "1_00000"]')
     for name in ("ids.txt", "ids.json"):
-        done = run(*SCORE, "--predictions", f"v1={path}", "--dialogues", name)
+        done = command(*SCORE, "--predictions", f"v1={path}", "--dialogues", name)
         assert done.returncode == 0, done.stderr
         scores = json.loads((tmp_path / "s.json").read_text())
         assert "|release:sample|dialogues:2@82354a53|frames:11|" in scores["signature"]
-    done = run(*SCORE[:-1], "all.json", "--predictions", f"v1={path}")
+    done = command(*SCORE[:-1], "all.json", "--predictions", f"v1={path}")
     assert done.returncode == 0, done.stderr
-    done = run("sgdx_metric", "compare", "all.json", "s.json")
+    done = command("sgdx_metric", "compare", "all.json", "s.json")
     assert done.stderr == (
         "sgdx-metric: error: s.json: dialogues is '2@82354a53' in the signature, and 'all' in that "
         "of all.json: scores do not compare\n"
     )
     (tmp_path / "s.json").unlink()
     (tmp_path / "ids.txt").write_text("1_00000\nnone\n")
-    line = failed(tmp_path, run, "--predictions", f"v1={path}", "--dialogues", "ids.txt")
+    line = failed(tmp_path, command, "--predictions", f"v1={path}", "--dialogues", "ids.txt")
     assert "ids.txt: 1 of 2 dialogues are not in the references, the first is none" in line
 
 
 def test_system_acts_are_set_where_the_predictions_do_not_say(
-    tmp_path: Path, run: Run, gold: dict[str, list[Row]]
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
 ) -> None:
     silent = written(tmp_path / "v1.jsonl", gold["v1"])
     saying = written(tmp_path / "v2.jsonl", gold["v2"], system_acts=True)
     both = ("--predictions", f"v1={silent}", "--predictions", f"v2={saying}")
-    line = failed(tmp_path, run, *both, "--system-acts", "no")
+    line = failed(tmp_path, command, *both, "--system-acts", "no")
     assert "--system-acts no: the predictions for v2 say 'yes' themselves" in line
-    done = run(*SCORE, *both, "--system-acts", "yes")
+    done = command(*SCORE, *both, "--system-acts", "yes")
     assert done.returncode == 0, done.stderr
     assert "|system-acts:yes|" in json.loads((tmp_path / "s.json").read_text())["signature"]
 
 
 def test_another_variants_predictions_are_suspected(
-    tmp_path: Path, run: Run, gold: dict[str, list[Row]]
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
 ) -> None:
     rows = [row | {"variant": "v1"} for row in gold["v4"]]
     path = written(tmp_path / "p.jsonl", [row | {"slots": None} for row in rows])
-    done = run(*SCORE, "--predictions", f"v1={path}")
+    done = command(*SCORE, "--predictions", f"v1={path}")
     assert done.returncode == 0
     assert re.fullmatch(
         r"warning: v1: \d+ % of the predicted slots are not in its schemas; are these another "
@@ -183,23 +187,23 @@ def test_another_variants_predictions_are_suspected(
 
 
 def test_the_services_of_a_wrong_frame_id_s_turn_are_named(
-    tmp_path: Path, run: Run, gold: dict[str, list[Row]]
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
 ) -> None:
     rows = [*gold["v1"]]
     rows[0] = rows[0] | {"frame_id": "1_00000/0/Cabs_11"}
-    line = failed(tmp_path, run, "--predictions", f"v1={written(tmp_path / 'p.jsonl', rows)}")
+    line = failed(tmp_path, command, "--predictions", f"v1={written(tmp_path / 'p.jsonl', rows)}")
     assert line.endswith(
         "that turn has 1_00000/0/Cabs_1: an id ends in the service's original name"
     )
 
 
-def test_plots(tmp_path: Path, run: Run, gold: dict[str, list[Row]]) -> None:
+def test_plots(tmp_path: Path, command: Run, gold: dict[str, list[Row]]) -> None:
     pytest.importorskip("matplotlib", reason="pip install sgdx[report]")
     arguments = [
         f"--predictions={name}={written(tmp_path / f'{name}.jsonl', rows)}"
         for name, rows in gold.items()
     ]
-    done = run(*SCORE, *arguments, "--split", "test", "--plots", "new/plots")
+    done = command(*SCORE, *arguments, "--split", "test", "--plots", "new/plots")
     assert done.returncode == 0, done.stderr
     pictures = sorted((tmp_path / "new" / "plots").iterdir())
     assert [path.name for path in pictures] == ["drop_by_service.png", "jga_by_variant.png"]
@@ -224,53 +228,53 @@ def test_plots_name_the_extra_that_they_need(tmp_path: Path, gold: dict[str, lis
     assert not (tmp_path / "p").exists()
 
 
-def test_dev_is_validation(tmp_path: Path, run: Run) -> None:
+def test_dev_is_validation(tmp_path: Path, command: Run) -> None:
     out = ("--config", "v2", "--split", "validation", "--output", tmp_path)
-    exported = run("sgdx_dataset", "export", "--source", "sample", *out)
+    exported = command("sgdx_dataset", "export", "--source", "sample", *out)
     assert exported.returncode == 0, exported.stderr
-    done = run(*SCORE, "--split", "dev", "--predictions", f"v2={tmp_path / 'dev'}")
+    done = command(*SCORE, "--split", "dev", "--predictions", f"v2={tmp_path / 'dev'}")
     assert done.returncode == 0, done.stderr
     assert "|split:validation|" in json.loads((tmp_path / "s.json").read_text())["signature"]
 
 
-def failed(tmp_path: Path, run: Run, *arguments: object) -> str:
+def failed(tmp_path: Path, command: Run, *arguments: object) -> str:
     """The one line of a command that must fail and leave nothing."""
-    done = run(*SCORE, *arguments)
+    done = command(*SCORE, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert not (tmp_path / "s.json").exists()
     (line,) = done.stderr.splitlines()
     return line
 
 
-def test_a_missing_frame(tmp_path: Path, run: Run, gold: dict[str, list[Row]]) -> None:
+def test_a_missing_frame(tmp_path: Path, command: Run, gold: dict[str, list[Row]]) -> None:
     path = written(tmp_path / "p.jsonl", gold["v1"][1:])
     first = gold["v1"][0]["frame_id"]
-    assert failed(tmp_path, run, "--predictions", f"v1={path}") == (
+    assert failed(tmp_path, command, "--predictions", f"v1={path}") == (
         f"sgdx-metric: error: predictions for v1: 1 of {len(gold['v1'])} frames are missing, "
         f"the first is {first}"
     )
 
 
-def test_frames_of_another_split(tmp_path: Path, run: Run) -> None:
+def test_frames_of_another_split(tmp_path: Path, command: Run) -> None:
     out = ("--config", "v2", "--split", "validation", "--output", tmp_path)
-    exported = run("sgdx_dataset", "export", "--source", "sample", *out)
+    exported = command("sgdx_dataset", "export", "--source", "sample", *out)
     assert exported.returncode == 0, exported.stderr
-    line = failed(tmp_path, run, "--predictions", f"v2={tmp_path / 'dev'}")
+    line = failed(tmp_path, command, "--predictions", f"v2={tmp_path / 'dev'}")
     assert "frames are not in the references, the first is" in line
     assert "are these predictions for another split?" in line
 
 
 def test_the_datasets_own_error_is_passed_on(
-    tmp_path: Path, run: Run, gold: dict[str, list[Row]]
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
 ) -> None:
     rows = [row | {"variant": "v9"} for row in gold["v1"]]
     path = written(tmp_path / "p.jsonl", rows)
-    line = failed(tmp_path, run, "--predictions", f"v9={path}")
+    line = failed(tmp_path, command, "--predictions", f"v9={path}")
     assert line.startswith("sgdx-metric: error: unknown config 'v9', expected one of original, v1")
 
 
 def test_a_folder_of_predictions_and_a_folder_of_references(
-    tmp_path: Path, run: Run, gold: dict[str, list[Row]]
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
 ) -> None:
     """Both forms of the predictions, and both of the references, give the same scores.json."""
     (tmp_path / "run").mkdir()
@@ -282,27 +286,27 @@ def test_a_folder_of_predictions_and_a_folder_of_references(
         arguments += ["--predictions", f"{variant}={path}"]
     (tmp_path / "run" / "scores.json").write_text("{}")
     frames = ("--source", "sample", "--config", "v1", "v2", "--split", "test", "--output", "frames")
-    assert run("sgdx_dataset", "frames", *frames).returncode == 0
+    assert command("sgdx_dataset", "frames", *frames).returncode == 0
     ways = {
         "paths.json": ("--source", "sample", *arguments),
         "folder.json": ("--source", "sample", "--predictions", "run"),
         "parquet.json": ("--references", "frames", "--predictions", "run"),
     }
     for name, inputs in ways.items():
-        done = run("sgdx_metric", "score", *inputs, "--output", name)
+        done = command("sgdx_metric", "score", *inputs, "--output", name)
         assert done.returncode == 0, done.stderr
     texts = {(tmp_path / name).read_text() for name in ways}
     assert len(texts) == 1
     assert json.loads(texts.pop())["sgdx"]["by_variant"] == {"v1": 1, "v2": 1}
     frame = gold["v1"][0]["frame_id"]
     inputs = ("--references", "frames", "--predictions", "run")
-    done = run("sgdx_metric", "explain", frame, *inputs)
+    done = command("sgdx_metric", "explain", frame, *inputs)
     assert done.returncode == 0, done.stderr
     assert frame in done.stdout
 
 
 def test_predictions_are_refused_before_the_source_is_opened(
-    tmp_path: Path, run: Run, gold: dict[str, list[Row]]
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
 ) -> None:
     """The source does not exist, which would be the error if it had been opened."""
     good = written(tmp_path / "v1.jsonl", gold["v1"])
@@ -315,8 +319,8 @@ def test_predictions_are_refused_before_the_source_is_opened(
         ((f"v3={dev}",), "v3.jsonl:1: metadata: split is 'validation', not 'test'"),
         ((f"v2={tmp_path}",), "found no dialogues_*.json"),
     ):
-        assert message in failed(tmp_path, run, *both, *arguments)
-    line = failed(tmp_path, run, "--source", "nowhere", "--predictions", f"v1={good}")
+        assert message in failed(tmp_path, command, *both, *arguments)
+    line = failed(tmp_path, command, "--source", "nowhere", "--predictions", f"v1={good}")
     assert line.startswith("sgdx-metric: error: nowhere: no such source")
 
 
@@ -338,14 +342,14 @@ def test_predictions_are_refused_before_the_source_is_opened(
         (["--predictions", "v1=p", "--output", "."], "--output .: found a folder, expected a file"),
     ],
 )
-def test_bad_arguments(tmp_path: Path, run: Run, arguments: list[str], message: str) -> None:
-    line = failed(tmp_path, run, *arguments)
+def test_bad_arguments(tmp_path: Path, command: Run, arguments: list[str], message: str) -> None:
+    line = failed(tmp_path, command, *arguments)
     assert line.startswith("sgdx-metric: error: ") and message in line
 
 
-def test_bad_json_is_named(tmp_path: Path, run: Run) -> None:
+def test_bad_json_is_named(tmp_path: Path, command: Run) -> None:
     (tmp_path / "cut.jsonl").write_text('{"frame_id": "1_000')
-    line = failed(tmp_path, run, "--predictions", "v1=cut.jsonl")
+    line = failed(tmp_path, command, "--predictions", "v1=cut.jsonl")
     assert line == "sgdx-metric: error: cut.jsonl:1: Input data was truncated"
 
 

@@ -1,4 +1,4 @@
-"""`score --per-frame`, `compare` and `explain` in real processes, on the shipped sample."""
+"""`score --per-frame`, `compare` and `explain` on the shipped sample."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def scored(folder: Path, gold: dict[str, list[Row]]) -> dict[str, Path]:
     return paths
 
 
-def test_compare_prints_and_writes(tmp_path: Path, run: Run, scored: dict[str, Path]) -> None:
-    done = run("sgdx_metric", "compare", scored["bad"], scored["good"], "--json", "c.json")
+def test_compare_prints_and_writes(tmp_path: Path, command: Run, scored: dict[str, Path]) -> None:
+    done = command("sgdx_metric", "compare", scored["bad"], scored["good"], "--json", "c.json")
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "c.json").read_text())
     bad = json.loads(scored["bad"].read_text())
@@ -64,8 +64,8 @@ def test_compare_prints_and_writes(tmp_path: Path, run: Run, scored: dict[str, P
     assert all(service in done.stdout for service in services)
 
 
-def test_compare_with_itself(run: Run, tmp_path: Path, scored: dict[str, Path]) -> None:
-    done = run("sgdx_metric", "compare", scored["bad"], scored["bad"], "--json", "c.json")
+def test_compare_with_itself(command: Run, tmp_path: Path, scored: dict[str, Path]) -> None:
+    done = command("sgdx_metric", "compare", scored["bad"], scored["bad"], "--json", "c.json")
     assert done.returncode == 0, done.stderr
     for group in json.loads((tmp_path / "c.json").read_text())["groups"].values():
         for figure in ("jga_orig", "jga_v1-5", "ss_jga"):
@@ -73,7 +73,7 @@ def test_compare_with_itself(run: Run, tmp_path: Path, scored: dict[str, Path]) 
 
 
 def test_compare_tells_variants_and_system_acts(
-    tmp_path: Path, run: Run, scored: dict[str, Path]
+    tmp_path: Path, command: Run, scored: dict[str, Path]
 ) -> None:
     """System acts are a property of the system and no reason to refuse."""
 
@@ -82,7 +82,7 @@ def test_compare_tells_variants_and_system_acts(
         scores["signature"] = line
 
     other = changed(scored["good"], tmp_path / "other.json", with_acts)
-    done = run("sgdx_metric", "compare", scored["bad"], other, "--json", "c.json")
+    done = command("sgdx_metric", "compare", scored["bad"], other, "--json", "c.json")
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "c.json").read_text())
     assert result["system_acts"] == {"first": "unknown", "second": "yes"}
@@ -130,10 +130,10 @@ def turn_rule(scores: dict[str, Any]) -> None:
     ],
 )
 def test_what_does_not_compare_is_refused(
-    tmp_path: Path, run: Run, scored: dict[str, Path], change: Any, message: str
+    tmp_path: Path, command: Run, scored: dict[str, Path], change: Any, message: str
 ) -> None:
     other = changed(scored["bad"], tmp_path / "other.json", change)
-    done = run("sgdx_metric", "compare", scored["good"], other, "--json", "c.json")
+    done = command("sgdx_metric", "compare", scored["good"], other, "--json", "c.json")
     (line,) = done.stderr.splitlines()
     assert (done.returncode, done.stdout) == (2, "")
     assert line.startswith("sgdx-metric: error: ") and message in line
@@ -154,10 +154,12 @@ def test_per_frame_scores_have_the_means_of_scores_json(scored: dict[str, Path])
     assert frames["average_goal_accuracy"].isna().any()
 
 
-def test_per_frame_jsonl(tmp_path: Path, run: Run, folder: Path, scored: dict[str, Path]) -> None:
+def test_per_frame_jsonl(
+    tmp_path: Path, command: Run, folder: Path, scored: dict[str, Path]
+) -> None:
     predictions = f"v2={folder / 'bad-v2.jsonl'}"
     files = ("--output", "s.json", "--per-frame", "f.jsonl")
-    done = run("sgdx_metric", "score", *SAMPLE, "--predictions", predictions, *files)
+    done = command("sgdx_metric", "score", *SAMPLE, "--predictions", predictions, *files)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in (tmp_path / "f.jsonl").read_text().splitlines()]
     means = json.loads((tmp_path / "s.json").read_text())["variants"]["v2"]["#ALL_SERVICES"]
@@ -167,7 +169,7 @@ def test_per_frame_jsonl(tmp_path: Path, run: Run, folder: Path, scored: dict[st
     assert sorted(path.name for path in tmp_path.iterdir()) == ["f.jsonl", "s.json"]
 
 
-def test_explain(run: Run, folder: Path, gold: dict[str, list[Row]]) -> None:
+def test_explain(command: Run, folder: Path, gold: dict[str, list[Row]]) -> None:
     row = next(row for row in gold["v1"] if row["slot_values"])
     place = gold["v1"].index(row)
     changes: dict[str, list[Row]] = {
@@ -179,25 +181,35 @@ def test_explain(run: Run, folder: Path, gold: dict[str, list[Row]]) -> None:
         rows = [*gold[variant]]
         rows[place] = rows[place] | {"slot_values": values}
         arguments += ["--predictions", f"{variant}={written(folder / f'e-{variant}', rows)}"]
-    done = run("sgdx_metric", "explain", row["frame_id"], *SAMPLE, *arguments)
+    done = command("sgdx_metric", "explain", row["frame_id"], *SAMPLE, *arguments)
     assert done.returncode == 0, done.stderr
     assert row["frame_id"] in done.stdout and "[b]zzz[/b]" in done.stdout
     assert "ignored: not a slot" in done.stdout
-    done = run("sgdx_metric", "explain", "no/0/Such", *SAMPLE, *arguments)
-    (line,) = done.stderr.splitlines()
-    assert done.returncode == 2 and "frame no/0/Such is there 0 times among 273 rows" in line
+    for frame_id, message in (
+        (
+            "no/0/Such",
+            "frame no/0/Such: the references for original have no dialogue 'no', expected",
+        ),
+        ("nonsense", "frame nonsense: the references for original have no dialogue 'nonsense'"),
+        ("1_00000/0/Hotels_9", "frame 1_00000/0/Hotels_9 is there 0 times among 6 rows, expected"),
+    ):
+        done = command("sgdx_metric", "explain", frame_id, *SAMPLE, *arguments)
+        (line,) = done.stderr.splitlines()
+        assert done.returncode == 2 and message in line
 
 
 def test_explain_prints_the_dialogue_so_far(
-    tmp_path: Path, run: Run, folder: Path, scored: dict[str, Path]
+    tmp_path: Path, command: Run, folder: Path, scored: dict[str, Path]
 ) -> None:
     predictions = f"v2={folder / 'bad-v2.jsonl'}"
     frame_id = json.loads(scored["bad"].read_text())["paired"]["frame_id"][40]
-    made = run("sgdx_dataset", "frames", *SAMPLE, "--config", "v2", "--output", "frames")
+    made = command("sgdx_dataset", "frames", *SAMPLE, "--config", "v2", "--output", "frames")
     assert made.returncode == 0, made.stderr
     printed = []
     for references in (SAMPLE, ("--references", "frames")):
-        done = run("sgdx_metric", "explain", frame_id, *references, "--predictions", predictions)
+        done = command(
+            "sgdx_metric", "explain", frame_id, *references, "--predictions", predictions
+        )
         assert done.returncode == 0, done.stderr
         printed.append(done.stdout)
     assert printed[0] == printed[1]
@@ -208,13 +220,13 @@ def test_explain_prints_the_dialogue_so_far(
 
 
 def test_explain_lists_the_frames_that_broke(
-    tmp_path: Path, run: Run, folder: Path, scored: dict[str, Path]
+    tmp_path: Path, command: Run, folder: Path, scored: dict[str, Path]
 ) -> None:
     paired = json.loads(scored["bad"].read_text())["paired"]
     lost = [i for i, score in zip(paired["frame_id"], paired[GOAL]["v5"]) if score == 0]
     predictions = ("--predictions", f"original={folder / 'good-original.jsonl'}",
                    "--predictions", f"v5={folder / 'bad-v5.jsonl'}")  # fmt: skip
-    done = run("sgdx_metric", "explain", "--changed", "original", "v5", *SAMPLE, *predictions)
+    done = command("sgdx_metric", "explain", "--changed", "original", "v5", *SAMPLE, *predictions)
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if "/" in line]
     assert rows == [[frame_id, "100.00", "0.00"] for frame_id in sorted(lost)]
@@ -225,5 +237,5 @@ def test_explain_lists_the_frames_that_broke(
         (("1_00000/0/Cabs_1", "--changed", "original", "v5"), "expected either FRAME_ID or --ch"),
         ((), "expected either FRAME_ID or --changed FIRST SECOND"),
     ):
-        done = run("sgdx_metric", "explain", *words, *SAMPLE, *predictions)
+        done = command("sgdx_metric", "explain", *words, *SAMPLE, *predictions)
         assert done.returncode == 2 and message in done.stderr

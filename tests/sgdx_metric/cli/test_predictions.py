@@ -31,14 +31,14 @@ def test_jsonl_with_header(tmp_path: Path) -> None:
     header = {"split": "test", "variant": "original", "system_acts": False, "model": "any"}
     path = written(tmp_path / "p.jsonl", json.dumps({"metadata": header}), GOOD, "", GOOD)
     found = read_predictions(path, "test", "original")
-    assert found.system_acts is False
+    assert (found.said.system_acts, found.said.model) == (False, "any")
     row = prediction({"city": ["Rome"]}) | {"slots": None}
     assert found.rows.to_pylist() == [row, row]
 
 
 def test_jsonl_without_header_says_nothing_of_system_acts(tmp_path: Path) -> None:
     found = read_predictions(written(tmp_path / "p.jsonl", GOOD), "test", "original")
-    assert found.system_acts is None
+    assert found.said.system_acts is None
 
 
 def test_keys_of_its_own_and_long_values_are_no_matter(tmp_path: Path) -> None:

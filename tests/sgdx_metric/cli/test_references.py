@@ -36,9 +36,9 @@ def test_release_of_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     assert open_references(None, "test", {}).release == "sample"
 
 
-def test_a_folder_of_the_datasets_has_the_rows_of_the_release(tmp_path: Path, run: Run) -> None:
+def test_a_folder_of_the_datasets_has_the_rows_of_the_release(tmp_path: Path, command: Run) -> None:
     options = ("--config", "original", "v3", "--split", "test", "--output", tmp_path)
-    made = run("sgdx_dataset", "frames", "--source", "sample", *options)
+    made = command("sgdx_dataset", "frames", "--source", "sample", *options)
     assert made.returncode == 0, made.stderr
     folder = open_folder(tmp_path, ["original", "v3"])
     release = open_references("sample", "test", {})

@@ -1,0 +1,87 @@
+"""Several runs of one system, such as those of several seeds: mean and standard deviation."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..columns import Ints
+from ..robustness import HEADLINE, dialogue_sums, figures
+from ..rows import ScoreError
+from ..units import ALL, SEEN, UNSEEN
+from .scores import Run, read_runs
+
+
+def summarise(paths: Sequence[Path]) -> dict[str, Any]:
+    """Average the figures of several runs that were scored alike on the same frames.
+
+    Args:
+        paths: Files that `score` wrote, two or more.
+
+    Returns:
+        `signature`, which all files share; `runs`, their number; and `groups`. For all, seen and
+        unseen frames a group has `frames`, their number; `jga_orig`, `jga_v1-5`,
+        `relative_difference`, `ss_jga` and, with variants beside the paper's, the sensitivity over
+        all of them, such as `ss_jga(v1..v5+mine)`; and `by_variant`, the joint goal accuracy under
+        each variant. Each figure has its `mean`, its sample standard deviation `sd` (that of the
+        population is estimated with n - 1) and its `values`, one a run in the order of `paths`.
+        All are fractions; a figure that is undefined in a run has neither mean nor deviation.
+
+    Raises:
+        ScoreError: There are fewer than two files, one is there twice or no scores.json, or the
+            signatures or the frames differ.
+    """
+    if len(paths) < 2:
+        raise ScoreError(
+            f"summarise: found {len(paths)} file, expected the scores.json of two runs or more"
+        )
+    runs = read_runs(paths)
+    groups = runs[0].place.groups()
+    return {
+        "signature": runs[0].signature,
+        "runs": len(runs),
+        "groups": {name: _group(runs, groups[name]) for name in (ALL, SEEN, UNSEEN)},
+    }
+
+
+def _group(runs: Sequence[Run], these: Ints) -> dict[str, Any]:
+    """The figures of some frames, averaged over the runs."""
+    headline, by_variant = zip(*(_figures(run, these) for run in runs), strict=True)
+    return {
+        "frames": len(these),
+        **{name: _spread([found[name] for found in headline]) for name in headline[0]},
+        "by_variant": {
+            name: _spread([found[name] for found in by_variant]) for name in by_variant[0]
+        },
+    }
+
+
+def _figures(run: Run, these: Ints) -> tuple[dict[str, float | None], dict[str, float | None]]:
+    """One run's headline figures of some frames, and its joint goal accuracy by variant."""
+    variants = list(run.jga)
+    sums = dialogue_sums(run.jga, run.place, these, run.rules)
+    if not len(sums.total):
+        return dict.fromkeys(HEADLINE), dict.fromkeys(variants)
+    means = sums.means(np.ones((1, len(sums.total))))
+    found = {name: _number(value[0]) for name, value in figures(means, variants).items()}
+    original, reworded = found.get("jga_orig"), found.get("jga_v1-5")
+    if original and reworded is not None:
+        found["relative_difference"] = (reworded - original) / original
+    headline = {name: found.get(name) for name in dict.fromkeys((*HEADLINE, *found))}
+    return headline, {name: _number(value) for name, value in zip(variants, means[0])}
+
+
+def _spread(values: Sequence[float | None]) -> dict[str, Any]:
+    """Mean and sample standard deviation of one figure of all runs."""
+    defined = [value for value in values if value is not None]
+    whole = len(defined) == len(values)
+    return {
+        "mean": float(np.mean(defined)) if whole else None,
+        "sd": float(np.std(defined, ddof=1)) if whole else None,
+        "values": list(values),
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,108 @@
+"""What prediction files say of the system that made them, and whether it is one system."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ..rows import ScoreError
+
+# By the first of these that two files both state, they are of one system or of two: a digest of the
+# model's weights counts more than the name of the model.
+_IDENTITY = ("weights", "model", "tracker", "seed")
+
+
+class Metadata(msgspec.Struct, omit_defaults=True):
+    """What a prediction file may state about itself in its first line.
+
+    Attributes:
+        split, variant: What the predictions are for.
+        model: The model's name, such as a folder or a repository.
+        tracker: The name of the tracker.
+        weights: A digest of the model's weights.
+        seed: The random seed of the training.
+        oracle: Whether the model was trained on schemas that it is evaluated on.
+        system_acts: Whether the tracker was given the system's dialogue acts.
+    """
+
+    split: str | None = None
+    variant: str | None = None
+    model: Any = None
+    tracker: Any = None
+    weights: Any = None
+    seed: Any = None
+    oracle: bool | None = None
+    system_acts: bool | None = None
+
+
+def about_system(said: Metadata) -> dict[str, Any]:
+    """What is said of the system, for scores.json: what is unsaid is left out."""
+    facts: dict[str, Any] = msgspec.to_builtins(said)
+    return {key: value for key, value in facts.items() if key not in ("split", "variant")}
+
+
+def check_one_system(said: Mapping[str, Metadata]) -> None:
+    """Refuse predictions that say of themselves that they are of different systems.
+
+    Args:
+        said: What the predictions of each variant say. What is unsaid is taken to be the same.
+
+    Raises:
+        ScoreError: Two variants' predictions are of different models, or one is of an oracle and
+            another one is not.
+    """
+    names = list(said)
+    for i, name in enumerate(names):
+        for other in names[:i]:
+            if key := _apart(said[other], said[name]):
+                raise ScoreError(
+                    f"predictions for {name}: {key} is {_shown(said[name], key)}, and "
+                    f"{_shown(said[other], key)} in those for {other}: expected the predictions of "
+                    "one system"
+                )
+
+
+def _apart(one: Metadata, other: Metadata) -> str:
+    """The key by which two files are of different systems; empty if they may be of one."""
+    if None not in (one.oracle, other.oracle) and one.oracle != other.oracle:
+        return "oracle"
+    for key in _IDENTITY:
+        left, right = getattr(one, key), getattr(other, key)
+        if left is not None and right is not None:
+            return "" if left == right else key
+    return ""
+
+
+def _shown(said: Metadata, key: str) -> str:
+    text = msgspec.json.encode(getattr(said, key)).decode()
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def is_oracle(said: Mapping[str, Metadata]) -> bool:
+    """Whether any variant's predictions say that they are of an oracle."""
+    return any(one.oracle for one in said.values())
+
+
+def system_acts(said: Mapping[str, Metadata], chosen: str | None) -> str:
+    """Whether the predictions used the system's dialogue acts, for the signature.
+
+    Args:
+        said: What the predictions of each variant say.
+        chosen: "yes" or "no" for those that do not say; None where that is unknown.
+
+    Returns:
+        "yes", "no", "unknown", or "mixed" where the variants differ.
+
+    Raises:
+        ScoreError: The predictions say otherwise than what was chosen.
+    """
+    words = {True: "yes", False: "no", None: chosen or "unknown"}
+    answers = {name: words[one.system_acts] for name, one in said.items()}
+    for name, answer in answers.items():
+        if chosen and answer != chosen:
+            raise ScoreError(
+                f"--system-acts {chosen}: the predictions for {name} say '{answer}' themselves, "
+                f"expected '{chosen}' or nothing"
+            )
+    found = set(answers.values())
+    return found.pop() if len(found) == 1 else "mixed"

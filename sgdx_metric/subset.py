@@ -1,0 +1,62 @@
+"""Some dialogues of a split, where not all of it is scored."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .columns import column
+from .rows import ScoreError
+from .variants import short_digest
+
+
+@dataclass(frozen=True)
+class Subset:
+    """The dialogues of a split that are scored.
+
+    Attributes:
+        dialogue_ids: The ids of the dialogues that are scored.
+        available: How many dialogues of the split the data has.
+    """
+
+    dialogue_ids: Collection[str]
+    available: int
+
+    def mark(self) -> str:
+        """The number of dialogues and the first 8 hex digits of a SHA-256 of their sorted ids."""
+        ids = sorted(set(self.dialogue_ids))
+        return f"{len(ids)}@{short_digest(ids)}"
+
+
+def subset_of(references: pa.Table, dialogue_ids: Collection[str], where: str) -> Subset:
+    """Choose dialogues of a split.
+
+    Args:
+        references: Frame rows of the whole split, of one variant or of several.
+        dialogue_ids: The dialogues that are wanted, each once.
+        where: What an error message begins with, such as the file that the ids are from.
+
+    Raises:
+        ScoreError: There are no ids, or the references lack one of the dialogues.
+    """
+    if not dialogue_ids:
+        raise ScoreError(f"{where}: found no dialogue ids, expected one at least")
+    available = set(pc.unique(_dialogues(column(references, "frame_id"))).to_pylist())
+    if lacking := [one for one in dialogue_ids if one not in available]:
+        raise ScoreError(
+            f"{where}: {len(lacking)} of {len(dialogue_ids)} dialogues are not in the references, "
+            f"the first is {lacking[0]}; is the list for another split?"
+        )
+    return Subset(tuple(dialogue_ids), len(available))
+
+
+def only_dialogues(rows: pa.Table, subset: Subset) -> pa.Table:
+    """The rows, references or predictions, of a subset's dialogues."""
+    chosen = pa.array(sorted(subset.dialogue_ids), pa.string())
+    return rows.filter(pc.is_in(_dialogues(column(rows, "frame_id")), value_set=chosen))
+
+
+def _dialogues(frame_ids: pa.Array) -> pa.Array:
+    """The dialogue that each frame id begins with [frames]."""
+    return pc.replace_substring_regex(frame_ids.cast(pa.string()), "(/[^/]*){2}$", "")
