@@ -24,9 +24,10 @@ from .rewording.backtranslate import backtranslate
 from .rewording.compose import compose
 from .rewording.corrupt import corrupt
 from .rewording.translations import read_settings
+from .rows.columns import FRAME_COLUMNS
 from .rows.dialogue_rows import steps
 from .rows.features import FRAME_ROW
-from .rows.frame_rows import frame_tables
+from .rows.frame_rows import frame_parts
 from .show import show
 from .stats import stats
 
@@ -300,12 +301,15 @@ def _frames(options: argparse.Namespace) -> None:
     for config in configs:
         release.check_dialogues(config, split)
     metadata = {**FRAME_ROW.arrow_schema.metadata, "release": release.version()}
+    schema = FRAME_COLUMNS.with_metadata(metadata)
     with progress("Writing frame rows", steps(release, configs, [split])):
         for config in configs:
-            table = frame_tables(release, split, config)
-            table = table.replace_schema_metadata(metadata)
-            with staged(options.output / f"{config}.parquet") as staging:
-                pq.write_table(table, staging, compression="zstd")
+            with (
+                staged(options.output / f"{config}.parquet") as staging,
+                pq.ParquetWriter(staging, schema, compression="zstd") as writer,
+            ):
+                for part in frame_parts(release, split, config):
+                    writer.write_table(part.replace_schema_metadata(metadata))
 
 
 def _stats(options: argparse.Namespace) -> None:
