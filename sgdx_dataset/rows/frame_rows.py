@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from ..errors import SgdxError
 from ..progress import advance, progress
 from ..release.release import Release
 from ..release.schema import split_name
+from . import columns as column_types
 from .columns import DIALOGUE_COLUMNS, FRAME_COLUMNS, STATE
 from .dialogue_rows import steps, tables
 
@@ -89,8 +92,19 @@ def _dataset_frames(split: Dataset | IterableDataset) -> Dataset | IterableDatas
             batch_size=256,
             features=FRAME_ROW,
             remove_columns=replaced,
+            **({} if isinstance(split, IterableDataset) else {"new_fingerprint": _made_of(split)}),
         )
     return rows.with_format(None)
+
+
+def _made_of(dialogues: Dataset) -> str:
+    """The fingerprint under which frame rows of these dialogue rows are cached on disk.
+
+    It has the code that makes them in it: ``datasets`` goes by a function's name alone, and would
+    take rows from its cache that an earlier version has made.
+    """
+    code = Path(__file__).read_bytes() + Path(column_types.__file__).read_bytes()
+    return sha256(f"{dialogues._fingerprint} frames ".encode() + code).hexdigest()[:32]
 
 
 def _frame_batch(dialogues: pa.Table) -> pa.Table:
