@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import pyarrow.parquet as pq
 
+from .console import run
 from .errors import SgdxError
 from .files import staged
 from .hub.build import build, push
@@ -24,9 +25,10 @@ from .rewording.backtranslate import backtranslate
 from .rewording.compose import compose
 from .rewording.corrupt import corrupt
 from .rewording.translations import read_settings
+from .rows.columns import FRAME_COLUMNS
 from .rows.dialogue_rows import steps
 from .rows.features import FRAME_ROW
-from .rows.frame_rows import frame_tables
+from .rows.frame_rows import frame_parts
 from .show import show
 from .stats import stats
 from .subset import subset, write_subset
@@ -39,16 +41,10 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: The words of the command line; None for those of this process.
 
     Returns:
-        The exit status: 0, or 2 when the input cannot be used; one line on standard error then
-        says what was found and what was expected.
+        The exit status, see ``console.run``.
     """
     options = _parser().parse_args(arguments)
-    try:
-        options.run(options)
-    except SgdxError as error:
-        print(f"sgdx-dataset: error: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    return 0
+    return run("sgdx-dataset", lambda: options.run(options))
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -154,11 +150,11 @@ def _command(
     commands: Commands,
     name: str,
     text: str,
-    run: Callable[[argparse.Namespace], None],
+    action: Callable[[argparse.Namespace], None],
 ) -> argparse.ArgumentParser:
     """A command with the two options that all of them have."""
     command = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
-    command.set_defaults(run=run)
+    command.set_defaults(run=action)
     command.add_argument(
         "--source",
         help="the release: a directory, an archive (.zip, .tar.*), 'sample' for the small corpus"
@@ -311,13 +307,16 @@ def _frames(options: argparse.Namespace) -> None:
     split, configs = split_name(options.split), options.config or ["original", *VARIANTS]
     for config in configs:
         release.check_dialogues(config, split)
-    metadata = {**FRAME_ROW.arrow_schema.metadata, "release": release.version()}
+    metadata = {**FRAME_ROW.arrow_schema.metadata, "release": release.version(split)}
+    schema = FRAME_COLUMNS.with_metadata(metadata)
     with progress("Writing frame rows", steps(release, configs, [split])):
         for config in configs:
-            table = frame_tables(release, split, config)
-            table = table.replace_schema_metadata(metadata)
-            with staged(options.output / f"{config}.parquet") as staging:
-                pq.write_table(table, staging, compression="zstd")
+            with (
+                staged(options.output / f"{config}.parquet") as staging,
+                pq.ParquetWriter(staging, schema, compression="zstd") as writer,
+            ):
+                for part in frame_parts(release, split, config):
+                    writer.write_table(part.replace_schema_metadata(metadata))
 
 
 def _stats(options: argparse.Namespace) -> None:

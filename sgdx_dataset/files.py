@@ -2,30 +2,59 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .errors import SgdxError
 
+# The largest file of the release has 6 MB. What is far larger is no file of its kind, and would
+# fill the memory.
+MAX_FILE_BYTES = 1 << 26
+
+
+def read_file(path: Path) -> bytes:
+    """Read a whole file that a user names, or that is in a folder that a user names.
+
+    Raises:
+        SgdxError: It cannot be read, has over ``MAX_FILE_BYTES``, or is no regular file: a pipe
+            or a device may have no end.
+    """
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise SgdxError(f"{path}: found something other than a file, expected a regular file")
+        if status.st_size > MAX_FILE_BYTES:
+            expected = f"expected at most {MAX_FILE_BYTES}"
+            raise SgdxError(f"{path}: found {status.st_size} bytes, {expected}")
+        return path.read_bytes()
+    except OSError as error:
+        raise SgdxError(f"{path}: cannot be read: {error}") from None
+
 
 @contextmanager
 def staged(place: Path) -> Iterator[Path]:
     """Give a path beside ``place`` to write to; what is written there becomes ``place`` at the end.
 
-    The block writes a file, or makes a folder, at the path that it is given (``.NAME.incomplete``).
-    Where the block raises an error, what it wrote is removed and ``place`` is as it was before.
-    What a killed run has left at that path is removed first. Missing parent folders are made.
+    The block writes a file, or makes a folder, at the path that it is given, whose name
+    (``.NAME.HOST-PROCESS.incomplete``) no other process uses. Where the block raises an error, what
+    it wrote is removed and ``place`` is as it was before. Where two processes make the same folder,
+    the second to end gets an error. What killed runs have left is removed first. Missing parent
+    folders are made.
 
     Raises:
         SgdxError: The file or folder cannot be written.
     """
-    staging = place.with_name(f".{place.name}.incomplete")
+    staging = place.with_name(f".{place.name}.{platform.node()}-{os.getpid()}.incomplete")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        _remove(staging)
+        _remove_abandoned(place)
         yield staging
+        flush(staging)
         staging.replace(place)
     except OSError as error:
         raise SgdxError(f"{place}: cannot be written: {error}") from None
@@ -33,10 +62,47 @@ def staged(place: Path) -> Iterator[Path]:
         _remove(staging)
 
 
+def flush(path: Path) -> None:
+    """Have the disk hold a file, or all files of a folder, before the name says that it is there.
+
+    Otherwise a machine that loses power may keep the name and lose the content.
+    """
+    for file in [path, *path.rglob("*")] if path.is_dir() else [path]:
+        if os.name == "posix" or file.is_file():
+            descriptor = os.open(file, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+
+def _remove_abandoned(place: Path) -> None:
+    """Remove what earlier processes of this machine have left, if they run no more."""
+    prefix = f".{place.name}.{platform.node()}-"
+    for path in place.parent.iterdir():
+        process = path.name.removeprefix(prefix).removesuffix(".incomplete")
+        if path.name != f"{prefix}{process}.incomplete" or not process.isdecimal():
+            continue
+        if int(process) == os.getpid() or not _is_running(int(process)):
+            _remove(path)
+
+
+def _is_running(process: int) -> bool:
+    if os.name != "posix":
+        return True  # there is no harmless way to ask
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # it is another user's
+        return True
+    return True
+
+
 def _remove(path: Path) -> None:
     """Remove a file or folder if it is there; what cannot be removed is left."""
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with suppress(OSError):
+    with suppress(OSError):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
             path.unlink()

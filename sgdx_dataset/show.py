@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
+from rich.markup import escape as markup_escape
 from rich.table import Table
 
+from .console import harmless
 from .errors import SgdxError
 from .files import staged
 from .release.dialogue import Frame, read_dialogues
@@ -152,14 +153,19 @@ def _state_lines(frames: Sequence[dict[str, Any]]) -> list[Line]:
     return lines
 
 
+def _escaped(text: str) -> str:
+    """Text of the data as ``rich`` shows it: no markup, and no control characters either."""
+    return markup_escape(harmless(text))
+
+
 def print_dialogue(shown: ShownDialogue, console: Console | None = None) -> None:
     """Print a dialogue; wordings that do not fit beside each other come below each other."""
     console = console or Console(highlight=False)
-    console.print(f"[bold]Dialogue {escape(shown.dialogue_id)}[/bold] ({shown.split})")
+    console.print(f"[bold]Dialogue {_escaped(shown.dialogue_id)}[/bold] ({shown.split})")
     for turn in shown.turns:
         style = "bold" if turn.speaker == "USER" else "dim"
         console.print()
-        console.print(f"[{style}]{turn.speaker}[/{style}]  {escape(turn.utterance)}")
+        console.print(f"[{style}]{turn.speaker}[/{style}]  {_escaped(turn.utterance)}")
         if turn.lines:
             for columns in _beside_each_other(turn, shown.wordings, console.width):
                 console.print(_table(turn, shown.wordings, columns))
@@ -189,12 +195,12 @@ def _table(turn: ShownTurn, wordings: Sequence[str], columns: Sequence[int]) -> 
     table = Table(box=None, header_style="dim", padding=(0, _GAP, 0, 0))
     table.add_column("", min_width=len("asks for"))
     for i in columns:
-        table.add_column(escape(wordings[i]), overflow="fold")
+        table.add_column(_escaped(wordings[i]), overflow="fold")
     table.add_column("value", overflow="fold")
     for line in turn.lines:
         style = "bold" if line.kind == "service" else None
         cells = [line.kind, *(line.names[i] for i in columns), line.value]
-        table.add_row(*map(escape, cells), style=style)
+        table.add_row(*map(_escaped, cells), style=style)
     return table
 
 

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import datasets
 from datasets.arrow_reader import ArrowReader
@@ -15,6 +16,7 @@ from datasets.exceptions import DatasetGenerationError
 from filelock import FileLock
 
 from ..errors import SgdxError
+from ..files import flush
 from ..progress import progress
 from ..release.open import Source, Variants, open_release
 from ..release.release import Release
@@ -86,7 +88,8 @@ def load(
     What ``prepare`` has made of the source is used as it is. Where the remembered source has
     changed since, or lacks the config, it is prepared there anew, with a warning of the change. A
     config of any other source is prepared once, in a folder of the Hugging Face cache for that
-    source, and what ``load_dataset("sgdx")`` loads stays as it is. The original and the five
+    source, where it replaces what an older copy gave; what ``load_dataset("sgdx")`` loads stays as
+    it is. The original and the five
     variants are prepared together, as parsing the dialogues is most of the work.
 
     Args:
@@ -110,7 +113,8 @@ def load(
     together = ["original", *VARIANTS]
     if not _is_prepared(release, config, cache):
         if remembered_source(cache) != release.source:
-            cache = cache / "sgdx-sources" / release.fingerprint[:16]
+            name = hashlib.sha256(release.source.encode("utf-8", "surrogateescape")).hexdigest()
+            cache = cache / "sgdx-sources" / name[:16]
         elif _foreign_configs(release, cache):
             text = f"{release.name} has changed since it was prepared: it is prepared anew"
             warnings.warn(text, stacklevel=2)
@@ -221,15 +225,32 @@ def _checksums(place: Path) -> list[str]:
 
     The first is that of the config itself, the second, if there is one, that of the whole source.
     """
-    if not (place / "dataset_info.json").exists():
-        return []
-    checksums = datasets.DatasetInfo.from_directory(str(place)).download_checksums or {}
-    return [entry["checksum"] for entry in checksums.values()]
+    return [entry["checksum"] for entry in _record(place).values() if entry["checksum"]]
+
+
+def _record(place: Path) -> dict[str, dict[str, Any]]:
+    """What is noted of a prepared config: its fingerprints, and the sizes of its files.
+
+    Nothing is noted where nothing is prepared, or where the note is damaged.
+    """
+    try:
+        return datasets.DatasetInfo.from_directory(str(place)).download_checksums or {}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}
 
 
 def _is_prepared(release: Release, config: str, cache: Path) -> bool:
-    """Whether a config is in the cache already, made from this very copy of the release."""
-    return _checksums(_place(config, cache))[:1] == [release.fingerprint_of(config)]
+    """Whether a config is in the cache already, whole, made from this very copy of the release."""
+    place = _place(config, cache)
+    made_from = _checksums(place)[:1] == [release.fingerprint_of(config)]
+    return made_from and _sizes(place) == {
+        name: entry["num_bytes"] for name, entry in _record(place).items() if not entry["checksum"]
+    }
+
+
+def _sizes(place: Path) -> dict[str, int]:
+    """The size of each Arrow file of a config in bytes, by name."""
+    return {file.name: file.stat().st_size for file in place.glob("*.arrow")}
 
 
 def _foreign_configs(release: Release, cache: Path) -> list[Path]:
@@ -253,7 +274,12 @@ def _build(release: Release, config: str, cache: Path) -> Path:
         builder.download_and_prepare(max_shard_size=MAX_SHARD_SIZE)
     except DatasetGenerationError as error:
         raise (error.__cause__ or error) from None
-    return Path(builder.cache_dir)
+    folder = Path(builder.cache_dir)
+    sizes = {name: {"num_bytes": size, "checksum": None} for name, size in _sizes(folder).items()}
+    builder.info.download_checksums |= sizes
+    builder.info.write_to_directory(str(folder))
+    flush(folder)
+    return folder
 
 
 def _move(folder: Path, place: Path) -> None:

@@ -1,30 +1,30 @@
-"""Reading a release's files from a directory, a zip or a tar file, without trusting archives."""
+"""Reading a release's files from a directory, a zip or a tar file, without trusting any of them."""
 
 from __future__ import annotations
 
 import hashlib
-import lzma
+import mmap
 import re
+import stat
+import struct
 import tarfile
 import tempfile
 import zipfile
-import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO
 
 from ..errors import SgdxError
+from ..files import MAX_FILE_BYTES, read_file
+from .tar_stream import TarStream, opened_tar
 
-# The release's largest file has 6 MB and all of its files have half a GB together. An archive that
-# claims far more is an attack.
-MAX_FILE_BYTES = 1 << 28
-MAX_TOTAL_BYTES = 1 << 32
+# All files of the release have half a GB together, in some 200 entries. An archive that claims far
+# more is an attack.
+MAX_TOTAL_BYTES = 1 << 31
+MAX_ENTRIES = 100_000
 
 Read = Callable[[str], bytes]
-# The errors that the standard library raises when it reads a damaged archive.
-DAMAGE = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 
-_Member = TypeVar("_Member")
 _SPLIT = "(?:train|dev|test)"
 _WANTED = re.compile(
     rf"(?:[^/]+/)?((?:sgd_x/data/v\d+/)?{_SPLIT}/schema\.json"
@@ -37,8 +37,12 @@ def read_directory(root: Path) -> tuple[str, set[str], Read]:
     """List a release directory.
 
     Returns:
-        A fingerprint of the files' sizes and times, their paths relative to ``root``, and a
-        function that reads one of them.
+        A fingerprint of the files' content, their paths relative to ``root``, and a function that
+        reads one of them and raises ``SgdxError`` where it is not what it was when it was listed.
+
+    Raises:
+        SgdxError: A file cannot be read, is no regular file, or is larger than
+            ``MAX_FILE_BYTES``.
     """
     found = {
         file: path
@@ -46,10 +50,16 @@ def read_directory(root: Path) -> tuple[str, set[str], Read]:
         for path in root.glob(f"{folder}*.json")
         if _WANTED.fullmatch(f"top/{(file := path.relative_to(root).as_posix())}")
     }
-    stats = {file: path.stat() for file, path in sorted(found.items())}
-    state = "".join(f"{file} {stat.st_size} {stat.st_mtime_ns}\n" for file, stat in stats.items())
-    digest = hashlib.sha256(state.encode()).hexdigest()
-    return digest, set(found), lambda file: found[file].read_bytes()
+    digests = {file: digest(read_file(path)) for file, path in sorted(found.items())}
+    state = "".join(f"{file} {found_digest}\n" for file, found_digest in digests.items())
+
+    def read(file: str) -> bytes:
+        content = read_file(found[file])
+        if digest(content) != digests[file]:
+            raise SgdxError(f"{found[file]}: has changed since it was opened, try again")
+        return content
+
+    return digest(state.encode()), set(found), read
 
 
 def read_archive(name: str, path: Path) -> tuple[str, set[str], Read]:
@@ -64,62 +74,143 @@ def read_archive(name: str, path: Path) -> tuple[str, set[str], Read]:
         reads one of them.
 
     Raises:
-        SgdxError: The file is no archive, is cut off, or is hostile: it has paths that lead out of
-            it, links or devices, sizes beyond reason, or two copies of a file.
+        SgdxError: The file is no archive, is damaged or cut off, or is hostile: it has paths that
+            lead out of it, links or devices, sizes beyond reason, or two copies of a file.
     """
-    files, read = (_read_tar if tarfile.is_tarfile(path) else _read_zip)(name, path)
-    return sha256(path), files, read
+    try:
+        with path.open("rb") as file:
+            is_zip = file.read(2) == b"PK"
+        files, read = (_read_zip if is_zip else _read_tar)(name, path)
+        return sha256(path), files, read
+    except SgdxError:
+        raise
+    except Exception as error:  # Damaged archives make the standard library raise of all kinds.
+        raise SgdxError(f"{name}: neither a directory nor a whole archive: {error}") from None
 
 
 def sha256(path: Path) -> str:
-    """A file's SHA-256 in hexadecimal."""
+    """The SHA-256 of a file's content in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def digest(content: bytes) -> str:
+    """The SHA-256 of bytes in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+class _Listing:
+    """The release's files that an archive's entries have turned out to be.
+
+    Attributes:
+        files: The path of each, as the release has it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.files: set[str] = set()
+        self.entries = self.total = 0
+
+    def file_of(self, path: str, size: int) -> str | None:
+        """The release's path of an entry, or None for one that is no file of the release.
+
+        Raises:
+            SgdxError: The entry's path leads out of the archive, its size or the number of entries
+                is beyond reason, or the file was there before.
+        """
+        self.entries += 1
+        if self.entries > MAX_ENTRIES:
+            raise SgdxError(f"{self.name}: has over {MAX_ENTRIES} entries, expected some hundreds")
+        if path.startswith("/") or ".." in path.split("/"):
+            expected = "leads out of the archive, expected paths inside it"
+            raise SgdxError(f"{self.name}: {path}: {expected}")
+        match = _WANTED.fullmatch(
+            "/".join(part for part in path.split("/") if part not in ("", "."))
+        )
+        if match is None:
+            return None
+        self.total += size
+        if not 0 <= size <= MAX_FILE_BYTES or self.total > MAX_TOTAL_BYTES:
+            limits = f"at most {MAX_FILE_BYTES} bytes a file and {MAX_TOTAL_BYTES} in all"
+            raise SgdxError(f"{self.name}: {path}: claims {size} bytes, expected {limits}")
+        if match[1] in self.files:
+            raise SgdxError(f"{self.name}: {path}: is there twice, expected one copy")
+        self.files.add(match[1])
+        return match[1]
+
+
 def _read_zip(name: str, path: Path) -> tuple[set[str], Read]:
-    try:
-        archive = zipfile.ZipFile(path)
-    except DAMAGE as error:
-        raise SgdxError(f"{name}: neither a directory nor a whole archive: {error}") from None
-    members = _wanted(name, ((i.filename, i.file_size, i) for i in archive.infolist()))
-    return set(members), lambda file: archive.read(members[file])
+    archive = zipfile.ZipFile(path)
+    with path.open("rb") as file:
+        _check_entries(name, archive, file)
+    listing = _Listing(name)
+    members = {}
+    for info in archive.infolist():
+        if wanted := listing.file_of(info.filename, info.file_size):
+            if stat.S_ISLNK(info.external_attr >> 16):
+                raise SgdxError(f"{name}: {info.filename}: is a link, expected a file")
+            members[wanted] = info
+    return set(members), lambda wanted: archive.read(members[wanted])
+
+
+def _check_entries(name: str, archive: zipfile.ZipFile, file: BinaryIO) -> None:
+    """Raise ``SgdxError`` unless the entries that the directory lists fill the zip, end to end.
+
+    A zip says what it has twice: in its directory, which is what programs read, and in a header
+    before each entry. A damaged directory that has lost an entry, or calls it something else, is
+    noticed by the headers.
+    """
+    end = 0
+    for info in sorted(archive.infolist(), key=lambda info: info.header_offset):
+        _check_gap(name, end, info.header_offset)
+        file.seek(info.header_offset)
+        signature, name_length, extra_length = struct.unpack("<4s22xHH", file.read(30))
+        encoding = "utf-8" if info.flag_bits & 0x800 else "cp437"
+        found = file.read(name_length)
+        if signature != b"PK\x03\x04" or found != info.orig_filename.encode(encoding):
+            expected = f"found an entry {found.decode('ascii', 'replace')!r} in its place"
+            raise SgdxError(f"{name}: {info.filename}: {expected}, expected what its list says")
+        end = info.header_offset + 30 + name_length + extra_length + info.compress_size
+    _check_gap(name, end, archive.start_dir)
+
+
+def _check_gap(name: str, end: int, start: int) -> None:
+    # An entry may have a record of its sizes behind it, of at most 24 bytes.
+    if not 0 <= start - end <= 24:
+        raise SgdxError(
+            f"{name}: has {start - end} bytes at byte {end} that its list of entries leaves out,"
+            " expected a zip whose entries follow each other"
+        )
 
 
 def _read_tar(name: str, path: Path) -> tuple[set[str], Read]:
-    """Unpack the release's files to a temporary folder, as a tar has no index to read them by."""
-    folder = tempfile.TemporaryDirectory(prefix="sgdx-")
-    try:
-        with tarfile.open(path) as archive:
-            members = _wanted(name, ((m.name, m.size, m) for m in archive))
-            for file, member in members.items():
-                content = archive.extractfile(member) if member.isreg() else None
-                if content is None:
-                    raise SgdxError(f"{name}: {member.name}: is a link or device, expected a file")
-                place = Path(folder.name) / file
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(content.read())
-    except (tarfile.TarError, *DAMAGE) as error:
-        raise SgdxError(f"{name}: not a whole archive: {error}") from None
-    # The function refers to `folder`, so that the folder is removed when the function is.
-    return set(members), lambda file: (Path(folder.name) / file).read_bytes()
+    """Unpack the release's files to one nameless file, as a tar has no index to read them by.
 
+    The file has no name, so that nothing is left of it however the process ends.
+    """
+    places: dict[str, tuple[int, int]] = {}
+    listing = _Listing(name)
+    unpacked = tempfile.TemporaryFile(prefix="sgdx-")  # noqa: SIM115  # the function below reads it
+    limit = min(MAX_TOTAL_BYTES, max(MAX_FILE_BYTES, 250 * path.stat().st_size))
+    with opened_tar(path) as file:
+        stream = TarStream(file, limit)
+        with tarfile.TarFile(fileobj=stream) as archive:  # type: ignore[arg-type]
+            for member in archive:
+                if wanted := listing.file_of(member.name, member.size):
+                    if not member.isreg() or member.issparse():
+                        raise SgdxError(f"{name}: {member.name}: is a link or device, not a file")
+                    places[wanted] = unpacked.tell(), member.size
+                    content = archive.extractfile(member)
+                    while content and (chunk := content.read(1 << 16)):
+                        unpacked.write(chunk)
+            stream.check_end()
+    unpacked.flush()
+    if not unpacked.tell():
+        return set(), lambda wanted: b""
+    data = mmap.mmap(unpacked.fileno(), 0, access=mmap.ACCESS_READ)
 
-def _wanted(name: str, members: Iterable[tuple[str, int, _Member]]) -> dict[str, _Member]:
-    """The archive's members that are files of the release, by their path below the top folder."""
-    wanted: dict[str, _Member] = {}
-    total = 0
-    for path, size, member in members:
-        if path.startswith("/") or ".." in path.split("/"):
-            raise SgdxError(f"{name}: {path}: leads out of the archive, expected paths inside it")
-        match = _WANTED.fullmatch(path)
-        if match is None:
-            continue
-        total += size
-        if size > MAX_FILE_BYTES or total > MAX_TOTAL_BYTES:
-            limits = f"under {MAX_FILE_BYTES} bytes a file and {MAX_TOTAL_BYTES} in all"
-            raise SgdxError(f"{name}: {path}: claims {size} bytes, expected {limits}")
-        if match[1] in wanted:
-            raise SgdxError(f"{name}: {path}: is there twice, expected one copy")
-        wanted[match[1]] = member
-    return wanted
+    def read(wanted: str) -> bytes:
+        start, size = places[wanted]
+        return data[start : start + size]
+
+    return set(places), read

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import re
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 import msgspec
 
 from ..errors import SgdxError
+from .json_files import parse_json
+
+Position = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
+# The first value of a slot is the canonical one, which scoring takes: there must be one.
+Values = Annotated[list[str], msgspec.Meta(min_length=1)]
 
 
 class Span(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A slot value's characters in the utterance: ``utterance[start:exclusive_end]``."""
 
     slot: str
-    start: int
-    exclusive_end: int
+    start: Position
+    exclusive_end: Position
 
 
 class Action(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -33,7 +36,7 @@ class State(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
     active_intent: str
     requested_slots: list[str]
-    slot_values: dict[str, list[str]]
+    slot_values: dict[str, Values]
 
 
 class ServiceCall(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -92,20 +95,8 @@ def read_dialogues(data: bytes, path: str, frame: type[AnyFrame]) -> list[Dialog
     Raises:
         SgdxError: It is malformed or has no dialogue; the message names the dialogue at fault.
     """
-    try:
-        dialogues = msgspec.json.decode(data, type=list[Dialogue[frame]])  # type: ignore[valid-type]
-    except msgspec.ValidationError as error:
-        raise SgdxError(f"{path}: {_dialogue_named(data, str(error))}{error}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SgdxError(f"{path}: not JSON: {error}; expected a list of dialogues") from None
+    kind = list[Dialogue[frame]]  # type: ignore[valid-type]
+    dialogues = parse_json(data, kind, path, "a list of dialogues")
     if not dialogues:
         raise SgdxError(f"{path}: has no dialogue, expected at least one")
     return dialogues
-
-
-def _dialogue_named(data: bytes, message: str) -> str:
-    """Name the dialogue at ``$[0]`` in a decoder's message, as ``dialogue 1_00000: ``."""
-    position = re.search(r"\$\[(\d+)\]", message)
-    dialogue = json.loads(data)[int(position[1])] if position else None
-    name = dialogue.get("dialogue_id") if isinstance(dialogue, dict) else None
-    return f"dialogue {name}: " if isinstance(name, str) else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from filelock import FileLock
@@ -48,32 +48,48 @@ def missing_from_sgd(found: Mapping[str, int], whole: Mapping[str, int], what: s
     )
 
 
-def download(url: str = URL, checksum: str | None = SHA256) -> Path:
+def download(check: Callable[[Path], None], url: str = URL, checksum: str | None = SHA256) -> Path:
     """Download the pinned archive to the Hugging Face cache, unless it is there already.
 
-    A download that broke off is continued. The archive's checksum is noted beside it and compared
-    at every later use.
+    A download that broke off is continued. What was downloaded is kept only where ``check`` raises
+    no ``SgdxError``. Then the archive's checksum is noted beside it, and compared at every later
+    use.
 
     Returns:
         The archive's path.
 
     Raises:
-        SgdxError: It cannot be downloaded, or its checksum is not the expected one.
+        SgdxError: It cannot be downloaded or kept, or its checksum is not the expected one.
     """
     import datasets  # It takes a second, and most sources are no download.
 
     place = Path(datasets.config.HF_DATASETS_CACHE) / "downloads" / f"sgdx-{Path(url).name}"
     note = place.with_suffix(".sha256")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(place.with_suffix(".lock")):
-        if not place.exists():
-            partial = _fetch(url, place, checksum)
-            with staged(note) as staging:
-                staging.write_text(sha256(partial))
-            partial.replace(place)
-    expected = checksum or note.read_text().strip()
-    _check(str(place), sha256(place), expected, "delete it to download it anew")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(place.with_suffix(".lock")):
+            if not place.exists():
+                partial = _fetch(url, place, checksum)
+                _look_at(partial, check, note)
+                partial.replace(place)
+            if not note.exists():
+                _look_at(place, check, note)
+        expected = checksum or note.read_text(encoding="ascii").strip()
+        _check(str(place), sha256(place), expected, "delete it to download it anew")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SgdxError(f"{place}: cannot be downloaded to or read from: {error}") from None
     return place
+
+
+def _look_at(archive: Path, check: Callable[[Path], None], note: Path) -> None:
+    """Note the checksum of what was downloaded, or throw it away where it is not what it should."""
+    try:
+        check(archive)
+    except SgdxError as error:
+        archive.unlink()
+        raise SgdxError(f"{error} (it is thrown away)") from None
+    with staged(note) as staging:
+        staging.write_text(sha256(archive), encoding="ascii")
 
 
 def _fetch(url: str, place: Path, checksum: str | None) -> Path:

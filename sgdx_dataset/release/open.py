@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 
 from ..errors import SgdxError
-from .archives import read_archive, read_directory
+from ..files import read_file
+from .archives import Read, read_archive, read_directory
 from .download import download
 from .overlay import apply_overlay, is_overlay, read_overlay
 from .release import Release
@@ -51,25 +52,48 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
             name is taken.
     """
     source = chosen_source(source)
-    path = SAMPLE if source == "sample" else download() if source == DOWNLOAD else Path(source)
+    path = SAMPLE if source == "sample" else _downloaded() if source == DOWNLOAD else Path(source)
     name = str(path) if source == DOWNLOAD else source
-    if path.is_dir():
-        digest, files, read = read_directory(path)
-    elif path.is_file():
-        digest, files, read = read_archive(name, path)
-    else:
-        expected = f"expected a directory, an archive, 'sample' or '{DOWNLOAD}'"
-        raise SgdxError(f"{name}: no such source, {expected}")
+    digest, files, read = open_files(name, path)
     origin = source if source in ("sample", DOWNLOAD) else str(path.absolute())
     release = Release(name, digest, frozenset(files), read, origin)
     for split in SPLITS.values():
         release.read(f"{split}/schema.json")
-    if source == DOWNLOAD and (not release.is_sgd() or release.missing()):
-        lacks = release.missing() or "SGD's services"
-        raise SgdxError(f"{name}: was downloaded, but lacks {lacks}; delete it and try again")
     if release.is_sgd() and not release.variants(BACKTRANS):
         release = _with_overlays(release)
     return _with_variants(release, variants) if variants else release
+
+
+def _downloaded() -> Path:
+    """The path of the pinned archive, which is downloaded and looked at where it is not there."""
+    return download(_check_whole)
+
+
+def _check_whole(path: Path) -> None:
+    """Raise ``SgdxError`` unless an archive is the whole of SGD."""
+    release = open_release(path)
+    if lacks := release.missing() if release.is_sgd() else "SGD's services":
+        raise SgdxError(f"{path}: was downloaded, but lacks {lacks}")
+
+
+def open_files(name: str, path: Path) -> tuple[str, set[str], Read]:
+    """List a copy of the release, a directory or an archive.
+
+    Returns:
+        A fingerprint, the release's files as relative paths, and a function that reads one of them.
+
+    Raises:
+        SgdxError: There is no such source, or it is at fault; the message calls it ``name``.
+    """
+    try:
+        if path.is_dir():
+            return read_directory(path)
+        if path.is_file():
+            return read_archive(name, path)
+    except OSError as error:  # such as a name that is too long
+        raise SgdxError(f"{name}: cannot be opened: {error}") from None
+    expected = f"expected a directory, an archive, 'sample' or '{DOWNLOAD}'"
+    raise SgdxError(f"{name}: no such source, {expected}")
 
 
 def _with_overlays(release: Release) -> Release:
@@ -77,7 +101,7 @@ def _with_overlays(release: Release) -> Release:
     overlays = {f"{BACKTRANS}/{path.name}": path for path in _OVERLAYS.glob("*.json")}
 
     def read(file: str) -> bytes:
-        return overlays[file].read_bytes() if file in overlays else release.read(file)
+        return read_file(overlays[file]) if file in overlays else release.read(file)
 
     return replace(release, files=release.files.union(overlays), _read=read)
 
@@ -126,9 +150,9 @@ def _with_variants(release: Release, variants: Variants) -> Release:
     for name, path in variants.items():
         if _is_taken(name) or not re.fullmatch(r"[\w-]+", name):
             raise SgdxError(f"variant {name!r}: expected a name of letters and digits, not taken")
-        for split, (file, read_file) in _schemas(release, Path(path)).items():
+        for split, (file, reader) in _schemas(release, Path(path)).items():
             added = f"sgd_x/data/{name}/{split}/schema.json"
-            own[added], paths[added] = read_file, str(file)
+            own[added], paths[added] = reader, str(file)
 
     def read(file: str) -> bytes:
         return own[file]() if file in own else release.read(file)
@@ -151,7 +175,9 @@ def _schemas(release: Release, path: Path) -> dict[str, tuple[Path, Callable[[],
         made = _reworded_schemas(release, path)
         return {SPLITS[s]: (path, partial(_encoded, schema)) for s, schema in made.items()}
     schemas = {split: path / split / "schema.json" for split in SPLITS.values()}
-    found = {split: (file, file.read_bytes) for split, file in schemas.items() if file.is_file()}
+    found: dict[str, tuple[Path, Callable[[], bytes]]] = {
+        split: (file, partial(read_file, file)) for split, file in schemas.items() if file.is_file()
+    }
     if not found:
         raise SgdxError(f"{path}: has no schema.json in train, dev or test, expected one")
     return found
@@ -159,10 +185,7 @@ def _schemas(release: Release, path: Path) -> dict[str, tuple[Path, Callable[[],
 
 def _reworded_schemas(release: Release, path: Path) -> dict[str, Schema]:
     """The schemas, by split, that a variant's single file makes of the original ones."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise SgdxError(f"{path}: cannot be read: {error}") from None
+    data = read_file(path)
     if is_overlay(data):
         overlay = read_overlay(data, str(path))
         return {"train": apply_overlay(release.schema("train", "original"), overlay)}

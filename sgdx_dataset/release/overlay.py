@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ..errors import SgdxError
+from .json_files import parse_json
 from .schema import Intent, Schema, Service, Slot, Wording, check_distinct, reworded
 
 
@@ -43,7 +44,7 @@ def is_overlay(data: bytes) -> bool:
     """Whether a file of changes is an overlay: one with texts in a pivot language."""
     try:
         services = msgspec.json.decode(data, type=dict[str, ServiceOverlay])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):
         return False
     elements = [e for s in services.values() for e in (*s.slots.values(), *s.intents.values())]
     texts = [text for element in elements for text in (element.name, element.description)]
@@ -60,10 +61,7 @@ def read_overlay(data: bytes, path: str) -> Overlay:
     Raises:
         SgdxError: It is malformed.
     """
-    try:
-        return Overlay(path, msgspec.json.decode(data, type=dict[str, ServiceOverlay]))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SgdxError(f"{path}: not an overlay: {error}") from None
+    return Overlay(path, parse_json(data, dict[str, ServiceOverlay], path, "an overlay"))
 
 
 def apply_overlay(schema: Schema, overlay: Overlay) -> Schema:

@@ -11,10 +11,21 @@ import msgspec
 
 from ..errors import SgdxError
 from ..files import staged
-from .archives import DAMAGE, Read
+from .archives import Read, digest
+from .checksums import checksums
 from .download import COMMIT, FILES, is_sgd, missing_from_sgd
 from .overlay import apply_overlay, read_overlay
-from .schema import BACKTRANS, CONFIGS, SPLITS, Schema, check_aligned, read_schema, split_name
+from .schema import (
+    BACKTRANS,
+    CONFIGS,
+    SPLITS,
+    VARIANTS,
+    Schema,
+    check_aligned,
+    check_variant,
+    read_schema,
+    split_name,
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +55,9 @@ class Release:
             raise SgdxError(f"{self.name}: has no {path}, expected the release's layout")
         try:
             return self._read(path)
-        except DAMAGE as error:
+        except SgdxError:
+            raise
+        except Exception as error:  # of all kinds, where an archive is damaged
             raise SgdxError(f"{self.name}: {path}: cannot be read: {error}") from None
 
     def configs(self) -> tuple[str, ...]:
@@ -94,7 +107,10 @@ class Release:
         file = self.schema_file(split, variant)
         schema = read_schema(self.read(file), self.own_paths.get(file, f"{self.name}: {file}"))
         if variant != "original":
-            check_aligned(self.schema(split, "original"), schema)
+            original = self.schema(split, "original")
+            check_aligned(original, schema)
+            if variant in VARIANTS:
+                check_variant(original, schema, variant)
         return schema
 
     def seen_services(self) -> set[str]:
@@ -111,11 +127,44 @@ class Release:
         files = {split: len(self.dialogue_files(split)) for split in SPLITS}
         return missing_from_sgd(files, FILES, "dialogue files") if self.is_sgd() else ""
 
-    def version(self) -> str:
-        """SGD's commit for a complete copy, ``sample`` for the sample, empty for anything else."""
-        if self.name == "sample":
-            return self.name
-        return COMMIT if self.is_sgd() and not self.missing() else ""
+    def version(self, split: str | None = None) -> str:
+        """Which published data this is, as far as the SHA-256 of its files tell, for a signature.
+
+        Args:
+            split: ``train``, ``validation`` or ``test``, of which alone the files are looked at,
+                with their schemas; None stands for all.
+
+        Returns:
+            ``sample`` for the sample corpus. For SGD, whose files are all as published, its commit,
+            or an empty string where the copy is partial. For anything else
+            ``unverified:<16 hexadecimal digits>``, which are the same for the same content. That
+            includes a whole copy of SGD, unless it is the pinned download, as long as the project
+            does not know the checksums of all files.
+        """
+        files = self._published_files(split)
+        digests = {file: digest(self.read(file)) for file in files}
+        if files and digests.items() <= checksums("sample").items():
+            return "sample"
+        if self.is_sgd():
+            known = checksums("sgd")
+            altered = any(known.get(file, of) != of for file, of in digests.items())
+            if not altered and (digests.keys() <= known.keys() or self.source == "download"):
+                return "" if self.missing() else COMMIT
+        content = "".join(f"{file} {of}\n" for file, of in digests.items())
+        return f"unverified:{digest(content.encode())[:16]}"
+
+    def _published_files(self, split: str | None) -> list[str]:
+        """The files, of a split or of all, that are neither a user's own nor of this package."""
+        folders = [SPLITS[split_name(split)]] if split else [*SPLITS.values()]
+        return sorted(
+            file
+            for file in self.files
+            if file not in self.own_paths and file.split("/")[-2] in folders
+        )
+
+    def is_altered(self, file: str, content: bytes) -> bool:
+        """Whether SGD has another content under this path than the copy of SGD that this is."""
+        return self.is_sgd() and checksums("sgd").get(file, digest(content)) != digest(content)
 
     def completeness(self) -> str:
         """Which corpus this is and how much of it, as in ``SGD, partial: test 24 of 34 ...``."""

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from ..errors import SgdxError
+from .json_files import parse_json
 from .schema import NONE_INTENT, Intent, Schema, Service, Slot, Wording, check_distinct, reworded
 
 
@@ -50,10 +51,7 @@ def read_rewording(data: bytes, path: str) -> dict[str, ServiceRewording]:
     Raises:
         SgdxError: It is malformed; the message names the service, slot or intent at fault.
     """
-    try:
-        services = msgspec.json.decode(data, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SgdxError(f"{path}: not a rewording file: {error}") from None
+    services = parse_json(data, dict[str, Any], path, "a rewording file")
     return {name: _service(value, f"{path}: service {name}") for name, value in services.items()}
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from ..errors import SgdxError
+from .json_files import parse_json
 
 # Names of the splits as in Hugging Face datasets, and of the release's folders.
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}
@@ -83,11 +84,7 @@ def read_schema(data: bytes, path: str) -> Schema:
     Raises:
         SgdxError: It is malformed, or has two services, slots or intents of the same name.
     """
-    try:
-        services = msgspec.json.decode(data, type=list[Service])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SgdxError(f"{path}: not a schema.json of the release: {error}") from None
-    schema = Schema(path, services)
+    schema = Schema(path, parse_json(data, list[Service], path, "a schema.json of the release"))
     check_distinct(schema)
     return schema
 
@@ -164,6 +161,19 @@ def check_aligned(original: Schema, variant: Schema) -> None:
             raise SgdxError(
                 f"{variant.path}: {record}: {what} is {found!r}, expected {expected!r}"
                 f" as in {original.path}"
+            )
+
+
+def check_variant(original: Schema, variant: Schema, expected: str) -> None:
+    """Raise ``SgdxError`` where a schema of SGD-X is another variant's than ``expected``.
+
+    SGD-X names the services of v2 as the original ones with the digit 2 behind them.
+    """
+    for old, new in zip(original.services, variant.services):
+        number = new.service_name.removeprefix(old.service_name)
+        if number != new.service_name and f"v{number}" in VARIANTS and f"v{number}" != expected:
+            raise SgdxError(
+                f"{variant.path}: service {new.service_name}: is of v{number}, expected {expected}"
             )
 
 

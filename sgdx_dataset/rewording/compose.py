@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from ..errors import SgdxError
+from ..files import read_file
 from ..release.release import Release, write_variants
 from ..release.schema import (
     SPLITS,
@@ -55,10 +56,7 @@ def compose(
             ``check_pool``), two slots or intents of a service get one name, or the extra ``report``
             is not installed.
     """
-    try:
-        pool = read_pool(pool_file.read_bytes(), str(pool_file))
-    except OSError as error:
-        raise SgdxError(f"{pool_file}: cannot be read: {error}") from None
+    pool = read_pool(read_file(pool_file), str(pool_file))
     names = [split_name(split) for split in splits or SPLITS]
     schemas = {split: release.schema(split, "original") for split in names}
     check_pool(pool, _chosen(release, schemas, services))

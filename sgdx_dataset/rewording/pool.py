@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ..errors import SgdxError
+from ..release.json_files import parse_json
 from ..release.schema import NONE_INTENT, Schema, Service
 
 _STYLES = {
@@ -57,10 +58,7 @@ def read_pool(data: bytes, path: str) -> Pool:
     Raises:
         SgdxError: It is malformed or empty.
     """
-    try:
-        pool = Pool(path, msgspec.json.decode(data, type=dict[str, ServicePool]))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SgdxError(f"{path}: not a pool of paraphrases: {error}") from None
+    pool = Pool(path, parse_json(data, dict[str, ServicePool], path, "a pool of paraphrases"))
     if not pool.services:
         raise SgdxError(f"{path}: has no service, expected paraphrases by service")
     return pool

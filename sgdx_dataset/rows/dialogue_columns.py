@@ -90,6 +90,11 @@ def _check_frames(dialogue: Dialogue[AnyFrame]) -> None:
         if turn.speaker not in ("USER", "SYSTEM"):
             raise SgdxError(f"turn {index}: speaker is {turn.speaker!r}, expected USER or SYSTEM")
         for frame in turn.frames:
+            for span in frame.slots:
+                if not span.start <= span.exclusive_end <= len(turn.utterance):
+                    found = f"{span.slot} at characters {span.start} to {span.exclusive_end}"
+                    length = len(turn.utterance)
+                    raise SgdxError(f"turn {index}: found {found}, expected some of {length}")
             if not isinstance(frame, Frame):
                 continue
             if (frame.service_call is None) != (frame.service_results is None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
@@ -68,7 +69,10 @@ def read_split(
     parsed = []
     for file in release.dialogue_files(split):
         path = f"{release.name}: {file}"
-        dialogues = read_dialogues(release.read(file), path, frame)
+        content = release.read(file)
+        if release.is_altered(file, content):
+            warnings.warn(f"{path}: differs from the published file of this name", stacklevel=2)
+        dialogues = read_dialogues(content, path, frame)
         for dialogue in dialogues:
             if first := file_of.get(dialogue.dialogue_id):
                 raise SgdxError(f"{path}: dialogue {dialogue.dialogue_id} is in {first} already")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from ..errors import SgdxError
 from ..progress import advance, progress
 from ..release.release import Release
 from ..release.schema import split_name
+from . import columns as column_types
 from .columns import DIALOGUE_COLUMNS, FRAME_COLUMNS, STATE
 from .dialogue_rows import steps, tables
 
@@ -89,8 +92,19 @@ def _dataset_frames(split: Dataset | IterableDataset) -> Dataset | IterableDatas
             batch_size=256,
             features=FRAME_ROW,
             remove_columns=replaced,
+            **({} if isinstance(split, IterableDataset) else {"new_fingerprint": _made_of(split)}),
         )
     return rows.with_format(None)
+
+
+def _made_of(dialogues: Dataset) -> str:
+    """The fingerprint under which frame rows of these dialogue rows are cached on disk.
+
+    It has the code that makes them in it: ``datasets`` goes by a function's name alone, and would
+    take rows from its cache that an earlier version has made.
+    """
+    code = Path(__file__).read_bytes() + Path(column_types.__file__).read_bytes()
+    return sha256(f"{dialogues._fingerprint} frames ".encode() + code).hexdigest()[:32]
 
 
 def _frame_batch(dialogues: pa.Table) -> pa.Table:
@@ -121,15 +135,36 @@ def frame_tables(
         SgdxError: The config, the split or a column is unknown, the split has no dialogues under
             the config, or the release is at fault.
     """
-    check_columns(columns)
-    split = split_name(split)
-    release.check_dialogues(config, split)
-    brief = not {"history", "schema"}.intersection(columns or FRAME_COLUMNS.names)
-    with progress("Making frame rows", steps(release, [config], [split])):
-        made = (table for _, table in tables(release, split, config, brief))
+    brief = _is_brief(columns)
+    with progress("Making frame rows", steps(release, [config], [split_name(split)])):
+        made = _dialogue_tables(release, split, config, columns)
         if brief:  # All files together are small, and faster than one after the other.
             return frame_table(pa.concat_tables(made), columns)
         return pa.concat_tables([frame_table(table, columns) for table in made])
+
+
+def frame_parts(release: Release, split: str, config: str) -> Iterator[pa.Table]:
+    """The frame rows of ``frame_tables``, with all columns, in one table per dialogue file.
+
+    No more than one of these tables is in memory at a time, unless the caller keeps it.
+    """
+    for table in _dialogue_tables(release, split, config, None):
+        yield frame_table(table)
+
+
+def _dialogue_tables(
+    release: Release, split: str, config: str, columns: Sequence[str] | None
+) -> Iterator[pa.Table]:
+    """The dialogue rows that these columns of frame rows are made from, file by file."""
+    check_columns(columns)
+    split = split_name(split)
+    release.check_dialogues(config, split)
+    return (table for _, table in tables(release, split, config, _is_brief(columns)))
+
+
+def _is_brief(columns: Sequence[str] | None) -> bool:
+    """Whether these columns can be made from dialogues without actions and whole schemas."""
+    return not {"history", "schema"}.intersection(columns or FRAME_COLUMNS.names)
 
 
 def check_columns(columns: Sequence[str] | None) -> None:

@@ -11,6 +11,7 @@ from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
+from ..console import harmless
 from ..files import staged
 from .leaks import overlap_lines
 
@@ -66,7 +67,7 @@ def print_report(figures: Figures, console: Console | None = None, lists: bool =
     if lists and any(of["texts"] for of in overlaps.values()):
         console.print("Train texts that v1..v5 have and the original lacks; * of the same element:")
         for line in overlap_lines(overlaps):
-            console.print(line, markup=False, soft_wrap=True)
+            console.print(harmless(line), markup=False, soft_wrap=True)
 
 
 def _schema_table(title: str, rows: Figures, published: Figures | None) -> Table:
@@ -116,7 +117,7 @@ def _domain_table(domains: Figures, published: Figures, note: str) -> Table:
     table = _table("Dialogues by domain", domains, note)
     for name in sorted({name for of in (*domains.values(), *published.values()) for name in of}):
         table.add_row(
-            escape(name),
+            escape(harmless(name)),
             *(
                 _pair(_number(of.get(name), ",d"), published.get(split, {}).get(name), ",d")
                 for split, of in domains.items()
@@ -143,7 +144,7 @@ def _act_table(acts: Figures, note: str) -> Table:
                 total[speaker, act] = total.get((speaker, act), 0) + count
     for speaker, act in sorted(total, key=lambda key: (key[0] != "USER", -total[key])):
         cells = [_number(of_split[speaker].get(act), ",d") for of_split in acts.values()]
-        table.add_row(escape(f"{speaker} {act}"), *cells)
+        table.add_row(escape(harmless(f"{speaker} {act}")), *cells)
     return table
 
 
@@ -165,7 +166,9 @@ def _table(
     table = Table(title=title, caption=note or None, title_justify="left", caption_justify="left")
     table.add_column("")
     for column in columns:
-        table.add_column("avg" if column == "average" else escape(column), justify=justify)
+        table.add_column(
+            "avg" if column == "average" else escape(harmless(column)), justify=justify
+        )
     return table
 
 

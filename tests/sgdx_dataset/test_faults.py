@@ -30,8 +30,12 @@ DOWNLOAD = """
 import sys
 from sgdx_dataset import SgdxError
 from sgdx_dataset.release.download import download
+from sgdx_dataset.release.open import open_release
+def check(path):
+    if "check" in sys.argv:
+        open_release(path)
 try:
-    print(download(sys.argv[1], sys.argv[2] or None))
+    print(download(check, sys.argv[1], sys.argv[2] or None))
 except SgdxError as error:
     sys.exit(f"error: {error}")
 """
@@ -84,9 +88,11 @@ def serve() -> Iterator[Callable[..., Server]]:
         server.http.server_close()
 
 
-def download(home: Path, url: str, checksum: str = "") -> subprocess.CompletedProcess[str]:
+def download(home: Path, url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``arguments`` are a checksum, and ``check`` to open what was downloaded."""
+    checksum, *check = arguments or [""]
     return subprocess.run(
-        [sys.executable, "-c", DOWNLOAD, url, checksum],
+        [sys.executable, "-c", DOWNLOAD, url, checksum, *check],
         env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HOME": str(home), "HF_HUB_OFFLINE": "0"},
         capture_output=True,
         text=True,
@@ -141,6 +147,30 @@ def test_a_wrong_checksum(serve: Callable[..., Server], mini: Path, tmp_path: Pa
     assert names == ["sgdx-sgd.lock"]
 
 
+@pytest.mark.parametrize("content", [b"", b"<html>Sign in</html>", b"PK\3\4 cut"])
+def test_what_is_no_release_is_not_kept(
+    serve: Callable[..., Server], tmp_path: Path, content: bytes
+) -> None:
+    """A page with status 200 is not what was asked for."""
+    done = download(tmp_path, serve(content).url, "", "check")
+    assert done.returncode == 1
+    assert "neither a directory nor a whole archive" in done.stderr
+    assert done.stderr.endswith("(it is thrown away)\n")
+    names = [path.name for path in (tmp_path / "datasets" / "downloads").iterdir()]
+    assert names == ["sgdx-sgd.lock"]
+
+
+def test_a_missing_note_of_the_checksum_is_made_again(
+    serve: Callable[..., Server], mini: Path, tmp_path: Path
+) -> None:
+    server = serve(packed(mini, "zip").read_bytes())
+    place = Path(download(tmp_path, server.url).stdout.strip())
+    place.with_suffix(".sha256").unlink()
+    assert download(tmp_path, server.url, "", "check").stdout == f"{place}\n"
+    assert place.with_suffix(".sha256").read_text() == sha256(place)
+    assert len(server.ranges) == 1
+
+
 def test_a_download_that_changed_on_disk(
     serve: Callable[..., Server], mini: Path, tmp_path: Path
 ) -> None:
@@ -158,15 +188,14 @@ def test_a_download_that_is_not_whole(release_archive: Path, hugging_face_home: 
     place = hugging_face_home / "datasets" / "downloads" / f"sgdx-{COMMIT}.zip"
     place.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(release_archive, place)
-    place.with_suffix(".sha256").write_text(sha256(place))
     lacking = open_release(release_archive).missing()
     if not lacking:
         pytest.skip("this copy of the release is whole")
     assert "dialogue files" in lacking
     with pytest.raises(SgdxError) as error:
         open_release("download")
-    assert str(error.value).startswith(f"{place}: was downloaded, but lacks {lacking}; delete it")
-    place.unlink()
+    assert str(error.value) == (f"{place}: was downloaded, but lacks {lacking} (it is thrown away)")
+    assert not place.exists()
 
 
 def test_no_network(tmp_path: Path) -> None:
@@ -182,19 +211,22 @@ def start(*arguments: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
 
 
-def kill_when(process: subprocess.Popen[bytes], half_made: Path) -> None:
-    """SIGKILL as soon as there is something half-made."""
-    while not half_made.exists():
-        assert process.poll() is None, "ended before it could be killed"
+def stop_when(
+    process: subprocess.Popen[bytes], folder: Path, half_made: str, number: signal.Signals
+) -> int:
+    """Send a signal as soon as there is something half-made in a folder; give the exit status."""
+    while not list(folder.glob(half_made)):
+        assert process.poll() is None, "ended before it could be stopped"
         time.sleep(0.001)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
+    process.send_signal(number)
+    return process.wait()
 
 
 def test_prepare_killed_in_the_middle(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     command = ["prepare", "--source", "sample", "--cache-dir", cache]
-    kill_when(start(*command), cache / ".sgdx-preparing" / "sgdx")
+    killed = stop_when(start(*command), cache, ".sgdx-preparing/sgdx", signal.SIGKILL)
+    assert killed == -signal.SIGKILL
     for place in cache.glob("sgdx/*/*/*"):  # all that load_dataset looks at
         assert {"dataset_info.json", "sgdx-train.arrow"} <= {path.name for path in place.iterdir()}
     assert start(*command).wait() == 0
@@ -205,7 +237,8 @@ def test_prepare_killed_in_the_middle(tmp_path: Path) -> None:
 
 def test_build_killed_in_the_middle(tmp_path: Path) -> None:
     command = ["build", "--source", "sample", "--output", tmp_path / "hub"]
-    kill_when(start(*command), tmp_path / ".hub.incomplete" / "data")
+    killed = stop_when(start(*command), tmp_path, ".hub.*.incomplete/data", signal.SIGKILL)
+    assert killed == -signal.SIGKILL
     assert not (tmp_path / "hub").exists()
     assert start(*command).wait() == 0
     assert [path.name for path in tmp_path.iterdir()] == ["hub"]

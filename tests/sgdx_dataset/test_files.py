@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.files import staged
+from sgdx_dataset.files import read_file, staged
 
 
 def test_a_file_replaces_the_one_before(tmp_path: Path) -> None:
     place = tmp_path / "new" / "file"
     for text in ("first", "second"):
         with staged(place) as staging:
-            assert staging == tmp_path / "new" / ".file.incomplete"
+            assert staging.parent == place.parent
+            assert re.fullmatch(r"\.file\..*-\d+\.incomplete", staging.name)
             staging.write_text(text)
         assert place.read_text() == text
     assert list(place.parent.iterdir()) == [place]
@@ -40,12 +46,48 @@ def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
-    left = tmp_path / ".folder.incomplete"
-    left.mkdir()
-    (left / "half").write_text("half")
+    """But not what a process that runs is writing, or one of another machine."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    left, own = f"{platform.node()}-{ended.pid}", f"{platform.node()}-{os.getppid()}"
+    for writer in (left, own, f"elsewhere.{left}", f"{platform.node()}-{10**30}"):
+        (tmp_path / f".folder.{writer}.incomplete").mkdir()
+        (tmp_path / f".folder.{writer}.incomplete" / "half").write_text("half")
     with staged(tmp_path / "folder") as staging:
         staging.mkdir()
     assert list((tmp_path / "folder").iterdir()) == []
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == sorted(
+        [f".folder.{own}.incomplete", f".folder.elsewhere.{left}.incomplete", "folder"]
+    )
+
+
+def test_a_folder_that_another_process_made_meanwhile_stays(tmp_path: Path) -> None:
+    place = tmp_path / "folder"
+    with pytest.raises(SgdxError, match="folder: cannot be written: .*not empty"):  # noqa: SIM117
+        with staged(place) as staging:
+            staging.mkdir()
+            place.mkdir()
+            (place / "theirs").write_text("theirs")
+    assert [path.name for path in tmp_path.rglob("*")] == ["folder", "theirs"]
+
+
+def test_files_that_are_no_files(tmp_path: Path) -> None:
+    """A pipe has no end to wait for, and a link to a device may have one that never comes."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    with (tmp_path / "huge").open("wb") as file:
+        file.truncate((1 << 26) + 1)
+    for name, message in (
+        ("pipe", "found something other than a file, expected a regular file"),
+        ("zero", "found something other than a file, expected a regular file"),
+        ("dangling", "cannot be read: .*No such file"),
+        ("huge", "found 67108865 bytes, expected at most 67108864"),
+        ("x" * 300, "cannot be read: .*File name too long"),
+    ):
+        with pytest.raises(SgdxError, match=f"{name}: {message}"):
+            read_file(tmp_path / name)
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tarfile
 import zipfile
@@ -11,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.release.open import open_release
+from sgdx_dataset.release.archives import sha256
+from sgdx_dataset.release.checksums import checksums
+from sgdx_dataset.release.open import SAMPLE, open_release
 from sgdx_dataset.rows.dialogue_rows import tables
 
 TOP = "dstc8-schema-guided-dialogue-0123abc"
@@ -45,6 +48,63 @@ def test_the_fingerprint_follows_the_content(mini: Path) -> None:
     assert open_release(archive).fingerprint != before[1]
 
 
+def test_a_directory_goes_by_its_content_and_not_by_its_times(mini: Path) -> None:
+    path = mini / "test" / "dialogues_001.json"
+    times = path.stat().st_atime_ns, path.stat().st_mtime_ns
+    before = open_release(mini)
+    path.write_text(path.read_text().replace("Ulm", "Bon", 1))
+    os.utime(path, ns=times)
+    assert open_release(mini).fingerprint != before.fingerprint
+    with pytest.raises(SgdxError, match="dialogues_001.json: has changed since it was opened"):
+        before.read("test/dialogues_001.json")
+
+
+def test_a_schema_of_another_variant_is_refused(mini: Path) -> None:
+    schemas = mini / "sgd_x" / "data"
+    shutil.copy(schemas / "v1" / "test" / "schema.json", schemas / "v2" / "test")
+    expected = "v2/test/schema.json: service Flats_11: is of v1, expected v2"
+    with pytest.raises(SgdxError, match=expected):
+        open_release(mini).schema("test", "v2")
+
+
+def test_a_copy_of_the_sample_is_the_sample_until_it_is_changed(tmp_path: Path) -> None:
+    archive = Path(shutil.make_archive(str(tmp_path / "copy"), "zip", SAMPLE))
+    assert open_release(archive).version() == open_release("sample").version() == "sample"
+    changed = tmp_path / "changed"
+    shutil.copytree(SAMPLE, changed)
+    path = changed / "test" / "dialogues_002.json"
+    path.write_text(path.read_text() + "\n")
+    version = open_release(changed).version()
+    assert re.fullmatch("unverified:[0-9a-f]{16}", version)
+    again = shutil.make_archive(str(tmp_path / "again"), "gztar", changed)
+    assert open_release(again).version("test") == open_release(changed).version("test")
+    assert open_release(changed).version("train") == "sample"
+
+
+def test_the_checksums_of_the_sample_are_those_of_its_files() -> None:
+    files = {path.relative_to(SAMPLE).as_posix(): sha256(path) for path in SAMPLE.rglob("*.json")}
+    assert files == checksums("sample")
+
+
+@pytest.mark.release
+def test_sgd_with_another_file_is_not_called_sgd(release_archive: Path, tmp_path: Path) -> None:
+    """Neither are counts a proof, nor are the names of its services."""
+    copy = tmp_path / "copy"
+    with zipfile.ZipFile(release_archive) as archive:
+        for name in archive.namelist():
+            if name.endswith(("schema.json", "test/dialogues_001.json")):
+                archive.extract(name, copy)
+    root = next(copy.iterdir())
+    assert open_release(root).version() == ""  # a part of SGD, all of it as published
+    path = root / "test" / "dialogues_001.json"
+    path.write_bytes(path.read_bytes() + b" ")
+    release = open_release(root)
+    assert release.version().startswith("unverified:")
+    assert release.version("train") == ""
+    with pytest.warns(UserWarning, match="test/dialogues_001.json: differs from the published"):
+        list(tables(release, "test", "v1"))
+
+
 def test_the_source_may_come_from_the_environment(
     mini: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,7 +136,7 @@ def test_a_source_that_does_not_exist() -> None:
 def test_an_archive_cut_off_in_the_middle(mini: Path, kind: str) -> None:
     archive = packed(mini, kind)
     archive.write_bytes(archive.read_bytes()[: archive.stat().st_size // 2])
-    with pytest.raises(SgdxError, match="not a whole archive|nor a whole archive"):
+    with pytest.raises(SgdxError, match="neither a directory nor a whole archive"):
         open_release(archive)
 
 
@@ -130,4 +190,64 @@ def test_a_member_of_absurd_size_is_refused(mini: Path) -> None:
     member.size = 1 << 40
     archive.write_bytes(member.tobuf() + bytes(1024))
     with pytest.raises(SgdxError, match="claims 1099511627776 bytes, expected"):
+        open_release(archive)
+
+
+@pytest.mark.parametrize("kind", ["tar", "gztar"])
+def test_a_tar_of_a_folders_parent(mini: Path, kind: str) -> None:
+    """As ``tar -C parent -cf x.tar .`` makes it, with names that begin with a dot."""
+    suffix, mode = {"tar": (".tar", "w"), "gztar": (".tgz", "w:gz")}[kind]
+    archive = mini.parent / f"dots{suffix}"
+    with tarfile.open(archive, mode) as file:  # type: ignore[call-overload]
+        file.add(mini, "./mini")
+    assert open_release(archive).files == open_release(mini).files
+
+
+def test_a_flip_in_a_zips_list_is_noticed(mini: Path) -> None:
+    """It would hide a file: the list alone is what programs read."""
+    archive = packed(mini, "zip")
+    content = archive.read_bytes()
+    name = f"{TOP}/test/dialogues_001.json".encode()
+    listed = content.rindex(name)
+    archive.write_bytes(content[:listed] + b"e" + content[listed + 1 :])
+    with pytest.raises(
+        SgdxError, match="found an entry 'dstc8-.*' in its place, expected what its list says"
+    ):
+        open_release(archive)
+
+
+def test_an_entry_that_a_zips_list_leaves_out(mini: Path) -> None:
+    archive = packed(mini, "zip")
+    with zipfile.ZipFile(archive, "a") as file:
+        file.filelist = [i for i in file.filelist if not i.filename.endswith("01.json")]
+        file.writestr("x", "")
+    with pytest.raises(SgdxError, match=r"has \d+ bytes at byte \d+ that its list of entries lea"):
+        open_release(archive)
+
+
+def test_a_gzip_with_a_wrong_checksum(mini: Path) -> None:
+    """``tarfile`` stops before it."""
+    archive = packed(mini, "gztar")
+    content = bytearray(archive.read_bytes())
+    content[-8] ^= 1
+    archive.write_bytes(content)
+    with pytest.raises(SgdxError, match="whole archive: CRC check failed"):
+        open_release(archive)
+
+
+def test_a_damaged_header_is_not_the_end_of_a_tar(mini: Path) -> None:
+    archive = packed(mini, "tar")
+    content = bytearray(archive.read_bytes())
+    content[content.rindex(b"schema.json") + 3] ^= 1
+    archive.write_bytes(content)
+    with pytest.raises(SgdxError, match="whole archive: (bad checksum|found no header)"):
+        open_release(archive)
+
+
+def test_a_tar_without_its_end(mini: Path) -> None:
+    archive = packed(mini, "tar")
+    with tarfile.open(archive) as file:
+        last = max(member.offset for member in file)
+    archive.write_bytes(archive.read_bytes()[:last])
+    with pytest.raises(SgdxError, match="found no header at byte"):
         open_release(archive)

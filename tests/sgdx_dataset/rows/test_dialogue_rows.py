@@ -146,6 +146,17 @@ def _frame(dialogue: Json) -> Json:
         (lambda d: d["turns"][1]["frames"][0].pop("service_results"), "turn 1: expected both"),
         (lambda d: _frame(d).update(service=3), "Expected `str`, got `int`"),
         (lambda d: _frame(d).update(extra=3), "Object contains unknown field `extra`"),
+        (lambda d: _frame(d)["state"]["slot_values"].update(city=[]), "`array` of length >= 1"),
+        (lambda d: _frame(d)["slots"][0].update(start=-1), "Expected `int` >= 0"),
+        (lambda d: _frame(d)["slots"][0].update(start=3_000_000_000), "Expected `int` <= 21474836"),
+        (
+            lambda d: _frame(d)["slots"][0].update(exclusive_end=47),
+            "turn 0: found city at characters 25 to 47, expected some of 46",
+        ),
+        (
+            lambda d: _frame(d)["slots"][0].update(exclusive_end=24),
+            "turn 0: found city at characters 25 to 24, expected some of 46",
+        ),
     ],
 )
 def test_a_fault_names_the_file_and_the_dialogue(
@@ -163,8 +174,19 @@ def test_a_fault_names_the_file_and_the_dialogue(
 def test_json_cut_off_in_the_middle(mini: Path) -> None:
     path = mini / "test" / "dialogues_001.json"
     path.write_text(json.dumps([DIALOGUE])[:300])
-    with pytest.raises(SgdxError, match="test/dialogues_001.json: not JSON: Input data was trunc"):
+    expected = "test/dialogues_001.json: not a list of dialogues: Input data was truncated"
+    with pytest.raises(SgdxError, match=expected):
         rows(mini, "original")
+
+
+def test_a_key_that_is_there_twice(mini: Path) -> None:
+    """A parser takes the last one without a word."""
+    path = mini / "test" / "dialogues_001.json"
+    path.write_text(path.read_text().replace('{"area": ["W', '{"area": ["x"], "area": ["W', 1))
+    expected = "dialogues_001.json: not a list of dialogues: an object has the key 'area' twice: a"
+    for brief in (False, True):
+        with pytest.raises(SgdxError, match=expected):
+            list(tables(open_release(mini), "test", "v1", brief))
 
 
 def test_a_file_without_dialogues(mini: Path) -> None:

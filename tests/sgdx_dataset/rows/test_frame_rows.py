@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from datasets import Value, concatenate_datasets
 
 from sgdx_dataset import CONFIGS, SgdxError, frame_tables, frames, load, open_release
 from sgdx_dataset.rows.columns import DIALOGUE_COLUMNS, FRAME_COLUMNS
 from sgdx_dataset.rows.features import DIALOGUE_ROW, FRAME_ROW
+from sgdx_dataset.rows.frame_rows import frame_parts
 
 from ...conftest import ROOT
 
@@ -112,6 +114,13 @@ def test_columns_without_history_are_those_of_the_whole_rows(config: str) -> Non
     for split in release.splits(config):
         brief = frame_tables(release, split, config, columns)
         assert brief.equals(frame_tables(release, split, config).select(columns))
+
+
+def test_frame_parts_are_the_rows_file_by_file() -> None:
+    release = open_release("sample")
+    parts = list(frame_parts(release, "dev", "v2"))
+    assert len(parts) == len(release.dialogue_files("validation")) == 2
+    assert pa.concat_tables(parts).equals(frame_tables(release, "validation", "v2"))
 
 
 def test_frame_tables_of_some_columns() -> None:

@@ -1,0 +1,33 @@
+"""The SHA-256 of the release's files, by which a copy's files are told from others of their name.
+
+``sgd.sha256`` has those of SGD's commit ``download.COMMIT`` that are known: all schemas, and 137 of
+the 181 dialogue files. ``sample.sha256`` has those of the sample corpus. Both are in the format of
+``sha256sum`` and are written by ``python -m tools.checksums``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+_LISTS = {"sgd": "sgd.sha256", "sample": "sample.sha256"}
+
+
+@cache
+def checksums(corpus: str) -> Mapping[str, str]:
+    """The SHA-256, in hexadecimal, of a corpus's files by path; ``corpus`` is a key of _LISTS."""
+    text = Path(__file__).with_name(_LISTS[corpus]).read_text(encoding="utf-8")
+    digests = (line.split("  ", 1) for line in text.splitlines())
+    return {path: digest for digest, path in digests}
+
+
+@cache
+def _released() -> frozenset[str]:
+    return frozenset(digest for corpus in _LISTS for digest in checksums(corpus).values())
+
+
+def is_released(content: bytes) -> bool:
+    """Whether this is the content of a file of SGD or of the sample corpus."""
+    return hashlib.sha256(content).hexdigest() in _released()
