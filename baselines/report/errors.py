@@ -125,15 +125,13 @@ def _classed(
     pair = wanted[0] if wanted else "", got[0] if got else ""
     # The value of this slot went to another one, which has no such value ...
     for other, values in guess.items():
-        if (
-            other != slot
-            and set(values) & set(wanted)
-            and not set(values) & set(true.get(other, []))
-        ):
+        of_other = set(true.get(other, []))
+        if other != slot and set(values) & set(wanted) and not set(values) & of_other:
             return WRONG_SLOT, *pair, other
     # ... or this slot has the value of another one, which was not predicted there.
     for other, values in true.items():
-        if other != slot and set(values) & set(got) and not set(values) & set(guess.get(other, [])):
+        at_other = set(guess.get(other, []))
+        if other != slot and set(values) & set(got) and not set(values) & at_other:
             return WRONG_SLOT, *pair, other
     if not got:
         return MISSED, *pair, ""

@@ -16,11 +16,11 @@ from .data import Turns
 
 ORIGINS = ("the user", "the system", "another service", "dontcare", "nobody, word for word")
 RULE = (
-    "A value counts as dontcare where the reference says so; else as the user's where the user says "
-    "one of its spoken variants word for word in the turn in which the slot takes it; else as "
-    "another service's where a state of another service of the dialogue had it in an earlier turn; "
-    "else as the system's where an earlier system turn says it; else as the user's where an earlier "
-    "user turn says it; else nobody says it word for word, as with most yes-or-no values."
+    "A value counts as dontcare where the reference says so; else as the user's where the user "
+    "says one of its spoken variants word for word in the turn in which the slot takes it; else "
+    "as another service's where a state of another service of the dialogue had it in an earlier "
+    "turn; else as the system's where an earlier system turn says it; else as the user's where an "
+    "earlier user turn says it; else nobody says it word for word, as with most yes-or-no values."
 )
 _USER, _SYSTEM, _OTHER, _DONTCARE, _NOBODY = range(len(ORIGINS))
 
@@ -29,14 +29,14 @@ class FrameState(NamedTuple):
     """The reference state of a frame.
 
     Attributes:
-        index: The frame's position among the frames that were scored.
+        position: The frame's position among the frames that were scored.
         dialogue: The id of the dialogue.
         turn: The index of the turn in the dialogue.
         service: The original name of the service.
         values: The spoken variants of each slot's value.
     """
 
-    index: int
+    position: int
     dialogue: str
     turn: int
     service: str
@@ -47,10 +47,10 @@ def read_states(references: pa.Table) -> list[FrameState]:
     """The reference states of frame rows, in the order of dialogues and turns."""
     rows = zip(references["frame_id"].to_pylist(), references["slot_values"].to_pylist())
     states = []
-    for index, (frame_id, slot_values) in enumerate(rows):
+    for position, (frame_id, slot_values) in enumerate(rows):
         dialogue, turn, service = frame_id.rsplit("/", 2)
         values = {item["slot"]: item["values"] for item in slot_values}
-        states.append(FrameState(index, dialogue, int(turn), service, values))
+        states.append(FrameState(position, dialogue, int(turn), service, values))
     return sorted(states, key=lambda one: (one.dialogue, one.turn, one.service))
 
 
@@ -82,7 +82,7 @@ def value_origins(states: Sequence[FrameState], turns: Mapping[str, Turns]) -> d
             seen += [(state.turn, state.service, value) for value in values]
         held = {key: kept for key, kept in held.items() if key[0] != state.service}
         held |= {(state.service, slot): kept for slot, kept in now.items()}
-        found[state.index] = [origin for _, origin in now.values()]
+        found[state.position] = [origin for _, origin in now.values()]
     return found
 
 
@@ -139,7 +139,7 @@ def slot_origins(
     found = np.full(count, -1)
     for state in states:
         of = places[state.service]
-        for slot, origin in zip(state.values, origins[state.index]):
+        for slot, origin in zip(state.values, origins[state.position]):
             if slot in of:
-                found[first_slot[state.index] + of[slot]] = origin
+                found[first_slot[state.position] + of[slot]] = origin
     return found

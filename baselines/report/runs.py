@@ -138,18 +138,21 @@ class Run:
         return np.array([int(i.split("/")[-2]) // 2 + 1 for i in self.order.to_pylist()])
 
     @property
+    def _trained(self) -> list[dict[str, Any]]:
+        """What is recorded of the training of the model, and of its sub-models if it has any."""
+        parts = self.facts.get("parts")
+        sub_models = parts.values() if isinstance(parts, dict) else ()
+        return [one for one in (self.facts, *sub_models, self.settings) if isinstance(one, dict)]
+
+    @property
     def seed(self) -> Any:
         """The seed of the training; None where it is not recorded."""
-        parts = self.facts.get("parts") or {}
-        first = next(iter(parts.values()), {}) if isinstance(parts, dict) else {}
-        return self.facts.get("seed", first.get("seed", self.settings.get("seed")))
+        return next((one["seed"] for one in self._trained if "seed" in one), None)
 
     @property
     def augmentation(self) -> str:
         """The reworded schemas that the tracker was trained on too; empty for none."""
-        parts = self.facts.get("parts") or {}
-        found = [self.facts.get("augment"), self.settings.get("augment")]
-        found += [part.get("augment") for part in parts.values()]
+        found = (one.get("augment") for one in self._trained)
         given = next((one for one in found if isinstance(one, dict)), None)
         if given is None:
             return "oracle" if self.facts.get("oracle") else ""
@@ -190,9 +193,7 @@ class Run:
         marks = []
         if self.facts.get("oracle"):
             marks.append("oracle: trained on v1 to v5")
-        models = [self.settings.get("model")]
-        models += [part.get("model") for part in (self.facts.get("parts") or {}).values()]
-        if "tiny" in models:
+        if any(one.get("model") == "tiny" for one in self._trained):
             marks.append("random weights")
         return marks
 
@@ -243,12 +244,18 @@ def read_run(path: Path) -> Run:
     scores = decode(file.read_bytes(), Scores, str(file))
     paths = _predictions(folder, list(scores.variants))
     record = _object(folder / "run.json")
-    facts = record.get("evaluation") or _header(paths)
+    facts = _inner(record, "evaluation") or _header(paths)
     trained = record if "record" in record else _object(Path(str(facts.get("model"))) / "run.json")
-    settings = (trained.get("record") or {}).get("settings") or {}
+    settings = _inner(_inner(trained, "record"), "settings")
     run = Run(path, scores, facts, settings, paths)
     _check(run)
     return run
+
+
+def _inner(record: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """An object in a record; {} where there is none."""
+    found = record.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _why_no_scores(path: Path) -> str:

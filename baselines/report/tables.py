@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sgdx_metric.bootstrap import Sums, bootstrap
-from sgdx_metric.columns import Ints
+from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.robustness import dialogue_sums, figures, mean_defined, variation
 from sgdx_metric.scoring import METRICS
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
@@ -79,7 +79,8 @@ def summed_up(values: Sequence[float | None], interval: tuple[float, float] | No
         return Cell(NOTHING)
     if len(known) > 1:
         return Cell(percent(mean(known)), f"± {percent(stdev(known))}")
-    return Cell(percent(known[0]), f"{percent(interval[0])} to {percent(interval[1])}" if interval else "")  # fmt: skip # noqa: E501
+    ends = f"{percent(interval[0])} to {percent(interval[1])}" if interval else ""
+    return Cell(percent(known[0]), ends)
 
 
 def _of(run: Run, group: str) -> Figures:
@@ -176,9 +177,7 @@ def paired_differences(first: System, second: System) -> dict[str, Cell]:
     sums = [system_sums(one) for one in (first, second)]
     variants = list(first.first.jga)
 
-    def difference(
-        weights: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
-    ) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float64]]]:  # noqa: E501
+    def difference(weights: Floats) -> dict[str, Floats]:
         left, right = (figures(one.means(weights), variants) for one in sums)
         return {name: right[name] - left[name] for name in left}
 
@@ -381,5 +380,3 @@ REWORDING_COLUMNS = [
     Column("original words", numeric=False), Column("new words", numeric=False),
     Column("lost"), Column("won"), Column("net"),
 ]  # fmt: skip
-
-Make = Callable[[Group], Table]
