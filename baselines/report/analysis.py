@@ -14,7 +14,7 @@ from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .data import Data, Element, Wording
-from .errors import Counts, Loss, OtherStates, count_changes, find_losses
+from .errors import Counts, Intent, Loss, OtherStates, count_changes, find_losses
 from .origins import FrameState, read_states, slot_origins, value_origins
 from .runs import Run, System
 from .slots import Layout, VariantScores, score_variants
@@ -63,7 +63,7 @@ def analyse(system: System, data: Data) -> Analysis:
     wordings = {name: data.wordings(name) for name in system.first.scores.variants}
     base = next(iter(wordings.values()))  # the original where it was scored
     states: list[FrameState] = []
-    intents: list[tuple[str, int]] = []
+    intents: list[Intent] = []
     losses: list[Loss] = []
     counts, scores = [], []
     for run in system.runs:
@@ -76,7 +76,7 @@ def analyse(system: System, data: Data) -> Analysis:
                 intents = _intents(run, scored.references, wordings[scored.variant])
                 base = wordings[scored.variant]
             if ORIGINAL in of_run and scored.variant != ORIGINAL and run is system.first:
-                losses += find_losses(scored, of_run[ORIGINAL], others)
+                losses += find_losses(scored, of_run[ORIGINAL], others, intents)
         scores.append(of_run)
         counts.append(count_changes(layout, of_run, intents))
     return Analysis(
@@ -96,16 +96,14 @@ def _states_of(references: pa.Table) -> tuple[list[FrameState], OtherStates]:
     return states, OtherStates(states)
 
 
-def _intents(
-    run: Run, references: pa.Table, wordings: Mapping[str, Wording]
-) -> list[tuple[str, int]]:
-    """The service of each frame and the position of its active intent, -1 for none [frames]."""
+def _intents(run: Run, references: pa.Table, wordings: Mapping[str, Wording]) -> list[Intent]:
+    """The active intent of each frame [frames]."""
     places = {
         service: {intent.name: i for i, intent in enumerate(wording.intents)}
         for service, wording in wordings.items()
     }
     names = references["active_intent"].to_pylist()
-    return [(s, places[s].get(name, -1)) for s, name in zip(run.place.service, names)]
+    return [Intent(s, places[s].get(name, -1)) for s, name in zip(run.place.service, names)]
 
 
 def _origins(

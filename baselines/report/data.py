@@ -40,6 +40,10 @@ class Wording(msgspec.Struct):
     slots: list[Element]
     intents: list[Element]
 
+    def element(self, place: int, is_intent: bool) -> Element:
+        """The slot, or the intent, at a position of the schema."""
+        return (self.intents if is_intent else self.slots)[place]
+
 
 @dataclass(frozen=True)
 class Data:

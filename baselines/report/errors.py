@@ -32,13 +32,21 @@ MEANINGS = {
 }
 
 
+class Intent(NamedTuple):
+    """The active intent of a frame: its service and its position there, -1 where none is active."""
+
+    service: str
+    place: int
+
+
 class Loss(NamedTuple):
     """One slot or intent of a frame that is right under the original and wrong under a variant.
 
     Attributes:
         frame: The position of the frame among those that were scored.
         variant: The variant under which it is wrong.
-        place: The position of the slot in its schema; -1 for the intent.
+        place: The position of the slot, or for the class ``INTENT`` of the intent, in its schema;
+            -1 where no intent should be active.
         kind: One of ``CLASSES``.
         reference, predicted: The values under the variant; empty for none. Of a reference this is
             the first spoken variant.
@@ -73,7 +81,9 @@ class OtherStates:
         )
 
 
-def find_losses(scored: Scored, before: VariantScores, others: OtherStates) -> list[Loss]:
+def find_losses(
+    scored: Scored, before: VariantScores, others: OtherStates, intents: Sequence[Intent]
+) -> list[Loss]:
     """Find and class what a variant breaks.
 
     A slot counts where every slot of the frame scores 1 under the original and it scores less
@@ -84,25 +94,26 @@ def find_losses(scored: Scored, before: VariantScores, others: OtherStates) -> l
         scored: The run under the variant.
         before: The run's scores under the original.
         others: The states of other services.
+        intents: The active intent of each frame [frames].
     """
     layout, after = scored.layout, scored.scores
     right = np.nan_to_num(before.joint, nan=1.0) == 1
     slots = np.flatnonzero(right[layout.frame] & (after.slots < 1))
-    intents = np.flatnonzero(before.intents & ~after.intents)
-    frames = np.union1d(layout.frame[slots], intents)
+    intent_lost = np.flatnonzero(before.intents & ~after.intents)
+    frames = np.union1d(layout.frame[slots], intent_lost)
     wrong: dict[int, list[int]] = {}
     for slot in slots.tolist():
         wrong.setdefault(int(layout.frame[slot]), []).append(int(layout.place[slot]))
-    intent_lost = set(intents.tolist())
+    without_intent = set(intent_lost.tolist())
     references = scored.references.take(frames).to_pylist()
     predictions = scored.predictions.take(frames).to_pylist()
     losses = []
     for frame, reference, prediction in zip(frames.tolist(), references, predictions):
         true, guess = _state(reference), _state(prediction)
         names = [slot["name"] for slot in reference["schema_slots"]]
-        if frame in intent_lost:
+        if frame in without_intent:
             pair = reference["active_intent"], prediction["active_intent"]
-            losses.append(Loss(frame, scored.variant, -1, INTENT, *pair))
+            losses.append(Loss(frame, scored.variant, intents[frame].place, INTENT, *pair))
         for place in wrong.get(frame, ()):
             loss = _classed(names[place], true, guess, reference["frame_id"], others)
             losses.append(Loss(frame, scored.variant, place, *loss))
@@ -174,15 +185,14 @@ Counts = dict[tuple[str, str, int, bool], tuple[float, float]]
 def count_changes(
     layout: Layout,
     scores: Mapping[str, VariantScores],
-    intents: Sequence[tuple[str, int]],
+    intents: Sequence[Intent],
 ) -> Counts:
     """Count the frames that every slot and intent loses and wins under every variant.
 
     Args:
         layout: The slots of all frames.
         scores: A run's scores by variant, the original among them.
-        intents: The service of each frame, and the position of its active intent in the service's
-            schema, -1 where none is active [frames].
+        intents: The active intent of each frame [frames].
 
     Returns:
         Frames lost and won, by service, variant, position and whether it is an intent.
@@ -240,15 +250,11 @@ def costliest(
         pairs = [of_run.get((service, variant, place, is_intent), (0, 0)) for of_run in counts]
         lost, won = (sum(pair[i] for pair in pairs) / len(counts) for i in (0, 1))
         before, after = (
-            _element(wordings[name][service], place, is_intent) for name in (ORIGINAL, variant)
+            wordings[name][service].element(place, is_intent) for name in (ORIGINAL, variant)
         )
         found.append(Rewording(service, variant, place, is_intent, before, after, lost, won))
     costly = [one for one in found if one.net > 0]
     return sorted(costly, key=lambda one: (-one.net, -one.lost, one[:4]))
-
-
-def _element(wording: Wording, place: int, is_intent: bool) -> Element:
-    return (wording.intents if is_intent else wording.slots)[place]
 
 
 def spread(losses: Sequence[Loss], services: Sequence[str], count: int) -> list[Loss]:
