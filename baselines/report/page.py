@@ -55,11 +55,11 @@ def render_markdown(report: Report) -> str:
 
 
 def write_report(report: Report, folder: Path) -> list[Path]:
-    """Write ``index.html``, ``report.md`` and ``figures/``; the folder appears whole or not at all.
+    """Write ``index.html``, ``report.md`` and ``figures/``; every file appears whole or not at all.
 
     Args:
         report: What to show.
-        folder: The folder to write, which must not exist or hold an earlier report.
+        folder: The folder to write; files of an earlier report in it are replaced.
 
     Returns:
         The files written.

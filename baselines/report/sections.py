@@ -163,13 +163,8 @@ def _sections(
     text = _REWORDINGS_TEXT if any(one.rows for one in lists) else _NOTHING_TO_LIST
     words = figures("words_changed")
     yield Section("rewordings", "The costliest rewordings", text, (), words, lists)
-    examples = [
-        example
-        for one in analysed
-        for example in _examples(
-            one, analyses[one.name], min(_MOST_OF_A_SYSTEM, _EXAMPLES // systems)
-        )
-    ]
+    count = min(_MOST_OF_A_SYSTEM, _EXAMPLES // systems)
+    examples = [x for one in analysed for x in _examples(one, analyses[one.name], count)]
     classes = _made(tables.error_classes(group, analyses))
     errors = sum(len(one.losses) for one in analyses.values())
     text = "" if examples else _NOTHING_TO_LIST
@@ -214,15 +209,24 @@ def _example(system: System, analysis: Analysis, loss: Loss, service: str) -> Ex
     run = system.first
     frame_id = run.order[loss.frame].as_py()
     dialogue, turn, _ = frame_id.rsplit("/", 2)
-    said = ["", *(utterance for _, utterance in analysis.data.turns.get(dialogue, ()))]
-    now = int(turn) + 1  # the list begins with what comes before the first turn: nothing
+    turns = analysis.data.turns.get(dialogue, [])
+    said = ["", *(utterance for _, utterance in turns), *[""] * (int(turn) + 2)]
     before, after = (_words(analysis, name, service, loss) for name in (ORIGINAL, loss.variant))
     return Example(
-        system.name, loss.kind, loss.variant, service, frame_id,
+        system.name,
+        loss.kind,
+        loss.variant,
+        service,
+        frame_id,
         "seen" if run.place.seen[loss.frame] else "unseen",
-        *(said[now - 1 : now + 1] if now < len(said) else ("", "")),
-        before, after, loss.reference, loss.predicted, loss.elsewhere,
-    )  # fmt: skip
+        said[int(turn)],  # the turn before, as the list begins with what comes before them all
+        said[int(turn) + 1],
+        before,
+        after,
+        loss.reference,
+        loss.predicted,
+        loss.elsewhere,
+    )
 
 
 def _words(analysis: Analysis, variant: str, service: str, loss: Loss) -> Cell:
