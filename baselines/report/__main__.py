@@ -73,12 +73,13 @@ def _read_runs(paths: Sequence[Path]) -> tuple[list[Run], list[str]]:
 
 def _analyses(
     groups: Sequence[Group], arguments: argparse.Namespace, left_out: list[str]
-) -> dict[str, Analysis]:
-    """What each system does slot by slot; of one that cannot be analysed, why goes to left_out."""
+) -> list[dict[str, Analysis]]:
+    """What the systems of each group do slot by slot, by name; why not, in left_out."""
     opened: dict[tuple[str | None, str], Data] = {}
-    found = {}
+    analyses = []
     for group in groups:
         split = split_name(group.first.parts.get("split", "test"))
+        found = {}
         for system in group.systems:
             source = arguments.source or system.first.facts.get("source")
             try:
@@ -91,7 +92,8 @@ def _analyses(
                 found[system.name] = analyse(system, opened[source, split])
             except (SgdxError, ScoreError) as error:
                 _say(left_out, f"{error}; so the slots and errors of {system.name} are left out")
-    return found
+        analyses.append(found)
+    return analyses
 
 
 def _say(left_out: list[str], sentence: str) -> None:

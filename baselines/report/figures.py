@@ -160,6 +160,7 @@ def _finished(name: str, title: str, text: str, draw: Callable[[], Any], note: s
         plain = {"Date": None, "Creator": None, "Format": None, "Type": None}
         figure.savefig(svg, format="svg", facecolor="white", metadata=plain)
         figure.savefig(png, format="png", facecolor="white", dpi=130, metadata={"Software": None})
+        figure.supxlabel("")  # the page has the note in the caption
         drawn = io.BytesIO()
         figure.savefig(drawn, format="svg", transparent=True, metadata=plain)
     return Figure(name, title, text, svg.getvalue(), png.getvalue(), _inline(drawn, name, title))
@@ -267,16 +268,63 @@ def _augmentation(group: Group) -> Any:
 def _services(axes: Any, system: System, _: int) -> None:
     place = system.first.place
     seen = set(place.service[place.seen])
+    points: dict[str, tuple[float, float]] = {}
     for name in place.services():
         found = headline(system, np.flatnonzero(place.service == name))
-        x, y = 100 * found["jga_v1-5"], 100 * found["ss_jga"]
+        points[name] = 100 * found["jga_v1-5"], 100 * found["ss_jga"]
         style = (_SEEN, "o") if name in seen else (_UNSEEN, "^")
-        axes.plot(x, y, marker=style[1], color=style[0], markersize=4.5)
+        axes.plot(*points[name], marker=style[1], color=style[0], markersize=4.5)
+    highest = max(1.0, 1.08 * max(y for _, y in points.values()))
+    axes.set(xlabel="JGA_v1-5, %", ylabel="SS_JGA, %", xlim=(0, 100), ylim=(0, highest))
+    scaled = {name: (x / 100, y / highest) for name, (x, y) in points.items()}
+    for name, (side, lift) in _label_places(scaled).items():
         axes.annotate(
-            _plain(name), (x, y), (3, 2), textcoords="offset points", fontsize=6, color=_INK
-        )
-    axes.set(xlabel="JGA_v1-5, %", ylabel="SS_JGA, %", xlim=(0, 100))
-    axes.set_ylim(bottom=0)
+            _plain(name), points[name], (4 if side == "left" else -4, 8 * lift), ha=side,
+            va="center", textcoords="offset points", fontsize=6, color=_INK,
+        )  # fmt: skip
+
+
+# About how wide a letter and how high a line of a label is, as parts of a panel.
+_LETTER, _LINE = 0.017, 0.032
+
+
+def _label_places(points: Mapping[str, tuple[float, float]]) -> dict[str, tuple[str, int]]:
+    """Where each point's label covers least of the other points and labels.
+
+    Args:
+        points: The points by their label, as parts of the panel in [0, 1].
+
+    Returns:
+        By label, the side of the text that is at the point, and by how many lines it is lifted.
+    """
+    half = _LINE / 2
+    taken = [(x - half, y - half, x + half, y + half) for x, y in points.values()]
+    places = {}
+    for name, (x, y) in points.items():
+        best = None
+        for lift in (0, 1, -1, 2, -2):
+            for side in ("left", "right"):
+                left = x + 0.015 if side == "left" else x - 0.015 - _LETTER * len(name)
+                middle = y + lift * _LINE
+                box = left, middle - _LINE / 2, left + _LETTER * len(name), middle + _LINE / 2
+                outside = max(0.0, -box[0]) + max(0.0, box[2] - 1.05)
+                cost = sum(_overlap(box, other) for other in taken) + outside + 1e-4 * abs(lift)
+                if best is None or cost < best[0] - 1e-9:
+                    best = cost, box, (side, lift)
+        if best is not None:
+            taken.append(best[1])
+            places[name] = best[2]
+    return places
+
+
+Box = tuple[float, float, float, float]
+
+
+def _overlap(one: Box, other: Box) -> float:
+    """The area that two boxes (left, bottom, right, top) share."""
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    return max(0.0, width) * max(0.0, height)
 
 
 _FEWEST_IN_A_TURN = 20

@@ -253,8 +253,9 @@ _INTRODUCTION = """\
 
 Dialogue state trackers on SGD and SGD-X, by JGA_v1-5, the mean joint goal accuracy under the
 reworded schemas. In percent; Diff_rel is (JGA_v1-5 - JGA_orig) / JGA_orig, and of SS_JGA, the
-schema sensitivity, less is better. This page is made by `python -m baselines.report --leaderboard`
-of [`leaderboard.toml`](leaderboard.toml) and of the report's published rows; do not edit it by hand.
+schema sensitivity, less is better. This page is made by
+`python -m baselines.report --leaderboard` of [`leaderboard.toml`](leaderboard.toml) and of the
+report's published rows; do not edit it by hand.
 
 **To add a row**, evaluate a tracker on the test split under all six wordings and give
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -50,9 +50,10 @@ class Example(NamedTuple):
 
 
 class RewordingList(NamedTuple):
-    """The costliest rewordings of a system; ``number`` counts all that cost frames."""
+    """The costliest rewordings of slots, or of intents; ``number`` counts all that cost frames."""
 
     system: System
+    what: str  # "slots" or "intents"
     rows: Sequence[Rewording]
     number: int
 
@@ -104,13 +105,13 @@ class Report:
 
 
 def build_report(
-    groups: Sequence[Group], analyses: Analyses, left_out: Sequence[str], command: str
+    groups: Sequence[Group], analyses: Sequence[Analyses], left_out: Sequence[str], command: str
 ) -> Report:
     """Put together what is shown.
 
     Args:
         groups: The systems.
-        analyses: What they do slot by slot, by the system's name.
+        analyses: For each group, what its systems do slot by slot, by the system's name.
         left_out: Sentences about what could not be shown.
         command: The command that makes the report again.
 
@@ -119,8 +120,7 @@ def build_report(
     """
     systems = max(1, sum(len(group.systems) for group in groups))
     parts = []
-    for group in groups:
-        found = {one.name: analyses[one.name] for one in group.systems if one.name in analyses}
+    for group, found in zip(groups, analyses, strict=True):
         suffix = f"_{group.number}" if len(groups) > 1 else ""
         figures = {one.name: one for one in draw_figures(group, found, suffix)}
         drawn = {name.removesuffix(suffix): one for name, one in figures.items()}
@@ -129,7 +129,7 @@ def build_report(
 
 
 def _sections(
-    group: Group, analyses: Analyses, drawn: dict[str, Figure], systems: int
+    group: Group, analyses: Analyses, drawn: Mapping[str, Figure], systems: int
 ) -> Iterator[Section]:
     """The sections of a group.
 
@@ -159,8 +159,8 @@ def _sections(
     where = figures("turns", "flips")
     yield Section("slots", "Where it breaks: slots, turns and variants", "", kinds, where)
     analysed = [one for one in group.systems if one.name in analyses]
-    lists = [_rewordings(one, analyses[one.name], systems) for one in analysed]
-    text = _REWORDINGS_TEXT if any(one.rows for one in lists) else _NOTHING_TO_LIST
+    lists = [x for one in analysed for x in _rewordings(one, analyses[one.name], systems)]
+    text = _REWORDINGS_TEXT if lists else _NOTHING_TO_LIST
     words = figures("words_changed")
     yield Section("rewordings", "The costliest rewordings", text, (), words, lists)
     count = min(_MOST_OF_A_SYSTEM, _EXAMPLES // systems)
@@ -173,8 +173,8 @@ def _sections(
 
 
 _NO_AUGMENTATION = (
-    "No two runs here differ in their augmentation alone. Give a run that was trained with "
-    "--augment beside the one without, and the paper's Table 3 and Figure 5 stand here."
+    "No two runs here differ in their augmentation alone. Give a run that was trained with an "
+    "augmentation beside the one without, and the paper's Table 3 and Figure 5 stand here."
 )
 _REWORDINGS_TEXT = (
     "For whoever words an API: the slots and intents whose new words cost most. Lost are the "
@@ -192,10 +192,13 @@ def _made(table: Table | None) -> list[Table]:
     return [] if table is None else [table]
 
 
-def _rewordings(system: System, analysis: Analysis, systems: int) -> RewordingList:
+def _rewordings(system: System, analysis: Analysis, systems: int) -> Iterator[RewordingList]:
     found = costliest(analysis.counts, analysis.wordings)
-    shown = min(_MOST_OF_A_SYSTEM, _REWORDINGS // systems)
-    return RewordingList(system, found[:shown], len(found))
+    shown = min(_MOST_OF_A_SYSTEM, _REWORDINGS // systems) // 2
+    for what in ("slots", "intents"):
+        rows = [one for one in found if one.is_intent == (what == "intents")]
+        if rows:
+            yield RewordingList(system, what, rows[:shown], len(rows))
 
 
 def _examples(system: System, analysis: Analysis, count: int) -> Iterator[Example]:
