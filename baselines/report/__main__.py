@@ -1,0 +1,194 @@
+"""Make a report of runs: the tables and figures of the SGD-X paper, and the errors behind them.
+
+The output folder then holds index.html, which needs no other file and no network, report.md and
+figures/. Runs of one system with different seeds become one row. A run is a folder of
+baselines.evaluate, or any scores.json with predictions/VARIANT.jsonl or VARIANT.jsonl beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from sgdx_dataset import SgdxError
+from sgdx_metric.cli.files import check_folder
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.signature import split_name
+
+from ..command_line import add_source, run_command
+from .analysis import Analysis, analyse
+from .data import Data, open_references, open_source
+from .leaderboard import read_own, read_published, render_leaderboard, row_of, write_own
+from .page import write_report
+from .runs import Group, Run, group_runs, read_run
+from .sections import build_report
+
+NAME = "baselines.report"
+_DOCS = Path(__file__).parents[2] / "docs"
+
+
+def make_report(arguments: argparse.Namespace) -> None:
+    """Read the runs, analyse them and write the report; print the files.
+
+    Raises:
+        SgdxError, ScoreError: No run can be read, or the output cannot be written.
+    """
+    if arguments.output is None:
+        raise SgdxError("found no --output, expected the folder to write")
+    check_folder("--output", arguments.output)
+    if arguments.references and arguments.source:
+        raise SgdxError(
+            f"--references {arguments.references}: found --source too, expected one of them"
+        )
+    runs, left_out = _read_runs(arguments.runs)
+    groups = group_runs(runs)
+    analyses = _analyses(groups, arguments, left_out)
+    report = build_report(groups, analyses, left_out, _command(arguments))
+    for path in write_report(report, arguments.output):
+        print(path)
+
+
+def _read_runs(paths: Sequence[Path]) -> tuple[list[Run], list[str]]:
+    """The runs that can be read, and why the others are left out, which is printed too.
+
+    Raises:
+        SgdxError, ScoreError: The only run that was given, or every one, cannot be read.
+    """
+    runs: list[Run] = []
+    left_out: list[str] = []
+    for path in dict.fromkeys(paths):
+        try:
+            runs.append(read_run(path))
+        except (SgdxError, ScoreError) as error:
+            if len(paths) == 1:
+                raise
+            _say(left_out, f"{error}; this run is left out")
+    if not runs:
+        raise SgdxError(f"found no run that can be read, the first says: {left_out[0]}")
+    return runs, left_out
+
+
+def _analyses(
+    groups: Sequence[Group], arguments: argparse.Namespace, left_out: list[str]
+) -> list[dict[str, Analysis]]:
+    """What the systems of each group do slot by slot, by name; why not, in left_out."""
+    opened: dict[tuple[str | None, str], Data] = {}
+    analyses = []
+    for group in groups:
+        split = split_name(group.first.parts.get("split", "test"))
+        found = {}
+        for system in group.systems:
+            source = arguments.source or system.first.facts.get("source")
+            try:
+                if (source, split) not in opened:
+                    opened[source, split] = (
+                        open_references(arguments.references, group.variants)
+                        if arguments.references
+                        else open_source(source, split)
+                    )
+                found[system.name] = analyse(system, opened[source, split])
+            except (SgdxError, ScoreError) as error:
+                _say(left_out, f"{error}; so the slots and errors of {system.name} are left out")
+        analyses.append(found)
+    return analyses
+
+
+def _say(left_out: list[str], sentence: str) -> None:
+    sentence = " ".join(sentence.split())
+    left_out.append(sentence)
+    print(f"{NAME}: note: {sentence}", file=sys.stderr)
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    words = ["python", "-m", NAME, *map(str, arguments.runs), "--output", str(arguments.output)]
+    if arguments.source:
+        words += ["--source", arguments.source]
+    if arguments.references:
+        words += ["--references", str(arguments.references)]
+    return shlex.join(words)
+
+
+def make_leaderboard(arguments: argparse.Namespace) -> None:
+    """Add the runs to the leaderboard's file of own rows and write its page; print both.
+
+    Raises:
+        SgdxError, ScoreError: A run cannot be a row, or the file has a fault.
+    """
+    folder = arguments.output or _DOCS
+    check_folder("--output", folder)
+    data, page = folder / "leaderboard.toml", folder / "leaderboard.md"
+    runs = [read_run(path) for path in dict.fromkeys(arguments.runs)]
+    rows = [
+        row_of(system, f"python -m baselines.evaluate {_tracked(system.first)}")
+        for group in group_runs(runs)
+        for system in group.systems
+    ]
+    if rows:
+        write_own(data, rows)
+    text = render_leaderboard(read_own(data), read_published())
+    page.write_text(text, encoding="utf-8")
+    print(data, page, sep="\n")
+
+
+def _tracked(run: Run) -> str:
+    """The options that made a run, as far as it knows them."""
+    tracker = run.facts.get("tracker", "TRACKER")
+    model = run.facts.get("model")
+    given = f"--tracker {tracker}" if model in (None, tracker) else f"--model {Path(model).name}"
+    sample = " --source sample" if run.parts.get("release") == "sample" else ""
+    return f"{given}{sample} --output {run.path.name}"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        f"python -m {NAME}",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "runs", nargs="*", type=Path, metavar="RUN", help="a run's folder, or a scores.json"
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="the folder to write; with --leaderboard it holds leaderboard.toml and "
+        "leaderboard.md, and is docs/ of the checkout by default",
+    )
+    add_source(parser)
+    parser.add_argument(
+        "--references",
+        type=Path,
+        metavar="DIR",
+        help="instead of --source, a folder of VARIANT.parquet as 'python -m sgdx_dataset frames' "
+        "writes them; without either, each run's own source",
+    )
+    parser.add_argument(
+        "--leaderboard",
+        action="store_true",
+        help="instead of a report, add the runs, if any, to leaderboard.toml, check that file and "
+        "write leaderboard.md",
+    )
+    return parser
+
+
+def main() -> int:
+    """Run the command; returns the exit status, which is 2 after a one-line error message."""
+
+    def run() -> None:
+        arguments = _parser().parse_args()
+        if arguments.leaderboard:
+            make_leaderboard(arguments)
+        elif not arguments.runs:
+            raise SgdxError("found no RUN, expected at least one run's folder")
+        else:
+            make_report(arguments)
+
+    return run_command(NAME, run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

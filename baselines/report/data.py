@@ -1,0 +1,185 @@
+"""The frames, schemas and dialogues that runs were scored on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from sgdx_dataset import SgdxError, frame_tables, open_release
+from sgdx_dataset.release.dialogue import FrameState, read_dialogues
+from sgdx_dataset.release.release import Release
+from sgdx_metric.cli.references import open_folder
+from sgdx_metric.columns import column, strings
+from sgdx_metric.rows import REFERENCE, ScoreError
+
+Turns = list[tuple[str, str]]  # the speaker and the utterance of each turn
+
+
+class Element(msgspec.Struct):
+    """The words for a slot or an intent; a slot may have possible values."""
+
+    name: str
+    description: str
+    is_categorical: bool = False
+    possible_values: list[str] = []
+
+
+class Wording(msgspec.Struct):
+    """The words for a service under one variant."""
+
+    service_name: str
+    description: str
+    slots: list[Element]
+    intents: list[Element]
+
+    def element(self, place: int, is_intent: bool) -> Element:
+        """The slot, or the intent, at a position of the schema."""
+        return (self.intents if is_intent else self.slots)[place]
+
+
+@dataclass(frozen=True)
+class Data:
+    """One split of a source.
+
+    Attributes:
+        name: What the user calls the source.
+        frames: Makes the frame rows of a variant, with the columns of ``REFERENCE``, sorted by
+            ``frame_id``.
+        wordings: Makes the words of each service under a variant, by the service's original name.
+        read_turns: Reads the turns of every dialogue, by its id; {} where the source has not all.
+    """
+
+    name: str
+    frames: Callable[[str], pa.Table]
+    wordings: Callable[[str], Mapping[str, Wording]]
+    read_turns: Callable[[], dict[str, Turns]]
+
+    @cached_property
+    def turns(self) -> dict[str, Turns]:
+        """The turns of every dialogue, by its id."""
+        return self.read_turns()
+
+
+def open_source(source: str | None, split: str) -> Data:
+    """Open a release for its frames.
+
+    Args:
+        source: Where SGD is, as for ``sgdx_dataset.load``.
+        split: ``train``, ``validation`` or ``test``.
+
+    Raises:
+        SgdxError: The source cannot be opened.
+    """
+    release = open_release(source)
+
+    def frames(variant: str) -> pa.Table:
+        return _sorted(frame_tables(release, split, variant, REFERENCE.names))
+
+    def wordings(variant: str) -> dict[str, Wording]:
+        pairs = zip(
+            release.schema(split, "original").services,
+            release.schema(split, variant).services,
+            strict=True,
+        )
+        return {
+            old.service_name: msgspec.convert(new, Wording, from_attributes=True)
+            for old, new in pairs
+        }
+
+    turns = partial(_turns_of_release, release, split)
+    return Data(release.name, cache(frames), cache(wordings), turns)
+
+
+def open_references(folder: Path, variants: list[str]) -> Data:
+    """Open a folder of Parquet files, as ``python -m sgdx_dataset frames`` writes them.
+
+    Args:
+        folder: Has ``VARIANT.parquet`` for each variant.
+        variants: The variants that will be asked for.
+
+    Raises:
+        ScoreError: A file is missing or is not one of frame rows.
+    """
+    of = open_folder(folder, variants).of
+
+    def wordings(variant: str) -> dict[str, Wording]:
+        return _wordings_in(folder / f"{variant}.parquet")
+
+    def frames(variant: str) -> pa.Table:
+        return _sorted(of(variant))
+
+    turns = partial(_turns_in, folder / f"{variants[0]}.parquet")
+    return Data(str(folder), cache(frames), cache(wordings), turns)
+
+
+def _sorted(table: pa.Table) -> pa.Table:
+    table = table.combine_chunks()
+    return table.take(pc.sort_indices(strings(column(table, "frame_id")))).combine_chunks()
+
+
+def _turns_of_release(release: Release, split: str) -> dict[str, Turns]:
+    turns = {}
+    for file in release.dialogue_files(split):
+        for one in read_dialogues(release.read(file), f"{release.name}: {file}", FrameState):
+            turns[one.dialogue_id] = [(turn.speaker, turn.utterance) for turn in one.turns]
+    return turns
+
+
+def _turns_in(path: Path) -> dict[str, Turns]:
+    """The turns of every dialogue up to its last user turn, from a file of frame rows."""
+    wanted = ["dialogue_id", "turn", "history", "utterance"]
+    if set(wanted) - set(pq.read_schema(path).names):
+        return {}
+    turns: dict[str, Turns] = {}
+    for row in pq.read_table(path, columns=wanted).to_pylist():
+        if row["turn"] + 1 > len(turns.get(row["dialogue_id"], [])):
+            before = [(turn["speaker"], turn["utterance"]) for turn in row["history"]]
+            turns[row["dialogue_id"]] = [*before, ("USER", row["utterance"])]
+    return turns
+
+
+def _wordings_in(path: Path) -> dict[str, Wording]:
+    """The words of each service, from a file of frame rows."""
+    if "schema" not in pq.read_schema(path).names:
+        raise SgdxError(f"{path}: found no column schema, expected the words of the services")
+    table = pq.read_table(path, columns=["service", "schema"]).combine_chunks()
+    services = column(table, "service")
+    first = [pc.index(services, name).as_py() for name in services.unique()]
+    found: list[dict[str, Any]] = column(table, "schema").take(pa.array(first)).to_pylist()
+    try:
+        return {schema["original_name"]: msgspec.convert(schema, Wording) for schema in found}
+    except (msgspec.ValidationError, KeyError) as error:
+        raise ScoreError(f"{path}: schema: {error}, expected that of a frame row") from None
+
+
+def chosen_frames(data: Data, variant: str, order: pa.Array) -> pa.Table:
+    """The frame rows of a variant for some frames, in their order.
+
+    Args:
+        data: What the frames are from.
+        variant: The schema variant.
+        order: The frames' ids, sorted [frames].
+
+    Raises:
+        ScoreError: The data lacks one of the frames.
+    """
+    table = data.frames(variant)
+    known = strings(column(table, "frame_id"))
+    if known.equals(order):
+        return table
+    at = pc.index_in(order, value_set=known)
+    if at.null_count:
+        first = order.filter(at.is_null())[0].as_py()
+        raise ScoreError(
+            f"{data.name}: lacks {at.null_count} of the run's {len(order)} frames under {variant}, "
+            f"the first is {first}; was the run scored on other data?"
+        )
+    return table.take(at).combine_chunks()

@@ -1,0 +1,326 @@
+"""The leaderboard: published and own rows in files that are checked, and the page made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import msgspec
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.files import staged
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.signature import signature_parts
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
+
+from .runs import Figures, System, data_marks
+
+Text = Annotated[str, msgspec.Meta(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f|]+$")]
+Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
+# The coefficient of variation of five scores is at most the square root of 5.
+Sensitivity = Annotated[float, msgspec.Meta(ge=0, le=223.7)]
+
+
+class Headline(
+    msgspec.Struct, rename={"jga_v1_5": "jga_v1-5"}, forbid_unknown_fields=True, kw_only=True
+):
+    """Headline figures of some services, in percent; None where there is none."""
+
+    jga_orig: Percent | None = None
+    jga_v1_5: Percent | None = None
+    relative_difference: Annotated[float, msgspec.Meta(ge=-100)] | None = None
+    ss_jga: Sensitivity | None = None
+
+
+class Row(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A row of the leaderboard.
+
+    Attributes:
+        system: The tracker.
+        augmentation: The reworded schemas that it was trained on too; empty for none.
+        oracle: Whether it was trained on v1 to v5.
+        all, seen, unseen: Its figures.
+    """
+
+    system: Text
+    augmentation: str = ""
+    oracle: bool = False
+    all: Headline
+    seen: Headline | None = None
+    unseen: Headline | None = None
+
+
+class PublishedRow(Row, kw_only=True):
+    """A row out of a paper.
+
+    Attributes:
+        source, table: The paper, and where in it the figures stand.
+        data: What they were measured on.
+        not_comparable: Why they must not be set against ours; empty where they may.
+    """
+
+    source: Text
+    table: str = ""
+    data: Text
+    not_comparable: str = ""
+
+
+class OwnRow(Row, kw_only=True):
+    """A row that was measured with this project.
+
+    Attributes:
+        signature: The line that the metric gave with the figures.
+        command: The command that gave them.
+        random_weights: Whether training began with random weights.
+    """
+
+    signature: Text
+    command: Text
+    random_weights: bool = False
+
+    def marks(self) -> list[str]:
+        """What must stand beside the figures."""
+        parts = signature_parts(self.signature, self.system)
+        marks = ["oracle: trained on v1 to v5"] if self.oracle else []
+        marks += ["random weights"] if self.random_weights else []
+        return marks + data_marks(parts, int(parts["frames"]))
+
+
+AnyRow = TypeVar("AnyRow", PublishedRow, OwnRow)
+
+
+def read_published() -> list[PublishedRow]:
+    """The published rows that come with the report."""
+    file = resources.files(__package__) / "published.toml"
+    return _decode(file.read_bytes(), PublishedRow, "published.toml")
+
+
+def read_own(path: Path) -> list[OwnRow]:
+    """Read the rows that were measured with this project.
+
+    Args:
+        path: The TOML file, a table ``[[row]]`` for each row.
+
+    Raises:
+        SgdxError: The file cannot be read, or a row is not one; the message names it.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SgdxError(f"{path}: {error.strerror}") from None
+    rows = _decode(data, OwnRow, str(path))
+    known = set()
+    for number, row in enumerate(rows, 1):
+        where = f"{path}: row {number} ({row.system})"
+        check_row(row, where)
+        if (key := (row.system, row.augmentation, row.signature)) in known:
+            raise SgdxError(f"{where}: is there twice, expected one row for it")
+        known.add(key)
+    return rows
+
+
+def _decode(data: bytes, kind: type[AnyRow], where: str) -> list[AnyRow]:
+    try:
+        found = msgspec.toml.decode(data, type=dict[str, list[kind]])  # type: ignore[valid-type]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SgdxError(f"{where}: not a leaderboard of [[row]]: {error}") from None
+    if set(found) - {"row"}:
+        raise SgdxError(f"{where}: found [[{min(set(found) - {'row'})}]], expected only [[row]]")
+    return found.get("row", [])
+
+
+def check_row(row: OwnRow, where: str) -> None:
+    """Refuse an own row whose signature is not that of a whole evaluation by the usual rules.
+
+    Raises:
+        SgdxError: A part of the signature or a figure is missing or not as expected.
+    """
+    try:
+        parts = signature_parts(row.signature, where)
+    except ScoreError as error:
+        raise SgdxError(str(error)) from None
+    expected = {
+        "split": "test", "match": "fuzzy-token-sort", "joint": "frame", "zero-mean": "0",
+        "variants": "+".join((ORIGINAL, *PAPER_VARIANTS)),
+    }  # fmt: skip
+    for name, value in expected.items():
+        if parts.get(name) != value:
+            raise SgdxError(
+                f"{where}: {name} is '{parts.get(name, 'not there')}' in the signature, expected "
+                f"'{value}'"
+            )
+    if not parts.get("frames", "").isdigit():
+        raise SgdxError(f"{where}: found no number of frames in the signature, expected one")
+    if None in (row.all.jga_orig, row.all.jga_v1_5, row.all.ss_jga):
+        raise SgdxError(f"{where}: all: expected jga_orig, jga_v1-5 and ss_jga")
+
+
+def row_of(system: System, command: str) -> OwnRow:
+    """The row of a system; of several seeds their mean.
+
+    Args:
+        system: The system.
+        command: The command that made its predictions.
+
+    Raises:
+        SgdxError: Its scores are not of the test split under all six wordings by the usual rules.
+    """
+    scores = [run.scores for run in system.runs]
+    row = OwnRow(
+        system=system.name + (f", mean of {len(scores)} seeds" if len(scores) > 1 else ""),
+        augmentation=system.first.augmentation,
+        oracle=bool(system.first.facts.get("oracle")),
+        all=_mean([s.sgdx for s in scores]),
+        seen=_mean([s.sgdx.seen for s in scores]),
+        unseen=_mean([s.sgdx.unseen for s in scores]),
+        signature=scores[0].signature,
+        command=command,
+        random_weights="random weights" in system.first.marks(),
+    )
+    check_row(row, str(system.first.path))
+    return row
+
+
+def _mean(figures: Sequence[Figures]) -> Headline:
+    def mean(values: Sequence[float | None]) -> float | None:
+        known = [100 * value for value in values if value is not None]
+        return round(sum(known) / len(known), 2) if len(known) == len(values) else None
+
+    return Headline(
+        jga_orig=mean([f.jga_orig for f in figures]),
+        jga_v1_5=mean([f.jga_v1_5 for f in figures]),
+        relative_difference=mean([f.relative_difference for f in figures]),
+        ss_jga=mean([f.ss_jga for f in figures]),
+    )
+
+
+def write_own(path: Path, rows: Sequence[OwnRow]) -> None:
+    """Add rows to the file of own rows, which is made where it lacks; what is there stays.
+
+    Raises:
+        SgdxError: A row is there already, or the file cannot be written.
+    """
+    before = path.read_text(encoding="utf-8") if path.is_file() else _HEAD
+    with staged(path) as staging:
+        staging.write_text(before + "".join(map(_toml, rows)), encoding="utf-8")
+        read_own(staging)
+
+
+_HEAD = """\
+# Rows of docs/leaderboard.md that were measured with this project, in percent. To add one, give
+#   python -m baselines.report --leaderboard RUN
+# and send both files as a pull request.
+"""
+
+
+def _toml(row: OwnRow) -> str:
+    """A row as the text of a table; JSON's strings, numbers and booleans are TOML's too."""
+    lines = ["", "[[row]]"]
+    for name, value in msgspec.to_builtins(row).items():
+        if isinstance(value, dict):
+            inner = ", ".join(f"{k} = {v}" for k, v in value.items() if v is not None)
+            lines.append(f"{name} = {{ {inner} }}")
+        elif value not in ("", False, None):
+            lines.append(f"{name} = {msgspec.json.encode(value).decode()}")
+    return "\n".join(lines) + "\n"
+
+
+def render_leaderboard(own: Sequence[OwnRow], published: Sequence[PublishedRow]) -> str:
+    """The page of the leaderboard in Markdown, its rows by JGA_v1-5 and then by JGA_orig."""
+    comparable = [row for row in published if not row.not_comparable]
+    others = [row for row in published if row.not_comparable]
+    by_data: dict[str, list[OwnRow]] = {}
+    for one in sorted(own, key=_rank):
+        parts = signature_parts(one.signature, one.system)
+        marks = "; ".join(data_marks(parts, int(parts["frames"]))) or "the whole test split"
+        by_data.setdefault(marks, []).append(one)
+    sections = [_INTRODUCTION]
+    for marks, rows in by_data.items():
+        sections.append(f"### On {marks.removeprefix('on ')}\n\n{_own_table(rows)}")
+    if not own:
+        sections.append("No row yet.")
+    sections += [
+        f"## Published\n\n{_PUBLISHED}\n\n{_published_table(comparable)}",
+        f"### Not comparable\n\n{_published_table(others)}",
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+_INTRODUCTION = """\
+# Leaderboard
+
+Dialogue state trackers on SGD and SGD-X, by JGA_v1-5, the mean joint goal accuracy under the
+reworded schemas. In percent; Diff_rel is (JGA_v1-5 - JGA_orig) / JGA_orig, and of SS_JGA, the
+schema sensitivity, less is better. This page is made by
+`python -m baselines.report --leaderboard` of [`leaderboard.toml`](leaderboard.toml) and of the
+report's published rows; do not edit it by hand.
+
+**To add a row**, evaluate a tracker on the test split under all six wordings and give
+
+```bash
+python -m baselines.report --leaderboard outputs/my_run
+```
+
+which adds the run to `leaderboard.toml`, checks the file and writes this page; send both as a pull
+request. A row has a signature by the official rules, and the command that gave it. What is marked
+as partial data, a small sample, an oracle or random weights is no result on the benchmark.
+
+## Measured with this project"""
+
+_PUBLISHED = (
+    "From the papers' tables, measured by their authors with their own code on the whole test "
+    "split. Set no row of a partial copy or of the sample against them."
+)
+
+
+def _rank(row: Row) -> tuple[float, float]:
+    return -(row.all.jga_v1_5 or -1), -(row.all.jga_orig or -1)
+
+
+def _own_table(rows: Sequence[OwnRow]) -> str:
+    table = [
+        "| system | JGA_orig | JGA_v1-5 | Diff_rel | SS_JGA | seen JGA_v1-5 | unseen JGA_v1-5 | "
+        "remarks |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    notes = []
+    for number, row in enumerate(rows, 1):
+        seen, unseen = (_number(p.jga_v1_5 if p else None) for p in (row.seen, row.unseen))
+        cells = [f"{_system(row)} ({number})", *_figures(row.all), seen, unseen]
+        table.append(f"| {' | '.join([*cells, '; '.join(row.marks())])} |")
+        notes.append(f"{number}. `{row.command}`  \n   `{row.signature}`")
+    return "\n".join([*table, "", *notes])
+
+
+def _published_table(rows: Sequence[PublishedRow]) -> str:
+    table = [
+        "| system | JGA_orig | JGA_v1-5 | Diff_rel | SS_JGA | data | source | remarks |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in sorted(rows, key=_rank):
+        source = ", ".join(filter(None, (row.source, row.table)))
+        cells = [_system(row), *_figures(row.all), row.data, source, row.not_comparable]
+        table.append(f"| {' | '.join(cells)} |")
+    return "\n".join(table)
+
+
+def _system(row: Row) -> str:
+    return f"{row.system} + {row.augmentation}" if row.augmentation else row.system
+
+
+def _figures(figures: Headline) -> list[str]:
+    return [
+        _number(value)
+        for value in (
+            figures.jga_orig,
+            figures.jga_v1_5,
+            figures.relative_difference,
+            figures.ss_jga,
+        )
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{round(value, 1) + 0.0:.1f}"
