@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import nn
 from transformers.optimization import Adafactor
@@ -10,7 +12,7 @@ from .settings import Settings
 
 
 def make_optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimizer:
-    """Create AdamW, or Adafactor without relative steps and parameter scaling.
+    """Create AdamW, or Adafactor without relative steps.
 
     Weight decay applies to matrices only: biases and the weights of norms, which have one
     dimension, get none.
@@ -26,8 +28,42 @@ def make_optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimize
     ]
     groups = [group for group in groups if group["params"]]
     if settings.optimizer == "adamw":
-        return torch.optim.AdamW(groups, lr=settings.learning_rate)
-    return Adafactor(groups, lr=settings.learning_rate, scale_parameter=False, relative_step=False)
+        kind = torch.optim.AdamW if settings.bias_correction else UncorrectedAdamW
+        return kind(groups, lr=settings.learning_rate, eps=settings.epsilon)
+    return Adafactor(
+        groups,
+        lr=settings.learning_rate,
+        scale_parameter=settings.multiply_by_parameter_scale,
+        relative_step=False,
+    )
+
+
+class UncorrectedAdamW(torch.optim.AdamW):
+    """AdamW that does not correct its moments for their start at zero.
+
+    BERT was released with this optimizer, and models that were fine-tuned with BERT's code had it.
+    AdamW's corrections of step t are known factors, so the numbers of a parameter group are changed
+    for the length of the step such that the corrections cancel.
+    """
+
+    def step(self, closure: Any = None) -> Any:
+        """Take one step.
+
+        Args:
+            closure: As of ``torch.optim.AdamW``.
+        """
+        state: Any = next(iter(self.state.values()), {"step": 0})
+        step = float(state["step"]) + 1
+        given = [(group["lr"], group["eps"], group["weight_decay"]) for group in self.param_groups]
+        for group, (rate, epsilon, decay) in zip(self.param_groups, given):
+            first, second = (1 - beta**step for beta in group["betas"])
+            factor = first / second**0.5
+            group["lr"], group["weight_decay"] = rate * factor, decay / factor
+            group["eps"] = epsilon / second**0.5
+        loss = super().step(closure)
+        for group, numbers in zip(self.param_groups, given):
+            group["lr"], group["eps"], group["weight_decay"] = numbers
+        return loss
 
 
 def learning_rate(step: int, settings: Settings) -> float:

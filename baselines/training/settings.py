@@ -46,6 +46,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         schedule: The learning rate after the warm-up: constant, or linear decay to zero.
         warmup: Fraction of the steps in which the learning rate rises linearly, in [0, 1].
         weight_decay: Weight decay of matrices; biases and norms have none.
+        epsilon: AdamW's epsilon, which it adds to the root of the second moment.
+        bias_correction: Whether AdamW corrects its moments for their start at zero; the optimizer
+            that BERT was released with does not.
+        multiply_by_parameter_scale: Whether Adafactor multiplies the learning rate by the root mean
+            square of each matrix, as T5X does.
         clip: Maximum norm of the gradient; None to not clip it.
         precision: Mixed precision; ``auto`` is the choice of ``accelerate launch``, else ``bf16``
             where a GPU supports it.
@@ -74,6 +79,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     schedule: Literal["constant", "linear"] = "constant"
     warmup: Fraction = 0.0
     weight_decay: float = 0.0
+    epsilon: float = 1e-8
+    bias_correction: bool = True
+    multiply_by_parameter_scale: bool = False
     clip: float | None = None
     precision: Literal["auto", "no", "bf16", "fp16"] = "auto"
     gradient_checkpointing: bool = False
