@@ -28,7 +28,7 @@ from .modeling import SgdBaselineModel
 
 Row = dict[str, Any]
 Pair = tuple[str, str]
-_LONGEST = 256  # maximum number of tokens of a sentence pair
+_LONGEST = 80  # maximum number of tokens of a sentence pair, as in the released code
 _PAIRS, _TOKENS = 256, 8192  # maximum numbers of sentence pairs and of tokens in a batch
 
 

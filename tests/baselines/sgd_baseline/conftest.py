@@ -20,6 +20,7 @@ SETTINGS: dict[str, Any] = {
     "tracker": "sgd_baseline",
     "model": "tiny",
     "max_turn": 64,
+    "epochs": 1,
     "steps": 8,
     "batch_size": 16,
     "token_budget": 1024,
