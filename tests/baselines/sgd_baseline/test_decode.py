@@ -49,7 +49,9 @@ def test_no_text_no_span() -> None:
 def test_best_spans_are_those_of_trying_all(seed: int) -> None:
     rng = np.random.default_rng(seed)
     start, end = (torch.from_numpy(rng.normal(scale=2, size=(1, 10))) for _ in range(2))
-    begins, ends = (np.exp(each) / np.exp(each).sum() for each in (start[0], end[0]))
+    begins, ends = (
+        np.exp(each) / np.exp(each).sum() for each in (start[0].numpy(), end[0].numpy())
+    )
     sums = {
         (i, j): begins[i] + ends[j]
         for i in range(10)
