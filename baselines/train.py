@@ -33,6 +33,7 @@ from .tracker import Run, TrainableTracker, get_trainable
 from .training.accelerator import training_accelerator
 from .training.evaluation import score_on
 from .training.loop import Progress, train
+from .training.precision import autocast, resolved
 from .training.run_folder import append_log, check_output, read_log, versions, write_json
 from .training.settings import Augment, Settings, read_recipe, recipe_tracker, shown
 
@@ -49,6 +50,8 @@ def run(options: argparse.Namespace) -> None:
     output = options.output or Path("outputs") / f"{kind.NAME}-{options.config.stem}"
     tasks = chosen_tasks(kind, options.task)
     accelerator = training_accelerator(settings, output)
+    precision = resolved(settings.precision, accelerator.device)
+    settings = msgspec.structs.replace(settings, precision=precision)
     record = {
         "settings": settings,
         "seen": training.seen,
@@ -130,7 +133,10 @@ def train_task(run: Run, kind: type[TrainableTracker], name: str, record: Record
     if accelerator.is_main_process:
         facts = {"oracle": run.seen.oracle, **task.facts, "versions": versions()}
         write_json(folder / "run.json", {"record": record, **facts})
-        print(f"{label}{task.settings.steps} steps; oracle: {run.seen.oracle}; {task.facts}")
+        print(
+            f"{label}{task.settings.steps} steps in {task.settings.precision}; "
+            f"oracle: {run.seen.oracle}; {task.facts}"
+        )
     progress = train(run, task, name)
     accelerator.free_memory()
     if accelerator.is_main_process:
@@ -161,12 +167,13 @@ def evaluate_joined(run: Run, kind: type[TrainableTracker], record: Record, dev:
     """
     tracker = kind.load(str(run.output), kind.OPTIONS(), run.accelerator)
     rows = whole_dialogues(dev, run.settings.evaluate_frames)
-    score = score_on(
-        rows,
-        lambda shards: track(tracker, rows, shards).rows,
-        run.accelerator,
-        run.output / "dev",
-    )
+    with autocast(run.settings.precision, run.accelerator.device):
+        score = score_on(
+            rows,
+            lambda shards: track(tracker, rows, shards).rows,
+            run.accelerator,
+            run.output / "dev",
+        )
     if run.accelerator.is_main_process:
         data = record["data"] | {"dev": {"frames": len(rows)}}
         facts = {"oracle": tracker.describe()["oracle"], "versions": versions()}

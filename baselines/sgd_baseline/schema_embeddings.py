@@ -176,7 +176,9 @@ def embed(
     vectors = torch.empty(len(pairs), model.config.encoder.hidden_size)
     for batch in by_length(lengths, _PAIRS, _TOKENS):
         inputs = tokenizer.pad([ids[i] for i in batch.tolist()], return_tensors="pt")
-        vectors[batch] = model.embed(**inputs.to(model.device)).float().cpu()
+        # In float32 whatever the run's precision, as the files serve runs of any.
+        with torch.autocast(model.device.type, enabled=False):
+            vectors[batch] = model.embed(**inputs.to(model.device)).cpu()
     return vectors
 
 

@@ -40,7 +40,7 @@ from ..training.batching import Ints, cut
 from ..training.checkpoint import loading, weights_digest
 from ..training.evaluation import score_on
 from ..training.loop import initial_model, last_checkpoint
-from ..training.settings import Count, Settings
+from ..training.settings import Count, EncoderSettings, Settings
 from ..training.shards import run_shards
 from .batches import Examples, SlotQuestions, Tensors
 from .card_example import example
@@ -58,7 +58,7 @@ AutoModel.register(SgdBaselineConfig, SgdBaselineModel, exist_ok=True)
 Row = dict[str, Any]
 
 
-class SgdSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class SgdSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The settings that recipes of the SGD baseline have besides the common ones.
 
     The examples of a batch are user turns.
@@ -137,7 +137,6 @@ class SgdTracker(TrainableTracker):
             **msgspec.to_builtins(self.about),
             "tracks": ("active_intent", "requested_slots", "slot_values"),
             "reads": "the system's last utterance and the user's, and no dialogue act",
-            "precision": self.accelerator.mixed_precision,
         }
 
     def predict(self, rows: Dataset, shards: Path) -> Predictions:
@@ -192,8 +191,7 @@ class SgdTracker(TrainableTracker):
         def work(shard: Ints) -> list[list[Change]]:
             found: list[list[Change]] = []
             for batch in cut(shard, examples.lengths, options.batch_size, options.token_budget):
-                with self.accelerator.autocast():
-                    found += read_batch(model, examples, batch)
+                found += read_batch(model, examples, batch)
             return found
 
         name = fingerprint(model, examples, options)[:16]
@@ -260,7 +258,7 @@ def _initial_tracker(run: Run) -> SgdTracker:
 
     if settings.model == "tiny":
         return SgdTracker.load(str(initial_model(run, write_tiny)), options, run.accelerator)
-    encoder, tokenizer = load_encoder(settings.model)
+    encoder, tokenizer = load_encoder(settings.model, settings.attention_dropout)
     return SgdTracker(new_model(encoder, about), tokenizer, about, options, run.accelerator)
 
 
@@ -345,7 +343,7 @@ def read_batch(model: SgdBaselineModel, examples: Examples, indices: Ints) -> li
     on_cpu, questions = examples.batch(indices.tolist())
     batch = {name: tensor.to(model.device) for name, tensor in on_cpu.items()}
     pooled, tokens = model.encode(**{n: batch[n] for n in ENCODER_INPUTS if n in batch})
-    logits = {name: each.cpu() for name, each in model.judge(pooled, batch).items()}
+    logits = {name: each.float().cpu() for name, each in model.judge(pooled, batch).items()}
     spans = _spans(model, examples, indices, tokens, batch, logits, questions)
     changes = iter(read_changes(examples, questions, logits, spans))
     return [[next(changes) for _ in examples.groups[index]] for index in indices.tolist()]
@@ -366,7 +364,7 @@ def _spans(
     found = model.spans(tokens, batch["attention_mask"], with_spans)
     sides = examples.turns.batch_sides(examples.texts[indices].tolist(), tokens.shape[1])
     turn = batch["turn"].cpu()[torch.from_numpy(questions.free_frame)[active]]
-    first, last = best_spans(found["start"].cpu(), found["end"].cpu(), sides[turn])
+    first, last = best_spans(found["start"].float().cpu(), found["end"].float().cpu(), sides[turn])
     return list(zip(active.tolist(), first.tolist(), last.tolist()))
 
 

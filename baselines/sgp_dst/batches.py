@@ -219,4 +219,4 @@ def _initial_submodel(run: Run, part: Part, submodel_settings: PartSettings) -> 
             component.save_pretrained(folder)
 
     name = str(initial_model(run, write_tiny)) if settings.model == "tiny" else settings.model
-    return new_part(name, about, settings.seed)
+    return new_part(name, about, settings.seed, settings.attention_dropout)

@@ -28,6 +28,7 @@ from .accelerator import report, shows_no_bar
 from .batching import training_batches
 from .optimizer import learning_rate, make_optimizer, set_rate
 from .pace import Pace
+from .precision import autocast
 from .run_folder import append_log, trim_log
 from .settings import Settings
 
@@ -98,8 +99,6 @@ def train(run: Run, task: Task, name: str = "") -> Progress:
     if last := last_checkpoint(run, name):
         state = checkpoint.load(last, model, optimizer.optimizer)
         progress = Progress(**state["progress"])
-        if accelerator.scaler is not None:
-            accelerator.scaler.load_state_dict(state["scaler"])
     if accelerator.is_main_process:
         trim_log(output, progress.step)
         if progress.step:
@@ -171,7 +170,8 @@ def _step(
         entropy = (settings.seed, step, number, accelerator.process_index)
         set_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
         with accelerator.accumulate(model):
-            loss = model(**batch).loss
+            with autocast(settings.precision, accelerator.device):
+                loss = model(**batch).loss
             accelerator.backward(loss)
             if accelerator.sync_gradients and settings.clip is not None:
                 accelerator.clip_grad_norm_(model.parameters(), settings.clip)
@@ -215,7 +215,8 @@ def _evaluate(
 ) -> None:
     """Score the model on dev, and write it into ``output`` if it is the best so far."""
     model.eval()
-    score = task.evaluate(accelerator.unwrap_model(model))
+    with autocast(task.settings.precision, accelerator.device):
+        score = task.evaluate(accelerator.unwrap_model(model))
     progress.since_best += 1
     if score > progress.best:
         progress.best, progress.best_step, progress.since_best = score, progress.step, 0
@@ -248,9 +249,7 @@ def _save(
     weights = accelerator.get_state_dict(model)
     state = checkpoint.optimizer_state(model, optimizer.optimizer)
     if accelerator.is_main_process:
-        training: dict[str, Any] = {"progress": asdict(progress)}
-        if accelerator.scaler is not None:
-            training["scaler"] = accelerator.scaler.state_dict()
+        training = {"progress": asdict(progress)}
         last = accelerator.unwrap_model(model)
         folder = output / "checkpoints" / f"step-{progress.step:08d}"
         checkpoint.save(folder, training, state, lambda place: task.save(place, last, weights))

@@ -11,6 +11,7 @@ from sgdx_dataset import SgdxError
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Precision = Literal["auto", "fp32", "bf16"]
 
 
 class Augment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -47,8 +48,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         warmup: Fraction of the steps in which the learning rate rises linearly, in [0, 1].
         weight_decay: Weight decay of matrices; biases and norms have none.
         clip: Maximum norm of the gradient; None to not clip it.
-        precision: Mixed precision; ``auto`` is the choice of ``accelerate launch``, else ``bf16``
-            where a GPU supports it.
+        precision: Number format of the model's arithmetic (``training.precision``): ``fp32``,
+            ``bf16``, or ``auto``, which is ``bf16`` where the device has it natively. The record of
+            a run has what ``auto`` was resolved to.
         gradient_checkpointing: Whether to save memory by computing activations twice.
         static_shapes: Whether every batch has the same shape, as XLA needs.
         seed: Random seed of everything but the augmentation.
@@ -77,7 +79,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     warmup: Fraction = 0.0
     weight_decay: float = 0.0
     clip: float | None = None
-    precision: Literal["auto", "no", "bf16", "fp16"] = "auto"
+    precision: Precision = "auto"
     gradient_checkpointing: bool = False
     static_shapes: bool = False
     seed: int = 0
@@ -88,6 +90,18 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     evaluate_frames: Count = 1000
     patience: Count | None = None
     log_with: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = ()
+
+
+class EncoderSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The settings that recipes of trackers built on BERT-like encoders have besides.
+
+    Attributes:
+        attention_dropout: Dropout of attention weights in training, in [0, 1]; None for the
+            pretrained encoder's own. With 0 attention runs as one fused operation, which is much
+            faster on CPUs.
+    """
+
+    attention_dropout: Fraction | None = None
 
 
 AnySettings = TypeVar("AnySettings", bound=Settings)

@@ -26,6 +26,7 @@ SETTINGS: dict[str, Any] = {
     "optimizer": "adamw",
     "learning_rate": 0.001,
     "clip": 1.0,
+    "precision": "fp32",
     "log_every": 4,
     "save_every": 2,
     "evaluate_every": 4,
