@@ -59,6 +59,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         gradient_checkpointing: Whether to save memory by computing activations twice.
         static_shapes: Whether every batch has the same shape, as XLA needs.
         seed: Random seed of everything but the augmentation.
+        train_dialogues: Number of train dialogues to learn from, drawn at random with ``seed``;
+            None for all.
         log_every: Number of steps between two lines of the log.
         save_every: Number of steps between two checkpoints.
         evaluate_every: Number of steps between two evaluations on dev.
@@ -89,6 +91,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     gradient_checkpointing: bool = False
     static_shapes: bool = False
     seed: int = 0
+    train_dialogues: Count | None = None
     log_every: Count = 50
     save_every: Count
     evaluate_every: Count
