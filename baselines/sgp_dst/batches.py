@@ -175,7 +175,7 @@ def training_task(run: Run, part: Part) -> Task:
     }
     return Task(
         sub.model,
-        part_settings(settings, submodel_settings, len(order), run.accelerator.num_processes),
+        part_settings(settings, submodel_settings, len(order)),
         data.sequences.lengths[order],
         lambda indices: data.batch(order[indices]),
         lambda model: decision_f1(part, model, dev, sample, run.accelerator),
@@ -186,7 +186,7 @@ def training_task(run: Run, part: Part) -> Task:
 
 
 def part_settings(
-    settings: SgpSettings, submodel_settings: PartSettings, count: int, processes: int
+    settings: SgpSettings, submodel_settings: PartSettings, count: int
 ) -> SgpSettings:
     """The recipe with the number of steps and the warm-up of a submodel.
 
@@ -194,10 +194,8 @@ def part_settings(
         settings: The recipe.
         submodel_settings: Settings of the submodel.
         count: Number of examples of all epochs together.
-        processes: Number of processes.
     """
-    per_step = settings.batch_size * settings.accumulation * processes
-    of_epochs = -(-count // per_step)
+    of_epochs = -(-count // settings.batch_size)
     steps = min(settings.steps or of_epochs, of_epochs)
     return msgspec.structs.replace(settings, steps=steps, warmup=submodel_settings.warmup)
 

@@ -38,10 +38,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             random one to try a recipe with.
         augment: Reworded schemas to train on too; None for the original schemas alone.
         steps: Number of optimizer steps.
-        batch_size: Maximum number of examples in a batch.
-        token_budget: Maximum number of tokens in a batch, padding included. A longer example makes
-            a batch of its own.
-        accumulation: Number of batches per process that make up one optimizer step.
+        batch_size: Maximum number of examples of one optimizer step, over all processes. Each
+            process takes an equal share, in ``accumulation`` batches.
+        token_budget: Maximum number of tokens in a batch of one process, padding included. A longer
+            example makes a batch of its own.
+        accumulation: Number of batches in which a process reads its share of a step.
         optimizer: ``adafactor`` or ``adamw``.
         learning_rate: Highest learning rate.
         schedule: The learning rate after the warm-up: constant, or linear decay to zero.
