@@ -9,9 +9,10 @@ import argparse
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from datasets import concatenate_datasets
 
@@ -21,8 +22,16 @@ from sgdx_dataset.release.schema import split_name
 from .command_line import add_source, add_struct, read_struct, run_command
 from .data.frames import SYSTEM_ACTS, track
 from .data.prediction_files import is_finished, write_predictions
-from .tracker import PredictionOptions, Tracker, get_tracker, learns, tracker_of
+from .tracker import (
+    PredictionOptions,
+    Tracker,
+    get_tracker,
+    learns,
+    tracker_of,
+    trained_precision,
+)
 from .training.run_folder import versions
+from .training.settings import Precision
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -42,6 +51,8 @@ class Request:
         source: Where SGD is, as for ``sgdx_dataset.load``.
         configs: Schema variants to predict, without repetition.
         split: ``train``, ``validation`` or ``test``.
+        precision: Number format of the model's arithmetic; None for what it was trained in. A
+            tracker that is not trained has none.
     """
 
     kind: type[Tracker]
@@ -50,6 +61,7 @@ class Request:
     source: str | None
     configs: Sequence[str]
     split: str
+    precision: Precision | None = None
 
 
 def predict(request: Request, output: Path) -> dict[str, Any] | None:
@@ -69,11 +81,13 @@ def predict(request: Request, output: Path) -> dict[str, Any] | None:
     """
     accelerator = _accelerator(request.kind)
     first = accelerator is None or accelerator.is_main_process
+    numerics, arithmetic = _numerics(request, accelerator)
     tracker = request.kind.load(request.model, request.options, accelerator)
     header = {
         "model": request.model,
         "tracker": request.kind.NAME,
         **tracker.describe(),
+        **arithmetic,
         "split": request.split,
         "system_acts": SYSTEM_ACTS in request.kind.READS,
     }
@@ -81,7 +95,9 @@ def predict(request: Request, output: Path) -> dict[str, Any] | None:
     missing = [c for c, path in paths.items() if not is_finished(path, {**header, "variant": c})]
     if missing:
         parts = [frames(load(config, request.split, request.source)) for config in missing]
-        predicted = track(tracker, concatenate_datasets(parts), output / "shards")
+        shards = output / "shards" / arithmetic.get("precision", "")
+        with numerics:
+            predicted = track(tracker, concatenate_datasets(parts), shards)
         metadata = {**header, **({"counts": predicted.counts} if predicted.counts else {})}
         if learns(request.kind):
             metadata["versions"] = versions()
@@ -106,6 +122,19 @@ def _accelerator(kind: type[Tracker]) -> Accelerator | None:
 
     logging.disable_progress_bar()  # transformers would show a bar for each file that it reads
     return make_accelerator()
+
+
+def _numerics(
+    request: Request, accelerator: Accelerator | None
+) -> tuple[AbstractContextManager[Any], dict[str, Precision]]:
+    """The context to predict in, and the header's entry about it, which names the precision."""
+    if accelerator is None:
+        return nullcontext(), {}
+    from .training.precision import autocast, resolved
+
+    wanted = request.precision or trained_precision(request.model)
+    precision = resolved(wanted, accelerator.device)
+    return autocast(precision, accelerator.device), {"precision": precision}
 
 
 def parse_request(name: str, description: str | None, output_help: str) -> tuple[Request, Path]:
@@ -140,6 +169,12 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
         help=f"any of {', '.join(CONFIGS)}; default: {' '.join(DEFAULT_CONFIGS)}",
     )
     parser.add_argument("--split", default="test", help="train, validation or test; default: test")
+    parser.add_argument(
+        "--precision",
+        choices=get_args(Precision),
+        help="number format of a trained tracker's arithmetic; auto: bf16 where the device has it "
+        "natively, else fp32; default: what the model was trained in",
+    )
     parser.add_argument("--output", type=Path, required=True, help=output_help)
     parser.add_argument(
         "-h",
@@ -155,11 +190,14 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
         raise SgdxError("found neither --model nor --tracker, expected one of them")
     if learns(kind) and options.model is None:
         raise SgdxError(f"--tracker {kind.NAME}: it is trained, expected --model too")
+    if options.precision is not None and not learns(kind):
+        raise SgdxError(f"--precision {options.precision}: {kind.NAME} is not trained, has none")
     tracker_options = read_struct(options, kind.OPTIONS)
     configs = list(dict.fromkeys(options.config or DEFAULT_CONFIGS))
     model = options.model or kind.NAME
+    split = split_name(options.split)
     request = Request(
-        kind, model, tracker_options, options.source, configs, split_name(options.split)
+        kind, model, tracker_options, options.source, configs, split, options.precision
     )
     return request, options.output
 

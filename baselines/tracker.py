@@ -23,7 +23,7 @@ from huggingface_hub.errors import (
 
 from sgdx_dataset import SgdxError
 
-from .training.settings import Augment, Count, Settings
+from .training.settings import Augment, Count, Precision, Settings
 
 if TYPE_CHECKING:  # these need torch, and a tracker that is not trained runs without it
     import torch
@@ -274,7 +274,7 @@ def tracker_of(model: str) -> str:
         SgdxError: There is no such folder or repository, or it does not name a tracker.
     """
     for file, keys in (("run.json", ("record", "seen")), ("config.json", ("sgdx",))):
-        path = _model_file(model, file)
+        path = model_file(model, file)
         try:
             found: Any = msgspec.json.decode(path.read_bytes()) if path else None
         except (OSError, msgspec.DecodeError) as error:
@@ -289,8 +289,33 @@ def tracker_of(model: str) -> str:
     )
 
 
-def _model_file(model: str, name: str) -> Path | None:
-    """The local path of a file of a model, downloaded if need be; None if it has no such file."""
+def trained_precision(model: str) -> Precision:
+    """The precision that a model was trained in, from its ``run.json``; ``auto`` if it has none.
+
+    Args:
+        model: A run folder or a repository on the Hub.
+    """
+    path = model_file(model, "run.json")
+    try:
+        found: Any = msgspec.json.decode(path.read_bytes()) if path else None
+        for key in ("record", "settings", "precision"):
+            found = found.get(key) if isinstance(found, dict) else None
+        precision: Precision = msgspec.convert(found, Precision)
+        return precision
+    except (OSError, msgspec.DecodeError, msgspec.ValidationError):
+        return "auto"
+
+
+def model_file(model: str, name: str) -> Path | None:
+    """The local path of a file of a model, downloaded if need be; None if it has no such file.
+
+    Args:
+        model: A folder or a repository on the Hub.
+        name: Name of the file.
+
+    Raises:
+        SgdxError: There is no such folder or repository.
+    """
     folder = Path(model)
     if folder.is_dir():
         return folder / name if (folder / name).is_file() else None

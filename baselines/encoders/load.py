@@ -7,6 +7,7 @@ from transformers import (
     AutoConfig,
     AutoModel,
     AutoTokenizer,
+    PretrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
@@ -19,13 +20,14 @@ _SPECIAL = ("pad_token", "cls_token", "sep_token")
 
 
 def load_encoder(
-    name: str, dtype: torch.dtype = torch.float32
+    name: str, attention_dropout: float | None = None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Load an encoder and its fast tokenizer; the weights must be safetensors, not a pickle.
 
     Args:
         name: Name on the Hub, or a folder.
-        dtype: Number format of the weights.
+        attention_dropout: Dropout of attention weights in training, in [0, 1]; None for the
+            encoder's own.
 
     Raises:
         SgdxError: The encoder or its tokenizer cannot be loaded; it is not an encoder; or the
@@ -37,11 +39,24 @@ def load_encoder(
         if config.is_encoder_decoder:
             raise SgdxError(f"{name}: is an encoder-decoder ({config.model_type}), not an encoder")
         tokenizer = load_tokenizer(name)
-        model = AutoModel.from_pretrained(name, dtype=dtype, use_safetensors=True)
+        if attention_dropout is not None:
+            _set_attention_dropout(name, config, attention_dropout)
+        model = AutoModel.from_pretrained(
+            name, config=config, dtype=torch.float32, use_safetensors=True
+        )
     known = model.get_input_embeddings().num_embeddings
     if len(tokenizer) > known:
         raise SgdxError(f"{name}: the tokenizer has {len(tokenizer)} tokens, the encoder {known}")
     return model, tokenizer
+
+
+def _set_attention_dropout(name: str, config: PretrainedConfig, dropout: float) -> None:
+    """Change an encoder's dropout of attention weights, which architectures name differently."""
+    for field in ("attention_probs_dropout_prob", "attention_dropout"):
+        if hasattr(config, field):
+            setattr(config, field, dropout)
+            return
+    raise SgdxError(f"{name}: attention_dropout: a {config.model_type} has none, expected null")
 
 
 def load_tokenizer(name: str) -> PreTrainedTokenizerBase:

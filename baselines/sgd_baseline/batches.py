@@ -114,7 +114,7 @@ class Examples:
         return {"elements": self.vectors[torch.from_numpy(used - 1)], **tensors}
 
     def training_batch(self, indices: Iterable[int]) -> Tensors:
-        """Make a batch for training, with labels, and with the slots whose span is known.
+        """Make a batch for training, with labels, and with the slots that have a new value.
 
         Args:
             indices: Indices of the examples.

@@ -8,6 +8,7 @@ import torch
 
 from .batches import Examples, SlotQuestions
 from .labels import ACTIVE, IS_DONTCARE
+from .modeling import CLS
 from .schema_embeddings import Table
 from .states import DONTCARE, Change
 from .turns import SYSTEM, USER
@@ -18,7 +19,10 @@ Spot = tuple[int, int, int]  # index of a free-form slot in the batch, first and
 def best_spans(
     start: torch.Tensor, end: torch.Tensor, sides: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The best span for each slot, which must lie within the system's or the user's utterance.
+    """The best span for each slot: the one whose two tokens have the highest sum of probabilities.
+
+    A span lies within the system's or the user's utterance, or is the token ``CLS`` alone, to which
+    the model points if the value is not in the turn.
 
     Args:
         start: Logits of the first token [spans, tokens].
@@ -26,8 +30,10 @@ def best_spans(
         sides: Utterance that a token belongs to [spans, tokens]: ``SYSTEM``, ``USER`` or -1.
 
     Returns:
-        The first and the last token of each span [spans]; -1 where both utterances are empty.
+        The first and the last token of each span [spans]; -1 where no span in an utterance is
+        better than ``CLS``.
     """
+    start, end = (each.softmax(-1, dtype=torch.float32) for each in (start, end))
     infinite = -float("inf")
     whole, firsts = [], []
     for side in (SYSTEM, USER):
@@ -38,7 +44,7 @@ def best_spans(
     score, place = torch.cat(whole, -1).max(-1)
     first = torch.cat(firsts, -1).gather(-1, place[:, None])[:, 0]
     last = place % max(1, start.shape[-1])
-    nowhere = score == infinite
+    nowhere = score <= start[:, CLS] + end[:, CLS]
     return first.masked_fill(nowhere, -1), last.masked_fill(nowhere, -1)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..data.frames import GOLD
 from .frames import FrameColumns
-from .modeling import IGNORED
+from .modeling import CLS, IGNORED
 from .schema_embeddings import Service, Table
 from .states import DONTCARE, Values, differences
 from .turns import SYSTEM, USER, Span, TokenizedTurn, TokenizedTurns
@@ -31,7 +31,8 @@ class Labels:
         columns: Labels by name. ``intent`` has one label for each frame. ``categorical_status``,
             ``value`` and ``categorical_requested`` have one for each categorical slot of each
             frame; ``free_status``, ``start``, ``end`` and ``free_requested`` have one for each
-            free-form slot. ``IGNORED`` is the label of what is not to be learnt.
+            free-form slot. ``start`` and ``end`` are ``CLS`` where the turn does not have the new
+            value, as in the released code. ``IGNORED`` is the label of what is not to be learnt.
         counts: Number of slots that change; of these, the number whose value is not among the
             possible values, and the number whose value is not a span of the turn.
     """
@@ -113,13 +114,13 @@ def _add_free(
 ) -> None:
     """Append the labels of a frame's free-form slots."""
     for slot in service.free:
-        status, span = _status(slot, changed), None
+        status, span = _status(slot, changed), (IGNORED, IGNORED)
         if status == ACTIVE:
             marked = [(s["start"], s["exclusive_end"]) for s in gold["slots"] if s["slot"] == slot]
-            span = find_span(turn, changed[slot], marked)
-        start, end = span or (IGNORED, IGNORED)
+            span = find_span(turn, changed[slot], marked) or (CLS, CLS)
+        start, end = span
         lists.counts["changes"] += status != UNCHANGED
-        lists.counts["not_in_turn"] += status == ACTIVE and span is None
+        lists.counts["not_in_turn"] += start == CLS
         requested = slot in gold["requested_slots"]
         lists.add(free_status=status, start=start, end=end, free_requested=requested)
 

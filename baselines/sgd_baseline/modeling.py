@@ -17,6 +17,7 @@ from transformers import AutoConfig, AutoModel, BertConfig, PretrainedConfig, Pr
 from transformers.utils.generic import ModelOutput
 
 IGNORED = -100  # a label that adds nothing to the loss
+CLS = 0  # the token that stands before the turn; spans of values that are not in the turn are there
 Tensors = dict[str, torch.Tensor]
 
 
@@ -25,16 +26,23 @@ class SgdBaselineConfig(PretrainedConfig):
 
     Attributes:
         encoder: Configuration of the encoder, given as such or as a dictionary; default BERT-Base.
+        dropout: Probability of dropout on the encoder's outputs, in [0, 1].
         initializer_range: Standard deviation of the initial weights outside the encoders.
     """
 
     model_type = "sgd_baseline"
     sub_configs = {"encoder": AutoConfig}  # noqa: RUF012  # this is how transformers declares it
 
-    def __init__(self, encoder: PretrainedConfig | dict[str, Any] | None = None, **kwargs: Any):
+    def __init__(
+        self,
+        encoder: PretrainedConfig | dict[str, Any] | None = None,
+        dropout: float = 0.1,
+        **kwargs: Any,
+    ):
         if isinstance(encoder, dict):
             encoder = AutoConfig.for_model(**encoder)
         self.encoder = encoder or BertConfig()
+        self.dropout = dropout
         self.initializer_range = getattr(self.encoder, "initializer_range", 0.02)
         super().__init__(**kwargs)
 
@@ -137,8 +145,8 @@ class SgdBaselineModel(PreTrainedModel):
         categorical_status_label: 0 unchanged, 1 dontcare, 2 active [categorical slots].
         value_label: Index in ``values`` [categorical slots].
         free_status_label: 0 unchanged, 1 dontcare, 2 active [free-form slots].
-        start_label: First token of the span [spans].
-        end_label: Last token of the span [spans].
+        start_label: First token of the span [spans]; ``CLS`` if the value is not in the turn.
+        end_label: Last token of the span [spans]; ``CLS`` if the value is not in the turn.
     """
 
     config_class = SgdBaselineConfig
@@ -150,6 +158,7 @@ class SgdBaselineModel(PreTrainedModel):
         self.encoder = AutoModel.from_config(config.encoder)
         self.schema_encoder = AutoModel.from_config(config.encoder).requires_grad_(False)
         hidden = config.encoder.hidden_size
+        self.dropout = nn.Dropout(config.dropout)
         self.none = nn.Parameter(torch.empty(hidden))
         self.heads = nn.ModuleDict(
             {
@@ -180,7 +189,7 @@ class SgdBaselineModel(PreTrainedModel):
         output = self.encoder(**inputs)
         whole = getattr(output, "pooler_output", None)
         tokens: torch.Tensor = output.last_hidden_state
-        return tokens[:, 0] if whole is None else whole, tokens
+        return self.dropout(tokens[:, 0] if whole is None else whole), self.dropout(tokens)
 
     def judge(self, pooled: torch.Tensor, batch: Tensors) -> Tensors:
         """Compute the logits of all heads but that of spans.

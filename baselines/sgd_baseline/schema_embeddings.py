@@ -28,7 +28,7 @@ from .modeling import SgdBaselineModel
 
 Row = dict[str, Any]
 Pair = tuple[str, str]
-_LONGEST = 256  # maximum number of tokens of a sentence pair
+_LONGEST = 80  # maximum number of tokens of a sentence pair, as in the released code
 _PAIRS, _TOKENS = 256, 8192  # maximum numbers of sentence pairs and of tokens in a batch
 
 
@@ -176,7 +176,9 @@ def embed(
     vectors = torch.empty(len(pairs), model.config.encoder.hidden_size)
     for batch in by_length(lengths, _PAIRS, _TOKENS):
         inputs = tokenizer.pad([ids[i] for i in batch.tolist()], return_tensors="pt")
-        vectors[batch] = model.embed(**inputs.to(model.device)).float().cpu()
+        # In float32 whatever the run's precision, as the files serve runs of any.
+        with torch.autocast(model.device.type, enabled=False):
+            vectors[batch] = model.embed(**inputs.to(model.device)).cpu()
     return vectors
 
 

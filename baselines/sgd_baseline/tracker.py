@@ -36,11 +36,11 @@ from ..tracker import (
     TrainableTracker,
     TrainedOn,
 )
-from ..training.batching import Ints, cut
+from ..training.batching import Ints, cut, epoch
 from ..training.checkpoint import loading, weights_digest
 from ..training.evaluation import score_on
 from ..training.loop import initial_model, last_checkpoint
-from ..training.settings import Count, Settings
+from ..training.settings import Count, EncoderSettings, Fraction, Settings
 from ..training.shards import run_shards
 from .batches import Examples, SlotQuestions, Tensors
 from .card_example import example
@@ -58,17 +58,23 @@ AutoModel.register(SgdBaselineConfig, SgdBaselineModel, exist_ok=True)
 Row = dict[str, Any]
 
 
-class SgdSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class SgdSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The settings that recipes of the SGD baseline have besides the common ones.
 
     The examples of a batch are user turns.
 
     Attributes:
+        epochs: Number of epochs, which determines the number of steps.
+        steps: Maximum number of steps, if the epochs would take more; None for no maximum.
         max_turn: Maximum number of tokens of the system's and the user's utterance together.
+        dropout: Probability of dropout on the outputs of the turn encoder, in [0, 1].
         prediction_turns: Maximum number of turns in a batch when dev is predicted.
     """
 
+    epochs: Count
+    steps: Count | None = None  # type: ignore[assignment]  # the epochs determine the steps
     max_turn: Annotated[int, msgspec.Meta(ge=16)] = 80
+    dropout: Fraction = 0.1
     prediction_turns: Count = 128
 
     def __post_init__(self) -> None:
@@ -137,7 +143,6 @@ class SgdTracker(TrainableTracker):
             **msgspec.to_builtins(self.about),
             "tracks": ("active_intent", "requested_slots", "slot_values"),
             "reads": "the system's last utterance and the user's, and no dialogue act",
-            "precision": self.accelerator.mixed_precision,
         }
 
     def predict(self, rows: Dataset, shards: Path) -> Predictions:
@@ -192,8 +197,7 @@ class SgdTracker(TrainableTracker):
         def work(shard: Ints) -> list[list[Change]]:
             found: list[list[Change]] = []
             for batch in cut(shard, examples.lengths, options.batch_size, options.token_budget):
-                with self.accelerator.autocast():
-                    found += read_batch(model, examples, batch)
+                found += read_batch(model, examples, batch)
             return found
 
         name = fingerprint(model, examples, options)[:16]
@@ -233,12 +237,30 @@ class SgdTracker(TrainableTracker):
 
         counts = examples.labels.counts if examples.labels is not None else {}
         facts = {"turns": len(examples.groups), "cut": examples.turns.cut, "labels": counts}
-        return Task(tracker.model, run.settings, examples.lengths, collate, evaluate, save, facts)
+        settings = with_steps(run.settings, examples.lengths, run.accelerator.num_processes)
+        return Task(tracker.model, settings, examples.lengths, collate, evaluate, save, facts)
 
     @staticmethod
     def example(repository: str, settings: Row) -> str:
         """Python code that predicts for one turn and imports only torch and transformers."""
         return example(repository)
+
+
+def with_steps(settings: SgdSettings, lengths: Ints, processes: int) -> SgdSettings:
+    """The recipe with the number of steps that its epochs take.
+
+    The last step is full: it may begin the next epoch.
+
+    Args:
+        settings: The recipe.
+        lengths: Number of tokens of each example [examples].
+        processes: Number of processes.
+    """
+    size, budget, seed = settings.batch_size, settings.token_budget, settings.seed
+    batches = sum(len(epoch(lengths, size, budget, seed, n)) for n in range(settings.epochs))
+    of_epochs = -(-batches // (settings.accumulation * processes))
+    steps = min(settings.steps or of_epochs, of_epochs)
+    return msgspec.structs.replace(settings, steps=steps)
 
 
 def _initial_tracker(run: Run) -> SgdTracker:
@@ -255,21 +277,23 @@ def _initial_tracker(run: Run) -> SgdTracker:
     def write_tiny(place: Path) -> None:
         texts = corpus_texts(run.rows.select_columns(["history", "utterance", "schema"]))
         encoder, tokenizer = tiny_encoder(texts, hidden=128, seed=about.seed)
-        model = new_model(encoder, about)
+        model = new_model(encoder, about, settings.dropout)
         save_model(model, tokenizer, about, place, model.state_dict())
 
     if settings.model == "tiny":
         return SgdTracker.load(str(initial_model(run, write_tiny)), options, run.accelerator)
-    encoder, tokenizer = load_encoder(settings.model)
-    return SgdTracker(new_model(encoder, about), tokenizer, about, options, run.accelerator)
+    encoder, tokenizer = load_encoder(settings.model, settings.attention_dropout)
+    model = new_model(encoder, about, settings.dropout)
+    return SgdTracker(model, tokenizer, about, options, run.accelerator)
 
 
-def new_model(encoder: PreTrainedModel, about: About) -> SgdBaselineModel:
+def new_model(encoder: PreTrainedModel, about: About, dropout: float = 0.1) -> SgdBaselineModel:
     """Create a model of a trainable and a frozen copy of an encoder, and random heads.
 
     Args:
         encoder: The pretrained encoder.
         about: Provenance of the model, whose ``seed`` determines the heads.
+        dropout: Probability of dropout on the encoder's outputs, in [0, 1].
 
     Raises:
         SgdxError: The encoder cannot read turns of ``about.max_turn`` tokens.
@@ -278,7 +302,7 @@ def new_model(encoder: PreTrainedModel, about: About) -> SgdBaselineModel:
     if about.max_turn > longest:
         raise SgdxError(f"max_turn: is {about.max_turn}, the encoder reads {longest} tokens")
     torch.manual_seed(about.seed)
-    model = SgdBaselineModel(SgdBaselineConfig(encoder=encoder.config))
+    model = SgdBaselineModel(SgdBaselineConfig(encoder=encoder.config, dropout=dropout))
     for head in model.heads.values():
         head.reset()  # type: ignore[operator]
     for copy in (model.encoder, model.schema_encoder):
@@ -345,7 +369,7 @@ def read_batch(model: SgdBaselineModel, examples: Examples, indices: Ints) -> li
     on_cpu, questions = examples.batch(indices.tolist())
     batch = {name: tensor.to(model.device) for name, tensor in on_cpu.items()}
     pooled, tokens = model.encode(**{n: batch[n] for n in ENCODER_INPUTS if n in batch})
-    logits = {name: each.cpu() for name, each in model.judge(pooled, batch).items()}
+    logits = {name: each.float().cpu() for name, each in model.judge(pooled, batch).items()}
     spans = _spans(model, examples, indices, tokens, batch, logits, questions)
     changes = iter(read_changes(examples, questions, logits, spans))
     return [[next(changes) for _ in examples.groups[index]] for index in indices.tolist()]
@@ -366,7 +390,7 @@ def _spans(
     found = model.spans(tokens, batch["attention_mask"], with_spans)
     sides = examples.turns.batch_sides(examples.texts[indices].tolist(), tokens.shape[1])
     turn = batch["turn"].cpu()[torch.from_numpy(questions.free_frame)[active]]
-    first, last = best_spans(found["start"].cpu(), found["end"].cpu(), sides[turn])
+    first, last = best_spans(found["start"].float().cpu(), found["end"].float().cpu(), sides[turn])
     return list(zip(active.tolist(), first.tolist(), last.tolist()))
 
 

@@ -15,7 +15,7 @@ from sgdx_dataset import SgdxError
 from ..encoders.load import load_encoder
 from ..tracker import TrainedOn
 from ..training.checkpoint import loading
-from ..training.settings import Count, Fraction, Settings
+from ..training.settings import Count, EncoderSettings, Fraction
 from .modeling import CombineModel, CopyModel, IntentModel, SgpConfig
 from .prompts import FEATURES
 from .sequences import Vocabulary
@@ -38,12 +38,17 @@ class PartSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         warmup: Fraction of the steps in which the learning rate rises, in [0, 1].
         max_tokens: Maximum number of tokens of a sequence; of a longer turn the last are kept.
         negatives: Number of easy negative examples for each positive one, sampled in every epoch.
+        hard: Fraction of the hard negative examples, sampled in every epoch, in [0, 1].
+        system: Fraction of the positive examples from system turns, sampled in every epoch, in
+            [0, 1]; only ``combine`` has some.
     """
 
     epochs: Count
     warmup: Fraction
     max_tokens: Count
     negatives: float = 0.0
+    hard: Fraction = 1.0
+    system: Fraction = 1.0
 
 
 class PartsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -55,7 +60,7 @@ class PartsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     cross: PartSettings
 
 
-class SgpSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class SgpSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The settings that recipes of SGP-DST have besides the common ones.
 
     ``evaluate_frames`` is the number of examples that a submodel is evaluated on, and the
@@ -95,18 +100,21 @@ class SubModel:
     about: About
 
 
-def new_part(name: str, about: About, seed: int) -> SubModel:
+def new_part(
+    name: str, about: About, seed: int, attention_dropout: float | None = None
+) -> SubModel:
     """Create a submodel of a pretrained encoder and random heads.
 
     Args:
         name: Name of the encoder on the Hub, or its folder.
         about: Provenance of the submodel.
         seed: Random seed of the heads.
+        attention_dropout: Dropout of attention weights, in [0, 1]; None for the encoder's own.
 
     Raises:
         SgdxError: The encoder cannot be loaded, or cannot read ``about.max_tokens`` tokens.
     """
-    encoder, tokenizer = load_encoder(name)
+    encoder, tokenizer = load_encoder(name, attention_dropout)
     most = getattr(encoder.config, "max_position_embeddings", None) or about.max_tokens
     if most < about.max_tokens:
         raise SgdxError(f"{name}: reads {most} tokens, expected max_tokens: {about.max_tokens}")

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import nn
+from torch.distributed.tensor import DTensor, Replicate
 from transformers.optimization import Adafactor
 
 from .settings import Settings
 
 
 def make_optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimizer:
-    """Create AdamW, or Adafactor without relative steps and parameter scaling.
+    """Create AdamW, or Adafactor without relative steps.
 
     Weight decay applies to matrices only: biases and the weights of norms, which have one
     dimension, get none.
 
     Args:
-        model: The model; parameters that need no gradient are left out.
+        model: The model, sharded or not; parameters that need no gradient are left out.
         settings: The recipe.
     """
     parameters = [p for p in model.parameters() if p.requires_grad]
@@ -26,8 +29,79 @@ def make_optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimize
     ]
     groups = [group for group in groups if group["params"]]
     if settings.optimizer == "adamw":
-        return torch.optim.AdamW(groups, lr=settings.learning_rate)
-    return Adafactor(groups, lr=settings.learning_rate, scale_parameter=False, relative_step=False)
+        kind = torch.optim.AdamW if settings.bias_correction else UncorrectedAdamW
+        return kind(groups, lr=settings.learning_rate, eps=settings.epsilon)
+    sharded = isinstance(parameters[0], DTensor)
+    return (ShardedAdafactor if sharded else Adafactor)(
+        groups,
+        lr=settings.learning_rate,
+        scale_parameter=settings.multiply_by_parameter_scale,
+        relative_step=False,
+    )
+
+
+class ShardedAdafactor(Adafactor):
+    """Adafactor for weights that are dealt among processes.
+
+    Adafactor makes its state of plain tensors, which cannot be added to sharded ones; so the state
+    is made here, sharded as the weights are.
+    """
+
+    def __init__(self, groups: Any, **settings: Any) -> None:
+        """Create the optimizer with the state of step 0.
+
+        Args:
+            groups: Groups of parameters, which are sharded by their first dimension.
+            settings: Further arguments of ``Adafactor``.
+        """
+        super().__init__(groups, **settings)
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                zeros = torch.zeros_like(parameter, requires_grad=False)
+                state = {"step": 0, "RMS": 0}
+                if parameter.dim() > 1:
+                    columns = zeros.mean(-2)
+                    whole = [Replicate() for _ in columns.placements]
+                    state["exp_avg_sq_row"] = zeros.mean(-1)
+                    state["exp_avg_sq_col"] = columns.redistribute(placements=whole)
+                else:
+                    state["exp_avg_sq"] = zeros
+                self.state[parameter] = state
+
+    @staticmethod
+    def _rms(tensor: DTensor) -> torch.Tensor:
+        """The root mean square of a whole sharded tensor, a plain scalar."""
+        norm: Any = tensor.norm(2)
+        root: torch.Tensor = norm.full_tensor() / tensor.numel() ** 0.5
+        return root
+
+
+class UncorrectedAdamW(torch.optim.AdamW):
+    """AdamW that does not correct its moments for their start at zero.
+
+    BERT was released with this optimizer, and models that were fine-tuned with BERT's code had it.
+    AdamW's corrections of step t are known factors, so the numbers of a parameter group are changed
+    for the length of the step such that the corrections cancel.
+    """
+
+    def step(self, closure: Any = None) -> Any:
+        """Take one step.
+
+        Args:
+            closure: As of ``torch.optim.AdamW``.
+        """
+        state: Any = next(iter(self.state.values()), {"step": 0})
+        step = float(state["step"]) + 1
+        given = [(group["lr"], group["eps"], group["weight_decay"]) for group in self.param_groups]
+        for group, (rate, epsilon, decay) in zip(self.param_groups, given):
+            first, second = (1 - beta**step for beta in group["betas"])
+            factor = first / second**0.5
+            group["lr"], group["weight_decay"] = rate * factor, decay / factor
+            group["eps"] = epsilon / second**0.5
+        loss = super().step(closure)
+        for group, numbers in zip(self.param_groups, given):
+            group["lr"], group["eps"], group["weight_decay"] = numbers
+        return loss
 
 
 def learning_rate(step: int, settings: Settings) -> float:

@@ -11,6 +11,7 @@ from sgdx_dataset import SgdxError
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Precision = Literal["auto", "fp32", "bf16"]
 
 
 class Augment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -37,21 +38,30 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             random one to try a recipe with.
         augment: Reworded schemas to train on too; None for the original schemas alone.
         steps: Number of optimizer steps.
-        batch_size: Maximum number of examples in a batch.
-        token_budget: Maximum number of tokens in a batch, padding included. A longer example makes
-            a batch of its own.
-        accumulation: Number of batches per process that make up one optimizer step.
+        batch_size: Maximum number of examples of one optimizer step, over all processes. Each
+            process takes an equal share, in ``accumulation`` batches.
+        token_budget: Maximum number of tokens in a batch of one process, padding included. A longer
+            example makes a batch of its own.
+        accumulation: Number of batches in which a process reads its share of a step.
         optimizer: ``adafactor`` or ``adamw``.
         learning_rate: Highest learning rate.
         schedule: The learning rate after the warm-up: constant, or linear decay to zero.
         warmup: Fraction of the steps in which the learning rate rises linearly, in [0, 1].
         weight_decay: Weight decay of matrices; biases and norms have none.
+        epsilon: AdamW's epsilon, which it adds to the root of the second moment.
+        bias_correction: Whether AdamW corrects its moments for their start at zero; the optimizer
+            that BERT was released with does not.
+        multiply_by_parameter_scale: Whether Adafactor multiplies the learning rate by the root mean
+            square of each matrix, as T5X does.
         clip: Maximum norm of the gradient; None to not clip it.
-        precision: Mixed precision; ``auto`` is the choice of ``accelerate launch``, else ``bf16``
-            where a GPU supports it.
+        precision: Number format of the model's arithmetic (``training.precision``): ``fp32``,
+            ``bf16``, or ``auto``, which is ``bf16`` where the device has it natively. The record of
+            a run has what ``auto`` was resolved to.
         gradient_checkpointing: Whether to save memory by computing activations twice.
         static_shapes: Whether every batch has the same shape, as XLA needs.
         seed: Random seed of everything but the augmentation.
+        train_dialogues: Number of train dialogues to learn from, drawn at random with ``seed``;
+            None for all.
         log_every: Number of steps between two lines of the log.
         save_every: Number of steps between two checkpoints.
         evaluate_every: Number of steps between two evaluations on dev.
@@ -74,17 +84,33 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     schedule: Literal["constant", "linear"] = "constant"
     warmup: Fraction = 0.0
     weight_decay: float = 0.0
+    epsilon: float = 1e-8
+    bias_correction: bool = True
+    multiply_by_parameter_scale: bool = False
     clip: float | None = None
-    precision: Literal["auto", "no", "bf16", "fp16"] = "auto"
+    precision: Precision = "auto"
     gradient_checkpointing: bool = False
     static_shapes: bool = False
     seed: int = 0
+    train_dialogues: Count | None = None
     log_every: Count = 50
     save_every: Count
     evaluate_every: Count
     evaluate_frames: Count = 1000
     patience: Count | None = None
     log_with: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = ()
+
+
+class EncoderSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The settings that recipes of trackers built on BERT-like encoders have besides.
+
+    Attributes:
+        attention_dropout: Dropout of attention weights in training, in [0, 1]; None for the
+            pretrained encoder's own. With 0 attention runs as one fused operation, which is much
+            faster on CPUs.
+    """
+
+    attention_dropout: Fraction | None = None
 
 
 AnySettings = TypeVar("AnySettings", bound=Settings)

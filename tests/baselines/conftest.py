@@ -32,6 +32,7 @@ SETTINGS: dict[str, Any] = {
     "optimizer": "adafactor",
     "learning_rate": 0.01,
     "clip": 1.0,
+    "precision": "fp32",
     "log_every": 4,
     "save_every": 3,
     "evaluate_every": 6,

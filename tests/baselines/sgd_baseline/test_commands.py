@@ -46,7 +46,7 @@ def test_a_run_s_folder(trained: Path) -> None:
 
 
 def test_loss_falls_on_the_sample(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", steps=48, log_every=8, evaluate_every=99)
+    recipe = write_recipe(tmp_path / "r.yaml", epochs=2, steps=48, log_every=8, evaluate_every=99)
     assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
     losses = log(tmp_path / "run", "loss")
     assert losses[-1] < 0.75 * losses[0]
@@ -224,6 +224,8 @@ def test_the_recipes_are_read() -> None:
             assert said in path.read_text()
     paper = read_recipe(recipes[0], SgdSettings)
     assert (paper.learning_rate, paper.batch_size, paper.max_turn) == (1e-4, 32, 80)
+    assert (paper.weight_decay, paper.epsilon, paper.bias_correction) == (0.01, 1e-6, False)
+    assert (paper.dropout, paper.epochs, paper.steps) == (0.1, 80, None)
 
 
 def test_the_card_tracks_a_dialogue(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,9 +24,18 @@ def test_best_spans_on_literal_logits() -> None:
     start[0, 6], end[0, 7] = 2.0, 2.0
     start[1, 7], end[1, 5], end[1, 7] = 3.0, 9.0, 1.0  # the end may not be before the start
     start[2, 2], end[2, 7], end[2, 3] = 5.0, 5.0, 1.0  # nor in the other text
-    start[:, 0] = end[:, 9] = 99.0  # special tokens are no text
+    start[:, 4] = end[:, 9] = 4.0  # special tokens are no text
     first, last = best_spans(start, end, torch.tensor([SIDES] * 3))
     assert list(zip(first.tolist(), last.tolist())) == [(6, 7), (5, 5), (2, 3)]
+
+
+def test_what_is_not_in_the_turn_is_at_its_first_token() -> None:
+    start, end = torch.zeros(3, 10), torch.zeros(3, 10)
+    start[:, 0] = end[:, 0] = 3.0
+    start[1, 5] = end[1, 6] = 4.0  # a better span
+    start[2, 5] = 3.5  # a better first token, but its partners are worse
+    first, last = best_spans(start, end, torch.tensor([SIDES] * 3))
+    assert list(zip(first.tolist(), last.tolist())) == [(-1, -1), (5, 6), (-1, -1)]
 
 
 def test_no_text_no_span() -> None:
@@ -39,15 +48,19 @@ def test_no_text_no_span() -> None:
 @given(st.integers(0, 1000))
 def test_best_spans_are_those_of_trying_all(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    start, end = (torch.from_numpy(rng.normal(size=(1, 10))) for _ in range(2))
+    start, end = (torch.from_numpy(rng.normal(scale=2, size=(1, 10))) for _ in range(2))
+    begins, ends = (
+        np.exp(each) / np.exp(each).sum() for each in (start[0].numpy(), end[0].numpy())
+    )
     sums = {
-        (i, j): float(start[0, i] + end[0, j])
+        (i, j): begins[i] + ends[j]
         for i in range(10)
         for j in range(i, 10)
-        if SIDES[i] == SIDES[j] >= 0
+        if SIDES[i] == SIDES[j] >= 0 or i == j == 0
     }
+    best = max(sums, key=lambda span: sums[span])
     first, last = best_spans(start, end, torch.tensor([SIDES]))
-    assert (first.item(), last.item()) == max(sums, key=lambda span: sums[span])
+    assert (first.item(), last.item()) == (best if best != (0, 0) else (-1, -1))
 
 
 class _Examples:

@@ -10,10 +10,10 @@ import torch
 from datasets import Dataset
 
 from baselines.sgd_baseline.batches import Examples, ranges
-from baselines.sgd_baseline.decode import read_changes
+from baselines.sgd_baseline.decode import best_spans, read_changes
 from baselines.sgd_baseline.frames import by_turn, read_frames
 from baselines.sgd_baseline.labels import ACTIVE, IS_DONTCARE, Labels, read_labels
-from baselines.sgd_baseline.modeling import IGNORED
+from baselines.sgd_baseline.modeling import CLS, IGNORED
 from baselines.sgd_baseline.schema_embeddings import Table
 from baselines.sgd_baseline.states import differences
 from baselines.sgd_baseline.tracker import SgdTracker, prediction_rows
@@ -64,8 +64,8 @@ def test_labels_say_what_the_state_says(examples: Examples, train_rows: Dataset)
             status = columns["free_status"][place]
             assert status == expected_status(slot, changed)
             start, end = columns["start"][place], columns["end"][place]
-            if status != ACTIVE or start == IGNORED:
-                assert start == end == IGNORED
+            if status != ACTIVE or start == CLS:
+                assert start == end == (CLS if status == ACTIVE else IGNORED)
                 not_in_turn += status == ACTIVE
                 continue
             said = examples.turns.turn(frames.text[index]).text(start, end)
@@ -109,7 +109,8 @@ def test_a_batch_is_its_turns_frames_and_labels(examples: Examples) -> None:
     slots = len(batch["categorical"]) + len(batch["free"])
     assert len(batch["requested_label"]) == slots
     assert len(batch["span"]) == len(batch["start_label"])
-    assert (batch["free_status_label"][batch["span"]] == ACTIVE).all()
+    active = batch["free_status_label"] == ACTIVE  # also where the value is not in the turn
+    assert batch["span"].tolist() == active.nonzero()[:, 0].tolist()
     assert (batch["value_label"] >= 0).tolist() == (
         batch["categorical_status_label"] == ACTIVE
     ).tolist()
@@ -139,8 +140,15 @@ def test_perfect_logits_give_the_gold_state(examples: Examples, train_rows: Data
         for name in ("intent", "value", "categorical_status", "free_status")
     }
     logits["requested"] = batch["requested_label"].float()
-    spans = zip(*(batch[name].tolist() for name in ("span", "start_label", "end_label")))
-    changes = read_changes(examples, asked, logits, list(spans))
+    turn = batch["turn"][batch["free_frame"][batch["span"]]]
+    width = batch["input_ids"].shape[1]
+    sides = examples.turns.batch_sides(examples.texts.tolist(), width)[turn]
+    marks = (batch[f"{side}_label"] for side in ("start", "end"))
+    start, end = (torch.nn.functional.one_hot(mark, width).float() * 9 for mark in marks)
+    first, last = best_spans(start, end, sides)
+    spans = list(zip(batch["span"].tolist(), first.tolist(), last.tolist()))
+    assert [s for _, s, _ in spans].count(-1) == labels_of(examples).counts["not_in_turn"]
+    changes = read_changes(examples, asked, logits, spans)
     rows = list(prediction_rows(examples, changes))
     assert [row["active_intent"] for row in rows] == list(train_rows["active_intent"])
     for row, gold in zip(rows, train_rows):

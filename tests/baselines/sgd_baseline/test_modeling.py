@@ -172,6 +172,17 @@ def test_it_embeds_by_the_frozen_encoder_without_dropout(model: SgdBaselineModel
     assert torch.equal(model.embed(input_ids=ids), expected)
 
 
+def test_dropout_on_the_pooled_vector_and_on_the_tokens(model: SgdBaselineModel) -> None:
+    """A tenth of either is zero in training, and what is left is a ninth larger."""
+    inputs = {name: batch()[name].repeat(200, 1) for name in ("input_ids", "attention_mask")}
+    plain = model.encode(**inputs)
+    model.dropout.train()  # the encoder's own dropout stays off
+    for vectors, dropped in zip(plain, model.encode(**inputs), strict=True):
+        zero = dropped == 0
+        assert 0.08 < zero.float().mean() < 0.12
+        torch.testing.assert_close(dropped[~zero], vectors[~zero] / 0.9)
+
+
 def test_saved_and_loaded_it_says_the_same(model: SgdBaselineModel, tmp_path: Path) -> None:
     model.save_pretrained(tmp_path)
     again = SgdBaselineModel.from_pretrained(tmp_path)

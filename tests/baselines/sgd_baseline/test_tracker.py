@@ -5,11 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
 from datasets import Dataset
 
 from baselines.data.frames import track
 from baselines.sgd_baseline.frames import last_utterances, read_frames
-from baselines.sgd_baseline.tracker import SgdTracker
+from baselines.sgd_baseline.tracker import SgdSettings, SgdTracker, with_steps
+
+from .conftest import SETTINGS
 
 Row = dict[str, Any]
 
@@ -97,6 +101,18 @@ def test_a_killed_run_goes_on(
     assert predictions(tracker, test_rows, tmp_path) == expected
     assert shards[0].stat().st_mtime_ns == kept
     assert shards[1].exists()
+
+
+def test_epochs_are_whole_whatever_the_data() -> None:
+    """Under an augmentation that doubles the turns, there are twice as many steps."""
+    recipe = msgspec.convert(SETTINGS | {"epochs": 3, "steps": None}, SgdSettings)
+    turns = np.full(40, 8)
+    assert with_steps(recipe, turns, 1).steps == 9  # 3 x (16 + 16 + 8 turns)
+    assert with_steps(recipe, np.tile(turns, 2), 1).steps == 15
+    assert with_steps(recipe, turns, 2).steps == 5
+    halves = msgspec.structs.replace(recipe, accumulation=2, token_budget=8 * 8)
+    assert with_steps(halves, turns, 1).steps == 8  # 3 x 5 batches of 8 turns, by twos
+    assert with_steps(msgspec.structs.replace(recipe, steps=4), turns, 1).steps == 4
 
 
 def test_what_was_said_last(test_rows: Dataset) -> None:

@@ -84,6 +84,7 @@ SETTINGS: Row = {
     "optimizer": "adamw",
     "learning_rate": 0.001,
     "clip": 1.0,
+    "precision": "fp32",
     "log_every": 4,
     "save_every": 4,
     "evaluate_every": 12,
