@@ -31,6 +31,7 @@ from .data.frames import (
 from .publish import publish
 from .tracker import Run, TrainableTracker, get_trainable
 from .training.accelerator import training_accelerator
+from .training.batching import share
 from .training.evaluation import score_on
 from .training.loop import Progress, train
 from .training.precision import autocast, resolved
@@ -44,14 +45,15 @@ def run(options: argparse.Namespace) -> None:
     """Train the tasks of the recipe's tracker; all files are written into the run folder."""
     kind = get_trainable(recipe_tracker(options.config))
     settings = read_settings(options, kind.SETTINGS)
-    training = training_frames(settings, options.source, options.oracle)
-    all_dev = dev_frames(options.source)
-    dev = kind.dev(all_dev, settings.evaluate_frames)
     output = options.output or Path("outputs") / f"{kind.NAME}-{options.config.stem}"
     tasks = chosen_tasks(kind, options.task)
     accelerator = training_accelerator(settings, output)
     precision = resolved(settings.precision, accelerator.device)
     settings = msgspec.structs.replace(settings, precision=precision)
+    share(settings.batch_size, settings.accumulation, accelerator.num_processes)
+    training = training_frames(settings, options.source, options.oracle)
+    all_dev = dev_frames(options.source)
+    dev = kind.dev(all_dev, settings.evaluate_frames)
     record = {
         "settings": settings,
         "seen": training.seen,
@@ -130,12 +132,20 @@ def train_task(run: Run, kind: type[TrainableTracker], name: str, record: Record
     folder, accelerator = run.output / name, run.accelerator
     task = kind.task(run, name)
     label = f"{name}: " if name else ""
+    settings, processes = task.settings, accelerator.num_processes
+    batch = {
+        "examples_per_step": settings.batch_size,
+        "processes": processes,
+        "accumulation": settings.accumulation,
+        "examples_per_process": share(settings.batch_size, settings.accumulation, processes),
+    }
     if accelerator.is_main_process:
-        facts = {"oracle": run.seen.oracle, **task.facts, "versions": versions()}
+        facts = {"oracle": run.seen.oracle, "batch": batch, **task.facts, "versions": versions()}
         write_json(folder / "run.json", {"record": record, **facts})
         print(
-            f"{label}{task.settings.steps} steps in {task.settings.precision}; "
-            f"oracle: {run.seen.oracle}; {task.facts}"
+            f"{label}{settings.steps} steps of {settings.batch_size} examples ({processes} "
+            f"processes x {settings.accumulation} batches x {batch['examples_per_process']}) in "
+            f"{settings.precision}; oracle: {run.seen.oracle}; {task.facts}"
         )
     progress = train(run, task, name)
     accelerator.free_memory()

@@ -125,10 +125,12 @@ class Training:
 def training_frames(settings: Settings, source: str | None, oracle: bool) -> Training:
     """Frame rows of the train split under the original schemas, then under the augmentation's.
 
-    The rows stay on disk and are read as they are needed.
+    The rows stay on disk and are read as they are needed. With ``train_dialogues``, only some
+    dialogues are taken, the same ones under all schemas.
 
     Args:
-        settings: The recipe, of which ``tracker``, ``augment`` and ``seed`` are used.
+        settings: The recipe, of which ``tracker``, ``augment``, ``train_dialogues`` and ``seed``
+            are used.
         source: Where SGD is, as for ``sgdx_dataset.load``.
         oracle: Whether schemas that trackers are evaluated on are allowed.
 
@@ -138,7 +140,7 @@ def training_frames(settings: Settings, source: str | None, oracle: bool) -> Tra
     rows = frames(load("original", "train", source))
     seen = TrainedOn(tracker=settings.tracker, augment=settings.augment, seed=settings.seed)
     if settings.augment is None:
-        return Training(rows, seen)
+        return Training(some_dialogues(rows, settings), seen)
     more = augmented(settings.augment, source)
     if more.oracle and not oracle:
         raise SgdxError(
@@ -150,7 +152,31 @@ def training_frames(settings: Settings, source: str | None, oracle: bool) -> Tra
     seen = msgspec.structs.replace(
         seen, train=variants, schemas=more.schemas, overlaps=more.overlaps, oracle=more.oracle
     )
-    return Training(concatenate_datasets([rows, more.rows]), seen)
+    return Training(some_dialogues(concatenate_datasets([rows, more.rows]), settings), seen)
+
+
+def some_dialogues(rows: Dataset, settings: Settings) -> Dataset:
+    """The rows of as many random dialogues as the recipe asks for; they stay in order.
+
+    Args:
+        rows: Frame rows of one or several schema variants.
+        settings: The recipe, of which ``train_dialogues`` and ``seed`` are used.
+
+    Raises:
+        SgdxError: There are fewer dialogues.
+    """
+    if settings.train_dialogues is None:
+        return rows
+    names = rows["dialogue_id"]
+    known = sorted(set(names))
+    if len(known) < settings.train_dialogues:
+        raise SgdxError(
+            f"train_dialogues: {settings.train_dialogues}, found {len(known)} dialogues in train, "
+            "expected at least as many"
+        )
+    order = np.random.default_rng(settings.seed).permutation(len(known))
+    drawn = {known[place] for place in order[: settings.train_dialogues].tolist()}
+    return rows.select([index for index, name in enumerate(names) if name in drawn])
 
 
 def dev_frames(source: str | None) -> Dataset:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
 import torch
-from accelerate import Accelerator
 from datasets import Dataset
 from numpy.typing import NDArray
 from transformers import PreTrainedModel
@@ -20,10 +18,11 @@ from sgdx_dataset import SgdxError
 from ..data.frames import SYSTEM_ACTS, learnable
 from ..encoders.tiny import corpus_texts, tiny_encoder
 from ..tracker import Run, Task
-from ..training.batching import Ints, by_length
+from ..training.batching import Ints
 from ..training.loop import initial_model, last_checkpoint
 from .dialogues import read_dialogues
-from .examples import EASY, EXAMPLES, POSITIVE, Example
+from .examples import EASY, EXAMPLES, HARD, MORE_EXAMPLES, POSITIVE, SYSTEM, Example
+from .selection import decision_f1, stratified
 from .sequences import Questions, Sequences
 from .submodels import (
     About,
@@ -39,7 +38,6 @@ from .submodels import (
 Batch = dict[str, torch.Tensor]
 READS = ("history", "utterance", "schema", SYSTEM_ACTS)  # what the tracker reads of a frame row
 _WORDS = "sys : usr : null do not care keep jump none sort tag # api: "  # fixed words of prompts
-_EVALUATION_TOKENS = 16384  # maximum number of tokens in a batch when dev is scored
 
 
 class ExampleColumns:
@@ -62,28 +60,36 @@ class ExampleColumns:
         self.labels: Ints = np.array(labels, np.int64).reshape(max(1, len(kinds)), -1)
 
 
-def epoch_examples(kinds: NDArray[np.int8], negatives: float, seed: int, epoch: int) -> Ints:
-    """Select the examples of an epoch: positives, hard negatives and a sample of the easy ones.
+def epoch_examples(kinds: NDArray[np.int8], settings: PartSettings, seed: int, epoch: int) -> Ints:
+    """Draw the examples of an epoch: all positives, and samples of the other kinds.
 
     Args:
         kinds: Kind of each example [examples].
-        negatives: Number of easy negatives to sample for each positive example.
-        seed: Random seed of the sample.
-        epoch: Number of the epoch, from 0; each epoch gets another sample.
+        settings: Settings of the submodel, which say how many examples of a kind are drawn.
+        seed: Random seed of the samples.
+        epoch: Number of the epoch, from 0; each epoch gets other samples.
 
     Returns:
         Indices of the examples, in ascending order.
     """
-    easy = np.flatnonzero(kinds == EASY)
-    count = min(len(easy), round(negatives * int((kinds == POSITIVE).sum())))
-    sample = np.random.default_rng((seed, epoch)).choice(easy, count, replace=False)
-    return np.sort(np.concatenate([np.flatnonzero(kinds != EASY), sample]))
+    random = np.random.default_rng((seed, epoch))
+
+    def draw(kind: int, count: float) -> Ints:
+        of_kind = np.flatnonzero(kinds == kind)
+        drawn: Ints = random.choice(of_kind, min(len(of_kind), round(count)), replace=False)
+        return drawn
+
+    positive = np.flatnonzero(kinds == POSITIVE)
+    system = draw(SYSTEM, settings.system * int((kinds == SYSTEM).sum()))
+    hard = draw(HARD, settings.hard * int((kinds == HARD).sum()))
+    easy = draw(EASY, settings.negatives * (len(positive) + len(system)))
+    return np.sort(np.concatenate([positive, system, hard, easy]))
 
 
 def all_epochs(kinds: NDArray[np.int8], settings: PartSettings, seed: int) -> Ints:
     """Indices of the examples of all epochs, one epoch after another."""
     numbers = range(settings.epochs)
-    return np.concatenate([epoch_examples(kinds, settings.negatives, seed, n) for n in numbers])
+    return np.concatenate([epoch_examples(kinds, settings, seed, number) for number in numbers])
 
 
 class TrainingData:
@@ -125,57 +131,18 @@ class TrainingData:
         return self.sequences.places(index, start, end) if start >= 0 else None
 
 
-def heads(answers: Any) -> list[torch.Tensor]:
-    """The logits of a submodel's heads, in the order of the labels."""
-    found = (answers.start, answers.end, answers.logits, answers.requested)
-    return [logits for logits in found if logits is not None]
-
-
-def accuracy(
-    model: PreTrainedModel,
-    data: TrainingData,
-    chosen: Ints,
-    accelerator: Accelerator,
-    tokens: int = _EVALUATION_TOKENS,
-) -> float:
-    """Balanced accuracy: the mean of the accuracy on positive examples and on the other ones.
-
-    Without balancing, a model that never finds anything would be right on most examples. An answer
-    is right if all labels of the example are. All processes must call this together.
-
-    Args:
-        model: The submodel.
-        data: Examples with labels.
-        chosen: Indices of the examples to score.
-        accelerator: The processes and the device.
-        tokens: Maximum number of tokens in a batch.
-
-    Returns:
-        A fraction in [0, 1], the same in every process.
-    """
-    batches = by_length(data.sequences.lengths[chosen], len(chosen), tokens)
-    of_process = batches[accelerator.process_index :: accelerator.num_processes]
-    # Rows: other examples, positive examples. Columns: all of them, those answered right.
-    counts = torch.zeros((2, 2), device=accelerator.device)
-    with torch.inference_mode():
-        for positions in of_process:
-            batch = data.batch(chosen[positions])
-            batch = {name: t.to(accelerator.device) for name, t in batch.items()}
-            labels = batch.pop("labels")
-            found = torch.stack([logits.argmax(1) for logits in heads(model(**batch))], 1)
-            right = (found == labels).all(1).float()
-            positive = torch.from_numpy(data.kinds[chosen[positions]] == POSITIVE).to(right.device)
-            for group, member in enumerate((~positive, positive)):
-                counts[group] += torch.stack([member.sum(), right[member].sum()])
-    counts = accelerator.reduce(counts, "sum")
-    shares = [right / all_ for all_, right in counts.tolist() if all_]
-    return float(sum(shares) / max(1, len(shares)))
-
-
-def part_examples(part: Part, rows: Dataset) -> Iterator[Example]:
-    """Examples of a submodel, from frame rows with gold states."""
+def asked_examples(part: Part, rows: Dataset) -> Iterator[Example]:
+    """Examples of what a submodel is asked in prediction, from frame rows with gold states."""
     for dialogue in read_dialogues(rows):
         yield from EXAMPLES[part](dialogue)
+
+
+def training_examples(part: Part, rows: Dataset) -> Iterator[Example]:
+    """All examples that a submodel is trained on, from frame rows with gold states."""
+    for dialogue in read_dialogues(rows):
+        yield from EXAMPLES[part](dialogue)
+        if part in MORE_EXAMPLES:
+            yield from MORE_EXAMPLES[part](dialogue)
 
 
 def training_task(run: Run, part: Part) -> Task:
@@ -191,14 +158,12 @@ def training_task(run: Run, part: Part) -> Task:
     settings: SgpSettings = run.settings
     submodel_settings: PartSettings = getattr(settings.parts, part)
     sub = _initial_submodel(run, part, submodel_settings)
-    data = TrainingData(ExampleColumns(part_examples(part, run.rows)), sub)
+    data = TrainingData(ExampleColumns(training_examples(part, run.rows)), sub)
     order = all_epochs(data.kinds, submodel_settings, settings.seed)
     if not len(order):
         raise SgdxError(f"{part}: found no examples in train, expected some to learn from")
-    dev = TrainingData(ExampleColumns(part_examples(part, learnable(run.dev, READS))), sub)
-    chosen = epoch_examples(dev.kinds, submodel_settings.negatives, settings.seed, 0)
-    most = min(len(chosen), settings.evaluate_frames)
-    chosen = chosen[np.arange(most) * len(chosen) // max(1, most)]
+    dev = TrainingData(ExampleColumns(asked_examples(part, learnable(run.dev, READS))), sub)
+    sample = stratified(dev.kinds, settings.evaluate_frames)
 
     def save(folder: Path, model: PreTrainedModel, weights: Batch) -> None:
         save_part(SubModel(model, sub.vocabulary, sub.about), folder, weights)
@@ -210,18 +175,18 @@ def training_task(run: Run, part: Part) -> Task:
     }
     return Task(
         sub.model,
-        part_settings(settings, submodel_settings, len(order), run.accelerator.num_processes),
+        part_settings(settings, submodel_settings, len(order)),
         data.sequences.lengths[order],
         lambda indices: data.batch(order[indices]),
-        lambda model: accuracy(model, dev, chosen, run.accelerator),
+        lambda model: decision_f1(part, model, dev, sample, run.accelerator),
         save,
         {"examples": counts},
-        "dev_accuracy",
+        "dev_decision_f1",
     )
 
 
 def part_settings(
-    settings: SgpSettings, submodel_settings: PartSettings, count: int, processes: int
+    settings: SgpSettings, submodel_settings: PartSettings, count: int
 ) -> SgpSettings:
     """The recipe with the number of steps and the warm-up of a submodel.
 
@@ -229,10 +194,8 @@ def part_settings(
         settings: The recipe.
         submodel_settings: Settings of the submodel.
         count: Number of examples of all epochs together.
-        processes: Number of processes.
     """
-    per_step = settings.batch_size * settings.accumulation * processes
-    of_epochs = -(-count // per_step)
+    of_epochs = -(-count // settings.batch_size)
     steps = min(settings.steps or of_epochs, of_epochs)
     return msgspec.structs.replace(settings, steps=steps, warmup=submodel_settings.warmup)
 

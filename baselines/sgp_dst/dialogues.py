@@ -56,6 +56,10 @@ class Schema:
         """The possible values of a categorical slot; none for others, which may list examples."""
         return list(self.slots[slot]["possible_values"]) if self.is_categorical(slot) else []
 
+    def is_boolean(self, slot: str) -> bool:
+        """Whether the possible values of a slot are ``True`` and ``False``."""
+        return set(self.values(slot)) == {"True", "False"}
+
     def options(self, slot: str) -> list[str | None]:
         """The classes for a slot's value: None (no value), ``dontcare``, the possible values."""
         return [None, DONTCARE, *self.values(slot)]

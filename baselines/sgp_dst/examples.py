@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from .dialogues import (
@@ -17,18 +17,19 @@ from .dialogues import (
     Values,
     gives,
 )
-from .prompts import combine_prompt, turn_text
+from .prompts import TurnText, combine_prompt, spoken
 from .questions import (
+    Candidate,
     Question,
     combine_questions,
     copy_candidates,
     cross_candidates,
     intent_question,
+    known_elsewhere,
 )
 
-# Kinds of examples. Every epoch has all positives and hard negatives, and a sample of the easy
-# negatives.
-EASY, HARD, POSITIVE = 0, 1, 2
+# Kinds of examples, from which the examples of an epoch are drawn (``batches.epoch_examples``).
+EASY, HARD, POSITIVE, SYSTEM = 0, 1, 2, 3
 
 
 class Example(NamedTuple):
@@ -41,7 +42,8 @@ class Example(NamedTuple):
             [start, end) of the turn's text, or -1 and -1; the number of the value (0 no value,
             1 dontcare, 2 and up the possible values); whether the slot is requested (0 or 1).
             ``copy`` and ``cross``: whether the value is copied (0 or 1).
-        kind: ``EASY``, ``HARD`` or ``POSITIVE``.
+        kind: ``POSITIVE`` where there is something to find, and ``SYSTEM`` where it is in a system
+            turn; ``HARD`` for negatives that are easily confused with a positive; else ``EASY``.
     """
 
     question: Question
@@ -75,21 +77,22 @@ def intent_examples(dialogue: Dialogue) -> Iterator[Example]:
 def combine_examples(dialogue: Dialogue) -> Iterator[Example]:
     """Examples of the submodel ``combine``: one for each slot of each frame.
 
-    System turns give examples too, for all slots of each service of which they give a value.
+    A slot whose new value is not in the user's words gives none: ``copy`` and ``cross`` find it.
     """
-    before = ""
     for memory, turn in walk(dialogue):
-        yield from _system_examples(memory, turn, before)
+        recent = {(a["service"], a["slot"]) for a in turn.acts if gives(a) or a["act"] == "REQUEST"}
         for frame in turn.frames:
-            new = _new(memory, frame)
-            for slot, question in combine_questions(turn, frame).items():
+            service, new = frame.schema.service, _new(memory, frame)
+            for slot, question in combine_questions(memory, turn, frame).items():
                 span = _span(frame, slot, question)
-                value = _value(memory, frame.schema, slot, new)
+                values = new.get(slot, [])
+                if values and span[0] < 0 and _from_elsewhere(memory, turn, frame, slot, values):
+                    continue
+                value = _number(frame.schema, slot, values[0]) if values else 0
                 asked = int(slot in frame.gold.state.requested) if frame.gold else 0
                 positive = span[0] >= 0 or value > 0 or asked
-                kind = POSITIVE if positive else HARD if question.bits else EASY
+                kind = POSITIVE if positive else HARD if (service, slot) in recent else EASY
                 yield Example(question, (*span, value, asked), kind)
-        before = turn.user
 
 
 def _new(memory: Memory, frame: Frame) -> Values:
@@ -107,12 +110,26 @@ def _span(frame: Frame, slot: str, question: Question) -> tuple[int, int]:
     return start + question.turn.user, end + question.turn.user
 
 
-def _value(memory: Memory, schema: Schema, slot: str, new: Values) -> int:
-    """The number of a slot's new value; 0 for values from the system, which ``copy`` handles."""
-    values = new.get(slot, [])
-    if not values or memory.offered.get(schema.service, {}).get(slot) in values:
-        return 0
-    return _number(schema, slot, values[0])
+def _from_elsewhere(
+    memory: Memory, turn: Turn, frame: Frame, slot: str, values: Sequence[str]
+) -> bool:
+    """Whether a slot's new value comes from the system or another service, not from the user.
+
+    What the system proposed for the slot counts as the system's. What another service has counts as
+    that service's if the user does not say it; ``True`` and ``False`` are never said literally.
+    """
+    if memory.offered.get(frame.schema.service, {}).get(slot) in values:
+        return True
+    if frame.schema.is_boolean(slot) or _said(turn.user, values):
+        return False
+    wanted = set(values) - {DONTCARE}  # any slot of another service may have that too
+    known = known_elsewhere(memory, frame.schema.service)
+    return any(not wanted.isdisjoint(others) for _, _, others in known)
+
+
+def _said(utterance: str, values: Sequence[str]) -> bool:
+    """Whether a wording of a value stands in an utterance, whatever its case."""
+    return any(value.lower() in utterance.lower() for value in values)
 
 
 def _number(schema: Schema, slot: str, value: str) -> int:
@@ -121,27 +138,29 @@ def _number(schema: Schema, slot: str, value: str) -> int:
     return 1 if value == DONTCARE else 2 + known.index(value) if value in known else 0
 
 
-def _system_examples(memory: Memory, turn: Turn, before: str) -> Iterator[Example]:
-    """Examples of the submodel ``combine`` from a system turn.
+def system_examples(dialogue: Dialogue) -> Iterator[Example]:
+    """More examples of ``combine``: system turns, read as if the user had said them.
 
-    The system's utterance takes the place of the user's, and the user utterance before it that of
-    the system's. So the span is in the utterance behind ``usr :`` in these examples too.
+    There is one for every slot of each service for which the system gives a value. The utterance
+    stands bare, without a turn before it and without markers, as in the authors' code.
     """
-    schemas = memory.schemas | {frame.schema.service: frame.schema for frame in turn.frames}
-    given: dict[str, dict[str, Row]] = {}
-    for act in filter(gives, turn.acts):
-        given.setdefault(act["service"], {})[act["slot"]] = act
-    text = turn_text(before, turn.system)
-    # Not a set of services: its order would differ from process to process.
-    for service in (name for name in given if name in schemas):
-        schema = schemas[service]
-        for slot in schema.slots:
-            value = given[service][slot]["values"][0] if slot in given[service] else ""
-            number = _number(schema, slot, value)
-            start = -1 if schema.values(slot) or not value else turn.system.find(value)
-            span = (start + text.user, start + text.user + len(value)) if start >= 0 else (-1, -1)
-            kind = POSITIVE if number or start >= 0 else EASY
-            yield Example(Question(text, combine_prompt(schema, slot)), (*span, number, 0), kind)
+    for memory, turn in walk(dialogue):
+        schemas = memory.schemas | {frame.schema.service: frame.schema for frame in turn.frames}
+        given: dict[str, dict[str, Row]] = {}
+        for act in filter(gives, turn.acts):
+            given.setdefault(act["service"], {})[act["slot"]] = act
+        text = TurnText(turn.system, 0)
+        # Not a set of services: its order would differ from process to process.
+        for service in (name for name in given if name in schemas):
+            schema = schemas[service]
+            for slot in schema.slots:
+                value = given[service][slot]["values"][0] if slot in given[service] else ""
+                number = _number(schema, slot, value)
+                start = -1 if schema.values(slot) or not value else turn.system.find(value)
+                span = (start, start + len(value)) if start >= 0 else (-1, -1)
+                kind = SYSTEM if number or start >= 0 else EASY
+                question = Question(text, combine_prompt(schema, slot))
+                yield Example(question, (*span, number, 0), kind)
 
 
 def copy_examples(dialogue: Dialogue) -> Iterator[Example]:
@@ -153,11 +172,14 @@ def copy_examples(dialogue: Dialogue) -> Iterator[Example]:
         just_given = {(act["service"], act["slot"]) for act in filter(gives, turn.acts)}
         for frame in turn.frames:
             service, intent = frame.schema.service, frame.gold.state.intent if frame.gold else NULL
-            new = _new(memory, frame)
-            for slot, values, question in copy_candidates(memory, turn, frame, intent):
-                taken = slot not in memory.state(service).values and values[0] in new.get(slot, ())
-                kind = POSITIVE if taken else HARD if (service, slot) in just_given else EASY
-                yield Example(question, (int(taken),), kind)
+            new, known = _new(memory, frame), memory.state(service).values
+            for candidate in copy_candidates(memory, turn, frame, intent):
+                slot = candidate.slot
+                taken = slot not in known and candidate.values[0] in new.get(slot, ())
+                # A slot that has a value is never asked about in prediction.
+                hard = (service, slot) in just_given and slot not in known
+                kind = POSITIVE if taken else HARD if hard else EASY
+                yield Example(candidate.question, (int(taken),), kind)
 
 
 def cross_examples(dialogue: Dialogue) -> Iterator[Example]:
@@ -165,26 +187,62 @@ def cross_examples(dialogue: Dialogue) -> Iterator[Example]:
 
     The value is that of a slot of another service. An example is positive if the unset slot gets
     this value in this turn, although the user does not say it and the system did not offer it for
-    this service.
+    this service. A negative is hard if its slots' names are like those of slots that matter.
     """
     for memory, turn in walk(dialogue):
         for frame in turn.frames:
-            intent, spans = (
-                (frame.gold.state.intent, frame.gold.spans) if frame.gold else (NULL, {})
-            )
-            offered = memory.offered.get(frame.schema.service, {})
-            new = _new(memory, frame)
-            for slot, values, question in cross_candidates(memory, turn, frame, intent):
-                now = set(new.get(slot, ()))
-                silent = slot not in spans and offered.get(slot) not in now
-                taken = silent and not now.isdisjoint(values)
-                kind = POSITIVE if taken else HARD if now else EASY
-                yield Example(question, (int(taken),), kind)
+            intent = frame.gold.state.intent if frame.gold else NULL
+            taken = _taken_across(memory, turn, frame)
+            candidates = cross_candidates(memory, turn, frame, intent)
+            positive = [not taken.get(c.slot, set()).isdisjoint(c.values) for c in candidates]
+            sources = {c.source for c, is_ in zip(candidates, positive) if is_}
+            active = frame.gold.state.values if frame.gold else {}
+            for candidate, is_positive in zip(candidates, positive):
+                hard = _is_confusable(candidate, active, sources)
+                kind = POSITIVE if is_positive else HARD if hard else EASY
+                yield Example(candidate.question, (int(is_positive),), kind)
 
 
+def _taken_across(memory: Memory, turn: Turn, frame: Frame) -> dict[str, set[str]]:
+    """The wordings of new values that neither the user says nor the system offered, by slot."""
+    spans = frame.gold.spans if frame.gold else {}
+    offered = memory.offered.get(frame.schema.service, {})
+    return {
+        slot: set(values) - {DONTCARE}
+        for slot, values in _new(memory, frame).items()
+        if slot not in spans and offered.get(slot) not in values and not _said(turn.user, values)
+    }
+
+
+def _is_confusable(candidate: Candidate, active: Values, sources: set[str]) -> bool:
+    """Whether the names of a pair's slots are like those of slots that matter in the turn.
+
+    As in the authors' code: the target's name shares two words or more with that of a slot that
+    has a value after the turn, or the source's name shares one or more with that of a slot whose
+    value is copied in the turn.
+
+    Args:
+        candidate: The pair, which is not positive.
+        active: The state of the target's service after the turn.
+        sources: Names of the slots whose values are copied into the frame in this turn.
+    """
+    target, source = words(candidate.slot), words(candidate.source)
+    return any(len(target & words(name)) >= 2 for name in active) or any(
+        source & words(name) for name in sources
+    )
+
+
+def words(name: str) -> set[str]:
+    """The words of a slot's name, in lower case."""
+    return set(spoken(name).lower().split())
+
+
+# The examples of what a submodel is asked in prediction.
 EXAMPLES: dict[str, Callable[[Dialogue], Iterator[Example]]] = {
     "intent": intent_examples,
     "combine": combine_examples,
     "copy": copy_examples,
     "cross": cross_examples,
 }
+# Further examples, for training alone.
+MORE_EXAMPLES: dict[str, Callable[[Dialogue], Iterator[Example]]] = {"combine": system_examples}

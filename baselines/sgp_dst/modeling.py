@@ -61,11 +61,15 @@ class _SubModel(PreTrainedModel):
         features: Sum of the binary features of each token [sequences, tokens].
         elements: What a token belongs to [sequences, tokens]: n >= 1 for the n-th intent or value
             that is scored, -1 for tokens that a span may contain, 0 for all others.
+        present: True for the intents or values that a sequence has [sequences, elements]. The width
+            says how many elements there are at most, so that the host need not wait for a GPU to
+            count them.
     """
 
     config_class = SgpConfig
     base_model_prefix = "encoder"
     supports_gradient_checkpointing = True
+    pools = False  # whether the submodel reads the output of the encoder's pooler
 
     def __init__(self, config: SgpConfig) -> None:
         super().__init__(config)
@@ -77,8 +81,8 @@ class _SubModel(PreTrainedModel):
         self.dropout = nn.Dropout(getattr(self.encoder.config, "hidden_dropout_prob", 0.1))
 
     def take(self, encoder: Any) -> None:
-        """Use the given encoder, without its pooler, which would not be trained."""
-        if getattr(encoder, "pooler", None) is not None:
+        """Use the given encoder; without its pooler if this submodel would not train it."""
+        if not self.pools and getattr(encoder, "pooler", None) is not None:
             encoder.pooler = None
         self.encoder: Any = encoder
 
@@ -88,14 +92,12 @@ class _SubModel(PreTrainedModel):
         attention_mask: torch.Tensor,
         token_type_ids: torch.Tensor,
         features: torch.Tensor,
-    ) -> torch.Tensor:
-        """Encode sequences; returns a vector for each token [sequences, tokens, hidden]."""
+    ) -> Any:
+        """Encode sequences; returns the encoder's output, with ``last_hidden_state``."""
         words = self.encoder.get_input_embeddings()(input_ids)
         segments = {"token_type_ids": token_type_ids} if self.segments else {}
         embedded = words + self.features(features)
-        output = self.encoder(inputs_embeds=embedded, attention_mask=attention_mask, **segments)
-        hidden: torch.Tensor = self.dropout(output.last_hidden_state)
-        return hidden
+        return self.encoder(inputs_embeds=embedded, attention_mask=attention_mask, **segments)
 
 
 class ElementScorer(nn.Module):
@@ -105,24 +107,25 @@ class ElementScorer(nn.Module):
         super().__init__()
         self.dense, self.score = nn.Linear(size, size), nn.Linear(size, 1)
 
-    def forward(self, hidden: torch.Tensor, elements: torch.Tensor) -> torch.Tensor:
+    def forward(
+        self, hidden: torch.Tensor, elements: torch.Tensor, present: torch.Tensor
+    ) -> torch.Tensor:
         """Score the elements of each sequence.
 
         Args:
             hidden: Vectors of the tokens [sequences, tokens, hidden].
             elements: Number of the element that a token belongs to, from 1 [sequences, tokens].
+            present: True for the elements that a sequence has [sequences, elements].
 
         Returns:
             Logits [sequences, elements]; -inf where a sequence has fewer elements than others.
         """
-        count = int(elements.max())
+        count = present.shape[1]
         place = elements.clamp(min=0)
         lowest = torch.finfo(hidden.dtype).min
         pooled = hidden.new_full((len(hidden), count + 1, hidden.shape[-1]), lowest)
         index = place.unsqueeze(-1).expand_as(hidden)
         pooled = pooled.scatter_reduce(1, index, hidden, "amax", include_self=False)[:, 1:]
-        numbers = torch.arange(1, count + 1, device=elements.device)
-        present = (elements.unsqueeze(-1) == numbers).any(1)
         pooled = pooled.masked_fill(~present.unsqueeze(-1), 0.0)
         scores: torch.Tensor = self.score(torch.tanh(self.dense(pooled))).squeeze(-1)
         return scores.float().masked_fill(~present, -torch.inf)
@@ -143,6 +146,7 @@ class IntentModel(_SubModel):
         token_type_ids: torch.Tensor,
         features: torch.Tensor,
         elements: torch.Tensor,
+        present: torch.Tensor,
         labels: torch.Tensor | None = None,
     ) -> Answers:
         """Compute logits, and the loss if there are labels.
@@ -153,8 +157,9 @@ class IntentModel(_SubModel):
             labels: Number of the intent, from 0 [sequences, 1].
         """
         mask = apart(elements, attention_mask, self.features.weight.dtype)
-        hidden = self.read(input_ids, mask, token_type_ids, features)
-        logits = self.scorer(hidden, elements)
+        output = self.read(input_ids, mask, token_type_ids, features)
+        hidden = self.dropout(output.last_hidden_state)
+        logits = self.scorer(hidden, elements, present)
         loss = None if labels is None else cross_entropy(logits, labels[:, 0])
         return Answers(loss=loss, logits=logits)
 
@@ -199,6 +204,7 @@ class CombineModel(_SubModel):
         token_type_ids: torch.Tensor,
         features: torch.Tensor,
         elements: torch.Tensor,
+        present: torch.Tensor,
         labels: torch.Tensor | None = None,
     ) -> Answers:
         """Compute logits, and the sum of the four losses if there are labels.
@@ -209,12 +215,15 @@ class CombineModel(_SubModel):
             labels: First and last token of the span, number of the value (0 no value, 1 dontcare,
                 2 and up the possible values), and 1 if requested, else 0 [sequences, 4].
         """
-        hidden = self.read(input_ids, attention_mask, token_type_ids, features)
+        # As in ``intent``, what a value scores must not depend on the other values.
+        mask = apart(elements, attention_mask, self.features.weight.dtype)
+        output = self.read(input_ids, mask, token_type_ids, features)
+        hidden = self.dropout(output.last_hidden_state)
         spans = self.span(hidden).float().masked_fill((elements != -1).unsqueeze(-1), -torch.inf)
         logits = (
             spans[..., 0],
             spans[..., 1],
-            self.scorer(hidden, elements),
+            self.scorer(hidden, elements, present),
             self.requested(hidden[:, 0]).float(),
         )
         losses = None if labels is None else map(cross_entropy, logits, labels.unbind(1))
@@ -224,7 +233,13 @@ class CombineModel(_SubModel):
 
 
 class CopyModel(_SubModel):
-    """Predicts whether a known value is copied into a slot: two classes, from ``[CLS]``."""
+    """Predicts whether a known value is copied into a slot: two classes, from ``[CLS]``.
+
+    The pretrained pooler (a linear layer and tanh) reads ``[CLS]`` first, as in BERT's own
+    classifiers; of an encoder without a pooler the vector of ``[CLS]`` is classified.
+    """
+
+    pools = True
 
     def __init__(self, config: SgpConfig) -> None:
         super().__init__(config)
@@ -238,6 +253,7 @@ class CopyModel(_SubModel):
         token_type_ids: torch.Tensor,
         features: torch.Tensor,
         elements: torch.Tensor | None = None,
+        present: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
     ) -> Answers:
         """Compute logits, and the loss if there are labels.
@@ -246,10 +262,13 @@ class CopyModel(_SubModel):
 
         Args:
             elements: Not used; accepted because all submodels get the same tensors.
+            present: Not used either.
             labels: 1 if the value is copied, else 0 [sequences, 1].
         """
-        hidden = self.read(input_ids, attention_mask, token_type_ids, features)
-        logits = self.classifier(hidden[:, 0]).float()
+        output = self.read(input_ids, attention_mask, token_type_ids, features)
+        pooled = getattr(output, "pooler_output", None)
+        first = output.last_hidden_state[:, 0] if pooled is None else pooled
+        logits = self.classifier(self.dropout(first)).float()
         loss = None if labels is None else cross_entropy(logits, labels[:, 0])
         return Answers(loss=loss, logits=logits)
 

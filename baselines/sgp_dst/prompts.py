@@ -14,14 +14,14 @@ from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
-from .dialogues import NULL, Row, Schema, gives
+from .dialogues import NULL, Schema
 
 CLS, SEP = "[CLS]", "[SEP]"
 SPAN = -1  # marks the tokens that a span may contain
 
 # Binary features. Their sum is the index of an embedding that is added to every token.
 PREVIOUS_INTENT = 1  # intent: the token belongs to the intent that was active before
-SYSTEM_GAVE, SYSTEM_ASKED = 2, 4  # combine: the system just gave a value, requested the slot
+SYSTEM_GAVE, SYSTEM_ASKED = 2, 4  # combine: the system ever gave a value, just asked for one
 IN_SYSTEM, IN_USER = 1, 2  # copy: the system gave a value for the slot, the state has one
 SOURCE_KNOWN, TARGET_KNOWN = 1, 2  # cross: the source is in a state, the system gave the target
 REQUIRED, OPTIONAL = 4, 8  # copy and cross: what the slot is for the active intent
@@ -75,16 +75,23 @@ def turn_text(system: str, user: str) -> TurnText:
     return TurnText(before + user, len(before))
 
 
+def spoken(name: str) -> str:
+    """The name of a slot or intent as a prompt has it: with spaces in place of underscores."""
+    return name.replace("_", " ")
+
+
 @cache
-def intent_prompt(schema: Schema, previous: str, keep: bool) -> Prompt:
+def intent_prompt(schema: Schema, previous: str | None, keep: bool) -> Prompt:
     """The intent prompt ``[CLS] keep|jump [SEP] turn [SEP] <desc> # <name> [SEP] ... none [SEP]``.
 
     Args:
         schema: Schema of the service.
-        previous: Intent of the service after its last user turn; its tokens get a feature.
+        previous: Intent of the service after its last user turn, whose tokens get a feature; None
+            in the service's first turn, where no intent is marked.
         keep: Whether the last user turn had the same services: ``keep``, else ``jump``.
     """
-    texts = [f"{intent['description']} # {name}" for name, intent in schema.intents.items()]
+    intents = schema.intents.items()
+    texts = [f"{intent['description']} # {spoken(name)}" for name, intent in intents]
     elements = [
         Piece(text, number, PREVIOUS_INTENT * (name == previous))
         for number, (text, name) in enumerate(zip([*texts, "none"], [*schema.intents, NULL]), 1)
@@ -102,7 +109,8 @@ def combine_prompt(schema: Schema, slot: str) -> Prompt:
     has ``tag``: their value is a span of the turn, or the ``null`` after the turn for no span.
     """
     row = schema.slots[slot]
-    title = f"{'sort' if row['is_categorical'] else 'tag'} # {slot} # {row['description']}"
+    kind = "sort" if row["is_categorical"] else "tag"
+    title = f"{kind} # {spoken(slot)} # {row['description']}"
     texts = ["null", "do not care", *schema.values(slot)]
     elements = [Piece(text, number) for number, text in enumerate(texts, 1)]
     tail = (Piece("null", SPAN), Piece(SEP), Piece(title), Piece(SEP), *_separated(elements))
@@ -111,8 +119,11 @@ def combine_prompt(schema: Schema, slot: str) -> Prompt:
 
 @cache
 def copy_prompt(schema: Schema, slot: str) -> Prompt:
-    """The prompt of ``copy``: ``[CLS] api: <service desc> [SEP] turn [SEP] <slot desc> [SEP]``."""
-    head = (Piece(CLS), Piece(f"api: {schema.description}"), Piece(SEP))
+    """The prompt of ``copy``: ``[CLS] api: <service desc> [SEP] turn [SEP] <slot desc> [SEP]``.
+
+    The service's description is in lower case, as in the authors' code.
+    """
+    head = (Piece(CLS), Piece(f"api: {schema.description.lower()}"), Piece(SEP))
     return Prompt(head, (Piece(SEP), *_separated([Piece(schema.slots[slot]["description"])])))
 
 
@@ -129,7 +140,7 @@ def cross_prompt(schema: Schema, target: str, other: Schema, source: str) -> Pro
         source: Name of the slot that the value comes from.
     """
     slots = ((target, schema.slots[target]), (source, other.slots[source]))
-    pieces = [Piece(f"{name} # {row['description']}") for name, row in slots]
+    pieces = [Piece(f"{spoken(name)} # {row['description']}") for name, row in slots]
     return Prompt((Piece(CLS),), (Piece(SEP), *_separated(pieces)))
 
 
@@ -138,11 +149,13 @@ def _separated(pieces: Iterable[Piece]) -> Iterator[Piece]:
     return chain.from_iterable((piece, Piece(SEP)) for piece in pieces)
 
 
-def combine_bits(service: str, slot: str, acts: Iterable[Row]) -> int:
-    """Features of ``combine``: whether the system just gave a value or requested the slot."""
-    acts_on_slot = [act for act in acts if act["service"] == service and act["slot"] == slot]
-    gave = any(map(gives, acts_on_slot))
-    asked = any(act["act"] == "REQUEST" for act in acts_on_slot)
+def combine_bits(*, gave: bool, asked: bool) -> int:
+    """Features of ``combine``.
+
+    Args:
+        gave: Whether the system gave a value for the slot in this turn or an earlier one.
+        asked: Whether the system requested the slot in this turn.
+    """
     return SYSTEM_GAVE * gave + SYSTEM_ASKED * asked
 
 

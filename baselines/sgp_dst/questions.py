@@ -39,11 +39,13 @@ class Candidate(NamedTuple):
 
     Attributes:
         slot: Name of the slot.
+        source: Name of the slot that the value comes from; within a service it is ``slot`` itself.
         values: The wordings of the value.
         question: The question whether the value is copied.
     """
 
     slot: str
+    source: str
     values: list[str]
     question: Question
 
@@ -56,16 +58,31 @@ def text_of(turn: Turn) -> TurnText:
 def intent_question(memory: Memory, turn: Turn, frame: Frame) -> Question:
     """The question which intent of a frame is active."""
     keep = memory.services == frozenset(turn.services)
-    previous = memory.state(frame.schema.service).intent
+    known = frame.schema.service in memory.states
+    previous = memory.state(frame.schema.service).intent if known else None
     return Question(text_of(turn), intent_prompt(frame.schema, previous, keep))
 
 
-def combine_questions(turn: Turn, frame: Frame) -> dict[str, Question]:
-    """For each slot, the question for its value or span and whether it is requested."""
+def combine_questions(memory: Memory, turn: Turn, frame: Frame) -> dict[str, Question]:
+    """For each slot, the question for its value or span and whether it is requested.
+
+    Args:
+        memory: The memory, which includes the system turn before the user turn.
+        turn: The user turn.
+        frame: A frame of the turn.
+    """
     schema, text = frame.schema, text_of(turn)
+    given = memory.given.get(schema.service, {})
+    asked = {
+        act["slot"]
+        for act in turn.acts
+        if act["act"] == "REQUEST" and act["service"] == schema.service
+    }
     return {
         slot: Question(
-            text, combine_prompt(schema, slot), combine_bits(schema.service, slot, turn.acts)
+            text,
+            combine_prompt(schema, slot),
+            combine_bits(gave=slot in given, asked=slot in asked),
         )
         for slot in schema.slots
     }
@@ -85,6 +102,7 @@ def copy_candidates(memory: Memory, turn: Turn, frame: Frame, intent: str) -> li
     return [
         Candidate(
             slot,
+            slot,
             [value],
             Question(
                 text,
@@ -98,7 +116,10 @@ def copy_candidates(memory: Memory, turn: Turn, frame: Frame, intent: str) -> li
 
 
 def cross_candidates(memory: Memory, turn: Turn, frame: Frame, intent: str) -> list[Candidate]:
-    """The known values of other services, for each slot of the frame that has no value.
+    """The known values of other services, for each free-form slot of the frame without a value.
+
+    A categorical slot is no target: only ``combine`` and ``copy`` set one, as in the authors' code.
+    Booleans are no sources, as the same word means something else for another slot.
 
     Args:
         memory: The memory, which includes the system turn before the user turn.
@@ -107,18 +128,21 @@ def cross_candidates(memory: Memory, turn: Turn, frame: Frame, intent: str) -> l
         intent: Name of the intent that is active in this turn.
     """
     schema = frame.schema
-    targets = schema.tracked - memory.state(schema.service).values.keys()
+    unset = schema.tracked - memory.state(schema.service).values.keys()
+    targets = [slot for slot in schema.slots if slot in unset and not schema.is_categorical(slot)]
     return [
         Candidate(
-            target, values, _cross_question(memory, turn, schema, intent, target, other, source)
+            target,
+            source,
+            values,
+            _cross_question(memory, turn, schema, intent, target, other, source),
         )
-        for other, source, values in _sources(memory, schema.service)
-        for target in sorted(targets & schema.slots.keys())
-        if schema.admits(target, values[0])
+        for other, source, values in known_elsewhere(memory, schema.service)
+        for target in targets
     ]
 
 
-def _sources(memory: Memory, service: str) -> Iterator[tuple[Schema, str, list[str]]]:
+def known_elsewhere(memory: Memory, service: str) -> Iterator[tuple[Schema, str, list[str]]]:
     """The known values of other services: schema, slot and wordings of the value.
 
     A value comes from the service's state, or else from the system's dialogue acts.
@@ -126,7 +150,7 @@ def _sources(memory: Memory, service: str) -> Iterator[tuple[Schema, str, list[s
     for name, other in memory.schemas.items():
         from_system = {slot: [value] for slot, value in memory.given.get(name, {}).items()}
         for slot, values in (from_system | memory.states[name].values).items():
-            if name != service and slot in other.slots:
+            if name != service and slot in other.slots and not other.is_boolean(slot):
                 yield other, slot, values
 
 

@@ -119,14 +119,12 @@ def carry_over(frame: FrameEvidence, outcome: Outcome) -> Outcome:
 
 
 def put_spans(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """Rule 4: set spans with P(start) + P(end) > 1; if slots share a span, the best one gets it."""
-    claims: dict[tuple[int, int], str] = {}
-    spans = {slot: span for slot, span in frame.evidence.spans.items() if span.score > SPAN}
-    for slot, span in spans.items():
-        other = claims.setdefault((span.start, span.end), slot)
-        if span.score > spans[other].score:
-            claims[span.start, span.end] = slot
-    return outcome.put({slot: spans[slot].text for slot in claims.values()})
+    """Rule 4: set spans with P(start) + P(end) > 1.
+
+    If several slots claim one string, the likeliest gets it: ``settle_claims`` comes before.
+    """
+    spans = frame.evidence.spans.items()
+    return outcome.put({slot: span.text for slot, span in spans if span.score > SPAN})
 
 
 def put_values(frame: FrameEvidence, outcome: Outcome) -> Outcome:
@@ -174,6 +172,32 @@ RULES: tuple[Rule, ...] = (
     drop_untracked,
     save,
 )
+
+
+def settle_claims(frames: Sequence[FrameEvidence]) -> list[FrameEvidence]:
+    """Leave each string to the slot that claims it with the highest score.
+
+    Args:
+        frames: The frames of one user turn; slots of different services compete too.
+
+    Returns:
+        The frames without the spans that lost.
+    """
+    best: dict[str, Span] = {}
+    for frame in frames:
+        for span in frame.evidence.spans.values():
+            if span.text not in best or span.score > best[span.text].score:
+                best[span.text] = span
+    settled = []
+    for frame in frames:
+        spans = {s: span for s, span in frame.evidence.spans.items() if span is best[span.text]}
+        settled.append(frame._replace(evidence=replace(frame.evidence, spans=spans)))
+    return settled
+
+
+def join_turn(frames: Sequence[FrameEvidence], rules: Sequence[Rule] = RULES) -> list[State]:
+    """The predicted states of the frames of one user turn."""
+    return [join(frame, rules) for frame in settle_claims(frames)]
 
 
 def join(frame: FrameEvidence, rules: Sequence[Rule] = RULES) -> State:

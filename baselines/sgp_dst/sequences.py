@@ -148,6 +148,7 @@ class Sequences:
         turns: The distinct turns as tokens.
         prompts: The head and the tail of each distinct prompt as tokens.
         roles: Element of the turn's tokens under each prompt [prompts].
+        elements: Number of intents or values that are scored under each prompt [prompts].
         room: Number of tokens that each prompt leaves for a turn [prompts].
         lengths: Number of tokens of each question [questions], cut to the limit.
         cut: Number of questions whose turn was cut.
@@ -163,6 +164,10 @@ class Sequences:
         self.turns = vocabulary.turns(self.turn_texts)
         self.prompts = vocabulary.prompts(questions.prompts)
         self.roles = np.array([prompt.turn for prompt in questions.prompts], np.int32)
+        self.elements = np.array(
+            [max((piece.element for piece in p.tail), default=0) for p in questions.prompts],
+            np.int64,
+        )
         taken = np.array([head.shape[1] + tail.shape[1] for head, tail in self.prompts], np.int64)
         _check_room(list(questions.prompts), taken, limit)
         self.room = limit - taken
@@ -184,7 +189,12 @@ class Sequences:
         return table
 
     def batch(self, indices: Ints) -> dict[str, torch.Tensor]:
-        """Make a batch of what the submodels read: five tensors [sequences, tokens]."""
+        """Make a batch of what the submodels read.
+
+        Returns:
+            Five tensors [sequences, tokens], and ``present`` [sequences, elements], as they are
+            explained in ``modeling``.
+        """
         tables = [self.table(index) for index in indices.tolist()]
         width = -(-max(table.shape[1] for table in tables) // _MULTIPLE) * _MULTIPLE
         padded = np.zeros((5, len(tables), width), np.int64)
@@ -193,7 +203,14 @@ class Sequences:
             padded[:4, row, : table.shape[1]] = table
             padded[4, row, : table.shape[1]] = 1
         names = ("input_ids", "elements", "features", "token_type_ids", "attention_mask")
-        return {name: torch.from_numpy(column) for name, column in zip(names, padded)}
+        counts = self.elements[self.columns[indices, 1]]
+        present = np.arange(max(1, counts.max())) < counts[:, None]
+        batch = {name: torch.from_numpy(column) for name, column in zip(names, padded)}
+        return {**batch, "present": torch.from_numpy(present)}
+
+    def is_categorical(self, index: int) -> bool:
+        """Whether ``combine`` is asked about a categorical slot, beside none and ``dontcare``."""
+        return int(self.elements[self.columns[index, 1]]) > len(("null", "do not care"))
 
     def _begin(self, index: int) -> int:
         """Index of the turn's first token in the sequence, or where it would be if it was cut."""

@@ -38,12 +38,17 @@ class PartSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         warmup: Fraction of the steps in which the learning rate rises, in [0, 1].
         max_tokens: Maximum number of tokens of a sequence; of a longer turn the last are kept.
         negatives: Number of easy negative examples for each positive one, sampled in every epoch.
+        hard: Fraction of the hard negative examples, sampled in every epoch, in [0, 1].
+        system: Fraction of the positive examples from system turns, sampled in every epoch, in
+            [0, 1]; only ``combine`` has some.
     """
 
     epochs: Count
     warmup: Fraction
     max_tokens: Count
     negatives: float = 0.0
+    hard: Fraction = 1.0
+    system: Fraction = 1.0
 
 
 class PartsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

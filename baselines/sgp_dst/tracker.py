@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -50,7 +50,7 @@ from .questions import (
     cross_candidates,
     intent_question,
 )
-from .rules import Evidence, FrameEvidence, Scored, join
+from .rules import Evidence, FrameEvidence, Scored, join_turn
 from .sequences import Questions, Sequences
 from .submodels import PARTS, Part, SgpSettings, SubModel, load_part
 
@@ -248,10 +248,11 @@ def track_dialogues(tracker: SgpTracker, dialogues: Sequence[Dialogue]) -> list[
 def _states(tracker: SgpTracker, queries: Sequence[FrameQuery]) -> Iterator[State]:
     """Predict the states of frames that do not depend on each other."""
     intents = _intents(tracker, queries)
-    combined = [combine_questions(query.turn, query.frame) for query in queries]
+    combined = [combine_questions(*query) for query in queries]
     answers = tracker.ask_each("combine", [list(questions.values()) for questions in combined])
     within = _copied(tracker, "copy", copy_candidates, queries, intents)
     across = _copied(tracker, "cross", cross_candidates, queries, intents)
+    frames: list[FrameEvidence] = []
     for query, intent, slots, found, copied, cross in zip(
         queries, intents, combined, answers, within, across, strict=True
     ):
@@ -265,7 +266,12 @@ def _states(tracker: SgpTracker, queries: Sequence[FrameQuery]) -> Iterator[Stat
             cross,
             {slot: values[-1] for slot, values in copied.items()},
         )
-        yield join(FrameEvidence(schema, query.memory.state(schema.service), evidence))
+        previous = query.memory.state(schema.service)
+        frames.append(FrameEvidence(schema, previous, evidence))
+    # The frames of a turn stand side by side.
+    turns = groupby(zip(queries, frames), lambda pair: id(pair[0].turn))
+    for _, of_turn in turns:
+        yield from join_turn([frame for _, frame in of_turn])
 
 
 def _value(options: Sequence[str | None], answer: Found) -> Scored | None:

@@ -10,7 +10,11 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import is_torch_xla_available
+from accelerate.utils import (
+    DistributedType,
+    FullyShardedDataParallelPlugin,
+    is_torch_xla_available,
+)
 
 from sgdx_dataset import SgdxError
 
@@ -37,6 +41,10 @@ def make_accelerator(**options: Any) -> Accelerator:
         torch.set_float32_matmul_precision("high")
     if accelerator.num_processes != launched and not is_torch_xla_available():
         raise SgdxError(f"launched as {launched} processes, found {accelerator.num_processes}")
+    if on_cpus and os.environ.get("ACCELERATE_USE_FSDP") == "true":
+        # Accelerate itself shards on accelerators only, although PyTorch does it on CPUs too.
+        accelerator.state.distributed_type = DistributedType.FSDP
+        accelerator.state.fsdp_plugin = FullyShardedDataParallelPlugin()
     return accelerator
 
 

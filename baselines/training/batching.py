@@ -8,8 +8,30 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdx_dataset import SgdxError
+
 Ints = NDArray[np.int64]
 _POOL = 64  # an epoch sorts the examples of this many full batches together by length
+
+
+def share(batch_size: int, accumulation: int, processes: int) -> int:
+    """The number of examples in one batch of one process.
+
+    Args:
+        batch_size: Number of examples of an optimizer step, over all processes.
+        accumulation: Number of batches in which a process reads its share of a step.
+        processes: Number of processes.
+
+    Raises:
+        SgdxError: The examples cannot be shared equally.
+    """
+    batches = accumulation * processes
+    if batch_size % batches:
+        raise SgdxError(
+            f"batch_size: {batch_size} examples a step cannot be shared equally by {processes} "
+            f"processes x {accumulation} batches, expected a multiple of {batches}"
+        )
+    return batch_size // batches
 
 
 def cut(order: Ints, lengths: Ints, size: int, budget: int) -> list[Ints]:

@@ -25,12 +25,13 @@ from torch.utils.data import DataLoader
 from ..tracker import Run, Task
 from . import checkpoint
 from .accelerator import report, shows_no_bar
-from .batching import training_batches
+from .batching import share, training_batches
 from .optimizer import learning_rate, make_optimizer, set_rate
 from .pace import Pace
 from .precision import autocast
 from .run_folder import append_log, trim_log
 from .settings import Settings
+from .sharding import WholeModel, is_sharded, shard
 
 Batch = dict[str, torch.Tensor]
 
@@ -94,6 +95,9 @@ def train(run: Run, task: Task, name: str = "") -> Progress:
     accelerator, settings, output = run.accelerator, task.settings, run.output / name
     if settings.gradient_checkpointing:
         task.model.gradient_checkpointing_enable({"use_reentrant": False})
+    whole = WholeModel(accelerator, task.model)
+    if is_sharded(accelerator):
+        shard(task.model.to(accelerator.device))
     model, optimizer = accelerator.prepare(task.model, make_optimizer(task.model, settings))
     progress = Progress(oracle=run.seen.oracle)
     if last := last_checkpoint(run, name):
@@ -116,10 +120,11 @@ def train(run: Run, task: Task, name: str = "") -> Progress:
             _log(accelerator, progress, meter, pace, bar, output)
         evaluated = last_step or progress.step % settings.evaluate_every == 0
         meter.pause()
-        if evaluated:
-            _evaluate(accelerator, task, model, progress, output)
         if evaluated or progress.step % settings.save_every == 0:
-            _save(accelerator, task, model, optimizer, progress, output)
+            with whole.of(model) as current:
+                if evaluated:
+                    _evaluate(accelerator, task, current, progress, output)
+                _save(accelerator, task, current, model, optimizer, progress, output)
         meter.go_on()
     bar.close()
     return progress
@@ -130,7 +135,7 @@ def _batches(accelerator: Accelerator, task: Task, step: int) -> Iterator[tuple[
     settings = task.settings
     batches = training_batches(
         task.lengths,
-        settings.batch_size,
+        share(settings.batch_size, settings.accumulation, accelerator.num_processes),
         settings.token_budget,
         settings.seed,
         begin=step * settings.accumulation,
@@ -163,21 +168,48 @@ def _step(
     step: int,
     meter: Meter,
 ) -> None:
-    """Take one optimizer step. Nothing in it makes the host wait for the device."""
+    """Take one optimizer step. Nothing in it makes the host wait for the device.
+
+    The step does not depend on how its batches are divided into processes and accumulation, but for
+    rounding.
+    """
     set_rate(optimizer, learning_rate(step, settings))
     model.train()
-    for number, (batch, tokens) in enumerate(islice(batches, settings.accumulation)):
-        entropy = (settings.seed, step, number, accelerator.process_index)
-        set_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
+    taken = list(islice(batches, settings.accumulation))
+    scales = _scales(accelerator, [batch.pop("weight", None) for batch, _ in taken])
+    for number, ((batch, tokens), scale) in enumerate(zip(taken, scales)):
+        place = number * accelerator.num_processes + accelerator.process_index
+        set_seed(int(np.random.SeedSequence((settings.seed, step, place)).generate_state(1)[0]))
         with accelerator.accumulate(model):
             with autocast(settings.precision, accelerator.device):
-                loss = model(**batch).loss
+                loss = model(**batch).loss * scale
             accelerator.backward(loss)
             if accelerator.sync_gradients and settings.clip is not None:
                 accelerator.clip_grad_norm_(model.parameters(), settings.clip)
             optimizer.step()
             optimizer.zero_grad()
         meter.add(loss, tokens)
+
+
+def _scales(
+    accelerator: Accelerator, weights: list[torch.Tensor | None]
+) -> list[torch.Tensor] | list[float]:
+    """What to multiply the loss of each batch of a step by, so that the step's loss is weighted.
+
+    The gradients of all batches of all processes are averaged, each batch counting the same. With
+    these factors a batch counts in proportion to its weight. All processes must call this together.
+
+    Args:
+        accelerator: The processes.
+        weights: Weight of each batch of this process, a scalar on the device, such as its number of
+            target tokens; all None for equal weights.
+    """
+    given = [weight for weight in weights if weight is not None]
+    if not given:
+        return [1.0] * len(weights)
+    total = accelerator.reduce(torch.stack(given).sum(), "sum")
+    count = len(given) * accelerator.num_processes
+    return [weight * count / total for weight in given]
 
 
 def _stopped(progress: Progress, settings: Settings) -> bool:
@@ -213,17 +245,16 @@ def _log(
 def _evaluate(
     accelerator: Accelerator, task: Task, model: Any, progress: Progress, output: Path
 ) -> None:
-    """Score the model on dev, and write it into ``output`` if it is the best so far."""
+    """Score a whole model on dev, and write it into ``output`` if it is the best so far."""
     model.eval()
     with autocast(task.settings.precision, accelerator.device):
-        score = task.evaluate(accelerator.unwrap_model(model))
+        score = task.evaluate(model)
     progress.since_best += 1
     if score > progress.best:
         progress.best, progress.best_step, progress.since_best = score, progress.step, 0
-        weights = accelerator.get_state_dict(model)
         if accelerator.is_main_process:
-            best = accelerator.unwrap_model(model)
-            checkpoint.replace_files(output, lambda folder: task.save(folder, best, weights))
+            weights = model.state_dict()
+            checkpoint.replace_files(output, lambda folder: task.save(folder, model, weights))
     measure = task.measure.replace("_", " ")
     best_so_far = " (the best so far)" if progress.since_best == 0 else ""
     report(accelerator, f"step {progress.step}: {measure} {score:.4f}{best_so_far}")
@@ -241,18 +272,18 @@ def _record(
 def _save(
     accelerator: Accelerator,
     task: Task,
+    whole: Any,
     model: Any,
     optimizer: Any,
     progress: Progress,
     output: Path,
 ) -> None:
-    weights = accelerator.get_state_dict(model)
     state = checkpoint.optimizer_state(model, optimizer.optimizer)
     if accelerator.is_main_process:
         training = {"progress": asdict(progress)}
-        last = accelerator.unwrap_model(model)
+        weights = whole.state_dict()
         folder = output / "checkpoints" / f"step-{progress.step:08d}"
-        checkpoint.save(folder, training, state, lambda place: task.save(place, last, weights))
+        checkpoint.save(folder, training, state, lambda place: task.save(place, whole, weights))
     accelerator.wait_for_everyone()
 
 
@@ -279,7 +310,7 @@ class Meter:
         """Count one batch.
 
         Args:
-            loss: Mean loss of the batch, a scalar on the device.
+            loss: Loss of the batch, a scalar on the device.
             tokens: Number of tokens of the batch, without padding.
         """
         self.total += loss.detach()

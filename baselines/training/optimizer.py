@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.distributed.tensor import DTensor, Replicate
 from transformers.optimization import Adafactor
 
 from .settings import Settings
@@ -18,7 +19,7 @@ def make_optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimize
     dimension, get none.
 
     Args:
-        model: The model; parameters that need no gradient are left out.
+        model: The model, sharded or not; parameters that need no gradient are left out.
         settings: The recipe.
     """
     parameters = [p for p in model.parameters() if p.requires_grad]
@@ -30,12 +31,49 @@ def make_optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimize
     if settings.optimizer == "adamw":
         kind = torch.optim.AdamW if settings.bias_correction else UncorrectedAdamW
         return kind(groups, lr=settings.learning_rate, eps=settings.epsilon)
-    return Adafactor(
+    sharded = isinstance(parameters[0], DTensor)
+    return (ShardedAdafactor if sharded else Adafactor)(
         groups,
         lr=settings.learning_rate,
         scale_parameter=settings.multiply_by_parameter_scale,
         relative_step=False,
     )
+
+
+class ShardedAdafactor(Adafactor):
+    """Adafactor for weights that are dealt among processes.
+
+    Adafactor makes its state of plain tensors, which cannot be added to sharded ones; so the state
+    is made here, sharded as the weights are.
+    """
+
+    def __init__(self, groups: Any, **settings: Any) -> None:
+        """Create the optimizer with the state of step 0.
+
+        Args:
+            groups: Groups of parameters, which are sharded by their first dimension.
+            settings: Further arguments of ``Adafactor``.
+        """
+        super().__init__(groups, **settings)
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                zeros = torch.zeros_like(parameter, requires_grad=False)
+                state = {"step": 0, "RMS": 0}
+                if parameter.dim() > 1:
+                    columns = zeros.mean(-2)
+                    whole = [Replicate() for _ in columns.placements]
+                    state["exp_avg_sq_row"] = zeros.mean(-1)
+                    state["exp_avg_sq_col"] = columns.redistribute(placements=whole)
+                else:
+                    state["exp_avg_sq"] = zeros
+                self.state[parameter] = state
+
+    @staticmethod
+    def _rms(tensor: DTensor) -> torch.Tensor:
+        """The root mean square of a whole sharded tensor, a plain scalar."""
+        norm: Any = tensor.norm(2)
+        root: torch.Tensor = norm.full_tensor() / tensor.numel() ** 0.5
+        return root
 
 
 class UncorrectedAdamW(torch.optim.AdamW):

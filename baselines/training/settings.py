@@ -38,10 +38,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             random one to try a recipe with.
         augment: Reworded schemas to train on too; None for the original schemas alone.
         steps: Number of optimizer steps.
-        batch_size: Maximum number of examples in a batch.
-        token_budget: Maximum number of tokens in a batch, padding included. A longer example makes
-            a batch of its own.
-        accumulation: Number of batches per process that make up one optimizer step.
+        batch_size: Maximum number of examples of one optimizer step, over all processes. Each
+            process takes an equal share, in ``accumulation`` batches.
+        token_budget: Maximum number of tokens in a batch of one process, padding included. A longer
+            example makes a batch of its own.
+        accumulation: Number of batches in which a process reads its share of a step.
         optimizer: ``adafactor`` or ``adamw``.
         learning_rate: Highest learning rate.
         schedule: The learning rate after the warm-up: constant, or linear decay to zero.
@@ -59,6 +60,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         gradient_checkpointing: Whether to save memory by computing activations twice.
         static_shapes: Whether every batch has the same shape, as XLA needs.
         seed: Random seed of everything but the augmentation.
+        train_dialogues: Number of train dialogues to learn from, drawn at random with ``seed``;
+            None for all.
         log_every: Number of steps between two lines of the log.
         save_every: Number of steps between two checkpoints.
         evaluate_every: Number of steps between two evaluations on dev.
@@ -89,6 +92,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     gradient_checkpointing: bool = False
     static_shapes: bool = False
     seed: int = 0
+    train_dialogues: Count | None = None
     log_every: Count = 50
     save_every: Count
     evaluate_every: Count

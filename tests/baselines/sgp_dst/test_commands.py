@@ -33,7 +33,7 @@ def test_a_run_leaves_four_sub_models_and_a_card(trained: Path) -> None:
         log = [json.loads(line) for line in (trained / name / "log.jsonl").read_text().splitlines()]
         assert log[-2]["step"] == 12
         assert log[-2]["loss"] > 0
-        assert 0 <= log[-1]["dev_accuracy"] <= 1
+        assert 0 <= log[-1]["dev_decision_f1"] <= 1
     card = (trained / "README.md").read_text()
     assert "expected: nothing" in card
     assert "best dev joint goal accuracy" in card

@@ -42,6 +42,7 @@ BATCH = {
     "token_type_ids": torch.tensor([[0] * 4 + [1] * 5 + [0]]),
     "features": torch.zeros(1, 10, dtype=torch.long),
     "elements": torch.tensor([[0, -1, -1, 0, 1, 1, 0, 2, 0, 0]]),
+    "present": torch.tensor([[True, True]]),
 }
 
 
@@ -59,8 +60,9 @@ def test_elements_do_not_see_each_other() -> None:
     assert [i for i in range(10) if seen[1][i]] == common
 
 
-def test_an_intent_is_scored_whatever_the_others_are() -> None:
-    model = IntentModel(config()).train(False)
+@pytest.mark.parametrize("kind", [IntentModel, CombineModel])
+def test_an_intent_or_value_is_scored_whatever_the_others_are(kind: type[IntentModel]) -> None:
+    model = kind(config()).train(False)
     other = BATCH | {"input_ids": BATCH["input_ids"].clone()}
     other["input_ids"][0, 7] = 31
     one, two = model(**BATCH).logits, model(**other).logits
@@ -87,7 +89,9 @@ def test_the_pool_is_of_an_elements_tokens() -> None:
     elements = torch.tensor([[0, 1, 1, 2], [-1, 0, 0, 1]])
     tanh = np.tanh
     expected = [[tanh(0.1) + tanh(0.3), 2 * tanh(-0.5)], [2 * tanh(-0.5), -np.inf]]
-    np.testing.assert_allclose(scorer(hidden, elements).detach().numpy(), expected, rtol=1e-6)
+    present = torch.tensor([[True, True], [True, False]])
+    found = scorer(hidden, elements, present).detach().numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_combine_sums_four_losses() -> None:

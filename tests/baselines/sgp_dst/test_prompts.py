@@ -46,10 +46,12 @@ def test_intent(cabs: Schema) -> None:
         ("none", 3),
     ]
     assert [piece.text for piece in prompt.tail if piece.bits == 1] == ["Look up a ride # PlanRide"]
-    first = intent_prompt(cabs, "NONE", False)
-    assert words(first).startswith("[CLS] jump [SEP] TURN")
-    assert [piece.text for piece in first.tail if piece.bits == 1] == ["none"]
-    assert first.turn == 0
+    later = intent_prompt(cabs, "NONE", False)
+    assert words(later).startswith("[CLS] jump [SEP] TURN")
+    assert [piece.text for piece in later.tail if piece.bits == 1] == ["none"]
+    assert later.turn == 0
+    first = intent_prompt(cabs, None, False)
+    assert [piece.text for piece in first.tail if piece.bits == 1] == []
 
 
 def test_combine(cabs: Schema) -> None:
@@ -60,6 +62,7 @@ def test_combine(cabs: Schema) -> None:
     )
     assert elements(free) == [("null", -1), ("null", 1), ("do not care", 2)]
     assert free.turn == -1  # where spans are looked for, as in the null behind
+    assert "tag # pickup time # When the cab comes" in words(combine_prompt(cabs, "pickup_time"))
     sort = combine_prompt(cabs, "shared")
     assert words(sort) == (
         "[CLS] TURN null [SEP] sort # shared # Whether others ride along [SEP] null [SEP]"
@@ -70,23 +73,17 @@ def test_combine(cabs: Schema) -> None:
 
 def test_copy(cabs: Schema, museums: Schema) -> None:
     assert words(copy_prompt(cabs, "fare")) == (
-        "[CLS] api: Rides through town [SEP] TURN [SEP] What it costs [SEP]"
+        "[CLS] api: rides through town [SEP] TURN [SEP] What it costs [SEP]"
     )
-    assert words(cross_prompt(cabs, "destination", museums, "address")) == (
-        "[CLS] TURN [SEP] destination # Where the ride goes to [SEP] address # Street and number"
-        " [SEP]"
+    assert words(cross_prompt(cabs, "pickup_time", museums, "address")) == (
+        "[CLS] TURN [SEP] pickup time # When the cab comes [SEP] address # Street and number [SEP]"
     )
 
 
 def test_bits(cabs: Schema) -> None:
-    acts = [
-        {"service": "Cabs_9", "act": "REQUEST", "slot": "shared", "values": ["True", "False"]},
-        {"service": "Cabs_9", "act": "REQUEST", "slot": "riders", "values": ["2"]},
-        {"service": "Cabs_9", "act": "OFFER", "slot": "fare", "values": ["$9"]},
-        {"service": "Museums_9", "act": "OFFER", "slot": "destination", "values": ["x"]},
-    ]
     names = ("shared", "riders", "fare", "destination")
-    assert [combine_bits("Cabs_9", name, acts) for name in names] == [4, 6, 2, 0]
+    pairs = [(False, False), (True, False), (False, True), (True, True)]
+    assert [combine_bits(gave=gave, asked=asked) for gave, asked in pairs] == [0, 2, 4, 6]
     assert [role_bits(cabs, "OrderCab", name) for name in names] == [8, 0, 0, 4]
     assert role_bits(cabs, "NONE", "destination") == 0
     assert copy_bits(cabs, "OrderCab", "shared", given=True, known=False) == 1 + 8

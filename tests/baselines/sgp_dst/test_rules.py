@@ -17,6 +17,7 @@ from baselines.sgp_dst.rules import (
     copy_within,
     drop_untracked,
     join,
+    join_turn,
     put_spans,
     put_values,
     save,
@@ -26,7 +27,7 @@ from baselines.sgp_dst.rules import (
 
 
 def values(schema: Schema, evidence: Evidence, previous: State | None = None) -> Values:
-    return join(FrameEvidence(schema, previous or State(), evidence)).values
+    return join_turn([FrameEvidence(schema, previous or State(), evidence)])[0].values
 
 
 def test_nothing_is_answered(cabs: Schema) -> None:
@@ -58,8 +59,24 @@ def test_the_likelier_slot_has_a_string_that_two_claim(
     spans = {"destination": Span(0, 1, "5", first), "pickup_time": Span(0, 1, "5", second)}
     winner = "destination" if first > second else "pickup_time"
     assert values(cabs, Evidence(spans=spans)) == {winner: ["5"]}
-    elsewhere = spans | {"pickup_time": Span(4, 5, "5", second)}
-    assert len(values(cabs, Evidence(spans=elsewhere))) == 2
+    elsewhere = spans | {"pickup_time": Span(4, 5, "5", second)}  # said twice: still one string
+    assert values(cabs, Evidence(spans=elsewhere)) == {winner: ["5"]}
+    other = spans | {"pickup_time": Span(0, 4, "5 pm", second)}
+    assert len(values(cabs, Evidence(spans=other))) == 2
+
+
+@pytest.mark.parametrize("score", [1.2, 1.9])
+def test_slots_of_two_services_do_not_share_a_string(
+    cabs: Schema, museums: Schema, score: float
+) -> None:
+    frames = [
+        FrameEvidence(cabs, State(), Evidence(spans={"destination": Span(0, 4, "Bath", score)})),
+        FrameEvidence(museums, State(), Evidence(spans={"museum": Span(0, 4, "Bath", 1.5)})),
+    ]
+    states = [state.values for state in join_turn(frames)]
+    assert states == (
+        [{"destination": ["Bath"]}, {}] if score > 1.5 else [{}, {"museum": ["Bath"]}]
+    )
 
 
 def test_values(cabs: Schema) -> None:
