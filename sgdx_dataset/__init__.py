@@ -15,6 +15,7 @@ from .errors import SgdxError
 from .release.open import found_variants, open_release
 from .release.schema import CONFIGS, SPLITS, VARIANTS
 from .rows.frame_rows import frame_tables, frames
+from .rows.turn_rows import turn_tables, turns
 
 if TYPE_CHECKING:
     from .hub.prepare import load, prepare
@@ -32,6 +33,8 @@ __all__ = [
     "open_release",
     "overlaps",
     "prepare",
+    "turn_tables",
+    "turns",
 ]
 
 # Functions whose modules import ``datasets``, which takes a second. They are imported when they are

@@ -29,9 +29,10 @@ from .rows.columns import FRAME_COLUMNS
 from .rows.dialogue_rows import steps
 from .rows.features import FRAME_ROW
 from .rows.frame_rows import frame_parts
+from .rows.turn_rows import write_turns
 from .show import show
 from .stats import stats
-from .subset import subset, write_subset
+from .subset import read_dialogue_ids, subset, write_subset
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -96,6 +97,19 @@ def _add_loading_commands(commands: Commands) -> None:
     _add_configs(command, "configs to write; default: original and v1 to v5")
     text = f"the split to write: {_SPLIT_NAMES}"
     command.add_argument("--split", required=True, metavar="SPLIT", help=text)
+    text = "folder for the files, one CONFIG.parquet per config"
+    command.add_argument("--output", required=True, type=Path, metavar="DIR", help=text)
+
+    text = "write the turns of the system, which are generated and scored, as Parquet files"
+    command = _command(commands, "turns", text, _turns)
+    _add_configs(command, "configs to write; default: original and v1 to v5")
+    text = f"the split to write: {_SPLIT_NAMES}"
+    command.add_argument("--split", required=True, metavar="SPLIT", help=text)
+    text = (
+        "write the turns of these dialogues only: a file that the command subset wrote, a JSON list"
+        " of ids, or a text file with one id a line"
+    )
+    command.add_argument("--dialogues", type=Path, metavar="FILE", help=text)
     text = "folder for the files, one CONFIG.parquet per config"
     command.add_argument("--output", required=True, type=Path, metavar="DIR", help=text)
 
@@ -317,6 +331,13 @@ def _frames(options: argparse.Namespace) -> None:
             ):
                 for part in frame_parts(release, split, config):
                     writer.write_table(part.replace_schema_metadata(metadata))
+
+
+def _turns(options: argparse.Namespace) -> None:
+    release = _release(options)
+    split, configs = split_name(options.split), options.config or ["original", *VARIANTS]
+    chosen = read_dialogue_ids(options.dialogues) if options.dialogues else None
+    write_turns(release, split, configs, options.output, chosen)
 
 
 def _stats(options: argparse.Namespace) -> None:

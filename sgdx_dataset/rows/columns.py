@@ -1,4 +1,4 @@
-"""The columns of a dialogue row and of a frame row, as Arrow types."""
+"""The columns of a dialogue row, of a frame row and of a turn row, as Arrow types."""
 
 from __future__ import annotations
 
@@ -104,5 +104,23 @@ FRAME_COLUMNS = pa.schema(
         "slot_values": _SLOT_VALUES,
         "slots": _SPANS,
         "schema_slots": pa.list_(BRIEF_SLOT),
+    }
+)
+
+TURN_COLUMNS = pa.schema(
+    {
+        "turn_id": _STRING,
+        "variant": _STRING,
+        # The service of the turn's first frame; most turns have no other.
+        "service": _STRING,
+        "seen": pa.bool_(),
+        "seen_domain": pa.bool_(),
+        # What a generator may read: the actions and the words of their services.
+        "actions": pa.list_(pa.struct([("service", _STRING), *ACTION])),
+        "intent": _STRING,
+        "schemas": pa.list_(SERVICE),
+        # What the user said before, and what the system should say.
+        "prompt": _STRING,
+        "utterance": _STRING,
     }
 )

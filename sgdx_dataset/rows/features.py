@@ -1,4 +1,4 @@
-"""A dialogue row and a frame row as ``datasets.Features``, which have the types of ``columns``."""
+"""The rows as ``datasets.Features``, which have the types of ``columns``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from datasets import Features, Value
 
-from .columns import DIALOGUE_COLUMNS, FRAME_COLUMNS
+from .columns import DIALOGUE_COLUMNS, FRAME_COLUMNS, TURN_COLUMNS
 
 
 def _feature(kind: pa.DataType) -> Any:
@@ -21,3 +21,4 @@ def _feature(kind: pa.DataType) -> Any:
 
 DIALOGUE_ROW = Features({column.name: _feature(column.type) for column in DIALOGUE_COLUMNS})
 FRAME_ROW = Features({column.name: _feature(column.type) for column in FRAME_COLUMNS})
+TURN_ROW = Features({column.name: _feature(column.type) for column in TURN_COLUMNS})

@@ -1,0 +1,292 @@
+"""Turn rows: one for each turn of the system, which is what a generator has to put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ..errors import SgdxError
+from ..files import staged
+from ..progress import advance, progress
+from ..release.open import open_release
+from ..release.release import Release
+from ..release.remembered import chosen_source
+from ..release.schema import split_name
+from .columns import DIALOGUE_COLUMNS, TURN_COLUMNS
+from .dialogue_rows import steps, tables
+from .frame_rows import _TAKEN, _check_dialogue_columns, _schema_index
+
+if TYPE_CHECKING:
+    from datasets import Dataset, IterableDataset
+
+
+def turns(dialogues: Any, seen_domains: Collection[str] | None = None) -> Any:
+    """The turn rows of dialogue rows, in the dialogues' order.
+
+    A row is one turn of the system. A generator may read its ``actions``, ``intent`` and
+    ``schemas`` (those of the turn's services); ``utterance`` is what the system said in the corpus,
+    and ``prompt`` what the user said before, empty where nobody did. ``turn_id`` is
+    ``<dialogue_id>/<turn index>``, the same in every variant. ``intent`` is the name of the intent
+    whose call the turn reports (``service_call.method``), empty where there is no call. Actions of
+    several frames stand in the frames' order, and ``service``, ``seen`` and ``seen_domain`` are of
+    the first frame. Turns without a frame are left out.
+
+    Args:
+        dialogues: Dialogue rows, with the columns of ``DIALOGUE_COLUMNS``: a ``Dataset`` or
+            ``IterableDataset``, a dictionary of them by split (``DatasetDict``), one row, or a list
+            of rows.
+        seen_domains: The domains of the original train split, as ``domains_seen`` returns them;
+            None to read them off the source that commands take by default, which then must be the
+            one that the dialogues are from.
+
+    Returns:
+        Rows with the columns of ``TURN_COLUMNS``: the same kind of dataset, or of dictionary of
+        datasets; of one row or a list of rows, a list.
+
+    Raises:
+        SgdxError: It is none of these, or lacks columns of dialogue rows; or a service was seen in
+            training whose domain is not among ``seen_domains``.
+    """
+    from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict
+
+    if seen_domains is None:
+        seen_domains = domains_seen(open_release(chosen_source(None)))
+    if isinstance(dialogues, DatasetDict | IterableDatasetDict):
+        made = {split: turns(rows, seen_domains) for split, rows in dialogues.items()}
+        return type(dialogues)(made)
+    if isinstance(dialogues, Dataset | IterableDataset):
+        return _dataset_turns(dialogues, sorted(seen_domains))
+    rows = [dialogues] if isinstance(dialogues, Mapping) else dialogues
+    if not isinstance(rows, Sequence) or not all(isinstance(row, Mapping) for row in rows):
+        raise SgdxError(f"found {type(dialogues).__name__}, {_TAKEN}")
+    for row in rows:
+        _check_dialogue_columns(list(row))
+    try:
+        table = pa.Table.from_pylist(list(rows), DIALOGUE_COLUMNS)
+    except (pa.ArrowException, TypeError) as error:  # such as the columns that ``rows[:2]`` gives
+        raise SgdxError(f"found no dialogue row: {error}; {_TAKEN}") from None
+    return turn_table(table, seen_domains).to_pylist()
+
+
+def _dataset_turns(
+    split: Dataset | IterableDataset, seen_domains: list[str]
+) -> Dataset | IterableDataset:
+    """The turn rows of a split, as the same kind of dataset."""
+    from datasets import IterableDataset
+
+    from .features import TURN_ROW
+
+    _check_dialogue_columns(split.column_names)
+    replaced = [column for column in split.column_names if column not in TURN_ROW]
+    total = 0 if isinstance(split, IterableDataset) else len(split)
+    with progress("Making turn rows", total, " dialogues"):
+        rows = split.with_format("arrow").map(
+            _turn_batch,
+            batched=True,
+            batch_size=256,
+            features=TURN_ROW,
+            remove_columns=replaced,
+            fn_kwargs={"seen_domains": seen_domains},
+        )
+    return rows.with_format(None)
+
+
+def _turn_batch(dialogues: pa.Table, seen_domains: list[str]) -> pa.Table:
+    advance(dialogues.num_rows)
+    return turn_table(dialogues, seen_domains)
+
+
+def domains_seen(release: Release) -> set[str]:
+    """The domains of the original train split: its services' names up to the first underscore."""
+    return {service.partition("_")[0] for service in release.seen_services()}
+
+
+def turn_tables(
+    release: Release, split: str, config: str, columns: Sequence[str] | None = None
+) -> pa.Table:
+    """The turn rows of a split under a config, made in memory from an open release.
+
+    Args:
+        release: What ``open_release`` returned.
+        split: ``train``, ``validation`` (or ``dev``) or ``test``.
+        config: One of ``CONFIGS``, or of the release's own variants.
+        columns: Names of the columns to make, in the order wanted; None for all columns of
+            ``TURN_COLUMNS``. Leaving out ``schemas`` saves most of the memory.
+
+    Returns:
+        One row per turn of the system, with the types of ``TURN_COLUMNS``.
+
+    Raises:
+        SgdxError: The config, the split or a column is unknown, the split has no dialogues under
+            the config, or the release is at fault.
+    """
+    with progress("Making turn rows", steps(release, [config], [split_name(split)])):
+        return pa.concat_tables(turn_parts(release, split, config, columns))
+
+
+def turn_parts(
+    release: Release, split: str, config: str, columns: Sequence[str] | None = None
+) -> Iterator[pa.Table]:
+    """The turn rows of ``turn_tables`` in one table per dialogue file.
+
+    No more than one of these tables is in memory at a time, unless the caller keeps it.
+    """
+    for column in columns or ():
+        if column not in TURN_COLUMNS.names:
+            known = ", ".join(TURN_COLUMNS.names)
+            raise SgdxError(f"unknown column {column!r}, expected one of {known}")
+    split = split_name(split)
+    release.check_dialogues(config, split)
+    domains = domains_seen(release)
+    return (turn_table(table, domains, columns) for _, table in tables(release, split, config))
+
+
+def write_turns(
+    release: Release,
+    split: str,
+    configs: Sequence[str],
+    output: Path,
+    dialogue_ids: Sequence[str] | None = None,
+) -> None:
+    """Write the turn rows of a split as ``CONFIG.parquet`` files, each whole or not at all.
+
+    Args:
+        release: What ``open_release`` returned.
+        split: ``train``, ``validation`` (or ``dev``) or ``test``.
+        configs: The configs to write.
+        output: The folder for the files.
+        dialogue_ids: The dialogues whose turns are written; None for all of the split.
+
+    Raises:
+        SgdxError: A config has no such split, one of the dialogues is not in the split, the release
+            is at fault, or a file cannot be written.
+    """
+    from .features import TURN_ROW
+
+    for config in configs:
+        release.check_dialogues(config, split)
+    metadata = {**TURN_ROW.arrow_schema.metadata, "release": release.version()}
+    schema = TURN_COLUMNS.with_metadata(metadata)
+    with progress("Writing turn rows", steps(release, configs, [split])):
+        for config in configs:
+            found: set[str] = set()
+            with (
+                staged(output / f"{config}.parquet") as staging,
+                pq.ParquetWriter(staging, schema, compression="zstd") as writer,
+            ):
+                for part in turn_parts(release, split, config):
+                    dialogues = pc.replace_substring_regex(part["turn_id"], "/[^/]*$", "")
+                    found.update(dialogues.unique().to_pylist())
+                    if dialogue_ids is not None:
+                        chosen = pa.array(dialogue_ids, pa.string())
+                        part = part.filter(pc.is_in(dialogues, value_set=chosen))
+                    writer.write_table(part.replace_schema_metadata(metadata))
+                if lacking := [one for one in dialogue_ids or () if one not in found]:
+                    raise SgdxError(
+                        f"{release.name}: {len(lacking)} of {len(dialogue_ids or ())} dialogues"
+                        f" are not in {split}, the first is {lacking[0]}"
+                    )
+
+
+def turn_table(
+    dialogues: pa.Table, seen_domains: Collection[str], columns: Sequence[str] | None = None
+) -> pa.Table:
+    """Make the turn rows (``TURN_COLUMNS``) of a table of dialogue rows (``DIALOGUE_COLUMNS``).
+
+    Args:
+        dialogues: The dialogue rows.
+        seen_domains: The domains of the original train split.
+        columns: Names of the columns to make, in the order wanted; None stands for all of them.
+
+    Raises:
+        SgdxError: A service was seen in training and its domain was not.
+    """
+    turn_lists = dialogues["turns"].combine_chunks()
+    every = turn_lists.flatten()
+    speaker = pc.struct_field(every, "speaker").to_numpy(zero_copy_only=False)
+    all_frames = pc.struct_field(every, "frames")
+    framed = all_frames.value_lengths().to_numpy() > 0
+    picked = np.flatnonzero((speaker == "SYSTEM") & framed)
+    dialogue = pc.list_parent_indices(turn_lists).to_numpy()[picked]
+    first_turn = (turn_lists.offsets.to_numpy() - turn_lists.offsets[0].as_py())[dialogue]
+    prompted = (picked > first_turn) & (speaker[picked - 1] == "USER")
+
+    rows = every.take(pa.array(picked))
+    frame_lists = pc.struct_field(rows, "frames")
+    frames = frame_lists.flatten()
+    turn = pc.list_parent_indices(frame_lists).to_numpy()
+    first = np.flatnonzero(np.diff(turn, prepend=-1))
+    schemas = dialogues["schemas"].combine_chunks()
+    schema = _schema_index(schemas, dialogue[turn], frames.field("service"))
+    words = pc.struct_field(schemas.flatten(), "original_name").take(schema.take(pa.array(first)))
+    seen = pc.struct_field(schemas.flatten(), "seen").take(schema.take(pa.array(first)))
+    ids = dialogues["dialogue_id"].combine_chunks().take(pa.array(dialogue))
+    utterances = pc.struct_field(every, "utterance")
+    index = pa.array(picked - first_turn, pa.int32()).cast(pa.string())
+    make: dict[str, Callable[[], pa.Array]] = {
+        "turn_id": lambda: pc.binary_join_element_wise(ids, index, "/"),
+        "variant": lambda: dialogues["variant"].combine_chunks().take(pa.array(dialogue)),
+        "service": lambda: frames.field("service").take(pa.array(first)),
+        "seen": lambda: seen,
+        "seen_domain": lambda: _seen_domain(words, seen, seen_domains),
+        "actions": lambda: _actions(frames, turn, len(picked)),
+        "intent": lambda: _called(frames, turn, len(picked)),
+        "schemas": lambda: pa.ListArray.from_arrays(
+            _offsets(turn, len(picked)), schemas.flatten().take(schema)
+        ),
+        "prompt": lambda: pc.if_else(
+            pa.array(prompted), utterances.take(pa.array(np.maximum(picked - 1, 0))), ""
+        ),
+        "utterance": partial(rows.field, "utterance"),
+    }
+    kept = pa.schema([TURN_COLUMNS.field(name) for name in columns or TURN_COLUMNS.names])
+    return pa.table([make[column.name]().cast(column.type) for column in kept], schema=kept)
+
+
+def _seen_domain(
+    services: pa.StringArray, seen: pa.BooleanArray, seen_domains: Collection[str]
+) -> pa.BooleanArray:
+    """Whether each row's domain is in the train split, by the service's original name [rows]."""
+    domains = pc.replace_substring_regex(services, "_.*", "")
+    found = pc.is_in(domains, value_set=pa.array(sorted(seen_domains), pa.string()))
+    if odd := services.filter(pc.and_(seen, pc.invert(found))).unique().to_pylist():
+        raise SgdxError(
+            f"service {odd[0]} was seen in training, and its domain is not among the seen domains"
+            f" {', '.join(sorted(seen_domains))}; expected those of the dialogues' own release"
+        )
+    return found
+
+
+def _actions(frames: pa.StructArray, turn: np.ndarray, count: int) -> pa.ListArray:
+    """The actions of each turn's frames, with their services [turns]."""
+    lists = frames.field("actions")
+    actions, frame = lists.flatten(), pc.list_parent_indices(lists).to_numpy()
+    services = frames.field("service").take(pa.array(frame))
+    fields = [field.name for field in actions.type]
+    with_service = pa.StructArray.from_arrays(
+        [services, *(actions.field(name) for name in fields)], ["service", *fields]
+    )
+    return pa.ListArray.from_arrays(_offsets(turn[frame], count), with_service)
+
+
+def _called(frames: pa.StructArray, turn: np.ndarray, count: int) -> pa.StringArray:
+    """The intent of each turn's first service call, empty where there is none [turns]."""
+    methods = frames.field("service_call").field("method")
+    calls = np.flatnonzero(frames.field("service_call").is_valid().to_numpy(zero_copy_only=False))
+    calling, first = np.unique(turn[calls], return_index=True)
+    index = np.full(count, -1)
+    index[calling] = calls[first]
+    return methods.take(pa.array(index, mask=index < 0)).fill_null("")
+
+
+def _offsets(owner: np.ndarray, owners: int) -> pa.Int32Array:
+    """Where each owner's items begin, and the last one's end, from the items' owners, sorted."""
+    counts = np.bincount(owner, minlength=owners)
+    return pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())

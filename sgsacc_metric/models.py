@@ -1,0 +1,183 @@
+"""Models of natural language inference as functions from pairs of sentences to probabilities.
+
+torch and transformers are imported only when a model is loaded.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .columns import Floats
+from .nli import Pair
+from .rows import ScoreError
+
+DEFAULT_MODEL = "FacebookAI/roberta-large-mnli"
+DTYPES = ("float32", "bfloat16", "float16")
+# A batch has so many tokens at most, padding included, but for a pair that is longer alone.
+_BATCH_TOKENS = 8192
+_LONGEST = 512
+# Beginnings of the labels' names, in the order of the probabilities that are returned.
+_THREE = ("entail", "neutral", "contradict")
+_OTHER = ("not", "non")
+
+
+class NliModel:
+    """A sequence classifier for natural language inference, ready to be asked.
+
+    Attributes:
+        name: `<checkpoint>@<revision>/<dtype>`, which every signature names.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, name: str) -> None:
+        """Take a model and its tokenizer.
+
+        Raises:
+            ScoreError: The names of its classes do not say which is entailment.
+        """
+        self.name = name
+        self._model = model
+        self._tokenizer = tokenizer
+        self._tokenizer.truncation_side = "left"
+        self._classes = entailment_classes(model.config.id2label, name)
+        positions = getattr(model.config, "max_position_embeddings", _LONGEST)
+        # RoBERTa counts positions from the padding's id on, which takes two of them.
+        self._longest = min(_LONGEST, tokenizer.model_max_length, positions - 2)
+
+    def __call__(self, pairs: Sequence[Pair]) -> Floats:
+        """The probabilities of entailment, neutral and contradiction [pairs, 3].
+
+        A model of two classes gives 0 for neutral. A pair that is too long loses the beginning of
+        its premise.
+        """
+        import torch
+
+        encoded = self._encode(pairs)
+        lengths = [len(ids) for ids in encoded["input_ids"]]
+        found = np.zeros((len(pairs), 3))
+        for batch in batches(lengths):
+            inputs = self._tokenizer.pad(
+                {name: [values[i] for i in batch] for name, values in encoded.items()},
+                return_tensors="pt",
+            )
+            with torch.inference_mode():
+                logits = self._model(**inputs.to(self._model.device)).logits
+            chances = torch.softmax(logits.double(), dim=-1).cpu().numpy()
+            for place, one in enumerate(self._classes):
+                if one is not None:
+                    found[batch, place] = chances[:, one]
+        return found
+
+    def _encode(self, pairs: Sequence[Pair]) -> Mapping[str, list[list[int]]]:
+        premises, hypotheses = ([pair[side] for pair in pairs] for side in (0, 1))
+        encoded = self._tokenizer(
+            premises, hypotheses, truncation="only_first", max_length=self._longest
+        )
+        return dict(encoded)
+
+
+def load_nli(
+    checkpoint: str = DEFAULT_MODEL,
+    revision: str | None = None,
+    dtype: str = "float32",
+    device: str | None = None,
+) -> NliModel:
+    """Load a model of natural language inference.
+
+    Args:
+        checkpoint: A folder, or the name of a repository on the Hub, with safetensors weights.
+        revision: A commit, branch or tag of the repository; None for its main branch.
+        dtype: `float32`, `bfloat16` or `float16`; with fewer bits, what is nearly equal may turn
+            out otherwise.
+        device: Where it runs, such as `cpu` or `cuda:1`; None for a GPU where there is one.
+
+    Raises:
+        ScoreError: torch or transformers are not installed, or the model cannot be loaded or does
+            not say which of its classes is entailment.
+    """
+    if dtype not in DTYPES:
+        raise ScoreError(f"dtype is {dtype!r}, expected one of {', '.join(DTYPES)}")
+    try:
+        import torch
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+    except ImportError as error:
+        raise ScoreError(
+            f'{checkpoint}: needs {error.name}: pip install "sgdx[baselines]"'
+        ) from None
+    settings: dict[str, Any] = {"revision": revision or "main", "trust_remote_code": False}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(checkpoint, **settings)
+        model = AutoModelForSequenceClassification.from_pretrained(
+            checkpoint, use_safetensors=True, dtype=getattr(torch, dtype), **settings
+        )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        text = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ScoreError(f"{checkpoint}: cannot be loaded as a model: {text}") from None
+    place = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    marked = f"{checkpoint}@{_revision(checkpoint, model)}/{dtype}"
+    return NliModel(model.to(place).eval(), tokenizer, marked)
+
+
+def entailment_classes(
+    id2label: Mapping[Any, str], model: str
+) -> tuple[int, int | None, int | None]:
+    """Which classes of a model are entailment, neutral and contradiction.
+
+    Models order them in different ways, so the labels' names decide. Of two classes the one that
+    is not entailment stands for contradiction.
+
+    Args:
+        id2label: The labels' names by class, from the model's configuration.
+        model: What an error message calls the model.
+
+    Raises:
+        ScoreError: The names are others, such as LABEL_0.
+    """
+    names = {int(key): name.lower() for key, name in id2label.items()}
+    starts = _THREE if len(names) > 2 else (_THREE[0], "", _OTHER)
+    found = [
+        [key for key, name in names.items() if start and name.startswith(start)] for start in starts
+    ]
+    expected = (1, 1, 1) if len(names) > 2 else (1, 0, 1)
+    if len(names) not in (2, 3) or tuple(map(len, found)) != expected:
+        listed = ", ".join(id2label[key] for key in id2label)
+        raise ScoreError(
+            f"{model}: the classes are {listed}; expected names that begin with entail, neutral and"
+            " contradict, or with entail and not"
+        )
+    (entailment,), neutral, (contradiction,) = found
+    return entailment, neutral[0] if neutral else None, contradiction
+
+
+def batches(lengths: Sequence[int], tokens: int = _BATCH_TOKENS) -> Iterator[list[int]]:
+    """Put pairs of about the same length into batches.
+
+    Args:
+        lengths: The pairs' lengths in tokens.
+        tokens: How many tokens a batch has at most, each pair counted as long as the longest.
+
+    Yields:
+        The positions of each batch's pairs, from the longest pairs to the shortest.
+    """
+    batch: list[int] = []
+    for i in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
+        if batch and (len(batch) + 1) * lengths[batch[0]] > tokens:
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch
+
+
+def _revision(checkpoint: str, model: Any) -> str:
+    """The commit of a model from the Hub, or a digest of the weights in a folder."""
+    folder = Path(checkpoint)
+    if not folder.is_dir():
+        return str(getattr(model.config, "_commit_hash", None) or "unknown")[:12]
+    digest = hashlib.sha256()
+    for file in sorted(folder.glob("*.safetensors")):
+        with file.open("rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()[:12]

@@ -1,0 +1,195 @@
+"""Turns of the system and what a generator said in them: rows, and rows as lines of JSON."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from .variants import own_wordings, schema_digest
+
+# Acts whose slot `intent` is not a slot: its value is the name of an intent. A service may have a
+# slot of that name too (Homes_2), so the act has to be looked at first.
+INTENT_ACTS = ("OFFER_INTENT", "INFORM_INTENT")
+_T = TypeVar("_T")
+
+
+class ScoreError(ValueError):
+    """The input cannot be scored; the message says where, what was found and what was expected."""
+
+
+class Slot(msgspec.Struct, frozen=True):
+    """A slot of a service's schema."""
+
+    name: str
+    description: str
+    is_categorical: bool
+    possible_values: list[str]
+
+    @property
+    def is_boolean(self) -> bool:
+        """Whether the slot is true or false and has no other value."""
+        return bool(self.possible_values) and {*self.possible_values} <= {"True", "False"}
+
+
+class Intent(msgspec.Struct, frozen=True):
+    """An intent of a service's schema."""
+
+    name: str
+    description: str
+
+
+class Service(msgspec.Struct, frozen=True):
+    """The schema of a service under one wording."""
+
+    service_name: str
+    description: str
+    slots: list[Slot]
+    intents: list[Intent]
+
+
+class Action(msgspec.Struct, frozen=True):
+    """A dialogue action of the system: an act, perhaps with a slot and values as they are said.
+
+    `canonical_values` has the normalised form of each value, or nothing.
+    """
+
+    service: str
+    act: str
+    slot: str
+    values: list[str]
+    canonical_values: list[str] = []
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """A turn of the system: what it has to say (`actions`) and what was said (`utterance`).
+
+    Attributes:
+        turn_id: `<dialogue_id>/<turn index>`, the same under every wording.
+        variant: The wording of the schemas.
+        service: The service of the first frame.
+        seen, seen_domain: Whether that service, and whether its domain, is in the train split.
+        intent: The name of the intent whose call the turn reports, or "".
+        prompt: What the user said before, or "".
+        schemas: The schemas of the actions' services, at least what of them the actions name.
+        wording: The digest of the schemas of a wording of one's own, where it is known.
+    """
+
+    turn_id: str
+    variant: str
+    service: str
+    seen: bool
+    seen_domain: bool
+    actions: list[Action]
+    utterance: str
+    schemas: list[Service]
+    intent: str = ""
+    prompt: str = ""
+    wording: str | None = None
+
+    @property
+    def dialogue_id(self) -> str:
+        """The dialogue that the turn is of."""
+        return self.turn_id.rpartition("/")[0]
+
+    def slot(self, action: Action) -> Slot | None:
+        """The slot in the schema that an action is about; None where there is none.
+
+        An action that names an intent has none, nor has one with the slot `count` or no slot.
+        """
+        if action.act in INTENT_ACTS:
+            return None
+        slots = (slot for schema in self._of(action) for slot in schema.slots)
+        return next((slot for slot in slots if slot.name == action.slot), None)
+
+    def intent_of(self, action: Action) -> Intent | None:
+        """The intent that an action names, or whose call it reports; None where there is none."""
+        name = self.intent
+        if action.act in INTENT_ACTS:
+            name = action.values[0] if action.values else ""
+        intents = (intent for schema in self._of(action) for intent in schema.intents)
+        return next((intent for intent in intents if intent.name == name), None)
+
+    def _of(self, action: Action) -> Iterable[Service]:
+        return (schema for schema in self.schemas if schema.service_name == action.service)
+
+
+class Prediction(msgspec.Struct, frozen=True):
+    """What a generator said in a turn, given the schemas of one variant."""
+
+    turn_id: str
+    variant: str
+    utterance: str
+
+
+def turn_lines(rows: Any) -> list[str]:
+    """Write turn rows as lines of JSON, with no more of the schemas than the actions name.
+
+    Args:
+        rows: Turn rows as dicts, a dataset of them, or None for no rows; other keys are skipped.
+
+    Raises:
+        ScoreError: A row is no turn row; the message names it as `references[<index>]`.
+    """
+    lines = []
+    for i, row in enumerate(_python_rows(rows)):
+        turn = _convert(row, Turn, f"references[{i}]")
+        if own_wordings([turn.variant]) and turn.wording is None:
+            turn = msgspec.structs.replace(turn, wording=wording_of(turn.schemas))
+        lines.append(msgspec.json.encode(trimmed(turn)).decode())
+    return lines
+
+
+def prediction_lines(rows: Any) -> list[str]:
+    """Write prediction rows as lines of JSON.
+
+    Args:
+        rows: The rows as dicts, a dataset of them, or None for no rows; other keys are skipped.
+
+    Raises:
+        ScoreError: A row is no prediction row; the message names it as `predictions[<index>]`.
+    """
+    found = (_convert(row, Prediction, f"predictions[{i}]") for i, row in _numbered(rows))
+    return [msgspec.json.encode(row).decode() for row in found]
+
+
+def wording_of(schemas: Sequence[Service]) -> str:
+    """The digest of the words of some services, which marks a wording of one's own."""
+    digests = (schema_digest(msgspec.to_builtins(schema)) for schema in schemas)
+    return "+".join(sorted(digests))
+
+
+def trimmed(turn: Turn) -> Turn:
+    """The turn with no more slots and intents in its schemas than its actions name."""
+    slots = {id(slot) for action in turn.actions if (slot := turn.slot(action))}
+    intents = {id(intent) for action in turn.actions if (intent := turn.intent_of(action))}
+    schemas = [
+        Service(
+            schema.service_name,
+            schema.description,
+            [slot for slot in schema.slots if id(slot) in slots],
+            [intent for intent in schema.intents if id(intent) in intents],
+        )
+        for schema in turn.schemas
+    ]
+    return msgspec.structs.replace(turn, schemas=schemas)
+
+
+def _numbered(rows: Any) -> Iterable[tuple[int, Any]]:
+    return enumerate(_python_rows(rows))
+
+
+def _python_rows(rows: Any) -> Any:
+    """The rows; those of a dataset are made from Arrow batches, which is faster."""
+    if not getattr(rows, "column_names", None):
+        return rows or ()
+    batches = rows.with_format("arrow").iter(1000)
+    return (row for batch in batches for row in batch.to_pylist())
+
+
+def _convert(row: Any, kind: type[_T], where: str) -> _T:
+    try:
+        found = msgspec.convert(row, kind)
+        msgspec.json.encode(found)  # A lone surrogate is no text.
+    except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
+        raise ScoreError(f"{where}: {error}") from None
+    return found

@@ -1,0 +1,36 @@
+"""Slot error rate: values that are missing from what was said.
+
+The rule is that of the scorer released with T2G2 (Kale and Rastogi 2020, arXiv 2004.15006): every
+value of a slot that is not categorical has to stand in the utterance as it is, in capitals or not.
+Nothing else is looked for: no other spoken form, no bounds of words, and no slot that was said and
+was not meant.
+"""
+
+import re
+from collections.abc import Iterator
+
+from .rows import Turn
+
+
+def checked_values(turn: Turn, extended: bool = False) -> Iterator[str]:
+    """The values that the utterance of a turn has to contain, action by action.
+
+    Args:
+        turn: The turn.
+        extended: Whether values of categorical slots count too, but for those of true-or-false
+            slots, which are never said as they are. As released they do not.
+    """
+    for action in turn.actions:
+        slot = turn.slot(action)
+        if slot and (not slot.is_categorical or (extended and not slot.is_boolean)):
+            yield from action.values
+
+
+def contains(utterance: str, value: str) -> bool:
+    """Whether a value stands in an utterance, in capitals or not, perhaps inside a word."""
+    return value.lower() in utterance.lower()
+
+
+def contains_words(utterance: str, value: str) -> bool:
+    """Whether a value stands in an utterance with no letter or digit right before or after it."""
+    return bool(re.search(rf"(?<!\w){re.escape(value.lower())}(?!\w)", utterance.lower()))

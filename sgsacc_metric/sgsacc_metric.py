@@ -1,0 +1,199 @@
+"""The Hugging Face `evaluate` module; it only adapts, the arithmetic is in the files beside it.
+
+`evaluate.load` copies this file and the ones imported here, one `from .x import` a line, into its
+cache and looks no further: every file that those import has to be imported here too.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import datasets
+import evaluate
+import msgspec
+
+from .bleu import bleu_counts as bleu_counts
+from .bootstrap import bootstrap as bootstrap
+from .cache import Cached, default_cache
+from .candidates import candidates as candidates
+from .claims import settle as settle
+from .columns import over as over
+from .faithful import judge_utterances as judge_utterances
+from .figures import figures_of as figures_of
+from .gold import Options, judge_gold
+from .lexical import LexicalNli
+from .models import load_nli
+from .negatives import Pool as Pool
+from .nli import Judge, Nli, nli_name
+from .report import report
+from .rows import Prediction, ScoreError, Turn, prediction_lines, turn_lines
+from .scoring import score_system, utterances_by_variant
+from .ser import contains as contains
+from .signature import Data
+from .units import units_of as units_of
+from .variants import ORIGINAL, fingerprint, own_wordings
+from .version import __version__ as __version__
+
+_DESCRIPTION = """\
+How faithful a system's responses are to the dialogue actions they should put into words, on
+Schema-Guided Dialogue (SGD) and SGD-X: slot error rate, BLEU, and semantic accuracy by entailment
+(SGSAcc), under the original wording of the schemas and the others, with the sensitivity to it.
+"""
+
+_CITATION = """\
+@article{chen2023schema,
+  title={Schema-Guided Semantic Accuracy: Faithfulness in Task-Oriented Dialogue Response
+         Generation},
+  author={Chen, Jinghong and Lin, Weizhe and Byrne, Bill},
+  journal={arXiv preprint arXiv:2301.12568},
+  year={2023}
+}
+"""
+
+_INPUTS = """
+Rows are matched by turn_id; their order does not matter.
+
+Args:
+    predictions: rows of one or more schema variants, each a dict with `turn_id`, `variant` and
+        `utterance`.
+    references: turn rows, as `sgdx_dataset.turns` makes them, of the variant `evaluator`; rows of
+        other variants are passed over.
+    nli: what judges entailment: the name or folder of a checkpoint of sequence classification,
+        `name@revision` too; "lexical" for a comparison of words; or a function from n pairs
+        (premise, hypothesis) to an array [n, 3] of the probabilities of entailment, neutral and
+        contradiction. None, the default, for BLEU and slot error rates alone.
+    validate: whether SGSAcc is also computed over those turns alone on which the model of
+        entailment judges the gold utterance as it should, default True.
+    context: whether an utterance that does not entail a sentence alone is looked at again after
+        the previous turn and the slot's description, default True.
+    rules: how sentences are made of actions: "appendix-b", the paper's, or "extended".
+    seed: the random seed of the tampered actions of validation, default 0.
+    evaluator: the variant whose words the sentences are made of, default "original".
+    split, release: names of the split and of the data (a commit), for the signature.
+
+Returns:
+    `bleu` (0 to 100), `ser`, `sgsacc`, `sgsacc_validated`, `coverage` (fractions, None without a
+    model of entailment) under the original schemas, or else under the first variant that is given,
+    and the whole of scores.json: `variants`, `sgdx`, `conventions`, `signature`, `counts`.
+
+Examples:
+
+    >>> import evaluate
+    >>> metric = evaluate.load("sgsacc_metric")
+    >>> city = {"name": "city", "description": "City of the hotel", "is_categorical": False,
+    ...         "possible_values": []}
+    >>> turn = {"turn_id": "1_00000/1", "variant": "original", "service": "Hotels_1",
+    ...         "seen": True, "seen_domain": True, "prompt": "Find me a hotel.", "intent": "",
+    ...         "actions": [{"service": "Hotels_1", "act": "CONFIRM", "slot": "city",
+    ...                      "values": ["Rome"]}],
+    ...         "schemas": [{"service_name": "Hotels_1", "description": "Hotels", "slots": [city],
+    ...                      "intents": []}],
+    ...         "utterance": "A hotel in Rome?"}
+    >>> said = {"turn_id": "1_00000/1", "variant": "original", "utterance": "A hotel in Paris?"}
+    >>> metric.compute(predictions=[said], references=[turn])["ser"]
+    1.0
+"""
+_FLAT = ("bleu", "ser", "sgsacc", "sgsacc_validated", "coverage")
+
+
+class SgsaccMetric(evaluate.Metric):  # type: ignore[misc]
+    """SER, BLEU and SGSAcc of generated responses, for `evaluate.load`."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        # A row travels as one line of JSON: the Arrow round trip of nested rows that `evaluate`
+        # makes is slow, and its check rejects rows with keys of their own.
+        line = datasets.Value("string")
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_INPUTS,
+            features=datasets.Features({"predictions": line, "references": line}),
+            reference_urls=["https://arxiv.org/abs/2301.12568", "https://arxiv.org/abs/2004.15006"],
+        )
+
+    def add_batch(self, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
+        """Add rows; predictions and references need not be of the same turns, nor as many."""
+        left, right = prediction_lines(predictions), turn_lines(references)
+        # `evaluate` wants columns of one length; blank lines are skipped again.
+        missing = len(right) - len(left)
+        left += [""] * missing
+        right += [""] * -missing
+        super().add_batch(predictions=left, references=right, **kwargs)
+
+    def add(
+        self,
+        *,
+        prediction: Any = None,
+        reference: Any = None,
+        predictions: Any = None,
+        references: Any = None,
+    ) -> None:
+        """Add one prediction and one reference.
+
+        `evaluate.combine` calls the arguments `predictions` and `references`.
+        """
+        prediction = predictions if prediction is None else prediction
+        reference = references if reference is None else reference
+        self.add_batch(predictions=[prediction], references=[reference])
+
+    def _compute(
+        self,
+        *,
+        predictions: Any = None,
+        references: Any = None,
+        nli: str | Nli | None = None,
+        validate: bool = True,
+        context: bool = True,
+        rules: str = "appendix-b",
+        seed: int = 0,
+        evaluator: str = ORIGINAL,
+        split: str | None = None,
+        release: str | None = None,
+    ) -> dict[str, Any]:
+        rows = [msgspec.json.decode(line, type=Turn) for line in references if line]
+        turns = _evaluators(rows, evaluator)
+        said = [msgspec.json.decode(line, type=Prediction) for line in predictions if line]
+        utterances = utterances_by_variant(turns, said)
+        options = Options(validate, context, rules, seed)
+        model = _model(nli)
+        judge = Judge(model) if model else None
+        gold = judge_gold(turns, judge, options) if judge else []
+        scores = score_system(turns, utterances, gold, judge, options)
+        data = Data(split, release, wordings=_wordings(rows))
+        result = report(turns, scores, data, nli_name(model), gold, judge, options)
+        groups = next(iter(result["variants"].values()))
+        return {name: groups["#ALL_SERVICES"].get(name) for name in _FLAT} | result
+
+
+def _model(nli: str | Nli | None) -> Nli | None:
+    """The model of entailment that is meant; one that is loaded gets a cache on disk."""
+    if nli == "lexical":
+        return LexicalNli()
+    if isinstance(nli, str):
+        checkpoint, _, revision = nli.partition("@")
+        return Cached(load_nli(checkpoint, revision or None), default_cache())
+    return nli
+
+
+def _evaluators(rows: Sequence[Turn], evaluator: str) -> list[Turn]:
+    """The rows of the evaluator's variant, sorted by their id."""
+    found = sorted((row for row in rows if row.variant == evaluator), key=lambda row: row.turn_id)
+    if not found:
+        raise ScoreError(
+            f"references: found no rows of variant '{evaluator}', whose words the evaluator takes"
+        )
+    for one, other in pairwise(found):
+        if one.turn_id == other.turn_id:
+            raise ScoreError(f"references: turn {one.turn_id} is there twice, expected once")
+    return found
+
+
+def _wordings(rows: Sequence[Turn]) -> tuple[tuple[str, str], ...]:
+    """The fingerprints of one's own wordings among the references, by variant."""
+    digests: Mapping[str, set[str]] = {
+        name: set() for name in own_wordings(sorted({row.variant for row in rows}))
+    }
+    for row in rows:
+        if row.wording is not None and row.variant in digests:
+            digests[row.variant].update(row.wording.split("+"))
+    return tuple((name, fingerprint(found)) for name, found in digests.items())

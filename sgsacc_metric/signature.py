@@ -1,0 +1,110 @@
+"""The one line beside every score that says how it was computed.
+
+The line is modelled on sacreBLEU's signature (Post 2018, arXiv 1804.08771).
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from .bleu import bleu_signature
+from .bootstrap import RESAMPLES, SEED
+from .gold import GoldTurn, Options
+from .rows import ScoreError
+from .variants import short_digest
+from .version import __version__
+
+NAME = "sgsacc_metric"
+# How many dialogues each split of the whole release has.
+_DIALOGUES = {"train": 16142, "validation": 2482, "test": 4201}
+
+
+@dataclass(frozen=True)
+class Data:
+    """Which turns are scored, as far as it is known.
+
+    Attributes:
+        split: "train", "validation", "test" or a name of one's own; None where it is unknown.
+        release: The commit of the data, or a name of other data; None where it is unknown.
+        available: How many dialogues of the split the data has; None for as many as are scored.
+        wordings: The fingerprints of one's own wordings, by variant.
+    """
+
+    split: str | None = None
+    release: str | None = None
+    available: int | None = None
+    wordings: tuple[tuple[str, str], ...] = ()
+
+
+def split_name(split: str) -> str:
+    """The name of a split in this project: the release calls the validation split `dev`."""
+    return "validation" if split == "dev" else split
+
+
+def signature(
+    variants: Sequence[str],
+    evaluator: str,
+    turns: int,
+    dialogue_ids: Collection[str],
+    data: Data,
+    nli: str = "none",
+    gold: Sequence[GoldTurn] = (),
+    options: Options | None = None,
+) -> str:
+    """Write the line `sgsacc_metric|key:value|...`.
+
+    Args:
+        variants: The wordings that the generator was given.
+        evaluator: The wording that the references of SGSAcc are made of.
+        turns: How many turns were scored under each variant.
+        dialogue_ids: The dialogues that they are of.
+        data: Which turns these are. Where the data has fewer dialogues than the split,
+            `release` is `partial:<found>/<whole>`; where fewer are scored than the data has, there
+            is a part `dialogues` with their number and a digest of their ids.
+        nli: The name of the model of entailment; "none" leaves out all parts of SGSAcc.
+        gold: The gold side of the turns.
+        options: How SGSAcc was computed.
+    """
+    known = dict(data.wordings)
+    marked = [f"{name}@{known[name]}" if name in known else name for name in (*variants, evaluator)]
+    split, found = split_name(data.split or "unknown"), sorted(set(dialogue_ids))
+    available = data.available or len(found)
+    partial = data.release != "sample" and available < _DIALOGUES.get(split, 0)
+    parts: dict[str, object] = {
+        "generator": "+".join(marked[:-1]),
+        "evaluator": marked[-1],
+        "split": split,
+        "release": f"partial:{available}/{_DIALOGUES[split]}" if partial else data.release
+        or "unknown",
+    }  # fmt: skip
+    if len(found) < available:
+        parts["dialogues"] = f"{len(found)}@{short_digest(found)}"
+    parts |= {"turns": turns, "bleu": _bleu(), "ser": "t2g2", "nli": nli}
+    if nli != "none":
+        options = options or Options()
+        parts |= {"rules": options.rules, "context": "yes" if options.context else "no"}
+        if options.validate:
+            valid = sum(turn.valid for turn in gold)
+            parts |= {"validated": f"{valid}/{len(gold)}", "negatives-seed": options.seed}
+    parts |= {"ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}", "version": __version__}
+    return "|".join([NAME, *(f"{key}:{value}" for key, value in parts.items())])
+
+
+def _bleu() -> str:
+    """sacreBLEU's signature of the headline convention, in one part: `tok-13a,case-mixed,...`."""
+    return bleu_signature().replace(":", "-").replace("|", ",").replace("version", "sacrebleu")
+
+
+def signature_parts(line: str, where: str) -> dict[str, str]:
+    """Read the parts of a signature, by key.
+
+    Args:
+        line: The signature.
+        where: What an error message begins with, such as the file's name.
+
+    Raises:
+        ScoreError: The line is not a signature of this metric.
+    """
+    name, *parts = line.split("|")
+    if name != NAME or not all(":" in part for part in parts):
+        raise ScoreError(f"{where}: signature is '{line[:60]}', expected '{NAME}|key:value|...'")
+    return dict(part.split(":", 1) for part in parts)

@@ -1,0 +1,3 @@
+"""The metric's version, as it stands in every signature."""
+
+__version__ = "0.1.0"

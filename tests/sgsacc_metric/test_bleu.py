@@ -1,0 +1,62 @@
+"""BLEU from summed counts is sacreBLEU's, under all four conventions."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU
+
+from sgsacc_metric.bleu import CONVENTIONS, bleu_counts, bleu_signature, corpus_bleu
+
+WORDS = ["a", "the", "Rome", "rome", "hotel", "$1,200.50", "don't", "stars.", "Ésè", "6:30", "pm?"]
+
+
+def sentences(chance: random.Random, count: int, least: int = 0) -> list[str]:
+    return [" ".join(chance.choices(WORDS, k=chance.randint(least, 9))) for _ in range(count)]
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_sums_of_counts_give_sacrebleu(convention: str) -> None:
+    chance = random.Random(1)  # noqa: S311
+    for size in (1, 2, 3, 8, 30):
+        for _ in range(20):
+            said, gold = sentences(chance, size), sentences(chance, size, least=1)
+            expected = BLEU(**CONVENTIONS[convention]).corpus_score(said, [gold]).score
+            counts = bleu_counts(said, gold, convention)
+            assert corpus_bleu(counts.counts.sum(axis=0)) == pytest.approx(expected, abs=1e-9)
+            for i, sentence in enumerate(counts.sentence):
+                scorer = BLEU(**CONVENTIONS[convention], effective_order=True)
+                assert sentence == scorer.sentence_score(said[i], [gold[i]]).score
+
+
+def test_literal_figures() -> None:
+    gold = ["Do you want a table for 2 at 6:30 pm?"]
+    counts = bleu_counts(["Do you want a table for 2 at 6:30 PM?"], gold)
+    assert counts.counts.tolist() == [[12, 10, 9, 8, 13, 12, 11, 10, 13, 13]]
+    assert corpus_bleu(counts.counts[0]) == pytest.approx(84.24, abs=0.01)
+    lower = bleu_counts(["Do you want a table for 2 at 6:30 PM?"], gold, "13a-lc")
+    assert corpus_bleu(lower.counts[0]) == pytest.approx(100)
+    empty = bleu_counts([""], gold)
+    assert corpus_bleu(empty.counts[0]) == 0 and empty.sentence.tolist() == [0]
+
+
+def test_many_sets_at_once() -> None:
+    chance = random.Random(2)  # noqa: S311
+    said, gold = sentences(chance, 40), sentences(chance, 40, least=1)
+    counts = bleu_counts(said, gold).counts
+    draws = np.random.default_rng(0).integers(0, 3, (6, 2, 40)).astype(float)
+    many = corpus_bleu(draws @ counts)
+    assert many.shape == (6, 2)
+    assert many[4, 1] == corpus_bleu(draws[4, 1] @ counts)
+
+
+def test_signatures_are_those_of_the_library() -> None:
+    kept = [bleu_signature(name).rsplit("|version", 1)[0] for name in CONVENTIONS]
+    assert kept == [
+        "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp",
+        "nrefs:1|case:lc|eff:no|tok:13a|smooth:exp",
+        "nrefs:1|case:mixed|eff:no|tok:intl|smooth:exp",
+        "nrefs:1|case:mixed|eff:no|tok:none|smooth:exp",
+    ]
