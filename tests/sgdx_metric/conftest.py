@@ -9,8 +9,9 @@ from sgdx_metric.cli.references import open_references
 
 from .frames import Row
 
-# How long an example takes depends on what else the machine does.
-settings.register_profile("sgdx_metric", deadline=None)
+# How long an example takes depends on what else the machine does. An example has several frames, so
+# that few of them are enough.
+settings.register_profile("sgdx_metric", deadline=None, max_examples=40)
 settings.load_profile("sgdx_metric")
 
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import datasets
 import evaluate
 import pytest
 
+from sgdx_metric.cli.install import install
 from sgdx_metric.report import report
 from sgdx_metric.scoring import score_variants
 
@@ -30,11 +32,10 @@ print(json.dumps(result))
 
 HALF = """
 import evaluate, json, sys
-folder, me = sys.argv[1], int(sys.argv[2])
-metric = evaluate.load(folder, num_process=2, process_id=me, experiment_id="halves", cache_dir=".")
+options = {"num_process": 2, "process_id": 1, "experiment_id": "halves", "timeout": 240}
+metric = evaluate.load(sys.argv[1], cache_dir=".", **options)
 rows = json.load(open("rows.json"))
-result = metric.compute(**{side: rows[side][me::2] for side in rows})
-print(json.dumps(result))
+print(metric.compute(**{side: rows[side][1::2] for side in rows}))
 """
 
 
@@ -70,22 +71,18 @@ def test_add_and_add_batch_sum_up(metric: Any) -> None:
 
 
 def test_two_processes_halves_equal_the_whole(tmp_path: Path) -> None:
+    """This process is the first of the two, which computes; the other one gives its rows."""
     references, predictions = six_variants(SCORES)
-    (tmp_path / "rows.json").write_text(
-        json.dumps({"predictions": predictions, "references": references[::-1]})
-    )
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", HALF, str(ROOT / "sgdx_metric"), str(me)],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for me in (0, 1)
-    ]
-    results = [json.loads(process.communicate(timeout=240)[0]) for process in processes]
-    assert results[0]["sgdx"] == expected()["sgdx"]
-    assert results[1] is None
+    rows = {"predictions": predictions, "references": references[::-1]}
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    folder = str(ROOT / "sgdx_metric")
+    words = [sys.executable, "-c", HALF, folder]
+    other = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    options = {"num_process": 2, "process_id": 0, "experiment_id": "halves"}
+    metric = evaluate.load(folder, cache_dir=str(tmp_path), timeout=240, **options)
+    result = metric.compute(**{side: rows[side][::2] for side in rows})
+    assert result["sgdx"] == expected()["sgdx"]
+    assert other.communicate(timeout=240)[0] == "None\n"
 
 
 def test_rules_reach_the_scores(metric: Any) -> None:
@@ -250,14 +247,18 @@ def test_missing_predictions_are_named(metric: Any) -> None:
 
 
 def test_installed_metric_loads_by_name_from_anywhere(tmp_path: Path, run: Run) -> None:
+    """In a fresh process that does not know the package, and before an older version beside it."""
+    installed = install()
+    older = installed.with_name("0" * 64)
+    older.mkdir()
+    (older / "sgdx_metric.py").write_text("raise ImportError('an older version')")
+    assert install() == installed
     references, predictions = six_variants(SCORES)
-    home = {"HF_HOME": str(tmp_path / "home"), "HF_MODULES_CACHE": str(tmp_path / "modules")}
-    installed = run("sgdx_metric", "install", **home)
-    assert installed.returncode == 0, installed.stderr
     rows = {"predictions": predictions, "references": references}
     (tmp_path / "rows.json").write_text(json.dumps(rows))
     (tmp_path / "use.py").write_text(USE)
-    used = run("use", **home, PYTHONPATH="")
+    used = run("use", PYTHONPATH="")
+    shutil.rmtree(older)
     assert used.returncode == 0, used.stderr
     assert json.loads(used.stdout)["sgdx"] == expected()["sgdx"]
-    assert len(list((tmp_path / "modules").rglob("sgdx_metric.py"))) == 1
+    assert len(list(installed.parent.rglob("sgdx_metric.py"))) == 1

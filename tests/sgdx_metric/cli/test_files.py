@@ -103,12 +103,12 @@ def test_a_device_is_no_input(tmp_path: Path, command: Run) -> None:
     assert "test/dialogues_999.json: found no regular file, expected" in refused(
         tmp_path, command, *words
     )
-    for words in (
-        ("compare", "/dev/zero", "/dev/zero"),
-        ("summarise", "/dev/zero", "/dev/null"),
-        ("score", "--output", "s", "--predictions=v2=test", "--dialogues", "/dev/zero"),
+    for others in (
+        ["compare", "/dev/zero", "/dev/zero"],
+        ["summarise", "/dev/zero", "/dev/null"],
+        ["score", "--output", "s", "--predictions=v2=test", "--dialogues", "/dev/zero"],
     ):
-        line = refused(tmp_path, command, "sgdx_metric", *words)
+        line = refused(tmp_path, command, "sgdx_metric", *others)
         assert line.endswith("/dev/zero: found a device, expected a file")
 
 

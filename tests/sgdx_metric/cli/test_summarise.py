@@ -190,8 +190,8 @@ def test_the_interval_has_the_spread_over_seeds() -> None:
     """All dialogues are alike, so that only the runs differ: the variance of the difference of the
     means is s1^2 / 3 + s2^2 / 4, which drawing r - 1 of r runs gives without bias."""
     levels = np.array([0.4, 0.5, 0.65]), np.array([0.5, 0.55, 0.7, 0.75])
-    sides = [[sums(np.full(20, level)) for level in side] for side in levels]
-    found = compared_runs(*sides, original)["jga_orig"]
+    first, second = ([sums(np.full(20, level)) for level in side] for side in levels)
+    found = compared_runs(first, second, original)["jga_orig"]
     variance = sum(side.var(ddof=1) / len(side) for side in levels)
     low, high = found["interval"]
     assert (high - low) / 3.92 == pytest.approx(variance**0.5, rel=0.15)
