@@ -21,6 +21,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.release.archives import sha256
 from sgdx_dataset.release.download import COMMIT, download
 from sgdx_dataset.release.open import open_release
+from tools.fuzz_dataset import ACCEPTED, ALLOWED, UNVERIFIED, fuzz_archives, fuzz_json
 
 from ..conftest import ROOT
 from .hub.test_prepare import load_here
@@ -200,6 +201,7 @@ def stop_when(
     return process.wait()
 
 
+@pytest.mark.slow
 def test_prepare_killed_in_the_middle(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     command = ["prepare", "--source", "sample", "--cache-dir", cache]
@@ -213,6 +215,7 @@ def test_prepare_killed_in_the_middle(tmp_path: Path) -> None:
     assert rows == {"train": 66, "validation": 19, "test": 36}
 
 
+@pytest.mark.slow
 def test_build_killed_in_the_middle(tmp_path: Path) -> None:
     command = ["build", "--source", "sample", "--output", tmp_path / "hub"]
     killed = stop_when(start(*command), tmp_path, ".hub.*.incomplete/data", signal.SIGKILL)
@@ -222,6 +225,7 @@ def test_build_killed_in_the_middle(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["hub"]
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     both = [start("prepare", "--source", "sample", "--cache-dir", cache) for _ in range(2)]
@@ -259,3 +263,24 @@ def test_a_full_disk(tmp_path: Path, command: str) -> None:
     assert len(done.stderr.splitlines()) == 1
     whole = {"prepare": "sgdx/original/1.0.0/sgdx/", "build": "/it/data"}[command]
     assert all(whole in line for line in done.stdout.splitlines())
+
+
+def test_damaged_archives_give_an_error_or_the_right_data(tmp_path: Path) -> None:
+    """With other random damage than ``python -m tools.fuzz_dataset`` does, and less of it."""
+    counts = fuzz_archives(tmp_path, flips=6, cuts=2, seed=1)
+    for what, outcomes in counts.items():
+        assert outcomes.keys() <= ALLOWED, what
+        # Only a plain tar has no checksum of its data; the known checksums of the files tell then.
+        assert UNVERIFIED not in outcomes or what == "flip .tar", what
+
+
+def test_broken_json_is_an_error_that_names_the_file() -> None:
+    for what, outcomes in fuzz_json(every=10).items():
+        assert outcomes.keys() <= ALLOWED, what
+        assert ACCEPTED not in outcomes or not what.endswith("broken"), what
+
+
+@pytest.mark.slow
+def test_every_field_of_every_kind_of_file() -> None:
+    for what, outcomes in fuzz_json().items():
+        assert outcomes.keys() <= ALLOWED, what
