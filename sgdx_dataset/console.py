@@ -9,7 +9,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from .errors import SgdxError
@@ -46,13 +46,22 @@ def run(program: str, command: Callable[[], None]) -> int:
         print(f"{program}: stopped", file=sys.stderr)
         return STOPPED
     except BrokenPipeError:
-        # What is still to be written has no place to go; Python would complain of that at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return BROKEN_PIPE
-    except OSError as error:
+    except OSError as error:  # such as a name that is too long, or a disk that is full
+        _discard_output()
         print(f"{program}: error: {harmless(str(error))}", file=sys.stderr)
         return BAD_INPUT
     return 0
+
+
+def _discard_output() -> None:
+    """Give what is still to be written to standard output a place to go.
+
+    Python would complain at the end of the process where it has none.
+    """
+    with suppress(OSError, ValueError):  # it may be no file, as in a test
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def harmless(text: str) -> str:

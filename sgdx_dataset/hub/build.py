@@ -52,6 +52,7 @@ def build(release: Release, output: Path, max_shard_bytes: int = MAX_SHARD_BYTES
     """
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder to build in")
+    release.check_any_dialogues("original")
     try:
         with staged(output) as staging, progress("Building", steps(release, release.configs())):
             staging.mkdir()

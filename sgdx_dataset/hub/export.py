@@ -39,7 +39,7 @@ def export(
         SgdxError: A split's folder exists already, the config or a split is unknown or has no
             dialogues, or the release is at fault.
     """
-    release.check_config(config)
+    release.check_any_dialogues(config)
     splits = [split_name(split) for split in splits or release.splits(config)]
     for split in splits:
         release.check_dialogues(config, split)

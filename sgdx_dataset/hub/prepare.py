@@ -167,7 +167,7 @@ def _fill(
     """
     configs = list(dict.fromkeys(configs))
     for config in configs:
-        release.check_config(config)
+        release.check_any_dialogues(config)
     if remembering or not all(_is_prepared(release, config, cache) for config in configs):
         with _writing(cache):
             stale = [config for config in configs if not _is_prepared(release, config, cache)]

@@ -21,7 +21,7 @@ from .tar_stream import TarStream, opened_tar
 # All files of the release have half a GB together, in some 200 entries. An archive that claims far
 # more is an attack.
 MAX_TOTAL_BYTES = 1 << 31
-MAX_ENTRIES = 100_000
+MAX_ENTRIES = 10_000
 
 Read = Callable[[str], bytes]
 

@@ -11,6 +11,7 @@ from filelock import FileLock
 from ..errors import SgdxError
 from ..files import staged
 from .archives import sha256
+from .remembered import datasets_cache
 
 COMMIT = "e852981ae34990f4358979625854259302feaa78"  # 2023-08-07, the fixed converter's
 URL = (
@@ -61,9 +62,7 @@ def download(check: Callable[[Path], None], url: str = URL, checksum: str | None
     Raises:
         SgdxError: It cannot be downloaded or kept, or its checksum is not the expected one.
     """
-    import datasets  # It takes a second, and most sources are no download.
-
-    place = Path(datasets.config.HF_DATASETS_CACHE) / "downloads" / f"sgdx-{Path(url).name}"
+    place = datasets_cache() / "downloads" / f"sgdx-{Path(url).name}"
     note = place.with_suffix(".sha256")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)

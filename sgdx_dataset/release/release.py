@@ -184,6 +184,12 @@ class Release:
                 f"{self.name}: has no {BACKTRANS}/*.json, expected overlays for {config}"
             )
 
+    def check_any_dialogues(self, config: str) -> None:
+        """Raise ``SgdxError`` unless ``config`` exists and has dialogues in some split."""
+        self.check_config(config)
+        if not self.splits(config):
+            raise SgdxError(f"{self.name}: has no dialogues under {config}, expected some")
+
     def check_dialogues(self, config: str, split: str) -> None:
         """Raise ``SgdxError`` unless ``config`` and ``split`` exist and have dialogues here."""
         self.check_config(config)

@@ -1,15 +1,39 @@
-"""The commands, as processes: what they write, one line per fault, exit status 2."""
+"""The commands: what they write, one line per fault, exit status 2."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pyarrow.parquet as pq
 import pytest
 
+from sgdx_dataset.__main__ import main
 from sgdx_dataset.rows.features import FRAME_ROW
 
-from ..conftest import Run
+Run = Callable[..., CompletedProcess[str]]
+# Commands that write, without the place that they write to.
+WRITING = {
+    "prepare": ["prepare", "--config", "v1", "--cache-dir"],
+    "build": ["build", "--output"],
+    "export": ["export", "--config", "v1", "--output"],
+    "frames": ["frames", "--split", "test", "--config", "v1", "--output"],
+    "show": ["show", "1_00000", "--config", "v1", "--html"],
+    "corrupt": ["corrupt", "--variants", "1", "--output"],
+}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in an empty directory, in this process."""
+    monkeypatch.chdir(tmp_path)
+
+    def run_main(_: str, *arguments: object) -> CompletedProcess[str]:
+        status = main(list(map(str, arguments)))
+        return CompletedProcess([], status, *capsys.readouterr())
+
+    return run_main
 
 
 def test_prepare_takes_configs_in_either_spelling(run: Run, mini: Path, tmp_path: Path) -> None:
@@ -86,3 +110,40 @@ def test_a_source_without_test_schema(run: Run, mini: Path) -> None:
     done = run("sgdx_dataset", "prepare", "--source", mini)
     expected = f"{mini}: has no test/schema.json, expected the release's layout"
     assert (done.returncode, done.stderr) == (2, f"sgdx-dataset: error: {expected}\n")
+
+
+@pytest.mark.parametrize("command", WRITING)
+@pytest.mark.parametrize("place", ["file/x", "x" * 300])
+def test_a_place_that_cannot_be_written(
+    run: Run, mini: Path, tmp_path: Path, command: str, place: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    done = run("sgdx_dataset", *WRITING[command], tmp_path / place, "--source", mini)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("sgdx-dataset: error: ")
+    assert "Not a directory" in line or "File exists" in line or "File name too long" in line
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "mini"]
+
+
+def test_nothing_of_the_data_moves_the_cursor(run: Run, mini: Path) -> None:
+    path = mini / "test" / "dialogues_001.json"
+    path.write_text(path.read_text().replace("No, thanks.", "\\u001b[2J[red]No\\u0007"))
+    done = run("sgdx_dataset", "show", "1_00000", "--config", "v1", "--source", mini)
+    assert done.returncode == 0
+    assert "USER  \\x1b[2J[red]No\\x07\n" in done.stdout
+    done = run("sgdx_dataset", "show", "1_\x1b[2J", "--source", mini)
+    assert "\x1b" not in done.stderr
+    path.write_text(path.read_text().replace('"FindFlat"', '"\\u001b[2J"', 1))
+    done = run("sgdx_dataset", "frames", "--split", "test", "--output", "x", "--source", mini)
+    assert (done.returncode, "\x1b" in done.stderr) == (2, False)
+
+
+def test_a_source_without_dialogues(run: Run, mini: Path, tmp_path: Path) -> None:
+    for path in mini.glob("*/dialogues_001.json"):
+        path.unlink()
+    for command in ("prepare", "build", "export"):
+        done = run("sgdx_dataset", *WRITING[command], tmp_path / "out", "--source", mini)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"{mini}: has no dialogues" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["mini"]

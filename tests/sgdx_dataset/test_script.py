@@ -64,7 +64,7 @@ def load_all(datasets_3: Path, home: Path, *data_dir: Path, **environment: str) 
         },
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     version, rows = json.loads(done.stdout.splitlines()[-1])
@@ -99,7 +99,7 @@ def test_one_source_is_not_taken_for_another(datasets_3: Path, mini: Path, tmp_p
             env={**os.environ, **environment, "PYTHONPATH": path},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=True,
         ).stdout.split()
     assert counts == ["36", "2"]

@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+from inspect import getsource
 from pathlib import Path
+from typing import Any
 
 import datasets
 import pytest
@@ -18,39 +20,49 @@ from ..conftest import DIALOGUE, write
 
 LOAD = """
 import json, sys
-from datasets import load_dataset
-out = {}
-for config in sys.argv[2:]:
-    data = load_dataset("sgdx", config, cache_dir=sys.argv[1])
-    last = list(data)[-1]
-    first = next(iter(load_dataset("sgdx", config, cache_dir=sys.argv[1], streaming=True)[last]))
-    assert first == data[last][0]
-    out[config] = {"rows": {split: len(rows) for split, rows in data.items()},
-                   "services": first["services"], "variant": first["variant"]}
+from sgdx_tests import load_here
+print(json.dumps(load_here(sys.argv[1], *sys.argv[2:])))
 assert "sgdx_dataset" not in sys.modules
-print(json.dumps(out))
 """
 
 
-def load_elsewhere(cache: Path, empty: Path, *configs: str) -> dict[str, dict[str, object]]:
-    """``load_dataset("sgdx", config)`` in a fresh process in an empty directory."""
-    empty.mkdir(exist_ok=True)
+def load_here(cache: Path | str, *configs: str) -> dict[str, dict[str, Any]]:
+    """What ``load_dataset("sgdx", config)`` gives of each config, as a whole and as a stream."""
+    out = {}
+    for config in configs:
+        data = datasets.load_dataset("sgdx", config, cache_dir=str(cache))
+        last = list(data)[-1]
+        stream = datasets.load_dataset("sgdx", config, cache_dir=str(cache), streaming=True)
+        first = next(iter(stream[last]))
+        assert first == data[last][0]
+        rows = {split: len(rows) for split, rows in data.items()}
+        out[config] = {"rows": rows, "services": first["services"], "variant": first["variant"]}
+    return out
+
+
+def load_elsewhere(cache: Path, empty: Path, *configs: str) -> dict[str, dict[str, Any]]:
+    """``load_here`` in a fresh process in an empty directory, which knows nothing of us."""
+    empty.mkdir()
+    code = (
+        f"import datasets\nfrom typing import Any\nfrom pathlib import Path\n{getsource(load_here)}"
+    )
+    (empty / "sgdx_tests.py").write_text(code)
     done = subprocess.run(
         [sys.executable, "-c", LOAD, str(cache), *configs],
         cwd=empty,
         env={**os.environ, "HF_HUB_OFFLINE": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def test_every_config_loads_in_a_fresh_process(mini: Path, tmp_path: Path) -> None:
+def test_every_config_loads(mini: Path, tmp_path: Path) -> None:
     prepare(mini, cache_dir=tmp_path / "cache")
     configs = ["original", *VARIANTS]
-    loaded = load_elsewhere(tmp_path / "cache", tmp_path / "empty", *configs)
+    loaded = load_here(tmp_path / "cache", *configs)
     for config, name in zip(configs, ["Flats_1", *(f"Flats_1{i}" for i in range(1, 6))]):
         assert loaded[config] == {
             "rows": {"train": 2, "validation": 2, "test": 2},
@@ -77,7 +89,7 @@ def test_what_is_prepared_is_kept_until_its_source_changes(mini: Path, tmp_path:
     write(mini / "test" / "dialogues_001.json", [DIALOGUE])
     prepare(mini, ["v1"], cache)
     assert place.stat().st_ino != before
-    rows = load_elsewhere(cache, tmp_path / "empty", "v1")["v1"]["rows"]
+    rows = load_here(cache, "v1")["v1"]["rows"]
     assert rows == {"train": 2, "validation": 2, "test": 1}
 
 
@@ -98,13 +110,13 @@ def test_a_killed_run_leaves_nothing_that_loads(mini: Path, tmp_path: Path) -> N
     staged = cache / ".sgdx-preparing" / "sgdx" / "v1" / "1.0.0" / "sgdx"
     staged.mkdir(parents=True)
     (staged / "sgdx-test.arrow").write_bytes(b"half")
-    assert load_elsewhere(cache, tmp_path / "empty", "original")["original"]["rows"] == {
+    assert load_here(cache, "original")["original"]["rows"] == {
         "train": 2,
         "validation": 2,
         "test": 2,
     }
     prepare(mini, ["v1"], cache)
-    assert load_elsewhere(cache, tmp_path / "empty", "v1")["v1"]["variant"] == "v1"
+    assert load_here(cache, "v1")["v1"]["variant"] == "v1"
     assert not (cache / ".sgdx-preparing").exists()
 
 
@@ -120,6 +132,42 @@ def test_an_unknown_config(tmp_path: Path) -> None:
     with pytest.raises(SgdxError, match="unknown config 'v6', expected one of original, v1, v2"):
         prepare("sample", ["v1", "v6"], tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("damage", ["deleted", "empty", "cut", "no record"])
+def test_a_damaged_cache_is_noticed_and_made_again(mini: Path, tmp_path: Path, damage: str) -> None:
+    (place,) = prepare(mini, ["v1"], tmp_path / "cache")
+    file = place / "sgdx-test.arrow"
+    content = file.read_bytes()
+    if damage == "no record":
+        (place / "dataset_info.json").write_text("{")
+    elif damage == "deleted":
+        file.unlink()
+    else:
+        file.write_bytes(content[: {"empty": 0, "cut": -8}[damage]])
+    prepare(mini, ["v1"], tmp_path / "cache")
+    assert file.read_bytes() == content
+    assert load_here(tmp_path / "cache", "v1")["v1"]["rows"]["test"] == 2
+
+
+def test_without_a_config_the_prepared_ones_are_named(mini: Path, tmp_path: Path) -> None:
+    """The words are those of ``datasets``, to which a cache cannot add any."""
+    prepare(mini, ["v1", "v3"], tmp_path / "cache")
+    with pytest.raises(
+        ValueError, match=r"configurations in the cache: v[13], v[13]\n.*\n.*'sgdx'"
+    ):
+        datasets.load_dataset("sgdx", cache_dir=str(tmp_path / "cache"))
+
+
+def test_another_copy_of_a_source_replaces_the_first(mini: Path, hugging_face_home: Path) -> None:
+    """Where a source is loaded that is not the prepared one, in the cache of its own."""
+    folder = hugging_face_home / "datasets" / "sgdx-sources"
+    before = set(folder.glob("*"))
+    assert len(load("v1", "test", mini)) == 2
+    write(mini / "test" / "dialogues_001.json", [DIALOGUE])
+    assert len(load("v1", "test", mini)) == 1
+    (own,) = set(folder.glob("*")) - before
+    assert len(list(own.glob("sgdx/v1/*/*"))) == 1
 
 
 def test_a_cache_that_cannot_be_written(mini: Path, tmp_path: Path) -> None:
@@ -186,21 +234,13 @@ def test_the_description_says_source_and_completeness(mini: Path, tmp_path: Path
     assert description == f"{text} (a corpus in the layout of SGD; from {mini})"
 
 
-SHARDS = """
-import sys
-from sgdx_dataset.hub import prepare
-prepare.MAX_SHARD_SIZE = "100KB"
-print(prepare.prepare("sample", ["v1"], sys.argv[1])[0])
-from datasets import load_dataset
-rows = load_dataset("sgdx", "v1", cache_dir=sys.argv[1], split="train", streaming=True)
-print(rows.num_shards > 1, len(list(rows)))
-"""
-
-
-def test_a_large_split_has_several_shards(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", SHARDS, str(tmp_path / "cache")]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.stdout.splitlines()[-1] == "True 66", done.stderr
+def test_a_large_split_has_several_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sgdx_dataset.hub.prepare.MAX_SHARD_SIZE", "100KB")
+    prepare("sample", ["v1"], tmp_path)
+    options = {"cache_dir": str(tmp_path), "split": "train", "streaming": True}
+    rows = datasets.load_dataset("sgdx", "v1", **options)
+    assert rows.num_shards > 1
+    assert len(list(rows)) == 66
 
 
 def test_a_read_only_cache_serves_what_it_holds(mini: Path, tmp_path: Path) -> None:
@@ -218,7 +258,7 @@ def test_a_read_only_cache_serves_what_it_holds(mini: Path, tmp_path: Path) -> N
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     for path in (cache.parent, cache, *cache.rglob("*")):
         path.chmod(0o755)

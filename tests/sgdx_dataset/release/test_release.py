@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import os
 import re
+import resource
 import shutil
 import tarfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -250,4 +254,50 @@ def test_a_tar_without_its_end(mini: Path) -> None:
         last = max(member.offset for member in file)
     archive.write_bytes(archive.read_bytes()[:last])
     with pytest.raises(SgdxError, match="found no header at byte"):
+        open_release(archive)
+
+
+def _member(name: str, size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
+    """The header of a member that claims a size."""
+    member = tarfile.TarInfo(name)
+    member.size, member.type = max(size, 0), kind
+    header = bytearray(member.tobuf(tarfile.GNU_FORMAT))
+    if size < 0:  # as CVE-2025-8194: tarfile goes back, and reads the same members for ever
+        header[124:136] = b"\xff" * 4 + size.to_bytes(8, "big", signed=True)
+        header[148:156] = b"%06o\0 " % (sum(header[:148]) + 8 * 32 + sum(header[156:]))
+    return bytes(header)
+
+
+_ATTACKS = {
+    "negative size": _member(f"{TOP}/LICENSE", -512) + bytes(1024),
+    "size of 2^70": _member(f"{TOP}/LICENSE", 1 << 70) + bytes(1024),
+    "3 GB of pax header": _member("x", 3 << 30, tarfile.XHDTYPE) + bytes(1024),
+    "3 GB of long name": _member("x", 3 << 30, tarfile.GNUTYPE_LONGNAME) + bytes(1024),
+    "sparse map": _member(f"{TOP}/test/schema.json", 512, tarfile.GNUTYPE_SPARSE) + bytes(2048),
+    "unwanted 2 GB": bz2.compress(_member("x", 1 << 31)) + 200 * bz2.compress(bytes(10_000_000)),
+    "unwanted entries": gzip.compress(10_001 * _member("x", 0), 1),
+    "no member": bytes(10240),
+    "two bytes of gzip": b"\x1f\x8b",
+    "100 bytes of gzip": gzip.compress(os.urandom(1000))[:100],
+}
+
+
+@pytest.mark.parametrize("attack", _ATTACKS)
+def test_a_tar_that_attacks(tmp_path: Path, attack: str) -> None:
+    """Each is refused in one line, soon, and without the memory that it claims."""
+    archive = tmp_path / "attack.tar"
+    archive.write_bytes(_ATTACKS[attack])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.process_time()
+    with pytest.raises(SgdxError) as error:
+        open_release(archive)
+    assert str(error.value).startswith(f"{archive}: ")
+    assert time.process_time() - start < 20
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000  # kB
+
+
+def test_a_zip_with_a_name_that_is_no_utf_8(mini: Path) -> None:
+    archive = _zip_with(mini, "ä")
+    archive.write_bytes(archive.read_bytes().replace("ä".encode(), b"\xff\xff"))
+    with pytest.raises(SgdxError, match="nor a whole archive: 'utf-8' codec can't decode"):
         open_release(archive)

@@ -12,6 +12,7 @@ import pytest
 from datasets import Value, concatenate_datasets
 
 from sgdx_dataset import CONFIGS, SgdxError, frame_tables, frames, load, open_release
+from sgdx_dataset.rows import frame_rows
 from sgdx_dataset.rows.columns import DIALOGUE_COLUMNS, FRAME_COLUMNS
 from sgdx_dataset.rows.features import DIALOGUE_ROW, FRAME_ROW
 from sgdx_dataset.rows.frame_rows import frame_parts
@@ -166,6 +167,19 @@ def test_frames_of_all_splits_one_row_or_a_list() -> None:
     assert frames([test[0], test[1]]) == expected
     assert frames(test[0]) + frames(test[1]) == expected
     assert frames([]) == []
+
+
+def test_rows_that_another_version_made_are_not_taken_from_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``datasets`` goes by the name of the function that makes them, and by nothing in it."""
+    dialogues = load("v1", "test", "sample")
+    made = frames(dialogues)._fingerprint
+    assert frames(dialogues)._fingerprint == made
+    changed = tmp_path / "frame_rows.py"
+    changed.write_bytes(Path(frame_rows.__file__).read_bytes() + b"#")
+    monkeypatch.setattr(frame_rows, "__file__", str(changed))
+    assert frames(dialogues)._fingerprint != made
 
 
 def test_what_frames_does_not_take() -> None:

@@ -1,0 +1,77 @@
+"""What a command owes its user when it fails, is stopped, or is not listened to."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.console import harmless, run
+
+from ..conftest import ROOT
+from .test_faults import start, stop_when
+
+PRINTS = """
+import sys
+from sgdx_dataset.console import run
+sys.exit(run("program", lambda: print(100_000 * "\u2013 ")))
+"""
+
+
+def printing(stdout: int, **environment: str) -> subprocess.Popen[bytes]:
+    """A process that prints 300 kB, none of them ASCII."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    command = [sys.executable, "-c", PRINTS]
+    return subprocess.Popen(command, env=environment, stdout=stdout, stderr=subprocess.PIPE)
+
+
+def test_nobody_reads_standard_output() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    process = printing(write)
+    os.close(write)
+    assert (process.communicate()[1], process.returncode) == (b"", 141)
+
+
+def test_standard_output_on_a_full_disk() -> None:
+    with Path("/dev/full").open("wb") as full:
+        process = printing(full.fileno())
+    assert process.communicate()[1] == b"program: error: [Errno 28] No space left on device\n"
+    assert process.returncode == 2
+
+
+def test_standard_output_that_is_ascii_alone() -> None:
+    process = printing(subprocess.PIPE, PYTHONIOENCODING="ascii")
+    out, errors = process.communicate()
+    assert (out[:7], errors, process.returncode) == (b"\\u2013 ", b"", 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_command_that_is_stopped_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, status: int
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    process = start("build", "--source", "sample", "--output", tmp_path / "hub")
+    assert stop_when(process, tmp_path, ".hub.*.incomplete/data", number) == status
+    assert [path.name for path in tmp_path.rglob("*")] == ["tmp"]
+
+
+def test_an_error_is_one_line_without_control_characters(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail() -> None:
+        raise SgdxError("file:\n\x1b[2J \x9b \u202e \udcff é")
+
+    assert run("program", fail) == 2
+    assert capsys.readouterr().err == ("program: error: file: \\x1b[2J \\x9b \\u202e \\udcff é\n")
+
+
+def test_plain_text_stays_as_it_is() -> None:
+    assert harmless("Zürich – 5 € for 「two」") == "Zürich – 5 € for 「two」"
