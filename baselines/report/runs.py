@@ -376,9 +376,18 @@ class Group:
         return data_marks(self.first.parts, self.first.scores.frames.get("all", 0))
 
     @property
-    def signatures(self) -> list[str]:
-        """The signatures of the group's runs, each once; they differ in the system acts alone."""
-        return list(dict.fromkeys(r.scores.signature for s in self.systems for r in s.runs))
+    def signatures(self) -> dict[str, str]:
+        """The signatures of the group's runs, which differ in the system acts alone.
+
+        Each comes with the names of its systems; with an empty text where there is one for all.
+        """
+        names: dict[str, list[str]] = {}
+        for system in self.systems:
+            for signature in dict.fromkeys(run.scores.signature for run in system.runs):
+                names.setdefault(signature, []).append(system.name)
+        if len(names) == 1:
+            return dict.fromkeys(names, "")
+        return {signature: ", ".join(of) for signature, of in names.items()}
 
 
 def group_runs(runs: Sequence[Run]) -> list[Group]:
