@@ -171,7 +171,7 @@ def row_of(system: System, command: str) -> OwnRow:
     row = OwnRow(
         system=system.name + (f", mean of {len(scores)} seeds" if len(scores) > 1 else ""),
         augmentation=system.first.augmentation,
-        oracle=bool(system.first.facts.get("oracle")),
+        oracle=system.first.oracle,
         all=_mean([s.sgdx for s in scores]),
         seen=_mean([s.sgdx.seen for s in scores]),
         unseen=_mean([s.sgdx.unseen for s in scores]),

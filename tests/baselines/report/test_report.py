@@ -183,20 +183,6 @@ def test_errors_are_left_out_where_they_cannot_be_known(
 def test_other_data_is_told(
     runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert (
-        dataset(
-            [
-                "export",
-                "--source",
-                "sample",
-                "--config",
-                "original",
-                "--output",
-                str(tmp_path / "o"),
-            ]
-        )
-        == 0
-    )
     source = tmp_path / "source"
     shutil.copytree(ROOT / "sgdx_dataset" / "sample", source)
     (source / "test" / "dialogues_002.json").unlink()
@@ -206,9 +192,8 @@ def test_other_data_is_told(
 
 def test_references_in_a_folder_give_the_same_report(runs: dict[str, Path], tmp_path: Path) -> None:
     folder = tmp_path / "frames"
-    assert (
-        dataset(["frames", "--source", "sample", "--split", "test", "--output", str(folder)]) == 0
-    )
+    arguments = ["--source", "sample", "--split", "test", "--output", str(folder)]
+    assert dataset(["frames", *arguments]) == 0
     assert reported(runs["tiny"], "--output", tmp_path / "a") == 0
     assert reported(runs["tiny"], "--references", folder, "--output", tmp_path / "b") == 0
     a, b = ((tmp_path / name / "report.md").read_text().rpartition("Made by")[0] for name in "ab")
@@ -328,7 +313,8 @@ def test_it_can_be_read_in_both_schemes_and_on_a_phone(page: Any, scheme: str) -
 
 def test_print_has_all_errors_and_no_forms(page: Any) -> None:
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    visible = "return [...document.querySelectorAll(arguments[0])].filter(e => e.checkVisibility()).length"
+    visible = """return [...document.querySelectorAll(arguments[0])].filter(
+        (one) => one.checkVisibility()).length"""
     assert page.execute_script(visible, "form, nav") == 0
     assert page.execute_script(visible, ".errors > li") > 50
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

@@ -11,7 +11,8 @@ import pytest
 
 from baselines.report import tables
 from baselines.report.runs import Group, group_runs, read_run
-from sgdx_metric.cli.compare import compare
+from sgdx_metric.bootstrap import compared
+from sgdx_metric.robustness import dialogue_sums, figures
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def group(runs: dict[str, Path]) -> Group:
     return found
 
 
-def figures(run: Path) -> dict[str, float]:
+def figures_of(run: Path) -> dict[str, float]:
     found: dict[str, float] = json.loads((run / "scores.json").read_text())["sgdx"]
     return found
 
@@ -32,7 +33,7 @@ def test_the_comparison(group: Group, runs: dict[str, Path]) -> None:
         ("t5dst", "seen", "123"),
         ("t5dst", "unseen", "150"),
     ]
-    a, b = (100 * figures(runs[name])["jga_v1-5"] for name in ("plain-0", "plain-1"))
+    a, b = (100 * figures_of(runs[name])["jga_v1-5"] for name in ("plain-0", "plain-1"))
     assert rows[0][4] == (f"{(a + b) / 2:.1f}", f"± {stdev([a, b]):.1f}")
     one = json.loads((runs["tiny"] / "scores.json").read_text())["sgdx"]["unseen"]
     low, high = one["confidence"]["ss_jga"]
@@ -54,11 +55,13 @@ def test_augmentation_is_compared_with_the_system_without(group: Group) -> None:
     assert float(low) < float(other[5].text) < float(high)
 
 
-def test_a_paired_interval_is_that_of_compare(runs: dict[str, Path]) -> None:
-    (group,) = group_runs([read_run(runs["plain-0"]), read_run(runs["backtrans"])])
+def test_a_paired_interval_is_that_of_the_metric(runs: dict[str, Path]) -> None:
+    first, second = (read_run(runs[name]) for name in ("plain-0", "backtrans"))
+    (group,) = group_runs([first, second])
+    sums = [dialogue_sums(r.jga, r.place, np.arange(273), r.rules) for r in (first, second)]
+    expected = compared(*sums, lambda means: figures(means, list(first.jga)), 10)
     found = tables.paired_differences(*group.systems)
-    files = (runs["plain-0"] / "scores.json", runs["backtrans"] / "scores.json")
-    expected = compare(*files)["groups"]["all"]
+    assert list(found) == ["jga_orig", "jga_v1-5", "ss_jga"]
     for name, cell in found.items():
         low, high = (100 * end for end in expected[name]["interval"])
         assert cell == (f"{100 * expected[name]['difference']:+.1f}", f"{low:+.1f} to {high:+.1f}")
@@ -83,7 +86,7 @@ def test_services_have_the_figures_of_scores_json(runs: dict[str, Path]) -> None
 def test_headline_of_seeds_is_the_mean_of_theirs(group: Group, runs: dict[str, Path]) -> None:
     found = tables.headline(group.systems[0], np.arange(273))
     for key in ("jga_orig", "jga_v1-5", "ss_jga"):
-        a, b = (figures(runs[name])[key] for name in ("plain-0", "plain-1"))
+        a, b = (figures_of(runs[name])[key] for name in ("plain-0", "plain-1"))
         assert found[key] == pytest.approx((a + b) / 2, abs=1e-12)
 
 
