@@ -17,7 +17,9 @@ from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .runs import Figures, System, data_marks
 
-Text = Annotated[str, msgspec.Meta(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f|]+$")]
+# A cell of a table, and a line of code; neither may have characters that end it.
+Text = Annotated[str, msgspec.Meta(max_length=400, pattern=r"^[^\x00-\x1f\x7f<>|]+$")]
+Code = Annotated[str, msgspec.Meta(max_length=1000, pattern=r"^[^\x00-\x1f\x7f`]+$")]
 Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
 # The coefficient of variation of five scores is at most the square root of 5.
 Sensitivity = Annotated[float, msgspec.Meta(ge=0, le=223.7)]
@@ -76,8 +78,8 @@ class OwnRow(Row, kw_only=True):
         random_weights: Whether training began with random weights.
     """
 
-    signature: Text
-    command: Text
+    signature: Code
+    command: Code
     random_weights: bool = False
 
     def marks(self) -> list[str]:
@@ -110,7 +112,12 @@ def read_own(path: Path) -> list[OwnRow]:
         data = path.read_bytes()
     except OSError as error:
         raise SgdxError(f"{path}: {error.strerror}") from None
-    rows = _decode(data, OwnRow, str(path))
+    return _checked(data, str(path))
+
+
+def _checked(data: bytes, path: str) -> list[OwnRow]:
+    """The own rows in a file's content, if each is one and none is there twice."""
+    rows = _decode(data, OwnRow, path)
     known = set()
     for number, row in enumerate(rows, 1):
         where = f"{path}: row {number} ({row.system})"
@@ -171,7 +178,7 @@ def row_of(system: System, command: str) -> OwnRow:
     row = OwnRow(
         system=system.name + (f", mean of {len(scores)} seeds" if len(scores) > 1 else ""),
         augmentation=system.first.augmentation,
-        oracle=bool(system.first.facts.get("oracle")),
+        oracle=system.first.oracle,
         all=_mean([s.sgdx for s in scores]),
         seen=_mean([s.sgdx.seen for s in scores]),
         unseen=_mean([s.sgdx.unseen for s in scores]),
@@ -186,7 +193,7 @@ def row_of(system: System, command: str) -> OwnRow:
 def _mean(figures: Sequence[Figures]) -> Headline:
     def mean(values: Sequence[float | None]) -> float | None:
         known = [100 * value for value in values if value is not None]
-        return round(sum(known) / len(known), 2) if len(known) == len(values) else None
+        return round(sum(known) / len(known), 4) if len(known) == len(values) else None
 
     return Headline(
         jga_orig=mean([f.jga_orig for f in figures]),
@@ -203,9 +210,10 @@ def write_own(path: Path, rows: Sequence[OwnRow]) -> None:
         SgdxError: A row is there already, or the file cannot be written.
     """
     before = path.read_text(encoding="utf-8") if path.is_file() else _HEAD
+    data = (before + "".join(map(_toml, rows))).encode()
+    _checked(data, str(path))
     with staged(path) as staging:
-        staging.write_text(before + "".join(map(_toml, rows)), encoding="utf-8")
-        read_own(staging)
+        staging.write_bytes(data)
 
 
 _HEAD = """\

@@ -27,6 +27,8 @@ _NOT_THE_SYSTEM = {
 }  # fmt: skip
 # What an augmentation changes in the record of a run.
 _AUGMENTATION = {"augment", "train", "oracle"}
+# The parts of a signature that are the system's own, in which runs may differ and yet compare.
+_OF_THE_SYSTEM = {"system-acts", "oracle"}
 _FEW_FRAMES = 1000
 
 
@@ -155,7 +157,7 @@ class Run:
         found = (one.get("augment") for one in self._trained)
         given = next((one for one in found if isinstance(one, dict)), None)
         if given is None:
-            return "oracle" if self.facts.get("oracle") else ""
+            return "oracle" if self.oracle else ""
         ratio = given.get("ratio", 1)
         return f"{given.get('schemas')}{'' if ratio == 1 else f' x {ratio}'}"
 
@@ -188,10 +190,16 @@ class Run:
         given = f" ({', '.join(shown)})" if shown else ""
         return f"{tracker}{given}" + (f" + {self.augmentation}" if self.augmentation else "")
 
+    @property
+    def oracle(self) -> bool:
+        """Whether the tracker was trained on the schemas that it is judged on."""
+        said = any(one.get("oracle") is True for one in self._trained)
+        return said or self.parts.get("oracle") == "yes"
+
     def marks(self) -> list[str]:
         """What must stand beside every figure of the run: oracle, random weights."""
         marks = []
-        if self.facts.get("oracle"):
+        if self.oracle:
             marks.append("oracle: trained on v1 to v5")
         if any(one.get("model") == "tiny" for one in self._trained):
             marks.append("random weights")
@@ -376,16 +384,25 @@ class Group:
         return data_marks(self.first.parts, self.first.scores.frames.get("all", 0))
 
     @property
-    def signatures(self) -> list[str]:
-        """The signatures of the group's runs, each once; they differ in the system acts alone."""
-        return list(dict.fromkeys(r.scores.signature for s in self.systems for r in s.runs))
+    def signatures(self) -> dict[str, str]:
+        """The signatures of the group's runs, which differ in the systems' own parts alone.
+
+        Each comes with the names of its systems; with an empty text where there is one for all.
+        """
+        names: dict[str, list[str]] = {}
+        for system in self.systems:
+            for signature in dict.fromkeys(run.scores.signature for run in system.runs):
+                names.setdefault(signature, []).append(system.name)
+        if len(names) == 1:
+            return dict.fromkeys(names, "")
+        return {signature: ", ".join(of) for signature, of in names.items()}
 
 
 def group_runs(runs: Sequence[Run]) -> list[Group]:
     """Put runs that compare into groups, and runs of one system with different seeds together."""
     by_data: dict[str, list[Run]] = {}
     for run in runs:
-        compared = {k: v for k, v in run.parts.items() if k != "system-acts"}
+        compared = {k: v for k, v in run.parts.items() if k not in _OF_THE_SYSTEM}
         frames = hash(tuple(run.order.to_pylist()))
         by_data.setdefault(f"{compared} {frames}", []).append(run)
     return [Group(_systems(these), i) for i, these in enumerate(by_data.values(), 1)]

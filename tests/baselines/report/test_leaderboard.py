@@ -1,0 +1,91 @@
+"""The leaderboard's file is checked, its page is made of it, and a run becomes a row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from baselines.report import __main__ as report
+from baselines.report.leaderboard import read_own, read_published, render_leaderboard
+from sgdx_dataset import SgdxError
+
+from ...conftest import ROOT
+from ..conftest import command
+
+ROW = """
+[[row]]
+system = "mine"
+all = { jga_orig = 50.0, jga_v1-5 = 40.0, relative_difference = -20.0, ss_jga = 30.0 }
+signature = "sgdx_metric|variants:original+v1+v2+v3+v4+v5|split:test|release:e852981a|frames:36000|match:fuzzy-token-sort|joint:frame|zero-mean:0|version:0.1.0"
+command = "python -m baselines.evaluate --model mine --output mine"
+"""  # noqa: E501
+
+
+def test_the_page_is_made_of_its_file() -> None:
+    own = read_own(ROOT / "docs" / "leaderboard.toml")
+    made = render_leaderboard(own, read_published())
+    assert (ROOT / "docs" / "leaderboard.md").read_text() == made
+
+
+def test_published_figures() -> None:
+    rows = {(row.system, row.augmentation): row for row in read_published()}
+    t5dst = rows["T5DST (T5-Base)", ""]
+    assert (t5dst.all.jga_orig, t5dst.all.jga_v1_5, t5dst.all.ss_jga) == (72.6, 64.0, 40.4)
+    assert t5dst.unseen is not None and t5dst.unseen.relative_difference == -12.0
+    assert rows["SGP-DST (four BERT-Base)", "back-translation"].all.ss_jga == 43.1
+    assert rows["SPLAT Large (340M)", ""].all.jga_v1_5 == 82.8
+    assert "spoken variant" in rows["LDST (LLaMA 13B)", ""].not_comparable
+    assert all(row.not_comparable for row in rows.values() if row.oracle)
+
+
+def test_rows_are_sorted_by_what_they_score(tmp_path: Path) -> None:
+    better = ROW.replace('"mine"', '"better"').replace("= 40.0", "= 60.0")
+    sample = ROW.replace("release:e852981a|frames:36000", "release:sample|frames:273")
+    (tmp_path / "rows.toml").write_text(ROW + better + sample)
+    page = render_leaderboard(read_own(tmp_path / "rows.toml"), read_published())
+    assert page.index("| better (1) | 50.0 | 60.0 ") < page.index("| mine (2) | 50.0 | 40.0 ")
+    assert "### On the small sample corpus, not SGD; only 273 frames" in page
+    assert page.index("SPLAT Large") < page.index("D3ST XXL") < page.index("### Not comparable")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("jga_orig = 50.0", "jga_orig = 150.0", r"Expected `float` <= 100.0"),
+        ("ss_jga = 30.0", "", "expected jga_orig, jga_v1-5 and ss_jga"),
+        ("split:test", "split:validation", "split is 'validation' in the signature, expected 'te"),
+        ("match:fuzzy-token-sort", "match:exact", "match is 'exact'"),
+        ("+v5", "", "variants is 'original"),
+        ("sgdx_metric|", "bleu|", "signature is 'bleu"),
+        ('system = "mine"', 'system = "a|b"', "regex"),
+        ("command", "comand", "unknown field `comand`|missing required field `command`"),
+        ("[[row]]", "[[rows]]", r"found \[\[rows\]\], expected only \[\[row\]\]"),
+        ("[[row]]", "[[row", "not a leaderboard"),
+    ],
+)
+def test_a_row_with_a_fault(old: str, new: str, message: str, tmp_path: Path) -> None:
+    assert old in ROW
+    (tmp_path / "rows.toml").write_text(ROW.replace(old, new))
+    with pytest.raises(SgdxError, match=message) as error:
+        read_own(tmp_path / "rows.toml")
+    assert "rows.toml" in str(error.value)
+
+
+def test_a_run_becomes_a_row(
+    runs: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "leaderboard.toml").write_text(f"# A remark that stays.\n{ROW}")
+    arguments = (runs["plain-0"], runs["plain-1"], "--leaderboard", "--output", tmp_path)
+    assert command(monkeypatch, report, *arguments) == 0
+    text = (tmp_path / "leaderboard.toml").read_text()
+    assert text.startswith(f"# A remark that stays.\n{ROW}") and text.count("[[row]]") == 2
+    mine, added = read_own(tmp_path / "leaderboard.toml")
+    assert (mine.system, added.system) == ("mine", "t5dst, mean of 2 seeds")
+    assert "| t5dst, mean of 2 seeds (1) |" in (tmp_path / "leaderboard.md").read_text()
+    assert command(monkeypatch, report, *arguments) == 2
+    assert "is there twice, expected one row for it" in capsys.readouterr().err
+    assert (tmp_path / "leaderboard.toml").read_text() == text
