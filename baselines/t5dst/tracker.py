@@ -42,7 +42,7 @@ from ..tracker import (
     TrainedOn,
 )
 from ..training.batching import Ints, by_length, cut
-from ..training.checkpoint import loading, weights_digest
+from ..training.checkpoint import load_complete, loading, weights_digest
 from ..training.evaluation import score_on
 from ..training.loop import initial_model, last_checkpoint
 from ..training.settings import Count, Settings
@@ -245,11 +245,13 @@ def load_model(
             padding token or end token.
     """
     with loading(name, "model"):
-        config = AutoConfig.from_pretrained(name)
+        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
         if not config.is_encoder_decoder:
             raise SgdxError(f"{name}: is a {config.model_type} model, expected an encoder-decoder")
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        model = AutoModelForSeq2SeqLM.from_pretrained(name, dtype=dtype, use_safetensors=True)
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        model: PreTrainedModel = load_complete(
+            AutoModelForSeq2SeqLM.from_pretrained, name, dtype=dtype
+        )
     for token in ("pad_token", "eos_token"):
         if getattr(tokenizer, token) is None:
             raise SgdxError(f"{name}: the tokenizer has no {token}, expected one")

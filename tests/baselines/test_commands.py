@@ -44,7 +44,7 @@ def test_an_evaluation_goes_on_where_it_was_killed(
     assert (tmp_path / "predictions" / "v4.jsonl").read_bytes() == lost
     assert (tmp_path / "scores.json").read_bytes() == scores
     facts = json.loads((tmp_path / "run.json").read_text())["evaluation"]
-    assert (facts["tracker"], facts["split"], facts["source"]) == ("lexical", "test", "sample")
+    assert (facts["tracker"], facts["split"], facts["release"]) == ("lexical", "test", "sample")
     assert facts["configs"] == ["original", "v1", "v2", "v3", "v4", "v5"]
 
 
