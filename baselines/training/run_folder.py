@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -33,23 +33,33 @@ def versions() -> dict[str, str]:
 def locked(folder: Path) -> Iterator[None]:
     """Keep a folder for one run while the context is open; the first process of a run does so.
 
-    The lock is the file ``.lock`` in the folder. It goes with its process, however that ends.
+    The lock is held on the file ``.lock`` in the folder, and goes with its process, however that
+    ends.
 
     Args:
-        folder: The folder, which is created if need be.
+        folder: The folder. It is created if need be, and removed again if nothing is written.
 
     Raises:
         SgdxError: Another run is at work in the folder.
     """
+    created = [place for place in (folder, *folder.parents) if not place.exists()]
     folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock")
     try:
-        with FileLock(folder / ".lock", timeout=0):
-            yield
+        lock.acquire(timeout=0)
     except Timeout:
         raise SgdxError(
             f"{folder}: another run is writing here, expected a folder of its own; wait until it "
             "has ended, or give another --output"
         ) from None
+    try:
+        yield
+    finally:
+        (folder / ".lock").unlink(missing_ok=True)
+        lock.release()
+        with suppress(OSError):  # a folder with files stays
+            for place in created:
+                place.rmdir()
 
 
 def write_bytes(path: Path, content: bytes) -> None:
