@@ -57,8 +57,8 @@ class ShardedAdafactor(Adafactor):
         super().__init__(groups, **settings)
         for group in self.param_groups:
             for parameter in group["params"]:
-                zeros = torch.zeros_like(parameter, requires_grad=False)
-                state = {"step": 0, "RMS": 0}
+                zeros: Any = torch.zeros_like(parameter, requires_grad=False)
+                state: dict[str, Any] = {"step": 0, "RMS": 0}
                 if parameter.dim() > 1:
                     columns = zeros.mean(-2)
                     whole = [Replicate() for _ in columns.placements]
