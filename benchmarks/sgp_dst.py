@@ -73,12 +73,13 @@ Calls = dict[Part, list[list[Question]]]  # the questions of each time that a su
 
 @contextmanager
 def clock(seconds: dict[str, float], name: str) -> Iterator[None]:
-    """Add the time that a block takes; on a GPU, until its work is done."""
-    start = time.perf_counter()
+    """Add the seconds that a block takes: of all threads on CPUs, where other work may run too."""
+    now = time.perf_counter if torch.cuda.is_available() else time.process_time
+    start = now()
     yield
     if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
+        torch.cuda.synchronize()  # until its work is done
+    seconds[name] = seconds.get(name, 0.0) + now() - start
 
 
 def train_speed(sub: SubModel, rows: Dataset, steps: int) -> tuple[float, float, float]:
@@ -178,10 +179,10 @@ def print_tracking(console: Console, tracker: SgpTracker, parts: list[Dataset]) 
                 about = sub.about.max_tokens
                 lengths = Sequences(Questions(questions), sub.vocabulary, about).lengths
                 figures[:3] += len(lengths), lengths.sum(), padded(lengths, options, multiple)
-                begin = time.perf_counter()
-                with autocast(precision, tracker.accelerator.device):
+                seconds: dict[str, float] = {}
+                with autocast(precision, tracker.accelerator.device), clock(seconds, "answer"):
                     timed.ask(part, questions)
-                figures[3] += time.perf_counter() - begin
+                figures[3] += seconds["answer"]
             total += figures
             table.add_row(name, part, *(f"{figure:,.3f}" for figure in figures / frame_count))
         table.add_row(f"{name}, {precision}", "all", *(f"{f:,.3f}" for f in total / frame_count))
