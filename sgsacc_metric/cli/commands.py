@@ -3,7 +3,9 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -17,7 +19,7 @@ from ..negatives import Pool
 from ..nli import Judge, Nli, nli_name
 from ..report import gold_counts, report
 from ..rows import Prediction, ScoreError, Turn
-from ..scoring import score_system, utterances_by_variant
+from ..scoring import TurnScores, score_system, utterances_by_variant
 from ..signature import Data
 from ..units import units_of
 from ..variants import ORIGINAL, PAPER_VARIANTS
@@ -46,24 +48,70 @@ def run_score(args: argparse.Namespace) -> None:
     chosen = read_dialogue_ids(args.dialogues) if args.dialogues else None
     predictions = _predictions(args)
     references = _references(args)
+    model, options = _model(args), _options(args)
     every = references.turns(args.evaluator)
     turns = _chosen(every, chosen, args.dialogues)
-    kept = {turn.turn_id for turn in turns} if chosen else None
-    utterances = utterances_by_variant(
-        turns, [row for row in predictions if kept is None or row.turn_id in kept]
-    )
-    options, model = _options(args), _model(args)
-    judge = Judge(model) if model else None
-    gold = _gold(args, references, turns, every, judge, model) if judge else []
-    scores = score_system(turns, utterances, gold, judge, options)
-    available = len({turn.dialogue_id for turn in every})
-    wordings = references.fingerprints(sorted({*utterances, args.evaluator}))
-    data = Data(references.split, references.version, available, wordings)
-    result = report(turns, scores, data, nli_name(model), gold, judge, options)
+    header = _header(args, references, model)
+    gold = read_gold(args.gold, header, turns) if args.gold else None
+    found = score(references, every, turns, predictions, model, options, gold)
     if args.per_turn:
-        write_per_turn(turns, scores, gold, args.per_turn)
-    write_scores(result, units_of(turns, scores), args.output)
-    print_scores(result, _console())
+        write_per_turn(turns, found.scores, found.gold, args.per_turn)
+    write_scores(found.result, units_of(turns, found.scores), args.output)
+    print_scores(found.result, _console())
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What one system scores.
+
+    Attributes:
+        scores: The scores of each turn, by variant.
+        gold: The gold side of each turn; none without a model of entailment.
+        result: What scores.json holds.
+    """
+
+    scores: dict[str, TurnScores]
+    gold: list[GoldTurn]
+    result: dict[str, Any]
+
+
+def score(
+    references: References,
+    every: Sequence[Turn],
+    turns: Sequence[Turn],
+    predictions: Sequence[Prediction],
+    model: Nli | None = None,
+    options: Options | None = None,
+    gold: list[GoldTurn] | None = None,
+) -> Scored:
+    """Score one system's predictions.
+
+    Args:
+        references: Where the turns come from.
+        every: All turns of the split, under the evaluator's wording.
+        turns: Those of them that are scored.
+        predictions: The predictions of one or more variants; those of other dialogues are passed
+            over.
+        model: The model of entailment; None for BLEU and SER alone.
+        options: How SGSAcc is computed.
+        gold: The gold side of the turns, if it is there already.
+
+    Raises:
+        ScoreError: Turns are missing, there twice or unknown.
+    """
+    known = {turn.turn_id for turn in every} - {turn.turn_id for turn in turns}
+    utterances = utterances_by_variant(turns, [of for of in predictions if of.turn_id not in known])
+    options = options or Options()
+    judge = Judge(model) if model else None
+    if judge and gold is None:
+        gold = judge_gold(turns, judge, options, Pool.of(every))
+    of_turns = gold if judge and gold else []
+    scores = score_system(turns, utterances, of_turns, judge, options)
+    available = len({turn.dialogue_id for turn in every})
+    wordings = references.fingerprints(sorted({*utterances, turns[0].variant}))
+    data = Data(references.split, references.version, available, wordings)
+    result = report(turns, scores, data, nli_name(model), of_turns, judge, options)
+    return Scored(scores, of_turns, result)
 
 
 def run_compare(args: argparse.Namespace) -> None:
@@ -78,7 +126,7 @@ def run_compare(args: argparse.Namespace) -> None:
 
 def run_explain(args: argparse.Namespace) -> None:
     """Print one turn action by action."""
-    predictions = [row for row in _predictions(args) if row.turn_id == args.turn_id]
+    predictions = _predictions(args)
     references = _references(args)
     every = references.turns(args.evaluator)
     turns = [turn for turn in every if turn.turn_id == args.turn_id]
@@ -87,14 +135,13 @@ def run_explain(args: argparse.Namespace) -> None:
             f"TURN_ID {args.turn_id}: found no such turn among {len(every)}, expected one such as"
             f" {every[0].turn_id}"
         )
-    utterances = utterances_by_variant(turns, predictions)
     model = _model(args)
-    judge = Judge(model) if model else None
-    gold = _gold(args, references, turns, every, judge, model) if judge else []
-    scores = score_system(turns, utterances, gold, judge, _options(args))
-    said = {variant: of[0] for variant, of in utterances.items()}
-    verdicts = {variant: of.verdicts[0] for variant, of in scores.items()} if judge else None
-    lines = explain(turns[0], said, gold[0] if judge else None, verdicts)
+    header = _header(args, references, model)
+    gold = read_gold(args.gold, header, turns) if args.gold else None
+    found = score(references, every, turns, predictions, model, _options(args), gold)
+    said = {variant: of.utterances[0] for variant, of in found.scores.items()}
+    verdicts = {variant: of.verdicts[0] for variant, of in found.scores.items()} if model else None
+    lines = explain(turns[0], said, found.gold[0] if found.gold else None, verdicts)
     print_explanation(turns[0], said, lines, _console())
 
 
@@ -193,20 +240,6 @@ def _header(args: argparse.Namespace, references: References, model: Nli | None)
     marks = dict(references.fingerprints([args.evaluator]))
     evaluator = "@".join([args.evaluator, *marks.values()])
     return GoldHeader.of(nli_name(model), evaluator, args.split, _options(args))
-
-
-def _gold(
-    args: argparse.Namespace,
-    references: References,
-    turns: list[Turn],
-    every: list[Turn],
-    judge: Judge,
-    model: Nli | None,
-) -> list[GoldTurn]:
-    """The gold side of the turns that are scored: from a file, or made now."""
-    if args.gold:
-        return read_gold(args.gold, _header(args, references, model), turns)
-    return judge_gold(turns, judge, _options(args), Pool.of(every))
 
 
 def _console() -> Console:

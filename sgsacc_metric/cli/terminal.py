@@ -69,12 +69,12 @@ def coverage_line(counts: dict[str, Any]) -> str:
 
 def _print_variants(result: dict[str, Any], console: Console) -> None:
     """Print all turns' figures under each variant, and BLEU under all conventions."""
-    headers = list(_TITLES)
+    headers = [*_TITLES, "sgsacc_alone", "coverage"]
     rows = []
     for name, groups in result["variants"].items():
         means = groups["#ALL_SERVICES"]
         rows.append([name, *(show(key, means.get(key)) for key in headers)])
-    titles = [_TITLES[key] for key in headers]
+    titles = [*_TITLES.values(), "SGSAcc without context", "coverage"]
     _print_table("By variant", ["variant", *titles], rows, console)
     kinds = list(next(iter(result["conventions"].values())))
     rows = [
