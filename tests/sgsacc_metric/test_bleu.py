@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 
 from sgsacc_metric.bleu import CONVENTIONS, bleu_counts, bleu_signature, corpus_bleu
 
