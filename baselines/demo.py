@@ -1,7 +1,9 @@
-"""Track and score the sample corpus that comes with the project, without torch or a download.
+"""Track or generate, and score, the sample corpus that comes with the project, without torch.
 
-The lexical tracker predicts the sample's test split under the original schemas and their five
-rewordings; the predictions are scored and the table of scores is printed.
+Tracking, the default: the lexical tracker predicts the sample's test split under the original
+schemas and their five rewordings; the predictions are scored and the table of scores is printed.
+Generation: three systems that learn nothing (what the corpus says, sentences made of the schema's
+descriptions, and silence) answer for the system and are scored in the same way.
 """
 
 from __future__ import annotations
@@ -10,7 +12,11 @@ import argparse
 import sys
 from pathlib import Path
 
+from sgdx_dataset import SgdxError
+from sgsacc_metric.rows import ScoreError as GenerationError
+
 from .command_line import run_command
+from .copies.demo import demo as generation_demo
 from .data.requested import Data
 from .evaluate import evaluate
 from .lexical.tracker import LexicalTracker
@@ -33,9 +39,18 @@ def main() -> int:
         "--output",
         type=Path,
         default=Path("outputs/demo"),
-        help="folder for predictions, scores.json and run.json; default: outputs/demo",
+        help="folder for predictions and scores; default: outputs/demo",
     )
-    output = parser.parse_args().output
+    parser.add_argument(
+        "--task",
+        choices=("tracking", "generation"),
+        default="tracking",
+        help="track what the user wants, or generate what the system says; default: tracking",
+    )
+    options = parser.parse_args()
+    output = options.output
+    if options.task == "generation":
+        return run_command("baselines.demo", lambda: _generation(output))
     kind = LexicalTracker
     request = Request(kind, kind.NAME, kind.OPTIONS(), Data("sample", "test"), DEFAULT_CONFIGS)
     if status := run_command("baselines.demo", lambda: evaluate(request, output)):
@@ -44,6 +59,13 @@ def main() -> int:
         frames = sum(1 for _ in file) - 1
     print(_NEXT.format(frames=frames))
     return 0
+
+
+def _generation(output: Path) -> None:
+    try:
+        generation_demo(output)
+    except GenerationError as error:
+        raise SgdxError(str(error)) from None
 
 
 if __name__ == "__main__":

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from .cache import Cached, default_cache
 from .columns import Floats
-from .nli import Pair
+from .lexical import LexicalNli
+from .nli import Nli, Pair
 from .rows import ScoreError
 
 DEFAULT_MODEL = "FacebookAI/roberta-large-mnli"
@@ -118,6 +120,30 @@ def load_nli(
     place = device or ("cuda" if torch.cuda.is_available() else "cpu")
     marked = f"{checkpoint}@{_revision(checkpoint, model)}/{dtype}"
     return NliModel(model.to(place).eval(), tokenizer, marked)
+
+
+def open_nli(
+    named: str,
+    dtype: str = "float32",
+    cache: Path | None = None,
+    device: str | None = None,
+) -> Nli:
+    """Open what a user calls a model of entailment.
+
+    Args:
+        named: `lexical` for the comparison of words, or the folder or name of a checkpoint, the
+            latter perhaps with `@` and a revision.
+        dtype, device: As for `load_nli`.
+        cache: The folder of the cache; None for the default one. The comparison of words has none.
+
+    Raises:
+        ScoreError: The model cannot be loaded, or the cache cannot be used.
+    """
+    if named == "lexical":
+        return LexicalNli()
+    checkpoint, _, revision = (named, "", "") if Path(named).is_dir() else named.partition("@")
+    model = load_nli(checkpoint, revision or None, dtype, device)
+    return Cached(model, cache or default_cache())
 
 
 def entailment_classes(

@@ -14,15 +14,15 @@ import msgspec
 
 from .bleu import bleu_counts as bleu_counts
 from .bootstrap import bootstrap as bootstrap
-from .cache import Cached, default_cache
+from .cache import Cached as Cached
 from .candidates import candidates as candidates
 from .claims import settle as settle
 from .columns import over as over
 from .faithful import judge_utterances as judge_utterances
 from .figures import figures_of as figures_of
 from .gold import Options, judge_gold
-from .lexical import LexicalNli
-from .models import load_nli
+from .lexical import LexicalNli as LexicalNli
+from .models import open_nli
 from .negatives import Pool as Pool
 from .nli import Judge, Nli, nli_name
 from .report import report
@@ -155,7 +155,7 @@ class SgsaccMetric(evaluate.Metric):  # type: ignore[misc]
         said = [msgspec.json.decode(line, type=Prediction) for line in predictions if line]
         utterances = utterances_by_variant(turns, said)
         options = Options(validate, context, rules, seed)
-        model = _model(nli)
+        model = open_nli(nli) if isinstance(nli, str) else nli
         judge = Judge(model) if model else None
         gold = judge_gold(turns, judge, options) if judge else []
         scores = score_system(turns, utterances, gold, judge, options)
@@ -163,16 +163,6 @@ class SgsaccMetric(evaluate.Metric):  # type: ignore[misc]
         result = report(turns, scores, data, nli_name(model), gold, judge, options)
         groups = next(iter(result["variants"].values()))
         return {name: groups["#ALL_SERVICES"].get(name) for name in _FLAT} | result
-
-
-def _model(nli: str | Nli | None) -> Nli | None:
-    """The model of entailment that is meant; one that is loaded gets a cache on disk."""
-    if nli == "lexical":
-        return LexicalNli()
-    if isinstance(nli, str):
-        checkpoint, _, revision = nli.partition("@")
-        return Cached(load_nli(checkpoint, revision or None), default_cache())
-    return nli
 
 
 def _evaluators(rows: Sequence[Turn], evaluator: str) -> list[Turn]:

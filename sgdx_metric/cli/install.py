@@ -1,4 +1,4 @@
-"""Put the metric where `evaluate.load("sgdx_metric")` finds it from any directory, off line too."""
+"""Put a metric where `evaluate.load(NAME)` finds it from any directory, off line too."""
 
 import hashlib
 import os
@@ -9,21 +9,23 @@ from evaluate.loading import get_imports, init_dynamic_modules
 
 from .files import whole
 
-NAME = "sgdx_metric"
+SCRIPT = Path(__file__).parents[1] / "sgdx_metric.py"
 
 
-def install() -> Path:
-    """Copy the metric's core into the Hugging Face modules cache (`HF_MODULES_CACHE`).
+def install(script: Path = SCRIPT) -> Path:
+    """Copy a metric's core into the Hugging Face modules cache (`HF_MODULES_CACHE`).
 
     `evaluate` looks up a plain name as <cache>/evaluate_modules/metrics/evaluate-metric--<name>/
     <64 hex digits>/<name>.py and takes the newest. The command line's files are not needed there.
 
+    Args:
+        script: The metric's script; its stem is the metric's name.
+
     Returns:
         The folder of the copy.
     """
-    script = Path(__file__).parents[1] / f"{NAME}.py"
     files = [script, *(script.with_name(f"{name}.py") for name in _imported(script))]
-    home = Path(init_dynamic_modules()) / "metrics" / f"evaluate-metric--{NAME}"
+    home = Path(init_dynamic_modules()) / "metrics" / f"evaluate-metric--{script.stem}"
     home.mkdir(parents=True, exist_ok=True)
     for package in (home.parent, home):
         (package / "__init__.py").touch()

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 
 from sgsacc_metric.bleu import CONVENTIONS, bleu_counts, bleu_signature, corpus_bleu
 
@@ -20,8 +20,8 @@ def sentences(chance: random.Random, count: int, least: int = 0) -> list[str]:
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_sums_of_counts_give_sacrebleu(convention: str) -> None:
     chance = random.Random(1)  # noqa: S311
-    for size in (1, 2, 3, 8, 30):
-        for _ in range(20):
+    for size in (1, 2, 8):
+        for _ in range(8):
             said, gold = sentences(chance, size), sentences(chance, size, least=1)
             expected = BLEU(**CONVENTIONS[convention]).corpus_score(said, [gold]).score
             counts = bleu_counts(said, gold, convention)

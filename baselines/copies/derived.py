@@ -1,0 +1,72 @@
+"""A response made of the schema's own descriptions, by rule: any service, any wording.
+
+A response that is no more than the names and descriptions it is given moves with their wording, so
+this is the floor of a generator, and the input of one that learns to say it better.
+"""
+
+from __future__ import annotations
+
+from sgsacc_metric.candidates import clean
+from sgsacc_metric.rows import Action, Intent, Slot, Turn
+
+# Acts in the order in which T2G2 says them; the others follow as they stand in the turn.
+ORDER = (
+    "SELECT",
+    "INFORM_COUNT",
+    "NOTIFY_SUCCESS",
+    "NOTIFY_FAILURE",
+    "INFORM",
+    "REQUEST",
+    "CONFIRM",
+)
+CONFIRM_FIRST = "Please confirm the following details:"
+_FIXED = {
+    "GOODBYE": "Have a good day.",
+    "REQ_MORE": "Is there anything else I can help you with?",
+    "SELECT": "All right.",
+}
+
+
+def derived(turn: Turn) -> str:
+    """What the rules say in a turn, under the wording of the turn's schemas."""
+    return " ".join(_sentence(turn, action) for action in ordered(turn))
+
+
+def ordered(turn: Turn) -> list[Action]:
+    """The actions of a turn, frame by frame, in the order in which they are said."""
+    services = list(dict.fromkeys(action.service for action in turn.actions))
+    place = {act: i for i, act in enumerate(ORDER)}
+    return sorted(
+        turn.actions,
+        key=lambda action: (services.index(action.service), place.get(action.act, len(ORDER))),
+    )
+
+
+def _sentence(turn: Turn, action: Action) -> str:
+    slot, intent = turn.slot(action), turn.intent_of(action)
+    if action.act in _FIXED and not action.values:
+        return _FIXED[action.act]
+    if action.act == "OFFER_INTENT":
+        return f"Do you want to {_small(_description(intent, action))}?"
+    if action.act == "INFORM_COUNT":
+        return f"There are {' '.join(action.values)} results."
+    if action.act in ("NOTIFY_SUCCESS", "NOTIFY_FAILURE"):
+        done = "was successful" if action.act == "NOTIFY_SUCCESS" else "was not successful"
+        return f"{_description(intent, action)} {done}."
+    if action.act == "REQUEST":
+        suggested = f" {' or '.join(action.values)}?" if action.values else ""
+        return f"{_description(slot, action)}?{suggested}"
+    if slot and slot.is_boolean and action.values in (["True"], ["False"]):
+        return f"{_description(slot, action)}? {'Yes' if action.values == ['True'] else 'No'}."
+    verb = "are" if len(action.values) > 1 else "is"
+    return f"{_description(slot, action)} {verb} {' and '.join(action.values)}."
+
+
+def _description(of: Slot | Intent | None, action: Action) -> str:
+    """The description of what an action is about, or its name where the schema has none."""
+    named = of.name if of else action.slot or action.act.lower()
+    return clean(of.description if of else "") or named.replace("_", " ")
+
+
+def _small(text: str) -> str:
+    return text[:1].lower() + text[1:]

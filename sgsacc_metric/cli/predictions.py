@@ -1,0 +1,64 @@
+"""Reading what a system said: a JSON Lines file for each variant."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sgdx_metric.cli.predictions import check_keys, decode
+
+from ..rows import Prediction, ScoreError
+from ..signature import split_name
+
+
+class Metadata(msgspec.Struct):
+    """What a prediction file may state about itself in its first line; other keys are kept out."""
+
+    split: str | None = None
+    variant: str | None = None
+    model: str | None = None
+    input: str | None = None
+    beams: int | None = None
+
+
+class _Header(msgspec.Struct, forbid_unknown_fields=True):
+    metadata: Metadata
+
+
+def read_predictions(path: Path, split: str, variant: str) -> tuple[list[Prediction], Metadata]:
+    """Read one variant's predictions.
+
+    Args:
+        path: A JSONL file of prediction rows, whose first line may be {"metadata": {...}}.
+        split, variant: What the file must be for.
+
+    Returns:
+        The rows, and what the file says of itself.
+
+    Raises:
+        ScoreError: The file cannot be read, or is malformed or for another split or variant.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise ScoreError(f"{path}: {error.strerror}, expected a JSONL file") from None
+    metadata = Metadata()
+    if lines[0].lstrip().startswith(b'{"metadata"'):
+        check_keys(lines[0], f"{path}:1")
+        metadata = decode(lines[0], _Header, f"{path}:1").metadata
+        lines[0] = b""
+    stated: tuple[tuple[str, Any, str], ...] = (
+        ("split", metadata.split and split_name(metadata.split), split),
+        ("variant", metadata.variant, variant),
+    )
+    for key, found, expected in stated:
+        if found not in (None, expected):
+            raise ScoreError(f"{path}:1: metadata: {key} is '{found}', not '{expected}'")
+    rows = []
+    for number, line in enumerate(lines, 1):
+        if line and not line.isspace():
+            row = decode(line, Prediction, f"{path}:{number}")
+            if row.variant != variant:
+                raise ScoreError(f"{path}:{number}: variant is '{row.variant}', not '{variant}'")
+            rows.append(row)
+    return rows, metadata

@@ -1,0 +1,163 @@
+"""Copy systems: what they say, word for word, and that they are controls of the metric."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from baselines.copies.__main__ import copy_system, generate, main
+from baselines.copies.derived import derived
+from baselines.copies.templates import from_templates, read_templates, template_key
+from sgdx_dataset import SgdxError, open_release
+from sgsacc_metric.cli.references import References
+from sgsacc_metric.rows import Action, Turn
+from sgsacc_metric.ser import checked_values, contains
+
+from ...sgsacc_metric.turns import act, turn
+
+TEMPLATES = """\
+CONFIRM!!city!!@\tThe city is @.
+CONFIRM!!has_wifi!!True\tThere is wifi.
+CONFIRM!!has_wifi!!False\tThere is no wifi.
+REQUEST!!intent\tRent or buy?
+REQUEST!!intent!!@@\tDo you want to @ or @?
+INFORM_COUNT!!FindHotel!!count!!@\tI found @.
+NOTIFY_SUCCESS!!BookHotel\tBooked.
+OFFER_INTENT!!BookHotel\tShall I book it?
+GOODBYE\tBye!
+GOODBYE\tGood bye.
+"""
+
+
+@pytest.mark.parametrize(
+    ("action", "sentence"),
+    [
+        (act("CONFIRM", "city", "Rome"), "City of the hotel is Rome."),
+        (act("OFFER", "city", "Rome", "Pisa"), "City of the hotel are Rome and Pisa."),
+        (act("INFORM", "pets_allowed", "True"), "Are pets allowed? Yes."),
+        (act("INFORM", "has_wifi", "False"), "Whether the hotel has wifi? No."),
+        (act("REQUEST", "city"), "City of the hotel?"),
+        (act("REQUEST", "city", "Rome", "Pisa"), "City of the hotel? Rome or Pisa?"),
+        (act("REQUEST", "intent", "rent"), "Rent or buy? rent?"),
+        (act("OFFER_INTENT", "intent", "BookHotel"), "Do you want to book a room?"),
+        (act("INFORM_COUNT", "count", "3"), "There are 3 results."),
+        (act("NOTIFY_SUCCESS"), "Search for a hotel was successful."),
+        (act("NOTIFY_FAILURE"), "Search for a hotel was not successful."),
+        (act("GOODBYE"), "Have a good day."),
+        (act("REQ_MORE"), "Is there anything else I can help you with?"),
+        (act("INFORM", "street_name", "Via Roma"), "street name is Via Roma."),
+    ],
+)
+def test_derived_sentences(action: Action, sentence: str) -> None:
+    assert derived(turn(action, intent="FindHotel")) == sentence
+
+
+def test_actions_are_said_in_t2g2_s_order() -> None:
+    of = turn(
+        act("REQ_MORE"),
+        act("CONFIRM", "city", "Rome"),
+        act("REQUEST", "city"),
+        act("INFORM_COUNT", "count", "2"),
+    )
+    assert derived(of) == (
+        "There are 2 results. City of the hotel? City of the hotel is Rome."
+        " Is there anything else I can help you with?"
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "Hotels_1.tsv").write_text(TEMPLATES)
+    return tmp_path
+
+
+def test_templates(folder: Path) -> None:
+    templates = read_templates(folder)
+    of = turn(
+        act("GOODBYE"),
+        act("CONFIRM", "has_wifi", "False"),
+        act("CONFIRM", "city", "m@x"),
+        act("REQUEST", "intent", "rent", "buy"),
+        act("INFORM_COUNT", "count", "2"),
+        intent="FindHotel",
+    )
+    assert from_templates(of, templates) == (
+        "Please confirm the following details: I found 2. Do you want to rent or buy?"
+        " There is no wifi. The city is m@x. Good bye."
+    )
+    more = turn(
+        act("OFFER_INTENT", "intent", "BookHotel"), act("NOTIFY_SUCCESS"), intent="BookHotel"
+    )
+    assert from_templates(more, templates) == "Booked. Shall I book it?"
+    assert template_key(of, act("REQUEST", "intent")) == "REQUEST!!intent"
+    assert template_key(of, act("INFORM", "city", "dontcare")) == "INFORM!!city!!dontcare"
+
+
+def test_templates_that_cannot_be_used(folder: Path) -> None:
+    templates = read_templates(folder)
+    with pytest.raises(SgdxError, match="turn 1_00000/1: found no template REQ_MORE of Hotels_1"):
+        from_templates(turn(act("REQ_MORE")), templates)
+    (folder / "Hotels_1.tsv").write_text("GOODBYE\tBye!\nINFORM!!city!!@\tA city.\n")
+    with pytest.raises(SgdxError, match=r"Hotels_1.tsv:2: found .*as many @ in both"):
+        read_templates(folder)
+    with pytest.raises(SgdxError, match="found no .*tsv"):
+        read_templates(folder / "none")
+    with pytest.raises(SgdxError, match="--system templates: found no --templates DIR"):
+        copy_system("templates")
+    with pytest.raises(SgdxError, match="--system gold: found a --templates DIR"):
+        copy_system("gold", folder)
+
+
+def test_derived_sentences_have_every_value_under_every_wording() -> None:
+    references = References("validation", open_release("sample"))
+    for variant in ("original", "v2"):
+        turns = references.turns(variant)
+        assert all(contains(derived(of), value) for of in turns for value in checked_values(of))
+    assert len({derived(of) for of in turns}) > 30
+
+
+def test_templates_say_the_same_under_every_wording(tmp_path: Path) -> None:
+    references = References("test", open_release("sample"))
+    turns = references.turns("original")
+    lines: dict[str, list[str]] = {}
+    for of in turns:
+        for action in of.actions:
+            key = template_key(of, action)
+            lines.setdefault(action.service, []).append(f"{key}\tSo {'@ ' * key.count('@')}then.")
+    for service, texts in lines.items():
+        (tmp_path / f"{service}.tsv").write_text("\n".join(texts))
+    system = copy_system("templates", tmp_path)
+    paths = generate(system, references, ["original", "v3"], tmp_path / "out", ["1_00000"])
+    original, reworded = (
+        [json.loads(line) for line in path.read_text().splitlines()] for path in paths
+    )
+    assert reworded[0]["metadata"] == {
+        "split": "test", "variant": "v3", "model": "copy of templates", "input": "templates"
+    }  # fmt: skip
+    assert [row["utterance"] for row in original[1:]] == [row["utterance"] for row in reworded[1:]]
+    assert all(row["turn_id"].startswith("1_00000/") for row in reworded[1:]) and original[1:]
+
+
+def test_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["copies", "--system", "empty", "--source", "sample", "--output", str(tmp_path / "out")]
+    monkeypatch.setattr(sys, "argv", [*words, "--config", "v1"])
+    assert main() == 0
+    rows = [json.loads(line) for line in (tmp_path / "out" / "v1.jsonl").read_text().splitlines()]
+    assert len(rows) == 266 and {row["utterance"] for row in rows[1:]} == {""}
+    assert capsys.readouterr().out == f"{tmp_path / 'out' / 'v1.jsonl'}\n"
+    monkeypatch.setattr(sys, "argv", [*words, "--config", "v9"])
+    assert main() == 2
+    assert "baselines.copies: error: unknown config 'v9'" in capsys.readouterr().err
+
+
+def test_multi_frame_turns_are_said_frame_by_frame() -> None:
+    def of(service: str, name: str) -> Action:
+        return Action(service, name, "", [], [])
+
+    both: Turn = turn(of("A_1", "GOODBYE"), of("A_1", "SELECT"), of("B_1", "SELECT"))
+    assert derived(both) == "All right. Have a good day. All right."

@@ -1,0 +1,145 @@
+"""Models of entailment with random weights, in each order of the labels, and the cache on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sgsacc_metric.cache import Cached
+from sgsacc_metric.models import batches, entailment_classes, load_nli, open_nli
+from sgsacc_metric.nli import Judge
+from sgsacc_metric.rows import ScoreError
+
+from .turns import NO, YES, Script
+
+PAIRS = [
+    ("A hotel in Rome?", "City is Rome."),
+    ("", "Have a good day."),
+    ("A hotel in Rome?", "City is Pisa."),
+    ("I found 3 hotels. " * 9 + "Rome has wifi.", "Has wifi? Yes."),
+]
+ORDERS = {
+    "roberta-large-mnli": ["CONTRADICTION", "NEUTRAL", "ENTAILMENT"],
+    "DeBERTa-v3-large-mnli-fever-anli-ling-wanli": ["entailment", "neutral", "contradiction"],
+    "nli-deberta-v3-small": ["contradiction", "entailment", "neutral"],
+}
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny RoBERTa with random weights and the labels of roberta-large-mnli."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    tokenizers = pytest.importorskip("tokenizers")
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    trained = tokenizers.ByteLevelBPETokenizer()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    trained.train_from_iterator([" ".join(pair) for pair in PAIRS], 400, special_tokens=special)
+    folder.mkdir()
+    trained.save_model(str(folder))
+    tokenizer = transformers.RobertaTokenizerFast.from_pretrained(folder, model_max_length=48)
+    torch.manual_seed(1)
+    config = transformers.RobertaConfig(
+        vocab_size=400, hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=37, max_position_embeddings=50, num_labels=3,
+        id2label=dict(enumerate(ORDERS["roberta-large-mnli"])), initializer_range=0.5,
+        pad_token_id=1, bos_token_id=0, eos_token_id=2,
+    )  # fmt: skip
+    model = transformers.RobertaForSequenceClassification(config)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def logits_of(checkpoint: Path) -> Any:
+    """Each pair's logits, one pair at a time, by the library itself."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    tokenizer.truncation_side = "left"
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoint).eval()
+    rows = []
+    for pair in PAIRS:
+        inputs = tokenizer(*pair, truncation="only_first", max_length=48, return_tensors="pt")
+        with torch.inference_mode():
+            rows.append(torch.softmax(model(**inputs).logits.double(), -1)[0].numpy())
+    return np.array(rows)
+
+
+def test_probabilities_in_each_order_of_the_labels(checkpoint: Path) -> None:
+    plain = logits_of(checkpoint)
+    assert np.ptp(plain, axis=0).min() > 0.01
+    for labels in ORDERS.values():
+        nli = load_nli(str(checkpoint))
+        nli._classes = entailment_classes(dict(enumerate(labels)), "tiny")
+        names = [label.lower() for label in labels]
+        columns = [names.index(one) for one in ("entailment", "neutral", "contradiction")]
+        assert np.allclose(nli(PAIRS), plain[:, columns], atol=1e-5)
+
+
+def test_results_do_not_depend_on_order_or_batches(checkpoint: Path) -> None:
+    nli = load_nli(str(checkpoint))
+    whole = nli(PAIRS)
+    assert np.allclose(nli(PAIRS[::-1])[::-1], whole, atol=1e-6)
+    assert np.allclose(np.vstack([nli([pair]) for pair in PAIRS]), whole, atol=1e-6)
+    name, dtype = nli.name.rsplit("/", 1)
+    assert dtype == "float32" and name.startswith(f"{checkpoint}@")
+    assert len(name.rpartition("@")[2]) == 12
+
+
+def test_classes_by_name() -> None:
+    three = {name: entailment_classes(dict(enumerate(of)), name) for name, of in ORDERS.items()}
+    assert list(three.values()) == [(2, 1, 0), (0, 1, 2), (1, 2, 0)]
+    assert entailment_classes({0: "entailment", 1: "not_entailment"}, "two") == (0, None, 1)
+    for labels in (["LABEL_0", "LABEL_1", "LABEL_2"], ["yes", "no"], ["entail", "a", "b", "c"]):
+        with pytest.raises(ScoreError, match="expected names that begin with entail, neutral and"):
+            entailment_classes(dict(enumerate(labels)), "model")
+
+
+def test_batches_have_a_budget_of_tokens() -> None:
+    lengths = [5, 100, 7, 60, 5, 3]
+    found = list(batches(lengths, 100))
+    assert found == [[1], [3], [2, 0, 4, 5]]
+    assert list(batches([], 10)) == []
+    assert list(batches([5, 5, 5, 5, 5], 10)) == [[0, 1], [2, 3], [4]]
+
+
+def test_a_model_that_cannot_be_loaded(tmp_path: Path, checkpoint: Path) -> None:
+    with pytest.raises(ScoreError, match="cannot be loaded as a model: "):
+        load_nli(str(tmp_path / "none"))
+    with pytest.raises(ScoreError, match="dtype is 'int8', expected one of float32, bfloat16"):
+        load_nli(str(checkpoint), dtype="int8")
+
+
+def test_a_named_model_has_a_cache(checkpoint: Path, tmp_path: Path) -> None:
+    nli = open_nli(str(checkpoint), cache=tmp_path)
+    assert isinstance(nli, Cached)
+    first = nli(PAIRS)
+    again = open_nli(str(checkpoint), cache=tmp_path)
+    assert isinstance(again, Cached)
+    assert np.array_equal(again(PAIRS[::-1]), first[::-1]) and again.sent == 0
+    half = open_nli(str(checkpoint), dtype="bfloat16", cache=tmp_path)
+    assert isinstance(half, Cached) and half.path != again.path
+
+
+def test_the_cache_is_asked_first(tmp_path: Path) -> None:
+    script = Script({("a", "b"): YES, ("a", "c"): NO, ("ab", "c"): YES})
+    cached = Cached(script, tmp_path)
+    assert cached([("a", "b"), ("a", "c")]).tolist() == [[*YES], [*NO]]
+    assert cached([("a", "c"), ("ab", "c"), ("a", "b")]).tolist() == [[*NO], [*YES], [*YES]]
+    assert script.calls == [[("a", "b"), ("a", "c")], [("ab", "c")]] and cached.sent == 3
+    judge = Judge(Cached(Script({}), tmp_path))
+    judge.ask([("a", "b")])
+    assert judge["a", "b"] == YES
+    assert cached([]).shape == (0, 3)
+
+
+def test_a_file_that_is_no_cache(tmp_path: Path) -> None:
+    path = Cached(Script({}), tmp_path).path
+    path.write_text("something else, and long enough to be looked at" * 99)
+    with pytest.raises(ScoreError, match="cannot be used as a cache"):
+        Cached(Script({}), tmp_path)

@@ -1,0 +1,181 @@
+"""The figures of the report, against figures worked out by hand or by other means."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+
+from sgdx_metric.robustness import variation as sgdx_variation
+from sgsacc_metric.figures import variation
+from sgsacc_metric.gold import Options, judge_gold
+from sgsacc_metric.lexical import LexicalNli
+from sgsacc_metric.nli import Judge
+from sgsacc_metric.report import report
+from sgsacc_metric.rows import Prediction, ScoreError, Turn
+from sgsacc_metric.scoring import score_system, utterances_by_variant
+from sgsacc_metric.signature import Data
+
+from ..conftest import ROOT
+from .turns import act, turn
+
+CITIES = ("Rome", "Pisa", "Siena", "Bari")
+VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
+
+
+def four_turns() -> list[Turn]:
+    """Four turns of two dialogues, one of an unseen service of a seen domain."""
+    made = []
+    for i, city in enumerate(CITIES):
+        made.append(
+            turn(
+                act("CONFIRM", "city", city),
+                turn_id=f"1_0000{i // 2}/{1 + 2 * (i % 2)}",
+                service="Hotels_1" if i < 3 else "Hotels_2",
+                seen=i < 3,
+                utterance=f"A hotel in {city} , is that right ?",
+                prompt="",
+            )
+        )
+    return made
+
+
+def said_of(turns: list[Turn]) -> dict[str, list[str]]:
+    gold = [one.utterance for one in turns]
+    wrong = ["A hotel ?", *gold[1:]]
+    return {
+        "original": gold,
+        "v1": wrong,
+        "v2": gold,
+        "v3": ["So, Rome ?", *gold[1:]],
+        "v4": wrong,
+        "v5": gold,
+    }
+
+
+def test_figures_by_hand() -> None:
+    turns = four_turns()
+    said = said_of(turns)
+    result = report(turns, score_system(turns, said), Data("test", "sample"))
+    everything = result["variants"]["v1"]["#ALL_SERVICES"]
+    assert everything["ser"] == 0.25 and everything["slot_error_rate"] == 0.25
+    assert everything["ser_checkable"] == 0.25 and everything["ser_extended"] == 0.25
+    expected = BLEU().corpus_score(said["v1"], [[one.utterance for one in turns]]).score
+    assert everything["bleu"] == pytest.approx(expected, abs=1e-9)
+    assert result["conventions"]["v1"]["13a"]["bleu"] == pytest.approx(expected, abs=1e-9)
+    assert result["variants"]["v1"]["#UNSEEN_SERVICES"]["ser"] == 0
+    assert result["variants"]["v1"]["#SEEN_SERVICES"]["ser"] == pytest.approx(1 / 3)
+    assert set(result["variants"]["v1"]) == {
+        "#ALL_SERVICES",
+        "#SEEN_SERVICES",
+        "#UNSEEN_SERVICES",
+        "#SEEN_DOMAINS",
+        "Hotels",
+        "Hotels_1",
+        "Hotels_2",
+    }
+    sgdx = result["sgdx"]
+    assert sgdx["ser_orig"] == 0 and sgdx["ser_v1-5"] == pytest.approx(0.1)
+    # The first turn is right under v2, v3 and v5: mean .6, sample standard deviation sqrt(.3).
+    assert sgdx["ss_ser"] == pytest.approx(np.sqrt(0.3) / 0.6 / 4)
+    # It changes under v1, v3 and v4, and its verdict under v1 and v4.
+    assert sgdx["changed"] == pytest.approx(3 / 5 / 4)
+    assert sgdx["flips_ser"] == 0.25
+    assert sgdx["unseen"]["changed"] == 0 and sgdx["unseen_domains"]["turns"] == 0
+    assert sgdx["by_service"]["Hotels_1"]["ser_v1-5"] == pytest.approx(0.4 / 3)
+    assert sgdx["differences"]["v1"]["ser"]["difference"] == 0.25
+    low, high = sgdx["confidence"]["ser_v1-5"]
+    assert (low, high) == (0.0, pytest.approx(0.2))  # of two dialogues one is wrong at times
+    assert "sgsacc_orig" not in sgdx and "flips" not in sgdx
+    assert result["counts"] == {
+        "turns": {"all": 4, "seen": 3, "unseen": 1, "seen_domains": 4, "unseen_domains": 0}
+    }
+    assert result["signature"].startswith(
+        "sgsacc_metric|generator:original+v1+v2+v3+v4+v5|evaluator:original|split:test|release:sample"
+        "|turns:4|bleu:nrefs-1,case-mixed,eff-no,tok-13a,smooth-exp,sacrebleu-"
+    )
+    assert "|ser:t2g2|nli:none|ci:95%-bootstrap-1000-seed-0|version:" in result["signature"]
+
+
+def test_figures_of_sgsacc() -> None:
+    turns = four_turns()
+    turns[1] = turn(act("NOTIFY_SUCCESS"), turn_id=turns[1].turn_id, utterance="Done.", prompt="")
+    said = said_of(turns)
+    judge, options = Judge(LexicalNli()), Options()
+    gold = judge_gold(turns, judge, options)
+    scores = score_system(turns, said, gold, judge, options)
+    result = report(turns, scores, Data("test"), "lexical (no model)", gold, judge, options)
+    everything = result["variants"]["v4"]["#ALL_SERVICES"]
+    assert everything["sgsacc"] == 0.75 and everything["coverage"] == 0.75
+    assert everything["sgsacc_judged"] == pytest.approx(2 / 3)
+    assert everything["sgsacc_validated"] == 0.75 and everything["ser_agreement"] == 1
+    assert result["sgdx"]["sgsacc_orig"] == 1 and result["sgdx"]["flips"] == 0.25
+    assert result["counts"]["judged_turns"] == 3 and result["counts"]["valid_turns"] == 4
+    assert result["counts"]["actions"] == {"all": 4, "judged": 3, "tampered": 3, "failed": 0}
+    assert result["counts"]["failed_by"] == []
+    assert (
+        "|release:partial:2/4201|turns:4|" in result["signature"]
+        and "|nli:lexical (no model)|rules:appendix-b|context:yes|validated:4/4|negatives-seed:0|"
+        in result["signature"]
+    )
+
+
+def test_what_fails_validation_is_counted_by_act_and_slot() -> None:
+    turns = [turn(act("CONFIRM", "city", "Rome"), utterance="Sure?", prompt=""), turn()]
+    judge = Judge(LexicalNli())
+    gold = judge_gold(turns, judge, Options())
+    said = {"v1": ["x", "y"]}
+    scores = score_system(turns, said, gold, judge)
+    result = report(turns, scores, Data(), "lexical (no model)", gold, judge)
+    assert result["counts"]["failed_by"] == [{"act": "CONFIRM", "slot": "city", "actions": 1}]
+    assert result["variants"]["v1"]["#ALL_SERVICES"]["sgsacc_validated"] == 0
+
+
+def test_order_of_turns_and_variants_does_not_matter() -> None:
+    turns = four_turns()
+    said = said_of(turns)
+    first = report(turns, score_system(turns, said), Data("test"))
+    back = {name: said[name][::-1] for name in reversed(said)}
+    second = report(turns[::-1], score_system(turns[::-1], back), Data("test"))
+    assert first["variants"] == second["variants"]
+    for name, ends in first["sgdx"]["confidence"].items():
+        assert ends == pytest.approx(second["sgdx"]["confidence"][name])
+    assert first["signature"] == second["signature"]
+
+
+def test_sensitivity_is_that_of_the_tracker_metric() -> None:
+    random = np.random.default_rng(0)
+    scores = random.choice([0.0, 0.3, 1.0], (5, 200)) * random.choice([0.0, 1.0], 200)
+    assert np.allclose(variation(scores), sgdx_variation(scores), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["bootstrap.py", "variants.py"])
+def test_files_that_both_metrics_need_are_the_same(name: str) -> None:
+    """`evaluate.load` copies a metric's own files only, so both have these; they may not drift."""
+    one, other = (ROOT / metric / name for metric in ("sgdx_metric", "sgsacc_metric"))
+    assert one.read_text() == other.read_text()
+
+
+def test_predictions_that_do_not_fit() -> None:
+    turns = four_turns()[:2]
+    rows = [Prediction(one.turn_id, "v1", "x") for one in turns]
+    with pytest.raises(ScoreError, match="predictions for v1: turn 1_00000/1 is there twice"):
+        utterances_by_variant(turns, [*rows, rows[0]])
+    with pytest.raises(ScoreError, match="turn 9/9 is not in the references; are these predi"):
+        utterances_by_variant(turns, [*rows, Prediction("9/9", "v1", "x")])
+    with pytest.raises(ScoreError, match="1 of 2 turns are missing, the first is 1_00000/3"):
+        utterances_by_variant(turns, rows[:1])
+    with pytest.raises(ScoreError, match="no predictions, expected rows of one variant"):
+        utterances_by_variant(turns, [])
+
+
+def test_variants_of_one_s_own_have_figures_of_their_own() -> None:
+    turns = four_turns()
+    said = said_of(turns) | {"mine": ["No."] * 4}
+    data = Data("test", "sample", wordings=(("mine", "1a2b3c4d"),))
+    result = report(turns, score_system(turns, said), data)
+    assert "generator:original+mine@1a2b3c4d+v1" in result["signature"]
+    plain = report(turns, score_system(turns, said_of(turns)), Data("test", "sample"))
+    assert result["sgdx"]["ss_ser"] == plain["sgdx"]["ss_ser"]
+    assert result["sgdx"]["ss_ser(v1..v5+mine)"] > plain["sgdx"]["ss_ser"]
+    assert result["sgdx"]["differences"]["mine"]["ser"]["difference"] == 1
