@@ -3,15 +3,18 @@
 import os
 import sys
 import zlib
+from collections.abc import Iterator
 from functools import partial
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 # A Space runs this file as a script: its folder comes first on the path then, and sgdx_metric.py
-# in it would hide the installed package of that name.
+# in it would hide the installed package of that name. So it comes last, for what lies beside it.
 if not __package__:
-    sys.path = [entry for entry in sys.path if Path(entry).resolve() != Path(__file__).parent]
+    sys.path.sort(key=lambda entry: Path(entry).resolve() == Path(__file__).resolve().parent)
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 import gradio as gr
@@ -21,6 +24,7 @@ import pandas as pd
 import pyarrow as pa
 
 from sgdx_metric.cli.explain import explain, frame_of
+from sgdx_metric.cli.files import write_scores
 from sgdx_metric.cli.html import CSS, by_service, explanation, overview
 from sgdx_metric.cli.predictions import decode, read_predictions
 from sgdx_metric.cli.references import open_references
@@ -152,6 +156,61 @@ def show_frame(references: Tables, frame_id: str, predictions: Tables) -> str:
     return explanation(row["utterance"][0].as_py() or "", lines)
 
 
+def framed(page: str) -> str:
+    """A report's page in a frame, in which its script cannot reach the Space."""
+    return (
+        "<iframe title='Report' sandbox='allow-scripts' "
+        f"style='width:100%;height:85vh;border:0' srcdoc='{escape(page)}'></iframe>"
+    )
+
+
+def show_report(references: Tables, predictions: Tables) -> str:
+    """Make the report of predictions and show it."""
+    from baselines.report.gather import gather
+    from baselines.report.page import render_html
+    from baselines.report.sections import build_report
+
+    with TemporaryDirectory() as temporary:
+        run = Path(temporary) / "predictions of the sample"
+        scores = score(references, predictions)
+        for variant, rows in predictions.items():
+            lines = ({"variant": variant, **row} for row in _rows(rows))
+            file = run / "predictions" / f"{variant}.jsonl"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(msgspec.json.Encoder().encode_lines(lines))
+        write_scores(report(scores, "test", release="sample"), scores, run / "scores.json")
+        gathered = gather([run], "sample", None)
+        command = "python -m baselines.report RUN --output DIR"
+        return framed(render_html(build_report(gathered, command)))
+
+
+def _rows(predictions: pa.Table) -> Iterator[dict[str, Any]]:
+    """Prediction rows without what they do not say."""
+    for row in predictions.to_pylist():
+        yield {key: value for key, value in row.items() if value is not None}
+
+
+def show_saved(path: str | None) -> str:
+    """Show a report that was saved: the index.html of `python -m baselines.report`."""
+    try:
+        return framed(Path(path).read_text(encoding="utf-8")) if path else ""
+    except UnicodeDecodeError:
+        name = escape(Path(str(path)).name)
+        raise gr.Error(f"{name}: not UTF-8, expected the index.html of a report") from None
+
+
+def add_report(references: Tables, predictions: gr.State) -> None:
+    """Add the report of the predictions that are shown, and of saved ones, to the page."""
+    with gr.Accordion("Report: tables, figures, costliest rewordings and errors", open=False):
+        saved = gr.File(label="A saved report (index.html)", file_types=[".html"], height=120)
+        shown = gr.HTML()
+        # The report lies in the checkout, not in the installed package: see the card.
+        if find_spec("baselines"):
+            make = gr.Button("Make the report of the predictions above")
+            make.click(partial(show_report, references), predictions, shown)
+        saved.change(show_saved, saved, shown)
+
+
 def build(references: Tables) -> gr.Blocks:
     """Build the page, on which predictions are scored against the references of each variant."""
     page: gr.Blocks
@@ -181,6 +240,7 @@ def build(references: Tables) -> gr.Blocks:
         )
         frame = gr.Dropdown(label="Frame, the most sensitive first", choices=[], interactive=True)
         details = gr.HTML()
+        add_report(references, predictions)
         everything = [predictions, table, signature, plot, frame, details]
         load = partial(show, references)
         page.load(load, files, everything)

@@ -10,20 +10,17 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.files import staged
 from sgdx_metric.cli.files import check_folder
-from sgdx_metric.rows import ScoreError
-from sgdx_metric.signature import split_name
 
 from ..command_line import add_source, run_command
-from .analysis import Analysis, analyse
-from .data import Data, open_references, open_source
+from .gather import gather
 from .leaderboard import read_own, read_published, render_leaderboard, row_of, write_own
 from .page import write_report
-from .runs import Group, Run, group_runs, read_run
+from .runs import Run, group_runs, read_run
 from .sections import build_report
 
 NAME = "baselines.report"
@@ -43,63 +40,11 @@ def make_report(arguments: argparse.Namespace) -> None:
         raise SgdxError(
             f"--references {arguments.references}: found --source too, expected one of them"
         )
-    runs, left_out = _read_runs(arguments.runs)
-    groups = group_runs(runs)
-    analyses = _analyses(groups, arguments, left_out)
-    report = build_report(groups, analyses, left_out, _command(arguments))
-    for path in write_report(report, arguments.output):
+    gathered = gather(arguments.runs, arguments.source, arguments.references)
+    for sentence in gathered.left_out:
+        print(f"{NAME}: note: {sentence}", file=sys.stderr)
+    for path in write_report(build_report(gathered, _command(arguments)), arguments.output):
         print(path)
-
-
-def _read_runs(paths: Sequence[Path]) -> tuple[list[Run], list[str]]:
-    """The runs that can be read, and why the others are left out, which is printed too.
-
-    Raises:
-        SgdxError, ScoreError: The only run that was given, or every one, cannot be read.
-    """
-    runs: list[Run] = []
-    left_out: list[str] = []
-    for path in dict.fromkeys(paths):
-        try:
-            runs.append(read_run(path))
-        except (SgdxError, ScoreError) as error:
-            if len(paths) == 1:
-                raise
-            _say(left_out, f"{error}; this run is left out")
-    if not runs:
-        raise SgdxError(f"found no run that can be read, the first says: {left_out[0]}")
-    return runs, left_out
-
-
-def _analyses(
-    groups: Sequence[Group], arguments: argparse.Namespace, left_out: list[str]
-) -> list[dict[str, Analysis]]:
-    """What the systems of each group do slot by slot, by name; why not, in left_out."""
-    opened: dict[tuple[str | None, str], Data] = {}
-    analyses = []
-    for group in groups:
-        split = split_name(group.first.parts.get("split", "test"))
-        found = {}
-        for system in group.systems:
-            source = arguments.source or system.first.facts.get("source")
-            try:
-                if (source, split) not in opened:
-                    opened[source, split] = (
-                        open_references(arguments.references, group.variants)
-                        if arguments.references
-                        else open_source(source, split)
-                    )
-                found[system.name] = analyse(system, opened[source, split])
-            except (SgdxError, ScoreError) as error:
-                _say(left_out, f"{error}; so the slots and errors of {system.name} are left out")
-        analyses.append(found)
-    return analyses
-
-
-def _say(left_out: list[str], sentence: str) -> None:
-    sentence = " ".join(sentence.split())
-    left_out.append(sentence)
-    print(f"{NAME}: note: {sentence}", file=sys.stderr)
 
 
 def _command(arguments: argparse.Namespace) -> str:
@@ -129,7 +74,8 @@ def make_leaderboard(arguments: argparse.Namespace) -> None:
     if rows:
         write_own(data, rows)
     text = render_leaderboard(read_own(data), read_published())
-    page.write_text(text, encoding="utf-8")
+    with staged(page) as staging:
+        staging.write_text(text, encoding="utf-8")
     print(data, page, sep="\n")
 
 

@@ -246,18 +246,23 @@ def read_run(path: Path) -> Run:
         ScoreError, SgdxError: The folder has no scores, or a file is malformed.
     """
     file = path / "scores.json" if path.is_dir() else path
-    folder = file.parent
     if not file.is_file():
         raise SgdxError(_why_no_scores(path))
-    scores = decode(file.read_bytes(), Scores, str(file))
-    paths = _predictions(folder, list(scores.variants))
-    record = _object(folder / "run.json")
-    facts = _inner(record, "evaluation") or _header(paths)
-    trained = record if "record" in record else _object(Path(str(facts.get("model"))) / "run.json")
-    settings = _inner(_inner(trained, "record"), "settings")
-    run = Run(path, scores, facts, settings, paths)
+    try:
+        run = _read(path, file)
+    except OSError as error:
+        raise SgdxError(f"{error.filename}: {error.strerror}") from None
     _check(run)
     return run
+
+
+def _read(path: Path, file: Path) -> Run:
+    scores = decode(file.read_bytes(), Scores, str(file))
+    paths = _predictions(file.parent, list(scores.variants))
+    record = _object(file.parent / "run.json")
+    facts = _inner(record, "evaluation") or _header(paths)
+    trained = record if "record" in record else _object(Path(str(facts.get("model"))) / "run.json")
+    return Run(path, scores, facts, _inner(_inner(trained, "record"), "settings"), paths)
 
 
 def _inner(record: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from . import tables
 from .analysis import Analysis
 from .errors import INTENT, Loss, Rewording, costliest, spread
 from .figures import Figure, draw_figures
+from .gather import Gathered
 from .leaderboard import PublishedRow, read_published
 from .runs import Group, System
 from .tables import Analyses, Cell, Table
@@ -104,28 +105,25 @@ class Report:
                 yield from section.figures
 
 
-def build_report(
-    groups: Sequence[Group], analyses: Sequence[Analyses], left_out: Sequence[str], command: str
-) -> Report:
+def build_report(gathered: Gathered, command: str) -> Report:
     """Put together what is shown.
 
     Args:
-        groups: The systems.
-        analyses: For each group, what its systems do slot by slot, by the system's name.
-        left_out: Sentences about what could not be shown.
+        gathered: The runs and what is known of them.
         command: The command that makes the report again.
 
     Raises:
         SgdxError: matplotlib is not installed.
     """
+    groups = gathered.groups
     systems = max(1, sum(len(group.systems) for group in groups))
     parts = []
-    for group, found in zip(groups, analyses, strict=True):
+    for group, found in zip(groups, gathered.analyses, strict=True):
         suffix = f"_{group.number}" if len(groups) > 1 else ""
         figures = {one.name: one for one in draw_figures(group, found, suffix)}
         drawn = {name.removesuffix(suffix): one for name, one in figures.items()}
         parts.append(Part(group, list(_sections(group, found, drawn, systems))))
-    return Report(parts, left_out, command)
+    return Report(parts, gathered.left_out, command)
 
 
 def _sections(

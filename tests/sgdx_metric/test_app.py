@@ -174,3 +174,32 @@ def test_nothing_is_fetched_from_elsewhere(page: Any, url: str) -> None:
     assert any(address.startswith(url) for address in fetched)
     outside = [a for a in fetched if a.startswith("http") and not a.startswith(url)]
     assert outside == []
+
+
+def test_shows_the_report(page: Any, tmp_path: Path) -> None:
+    button(page, "Report: tables").click()
+    until(lambda: button(page, "Make the report").is_displayed())
+    button(page, "Make the report").click()
+    until(lambda: page.find_elements(By.CSS_SELECTOR, "iframe[title=Report]"), 120)
+    frame = page.find_element(By.CSS_SELECTOR, "iframe[title=Report]")
+    assert frame.get_attribute("sandbox") == "allow-scripts"
+    saved = tmp_path / "index.html"
+    saved.write_text(frame.get_attribute("srcdoc").replace("<h1>", "<h1>Saved: "))
+    page.switch_to.frame(frame)
+    assert page.find_element(By.TAG_NAME, "h1").text.startswith("Dialogue state trackers")
+    assert "273 of" not in text(page) and "The costliest rewordings" in text(page)
+    page.switch_to.default_content()
+    page.find_elements(By.CSS_SELECTOR, "input[type=file]")[-1].send_keys(str(saved))
+
+    def heading() -> str:
+        page.switch_to.frame(page.find_element(By.CSS_SELECTOR, "iframe[title=Report]"))
+        found = str(page.find_element(By.TAG_NAME, "h1").text)
+        page.switch_to.default_content()
+        return found
+
+    until(lambda: heading().startswith("Saved: "))
+
+
+def button(page: Any, words: str) -> Any:
+    """The button with some words."""
+    return page.find_element(By.XPATH, f"//button[contains(., '{words}')]")
