@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from transformers import DynamicCache, EncoderDecoderCache, PreTrainedModel, StaticCache
+from transformers.modeling_outputs import BaseModelOutput
 
 from ..training.batching import Ints
 
@@ -60,7 +61,7 @@ def greedy(
         )
         if "input_ids" in source:
             del source["input_ids"]
-            source["encoder_outputs"] = (step.encoder_last_hidden_state,)
+            source["encoder_outputs"] = BaseModelOutput(step.encoder_last_hidden_state)
         token = step.logits[:, -1].argmax(-1, keepdim=True).masked_fill(~alive[:, None], end)
         outputs[rows, place] = token[:, 0]
         place += 1
@@ -71,7 +72,7 @@ def greedy(
         if not static and (len(rows) - left) * _DROP >= len(rows):
             kept = alive.nonzero()[:, 0]
             cache.batch_select_indices(kept)
-            source = {"encoder_outputs": (source["encoder_outputs"][0][kept],)}
+            source = {"encoder_outputs": BaseModelOutput(source["encoder_outputs"][0][kept])}
             token, rows, alive = token[kept], rows[kept], alive[kept]
             attention_mask = attention_mask[kept]
     return np.asarray(outputs[:, : int(place)].cpu())

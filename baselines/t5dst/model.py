@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import torch
+from huggingface_hub import hf_hub_download
 from transformers import (
     AutoConfig,
     AutoModelForSeq2SeqLM,
@@ -36,6 +37,22 @@ class About(TrainedOn, frozen=True, kw_only=True):
     max_input: int
     max_target: int
     pretrained_commit: str = ""
+
+
+def commit_of(name: str, revision: str | None) -> str:
+    """The commit of a model on the Hub that a revision means now; empty for a folder.
+
+    Args:
+        name: Name on the Hub, or a folder.
+        revision: Branch, tag or commit on the Hub; None for the main branch.
+
+    Raises:
+        SgdxError: There is no such model or revision.
+    """
+    if Path(name).is_dir():
+        return ""
+    with loading(name, "model"):  # a file of the cache is in a folder that the commit names
+        return Path(hf_hub_download(name, "config.json", revision=revision)).parent.name
 
 
 def load_model(

@@ -43,7 +43,7 @@ from .formats import Format, get_format, shown_schema
 from .formats.values import FrameState
 from .generate import greedy
 from .inputs import Inputs, Limits, Texts
-from .model import About, check_positions, load_model, save_model
+from .model import About, check_positions, commit_of, load_model, save_model
 from .tiny import tiny_t5, tiny_tokenizer
 
 Row = dict[str, Any]
@@ -294,9 +294,9 @@ def _initial_tracker(run: Run, texts: Texts) -> T5Tracker:
         save_model(model, tokenizer, about, place, model.state_dict())
 
     name = str(initial_model(run, write_tiny)) if settings.model == "tiny" else settings.model
-    model, tokenizer = load_model(name, settings.revision)
+    commit = commit_of(name, settings.revision)
+    model, tokenizer = load_model(name, commit or None)
     check_positions(name, model, about)
-    commit = getattr(model.config, "_commit_hash", None) or ""
     about = msgspec.structs.replace(about, pretrained_commit=commit)
     return T5Tracker(model, tokenizer, about, options, run.accelerator)
 

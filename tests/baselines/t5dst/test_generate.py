@@ -95,7 +95,7 @@ def test_static_steps_have_the_same_shapes_and_the_same_answers(
 ) -> None:
     """After the first step, which encodes, each does the same operations on the same shapes."""
     model = make().eval()
-    ids, mask = padded_inputs(model)
+    ids, mask = (tensor[:16] for tensor in padded_inputs(model))
     expected = greedy(model, ids, mask, 20)
     with Shapes(model) as noted:
         found = greedy(model, ids, mask, 20, static=True)

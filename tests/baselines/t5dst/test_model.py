@@ -27,7 +27,7 @@ from transformers import (
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.generate import greedy
 from baselines.t5dst.inputs import Inputs, Limits, Texts
-from baselines.t5dst.model import About, load_model, save_model
+from baselines.t5dst.model import About, commit_of, load_model, save_model
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
 from baselines.t5dst.tracker import T5Options, T5Tracker
 from baselines.training.accelerator import make_accelerator
@@ -107,7 +107,7 @@ def led() -> PreTrainedModel:
     config = LEDConfig(
         vocab_size=300, d_model=32, encoder_layers=1, decoder_layers=1, encoder_ffn_dim=32,
         decoder_ffn_dim=32, encoder_attention_heads=2, decoder_attention_heads=2,
-        attention_window=16, max_encoder_position_embeddings=128, decoder_start_token_id=1,
+        attention_window=16, max_encoder_position_embeddings=192, decoder_start_token_id=1,
         max_decoder_position_embeddings=32, pad_token_id=0, eos_token_id=1,
     )  # fmt: skip
     return LEDForConditionalGeneration(config)
@@ -118,7 +118,7 @@ def prophet_net() -> PreTrainedModel:
     config = ProphetNetConfig(
         vocab_size=300, hidden_size=32, encoder_ffn_dim=32, num_encoder_layers=1,
         num_encoder_attention_heads=2, decoder_ffn_dim=32, num_decoder_layers=1,
-        num_decoder_attention_heads=2, max_position_embeddings=128, pad_token_id=0,
+        num_decoder_attention_heads=2, max_position_embeddings=192, pad_token_id=0,
         eos_token_id=1, decoder_start_token_id=1,
     )  # fmt: skip
     return ProphetNetForConditionalGeneration(config)
@@ -134,7 +134,7 @@ def test_models_without_fused_attention_get_flat_masks(make: Any) -> None:
     texts = Texts()
     texts.read(rows, get_format("t5dst"), with_answers=True)
     inputs = Inputs(
-        texts, tokenizer, tracker.prompt, Limits(112, 8), tracker.inputs(Texts()).flat_mask
+        texts, tokenizer, tracker.prompt, Limits(176, 8), tracker.inputs(Texts()).flat_mask
     )
     assert inputs.flat_mask
     order = np.argsort(inputs.lengths)
@@ -151,7 +151,7 @@ def test_models_without_fused_attention_get_flat_masks(make: Any) -> None:
 def test_more_tokens_than_a_model_has_positions(tmp_path: Path) -> None:
     model = prophet_net()
     save_model(model, tiny_tokenizer(["a cab"], 300), ABOUT, tmp_path, model.state_dict())
-    with pytest.raises(SgdxError, match=r": has 128 positions, expected max_input at most that$"):
+    with pytest.raises(SgdxError, match=r": has 192 positions, expected max_input at most that$"):
         T5Tracker.load(str(tmp_path), T5Options(max_input=256), make_accelerator())
 
 
@@ -167,6 +167,9 @@ def test_a_revision_is_asked_of_the_hub(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr("transformers.utils.hub.HF_HUB_CACHE", str(tmp_path / "hub"), raising=False)
     for revision, commit in ((None, "a" * 40), ("main", "a" * 40), ("b" * 40, "b" * 40)):
-        model = load_model("me/t5", revision)[0]
-        assert model.config._commit_hash == commit
+        assert commit_of("me/t5", revision) == commit
+        model = load_model("me/t5", commit)[0]
         assert model.config.scale_decoder_outputs is (commit[0] == "a")
+    with pytest.raises(SgdxError, match=r"^me/t5: model cannot be loaded: "):
+        commit_of("me/t5", "v9")
+    assert commit_of(str(tmp_path), None) == ""
