@@ -13,10 +13,8 @@ import sys
 from pathlib import Path
 
 from sgdx_dataset import SgdxError
-from sgsacc_metric.rows import ScoreError as GenerationError
 
 from .command_line import run_command
-from .copies.demo import demo as generation_demo
 from .data.requested import Data
 from .evaluate import evaluate
 from .lexical.tracker import LexicalTracker
@@ -62,8 +60,12 @@ def main() -> int:
 
 
 def _generation(output: Path) -> None:
+    from sgsacc_metric.rows import ScoreError as GenerationError
+
+    from .copies.demo import demo
+
     try:
-        generation_demo(output)
+        demo(output)
     except GenerationError as error:
         raise SgdxError(str(error)) from None
 

@@ -48,7 +48,7 @@ def _judge(premise: str, hypothesis: str) -> tuple[float, float, float]:
     share = sum(word in said for word in wanted) / len(wanted) if wanted else 0.0
     if hypothesis.endswith(("? Yes.", "? No.")) and share >= 0.5:
         agrees = bool(_NO & said) == hypothesis.endswith("No.")
-        return (0.7, 0.2, 0.1) if agrees else (0.1, 0.2, 0.7)
+        return (0.96, 0.03, 0.01) if agrees else (0.1, 0.2, 0.7)
     return 0.05 + 0.9 * share**2, 0.9 - 0.85 * share**2, 0.05 - 0.05 * share**2
 
 

@@ -95,6 +95,9 @@ def template_key(turn: Turn, action: Action) -> str:
 
 
 def _filled(template: str, values: list[str]) -> str:
-    """The template with a value in the place of each `@`; values may have an `@` themselves."""
+    """The template with a value in the place of each `@`; values may have an `@` themselves.
+
+    Truth values and names of intents have no `@`, as they are in the key.
+    """
     first, *rest = template.split("@")
-    return first + "".join(value + text for value, text in zip(values, rest, strict=True))
+    return first + "".join(value + text for value, text in zip(values, rest, strict=False))

@@ -50,6 +50,7 @@ class References:
             SgdxError: The release has no such variant or is at fault.
         """
         if self.release:
+            self.release.check_dialogues(variant, self.split)
             schemas = self._schemas(self.release, variant)
             rows = turn_tables(self.release, self.split, variant, _COLUMNS).to_pylist()
             found = []

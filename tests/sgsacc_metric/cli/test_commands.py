@@ -135,7 +135,10 @@ def test_bad_predictions(copies: Path, tmp_path: Path, capsys: pytest.CaptureFix
     header = '{"metadata": {"split": "dev"}}'
     cases = {
         "missing": (lines[:-1], "predictions for v1: 1 of 265 turns are missing, the first is "),
-        "twice": ([*lines, lines[-1]], "predictions for v1: turn 1_00039/"),
+        "twice": (
+            [*lines, lines[-1]],
+            "predictions for v1: turn 2_00009/9 is there twice, expected once",
+        ),
         "split": ([header, *lines[1:]], "v1.jsonl:1: metadata: split is 'validation', not 'test'"),
         "variant": (
             [line.replace('"v1"', '"v2"') for line in lines[1:]],
@@ -157,7 +160,7 @@ def test_bad_predictions(copies: Path, tmp_path: Path, capsys: pytest.CaptureFix
 def test_other_bad_input(copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     predictions = ["--predictions", str(copies / "gold")]
     output = ["--output", str(tmp_path / "x.json")]
-    cases: list[tuple[list[object], str]] = [
+    cases: list[tuple[list[Any], str]] = [
         (["score", *predictions, "--references", tmp_path, *output], "found no original.parquet"),
         (
             ["score", *predictions, *SAMPLE, "--references", tmp_path, *output],

@@ -1,0 +1,19 @@
+"""Each pair is judged once: as few questions as the benchmark says, and the same verdicts."""
+
+from __future__ import annotations
+
+from baselines.copies.derived import derived
+from benchmarks.sgsacc_pairs import VARIANTS, fast, plain
+from sgdx_dataset import open_release
+from sgsacc_metric.cli.references import References
+from sgsacc_metric.lexical import LexicalNli
+
+
+def test_a_fifth_of_the_pairs_of_the_plain_way() -> None:
+    references = References("test", open_release("sample"))
+    turns = references.turns("original")
+    said = {name: [derived(turn) for turn in references.turns(name)] for name in VARIANTS}
+    ours, sent = fast(turns, said, LexicalNli())
+    theirs, plainly = plain(turns, said, LexicalNli())
+    assert ours == theirs
+    assert plainly >= 5 * sent
