@@ -77,12 +77,10 @@ def score_slots(
     reference_key = reference.frame * width + names[1]
     predicted_key = predicted.frame * width + names[2]
     _check_once(schema.frame, schema.name, slot_key, frame_id, "schema")
-    for side, values, key in (
-        ("reference", reference, reference_key),
-        ("prediction", predicted, predicted_key),
-    ):
-        _check_once(values.frame, values.slot, key, frame_id, side)
-        _check_values(values, frame_id, side)
+    _check_once(reference.frame, reference.slot, reference_key, frame_id, "reference")
+    _check_once(predicted.frame, predicted.slot, predicted_key, frame_id, "prediction")
+    _check_values(reference, frame_id, "reference")
+    _check_values(predicted, frame_id, "prediction")
 
     reference_at = locate(slot_key, reference_key)
     predicted_at = locate(slot_key, predicted_key)
