@@ -53,7 +53,7 @@ def test_rows_are_sorted_by_what_they_score(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("jga_orig = 50.0", "jga_orig = 150.0", r"Expected `float` <= 100.0"),
-        ("ss_jga = 30.0", "", "expected jga_orig, jga_v1-5 and ss_jga"),
+        (", ss_jga = 30.0", "", "expected jga_orig, jga_v1-5 and ss_jga"),
         ("split:test", "split:validation", "split is 'validation' in the signature, expected 'te"),
         ("match:fuzzy-token-sort", "match:exact", "match is 'exact'"),
         ("+v5", "", "variants is 'original"),

@@ -95,7 +95,7 @@ def test_the_page_needs_nothing_else_and_has_one_script(made: Path) -> None:
 def test_what_must_be_said_is_said(made: Path) -> None:
     for name in ("index.html", "report.md"):
         text = (made / name).read_text()
-        assert "only 273 frames" in text and "the small sample corpus, not SGD" in text
+        assert "only 273 frames" in text and "he small sample corpus, not SGD" in text
         assert "random weights" in text and "2 seeds" in text
         assert "this run is left out" in text
         # Every table that a signature belongs to has one.
