@@ -2,8 +2,9 @@
 
 The batches, the learning rate and the random numbers of a step depend only on the settings, the
 data and the number of the step. A run that was killed therefore continues from its last checkpoint
-with bitwise the same result as an uninterrupted run, although a checkpoint holds only the weights,
-the optimizer's state and ``Progress``.
+as an uninterrupted run would, although a checkpoint holds only the weights, the optimizer's state
+and ``Progress``. On CPUs the result is the same bit for bit; on GPUs it differs by rounding, as it
+does between any two runs, because some of CUDA's backward operations add up in changing order.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class ShardedAdafactor(Adafactor):
             groups: Groups of parameters, which are sharded by their first dimension.
             settings: Further arguments of ``Adafactor``.
         """
-        super().__init__(groups, **settings)
+        super().__init__(groups, **settings)  # type: ignore[no-untyped-call]
         for group in self.param_groups:
             for parameter in group["params"]:
                 zeros: Any = torch.zeros_like(parameter, requires_grad=False)

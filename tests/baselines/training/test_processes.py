@@ -44,6 +44,7 @@ def assert_same(one: Path, other: Path) -> None:
             torch.testing.assert_close(second[key], tensor, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_fsdp_trains_evaluates_saves_and_resumes(alone: Path, run: Run, tmp_path: Path) -> None:
     """Dev has one shard of inputs, so only one of the processes predicts."""
     recipe = write_recipe(tmp_path / "r.yaml", steps=4, save_every=2)
@@ -64,6 +65,7 @@ def test_fsdp_trains_evaluates_saves_and_resumes(alone: Path, run: Run, tmp_path
     assert scores[0] == scores[1]
 
 
+@pytest.mark.slow
 def test_two_nodes_train_one_model(alone: Path, tmp_path: Path) -> None:
     """Two launchers on this machine, of one process each, stand for two nodes."""
     recipe = write_recipe(tmp_path / "r.yaml", steps=4, log_with=["tensorboard"])
