@@ -32,7 +32,6 @@ from baselines.sgp_dst.batches import (
     READS,
     ExampleColumns,
     TrainingData,
-    epoch_examples,
     training_examples,
 )
 from baselines.sgp_dst.dialogues import NULL, Dialogue, read_dialogues
@@ -47,7 +46,7 @@ from baselines.sgp_dst.questions import (
     text_of,
 )
 from baselines.sgp_dst.sequences import Questions, Sequences
-from baselines.sgp_dst.submodels import PARTS, About, Part, PartSettings, SubModel, new_part
+from baselines.sgp_dst.submodels import PARTS, About, Part, SubModel, new_part
 from baselines.sgp_dst.tracker import SgpOptions, SgpTracker, prediction_rows
 from baselines.sgp_dst.tracking import (
     Candidates,
@@ -87,13 +86,12 @@ def train_speed(sub: SubModel, rows: Dataset, steps: int) -> tuple[float, float,
     seconds: dict[str, float] = {}
     with clock(seconds, "make"):
         data = TrainingData(ExampleColumns(training_examples(sub.about.part, rows)), sub)
-    chosen = epoch_examples(data.kinds, PartSettings(epochs=1, warmup=0, max_tokens=1), 0, 0)
-    batches = epoch(data.sequences.lengths[chosen], 32, 6272, 0, 0)[:steps]
+    batches = epoch(data.sequences.lengths, 32, 6272, 0, 0)[:steps]
     optimizer = torch.optim.AdamW(sub.model.parameters(), lr=2e-5)
     sub.model.train()
-    for places in batches:
+    for indices in batches:
         with clock(seconds, "batch"):
-            batch = data.batch(chosen[places])
+            batch = data.batch(indices)
         with clock(seconds, "step"):
             on = {name: tensor.to(sub.model.device) for name, tensor in batch.items()}
             sub.model(**on).loss.backward()
