@@ -1,9 +1,13 @@
-"""What a command line owes its user: one line for an error, no trace of a run that is stopped."""
+"""What a command line owes its user: one line for an error, no trace of a run that is stopped.
+
+The command lines of all packages use it, so that they end alike.
+"""
 
 from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import sys
 import threading
@@ -14,45 +18,68 @@ from typing import Any
 
 from .errors import SgdxError
 
-BAD_INPUT, STOPPED, BROKEN_PIPE = 2, 128 + signal.SIGINT, 128 + 13
+NOBODY_READS, BAD_INPUT = 1, 2
+_LONGEST = 1000  # a longer message is cut in its middle, as what was found may be of any length
 
 
-def run(program: str, command: Callable[[], None]) -> int:
-    """Run a command.
+class _Terminated(BaseException):
+    """The signal SIGTERM, which schedulers send; as an exception it lets files be cleaned up."""
+
+
+def run(
+    program: str,
+    command: Callable[[], int | None],
+    faults: tuple[type[Exception], ...] = (SgdxError,),
+    speaks: bool = True,
+) -> int:
+    """Run a command, and end in one line on standard error where it does not end well.
 
     Args:
         program: What error messages begin with.
-        command: Does the work, and prints to standard output.
+        command: Does the work, and prints to standard output. It returns its exit status, or None
+            for 0.
+        faults: The errors that say what is wrong with the input. An ``OSError`` is one too.
+        speaks: Whether to print how the command ended; of several processes only one does.
 
     Returns:
-        The exit status: 0, or 2 when the input cannot be used or something cannot be written; one
-        line on standard error then says what was found and what was expected. 130 after Ctrl-C, and
-        141 where nobody reads standard output any more, as in ``| head``.
-
-    Raises:
-        SystemExit: The process was asked to end (SIGTERM); what it was writing has been removed.
+        The exit status: the command's own; 2 when the input cannot be used or something cannot be
+        written; 1 where nobody reads standard output any more, as in ``| head``; 130 after Ctrl-C
+        and 143 after SIGTERM, when what was being written has been removed.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # such as one that is ASCII alone
             stream.reconfigure(errors="backslashreplace")
+    end = 0
+    line = ""
     try:
         with _ending_in_order(), _warning_in_one_line(program):
-            command()
-            sys.stdout.flush()
-    except SgdxError as error:
-        print(f"{program}: error: {harmless(' '.join(str(error).split()))}", file=sys.stderr)
-        return BAD_INPUT
+            end = command() or 0
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except faults as error:
+        end, line = BAD_INPUT, f"error: {error}"
     except KeyboardInterrupt:
-        print(f"{program}: stopped", file=sys.stderr)
-        return STOPPED
+        end, line = 128 + signal.SIGINT, "interrupted"
+    except _Terminated:
+        end, line = 128 + signal.SIGTERM, "terminated"
     except BrokenPipeError:
         _discard_output()
-        return BROKEN_PIPE
+        end = NOBODY_READS
     except OSError as error:  # such as a name that is too long, or a disk that is full
         _discard_output()
-        print(f"{program}: error: {harmless(str(error))}", file=sys.stderr)
-        return BAD_INPUT
-    return 0
+        place = f"{error.filename}: " if error.filename else ""
+        end, line = BAD_INPUT, f"error: {place}{error.strerror or error}"
+    if line and speaks:
+        say(program, line)
+    return end
+
+
+def say(program: str, message: str) -> None:
+    """Print a message about a command on standard error, in one line that no terminal obeys."""
+    line = harmless(" ".join(message.split()))
+    if len(line) > _LONGEST:
+        line = f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+    print(f"{program}: {line}", file=sys.stderr)
 
 
 def _discard_output() -> None:
@@ -60,31 +87,34 @@ def _discard_output() -> None:
 
     Python would complain at the end of the process where it has none.
     """
-    with suppress(OSError, ValueError):  # it may be no file, as in a test
+    with suppress(OSError, ValueError, AttributeError):  # it may be no file, as in a test
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def harmless(text: str) -> str:
-    """Text of a file or an argument as it may be shown at a terminal.
+# Characters that a terminal obeys instead of showing them: control characters, among them the
+# escape that begins a command, separators of lines, and those that turn the direction of the text.
+# Halves of characters, which cannot be written, are with them.
+_OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
-    Control characters, with which a text could move the cursor, change colours or hide itself, are
-    shown by their codes, as in ``\\x1b[2J``.
+
+def harmless(text: str) -> str:
+    """Text of a file or an argument as a terminal may show it: what it would obey is escaped.
+
+    >>> print(harmless("a\x1b[31mb"))
+    a\\x1b[31mb
     """
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii")
-        for c in text
-    )
+    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 @contextmanager
 def _ending_in_order() -> Iterator[None]:
-    """Let SIGTERM raise ``SystemExit``, so that what is half-written is removed."""
+    """Let SIGTERM raise an exception, so that what is half-written is removed."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals belong to the main thread
         return
 
-    def end(number: int, _: Any) -> None:
-        raise SystemExit(128 + number)
+    def end(_: int, __: Any) -> None:
+        raise _Terminated
 
     before = signal.signal(signal.SIGTERM, end)
     try:
@@ -98,7 +128,7 @@ def _warning_in_one_line(program: str) -> Iterator[None]:
     """Print warnings without the line of code that gives them."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        print(f"{program}: warning: {harmless(str(message))}", file=sys.stderr)
+        say(program, f"warning: {message}")
 
     with warnings.catch_warnings():
         warnings.showwarning = show

@@ -1,19 +1,17 @@
 """Score dialogue state trackers on SGD and SGD-X, compare their scores and explain frames."""
 
 import argparse
-import io
-import os
 import sys
 from pathlib import Path
 from typing import NoReturn
 
+from sgdx_dataset.console import BAD_INPUT, run, say
+
 from .cli.commands import run_compare, run_explain, run_install, run_score, run_summarise
-from .cli.terminal import harmless
 from .rows import ScoreError
 from .signature import ZERO_MEAN, split_name
 
-# A message longer than this is cut in its middle, as what was found may be of any length.
-_LONGEST = 1000
+_PROGRAM = "sgdx-metric"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -24,46 +22,24 @@ def main(argv: list[str] | None = None) -> int:
         output any longer, as after `| head`; 130 after an interruption. Files are written before
         anything is printed.
     """
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # Not every terminal can write all text.
-    try:
+
+    def command() -> None:
         args = _parser().parse_args(argv)
         args.run(args)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        # Python would write the rest when it ends, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except ScoreError as error:
-        return _failed(str(error))
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        return _failed(f"{place}{error.strerror or error}")
-    except KeyboardInterrupt:
-        print("sgdx-metric: interrupted", file=sys.stderr)
-        return 130
-    return 0
 
-
-def _failed(message: str) -> int:
-    """Print why a command failed, in one line that no terminal obeys; return the exit status."""
-    line = harmless(" ".join(message.split()))
-    if len(line) > _LONGEST:
-        line = f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
-    print(f"sgdx-metric: error: {line}", file=sys.stderr)
-    return 2
+    return run(_PROGRAM, command, (ScoreError,))
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(_failed(message))
+        say(_PROGRAM, f"error: {message}")
+        self.exit(BAD_INPUT)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="sgdx-metric", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, run, add_arguments, text in (
+    for name, work, add_arguments, text in (
         ("install", run_install, None, 'make evaluate.load("sgdx_metric") work anywhere'),
         (
             "score",
@@ -86,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         ),
     ):
         command = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
-        command.set_defaults(run=run)
+        command.set_defaults(run=work)
         if add_arguments:
             add_arguments(command)
     return parser

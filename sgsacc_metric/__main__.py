@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.console import BAD_INPUT, run, say
 from sgdx_metric import ScoreError as SharedError
 
 from .candidates import APPENDIX_B, RULES
@@ -21,21 +22,23 @@ from .models import DEFAULT_MODEL, DTYPES
 from .rows import ScoreError
 from .signature import split_name
 
+_PROGRAM = "sgsacc-metric"
+
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a command; return the exit status: 0, or 2 after one line on stderr that says why."""
-    args = _parser().parse_args(argv)
-    try:
+    """Run a command; return the exit status, as `sgdx_dataset.console.run` gives it."""
+
+    def command() -> None:
+        args = _parser().parse_args(argv)
         args.run(args)
-    except (ScoreError, SharedError, SgdxError) as error:
-        print(f"sgsacc-metric: error: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    return 0
+
+    return run(_PROGRAM, command, (ScoreError, SharedError, SgdxError))
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"sgsacc-metric: error: {message}\n")
+        say(_PROGRAM, f"error: {message}")
+        self.exit(BAD_INPUT)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 from rich.console import Console
 
+from sgdx_dataset.console import harmless
+
 from ..report import report
 from ..rows import ScoreError
 from ..scoring import FrameScores, score_frames
@@ -32,7 +34,6 @@ from .references import References, open_folder, open_references, read_dialogue_
 from .summarise import summarise
 from .systems import about_system, check_one_system, is_oracle, system_acts
 from .terminal import (
-    harmless,
     print_broken,
     print_comparison,
     print_explanation,

@@ -1,6 +1,5 @@
 """Scores, comparisons and explanations as tables on the terminal, which fit into 80 columns."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
+
+from sgdx_dataset.console import harmless
 
 from .explain import Line
 
@@ -39,20 +40,6 @@ The mean over runs, and in brackets the sample standard deviation. JGA: joint
 goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how far a frame's
 score varies over variants.
 """
-
-# Characters that a terminal obeys instead of showing them: control characters, among them the
-# escape that begins a command, separators of lines, and those that turn the direction of the text.
-# Halves of characters, which cannot be written, are with them.
-_OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def harmless(text: str) -> str:
-    """A text from outside as a terminal may show it: what it would obey stands there as an escape.
-
-    >>> print(harmless("a\x1b[31mb"))
-    a\\x1b[31mb
-    """
-    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def print_scores(result: dict[str, Any], console: Console) -> None:

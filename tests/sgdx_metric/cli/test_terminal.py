@@ -16,7 +16,6 @@ import pytest
 
 from sgdx_metric.__main__ import main
 from sgdx_metric.cli.references import open_references
-from sgdx_metric.cli.terminal import harmless
 from sgdx_metric.rows import PREDICTION
 
 from ...conftest import ROOT
@@ -36,21 +35,6 @@ def scored_rows(tmp_path: Path) -> tuple[list[str], list[Row], Path]:
 
 def obeyed(text: str) -> list[str]:
     return [c for c in text if (not c.isprintable() and c not in "\n ") or c == "\u202e"]
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain, é, 日本, 😀, e\u0301", "plain, é, 日本, 😀, e\u0301"),
-        ("\x1b[31m", "\\x1b[31m"),
-        ("a\r\nb\tc\x00", "a\\r\\nb\\tc\\x00"),
-        ("\x9b\u202e\u2066\u2028", "\\x9b\\u202e\\u2066\\u2028"),
-        ("\ud800", "\\ud800"),
-        ("👩\u200d👧 \u200f", "👩\u200d👧 \u200f"),  # These only join and mark.
-    ],
-)
-def test_harmless(text: str, shown: str) -> None:
-    assert harmless(text) == shown
 
 
 def test_errors_and_warnings_do_no_harm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
