@@ -6,9 +6,15 @@ import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+
+from sgdx_dataset.__main__ import main
+from sgdx_dataset.release.remembered import datasets_cache
+
+from ..conftest import Run
 
 Json = Any
 Edit = Callable[[Path], None]
@@ -153,3 +159,32 @@ def mini(tmp_path: Path) -> Path:
         second = copy.deepcopy(DIALOGUE) | {"dialogue_id": "1_00001"}
         write(root / split / "dialogues_001.json", [DIALOGUE, second])
     return root
+
+
+@pytest.fixture
+def run(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Run:
+    """Run a command as ``run`` of all tests does, but those of this room in this process.
+
+    A process of its own takes seconds, in which it imports what this one has imported already.
+    """
+
+    def run_here(module: str, *arguments: object, **environment: str) -> CompletedProcess[str]:
+        if module != "sgdx_dataset":
+            return run(module, *arguments, **environment)
+        with monkeypatch.context() as patch:
+            patch.chdir(tmp_path)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            patch.setattr("datasets.config.HF_DATASETS_CACHE", datasets_cache())
+            try:
+                status = main(list(map(str, arguments)))
+            except SystemExit as end:
+                status = int(end.code or 0)
+        return CompletedProcess([], status, *capsys.readouterr())
+
+    return run_here

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pyarrow.parquet as pq
 import pytest
 
-from sgdx_dataset.__main__ import main
 from sgdx_dataset.rows.features import FRAME_ROW
 
-Run = Callable[..., CompletedProcess[str]]
+from ..conftest import Run
+
 # Commands that write, without the place that they write to.
 WRITING = {
     "prepare": ["prepare", "--config", "v1", "--cache-dir"],
@@ -22,18 +20,6 @@ WRITING = {
     "show": ["show", "1_00000", "--config", "v1", "--html"],
     "corrupt": ["corrupt", "--variants", "1", "--output"],
 }
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in an empty directory, in this process."""
-    monkeypatch.chdir(tmp_path)
-
-    def run_main(_: str, *arguments: object) -> CompletedProcess[str]:
-        status = main(list(map(str, arguments)))
-        return CompletedProcess([], status, *capsys.readouterr())
-
-    return run_main
 
 
 def test_prepare_takes_configs_in_either_spelling(run: Run, mini: Path, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_an_existing_folder_is_left_alone(built: Path) -> None:
 def test_a_fault_leaves_nothing_behind(mini: Path, tmp_path: Path) -> None:
     path = mini / "dev" / "dialogues_001.json"
     path.write_text(path.read_text()[:-9])
-    with pytest.raises(SgdxError, match="dev/dialogues_001.json: not JSON"):
+    with pytest.raises(SgdxError, match="dev/dialogues_001.json: not a list of dial"):
         build(open_release(mini), tmp_path / "out" / "hub")
     assert list((tmp_path / "out").iterdir()) == []
 

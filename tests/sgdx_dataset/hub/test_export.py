@@ -53,6 +53,6 @@ def test_an_existing_folder_is_left_alone(mini: Path) -> None:
 def test_a_fault_leaves_nothing_behind(mini: Path, tmp_path: Path) -> None:
     path = mini / "test" / "dialogues_001.json"
     path.write_text(path.read_text()[:-5])
-    with pytest.raises(SgdxError, match="not JSON"):
+    with pytest.raises(SgdxError, match="not a list of dialogues"):
         export(open_release(mini), "v1", tmp_path / "out", ["test"])
     assert list((tmp_path / "out").iterdir()) == []
