@@ -21,6 +21,7 @@ _STYLE = {
     "svg.hashsalt": "sgdx",
     "font.family": "sans-serif",
     "font.size": 9,
+    "axes.facecolor": "none",
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
     "axes.titlecolor": INK,
@@ -133,27 +134,22 @@ def draw_figures(group: Group, analyses: Analyses, suffix: str) -> Iterator[Figu
 
 
 def _saved(drawn: Any, drawing: Drawing, name: str, note: str) -> Figure:
-    """Save a figure in all its forms, the files with what must stand beside its numbers."""
-    files = {"svg": io.BytesIO(), "png": io.BytesIO(), "page": io.BytesIO()}
-    plain = {"Date": None, "Creator": None, "Format": None, "Type": None}
+    """Save a figure in both forms, with what must stand beside its numbers under it."""
     if note:
         drawn.supxlabel(note, fontsize=8)
-    drawn.savefig(files["svg"], format="svg", facecolor="white", metadata=plain)
-    drawn.savefig(
-        files["png"], format="png", facecolor="white", dpi=130, metadata={"Software": None}
-    )
-    if note:
-        drawn.supxlabel("")  # the page has the note in the caption
-    drawn.savefig(files["page"], format="svg", transparent=True, metadata=plain)
-    inline = _inline(files["page"].getvalue().decode(), name, drawing.title)
-    return Figure(
-        name, drawing.title, drawing.note, files["svg"].getvalue(), files["png"].getvalue(), inline
-    )
+    svg, png = io.BytesIO(), io.BytesIO()
+    plain = {"Date": None, "Creator": None, "Format": None, "Type": None}
+    drawn.savefig(svg, format="svg", facecolor="white", metadata=plain)
+    drawn.savefig(png, format="png", facecolor="white", dpi=130, metadata={"Software": None})
+    label = f"{drawing.title}. {note}" if note else drawing.title
+    inline = _inline(svg.getvalue().decode(), name, label)
+    return Figure(name, drawing.title, drawing.note, svg.getvalue(), png.getvalue(), inline)
 
 
-def _inline(svg: str, name: str, title: str) -> str:
+def _inline(svg: str, name: str, label: str) -> str:
     """An SVG for the page: no prologue, no styles that reach out of it, ids of its own."""
     svg = svg[svg.index("<svg") :]
+    svg = re.sub(r'<g id="patch_1">.*?</g>', "", svg, count=1, flags=re.DOTALL)  # the background
     svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", svg, flags=re.DOTALL)
     # Ids that nothing refers to are dropped; the others must be unlike those of other figures.
     used = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
@@ -162,5 +158,5 @@ def _inline(svg: str, name: str, title: str) -> str:
     svg = svg.replace(INK, "currentColor")
     svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
     svg = re.sub(r"\s*\n\s*", "\n", svg)
-    label = title.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    label = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)

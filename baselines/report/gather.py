@@ -12,7 +12,7 @@ from sgdx_metric.signature import split_name
 
 from .analysis import Analysis, analyse
 from .data import Data, open_references, open_source
-from .runs import Group, Run, group_runs, read_run
+from .runs import Group, Run, group_runs, printable, read_run
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def gather(paths: Sequence[Path], source: str | None, references: Path | None) -
             except (SgdxError, ScoreError) as error:
                 left_out.append(f"{error}; so the slots and errors of {system.name} are left out")
         analyses.append(found)
-    return Gathered(groups, analyses, [" ".join(sentence.split()) for sentence in left_out])
+    return Gathered(groups, analyses, [printable(" ".join(one.split())) for one in left_out])
 
 
 def _read_runs(paths: Sequence[Path]) -> tuple[list[Run], list[str]]:

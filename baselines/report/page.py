@@ -17,11 +17,10 @@ from sgdx_metric.version import __version__
 
 from . import tables
 from .errors import CLASSES
+from .runs import printable
 from .sections import Report
 
-_LONGEST_TEXT = 400
 _IN_MARKDOWN = 10
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def render_html(report: Report) -> str:
@@ -32,7 +31,7 @@ def render_html(report: Report) -> str:
     return _rendered(
         "page.html",
         report,
-        shown=_clean,
+        shown=printable,
         whole=require("markupsafe").escape,
         script=markup(script),
         style=markup(style),
@@ -47,7 +46,7 @@ def render_markdown(report: Report) -> str:
     text = _rendered(
         "report.md",
         report,
-        shown=lambda value: markup(_markdown(_clean(value))),
+        shown=lambda value: markup(_markdown(printable(value))),
         whole=lambda value: markup(_markdown(value)),
         most=_IN_MARKDOWN,
     )
@@ -108,7 +107,7 @@ def _rendered(
     environment.filters |= {
         "whole": whole,
         "sentence": lambda text: text[:1].upper() + text[1:] + ".",
-        "code": lambda text: markup(f"`{_clean(text).replace('`', ' ')}`"),
+        "code": lambda text: markup(f"`{printable(text).replace('`', ' ')}`"),
         "by_system": lambda columns: [(k, list(g)) for k, g in groupby(columns, _system)],
     }
     page: str = environment.get_template(name).render(
@@ -129,12 +128,6 @@ def _system(column: tables.Column) -> str:
 
 def _template(name: str) -> str:
     return (resources.files(__package__) / "templates" / name).read_text(encoding="utf-8")
-
-
-def _clean(text: str) -> str:
-    """A text without control characters and direction marks, cut where it is very long."""
-    text = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
 
 
 def _markdown(text: str) -> str:

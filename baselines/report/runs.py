@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,14 @@ _AUGMENTATION = {"augment", "train", "oracle"}
 # The parts of a signature that are the system's own, in which runs may differ and yet compare.
 _OF_THE_SYSTEM = {"system-acts", "oracle"}
 _FEW_FRAMES = 1000
+_LONGEST_NAME = 80
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str, longest: int = 400) -> str:
+    """A text without control characters and direction marks, cut where it is very long."""
+    text = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return text if len(text) <= longest else f"{text[:longest]} …"
 
 
 class Figures(msgspec.Struct, rename={"jga_v1_5": "jga_v1-5", "mean": "mean_v1-5"}):
@@ -183,12 +192,13 @@ class Run:
         tracker = self.facts.get("tracker")
         if not tracker:
             folder = self.path if self.path.is_dir() else self.path.absolute().parent
-            return folder.absolute().name
+            return printable(folder.absolute().name, _LONGEST_NAME)
         details = [self.facts.get("format"), self.settings.get("model")]
         shown = [str(one).rstrip("/").rsplit("/", 1)[-1] for one in details if one]
         shown = [one for one in shown if one not in (tracker, "tiny")]
         given = f" ({', '.join(shown)})" if shown else ""
-        return f"{tracker}{given}" + (f" + {self.augmentation}" if self.augmentation else "")
+        augmented = f" + {self.augmentation}" if self.augmentation else ""
+        return printable(f"{tracker}{given}{augmented}", _LONGEST_NAME)
 
     @property
     def oracle(self) -> bool:

@@ -16,6 +16,7 @@ import pytest
 
 from baselines.report import __main__ as report
 from baselines.report.data import Data
+from baselines.report.gather import gather
 from sgdx_dataset.__main__ import main as dataset
 
 from ...conftest import ROOT
@@ -47,12 +48,27 @@ def hostile(
     return write_run(folder, sample, gold, change, tracker=f"$bad$ {HOSTILE}", seed=0)
 
 
+WITHOUT_TORCH = """
+import sys
+for name in ("torch", "transformers", "accelerate"):
+    sys.modules[name] = None
+from baselines.report import __main__ as report
+sys.exit(report.main())
+"""
+
+
 @pytest.fixture(scope="module")
 def made(runs: dict[str, Path], hostile: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of all runs."""
+    """The report of all runs, made by a process in which an import of torch would fail."""
     folder = tmp_path_factory.mktemp("made") / "report"
     broken = tmp_path_factory.mktemp("broken")
-    assert reported(*runs.values(), hostile, broken, "--output", folder) == 0
+    words = map(str, (*runs.values(), hostile, broken, "--output", folder))
+    command = [sys.executable, "-c", WITHOUT_TORCH, *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert "found no scores.json" in line and line.endswith("this run is left out")
+    assert len(done.stdout.splitlines()) == 14
     return folder
 
 
@@ -152,52 +168,52 @@ def test_what_cannot_be_done_is_one_line(
     assert not list(places["out"].iterdir())
 
 
-def said(*arguments: object, capsys: pytest.CaptureFixture[str]) -> str:
-    """The one note that a report of a run comes with."""
-    capsys.readouterr()
-    assert reported(*arguments) == 0
-    (line,) = capsys.readouterr().err.splitlines()
-    return line
+def left_out(run: Path, source: str | None = None) -> str:
+    """The one reason for which a run is not analysed."""
+    gathered = gather([run], source, None)
+    assert list(gathered.analyses) == [{}]
+    (sentence,) = gathered.left_out
+    assert sentence.endswith("; so the slots and errors of sgp_dst are left out")
+    return sentence
 
 
 def test_errors_are_left_out_where_they_cannot_be_known(
-    runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    runs: dict[str, Path], tmp_path: Path
 ) -> None:
-    run, out = tmp_path / "run", tmp_path / "out"
+    run = tmp_path / "run"
     shutil.copytree(runs["tiny"], run)
-    arguments = (run, "--output", out)
-    (run / "predictions" / "v2.jsonl").rename(tmp_path / "v2.jsonl")
-    assert "found no predictions of original beside" in said(*arguments, capsys=capsys)
-    assert "so the slots and errors of sgp_dst are left out" in (out / "report.md").read_text()
-    shutil.copy(run / "predictions" / "v3.jsonl", run / "predictions" / "v2.jsonl")
-    assert "variant is 'v3', not 'v2'" in said(*arguments, capsys=capsys)
-    text = (tmp_path / "v2.jsonl").read_text()
-    (run / "predictions" / "v2.jsonl").write_text(text.rsplit("\n", 1)[0])
-    assert "frames are missing" in said(*arguments, capsys=capsys)
-    (run / "predictions" / "v2.jsonl").write_text(
-        re.sub('"slot_values": .*', '"slot_values": []}', text)
-    )
-    assert "score otherwise on sample than scores.json says" in said(*arguments, capsys=capsys)
+    file = run / "predictions" / "v2.jsonl"
+    text = file.read_text()
+    file.unlink()
+    assert "found no predictions of original beside scores.json" in left_out(run)
+    shutil.copy(run / "predictions" / "v3.jsonl", file)
+    assert "variant is 'v3', not 'v2'" in left_out(run)
+    file.write_text(text.rsplit("\n", 1)[0])
+    assert "1 of 273 frames are missing" in left_out(run)
+    file.write_text(re.sub('"slot_values": .*', '"slot_values": []}', text))
+    assert "score otherwise on sample than scores.json says" in left_out(run)
+    assert "no such source" in left_out(run, str(tmp_path / "nowhere"))
 
 
-def test_other_data_is_told(
-    runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_data_is_told(runs: dict[str, Path], tmp_path: Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(ROOT / "sgdx_dataset" / "sample", source)
     (source / "test" / "dialogues_002.json").unlink()
-    line = said(runs["tiny"], "--source", source, "--output", tmp_path / "out", capsys=capsys)
-    assert "of the run's 273 frames under original" in line and "other data?" in line
+    sentence = left_out(runs["tiny"], str(source))
+    assert "of the run's 273 frames under original" in sentence and "other data?" in sentence
 
 
-def test_references_in_a_folder_give_the_same_report(runs: dict[str, Path], tmp_path: Path) -> None:
-    folder = tmp_path / "frames"
-    arguments = ["--source", "sample", "--split", "test", "--output", str(folder)]
+def test_references_in_a_folder_give_the_same(runs: dict[str, Path], tmp_path: Path) -> None:
+    arguments = ["--source", "sample", "--split", "test", "--output", str(tmp_path)]
     assert dataset(["frames", *arguments]) == 0
-    assert reported(runs["tiny"], "--output", tmp_path / "a") == 0
-    assert reported(runs["tiny"], "--references", folder, "--output", tmp_path / "b") == 0
-    a, b = ((tmp_path / name / "report.md").read_text().rpartition("Made by")[0] for name in "ab")
-    assert a == b
+    release, folder = (
+        gather([runs["tiny"]], None, references).analyses[0]["sgp_dst"]
+        for references in (None, tmp_path)
+    )
+    assert release.losses and release.losses == folder.losses
+    assert release.counts == folder.counts
+    assert release.origins.tolist() == folder.origins.tolist()
+    assert release.kinds.tolist() == folder.kinds.tolist()
 
 
 def test_one_variant_alone_has_a_report(
@@ -207,20 +223,6 @@ def test_one_variant_alone_has_a_report(
     assert reported(run, "--output", tmp_path / "out") == 0
     text = (tmp_path / "out" / "report.md").read_text()
     assert "There is nothing to list" in text and "| x | all | 273 | – | – | – | – |" in text
-
-
-def test_it_needs_no_torch(runs: dict[str, Path], tmp_path: Path) -> None:
-    script = """
-import sys
-for name in ("torch", "transformers", "accelerate"):
-    sys.modules[name] = None
-from baselines.report import __main__ as report
-sys.argv = ["report", sys.argv[1], "--output", sys.argv[2]]
-sys.exit(report.main())
-"""
-    arguments = [sys.executable, "-c", script, str(runs["tiny"]), str(tmp_path / "out")]
-    done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
