@@ -21,8 +21,9 @@ from datasets import Dataset, concatenate_datasets
 from baselines.data.frames import visible
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.inputs import Inputs, Texts
+from baselines.t5dst.model import About
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
-from baselines.t5dst.tracker import About, T5Options, T5Tracker, answer_all
+from baselines.t5dst.tracker import T5Options, T5Tracker, answer_all
 from baselines.training.accelerator import make_accelerator
 from sgdx_dataset import VARIANTS, frames, load
 

@@ -36,7 +36,7 @@ from ..tracker import (
     TrainableTracker,
     TrainedOn,
 )
-from ..training.batching import Ints, cut, epoch
+from ..training.batching import Ints, cut, epoch, share
 from ..training.checkpoint import load_complete, loading, weights_digest
 from ..training.evaluation import score_on
 from ..training.loop import initial_model, last_checkpoint
@@ -256,9 +256,12 @@ def with_steps(settings: SgdSettings, lengths: Ints, processes: int) -> SgdSetti
         lengths: Number of tokens of each example [examples].
         processes: Number of processes.
     """
-    size, budget, seed = settings.batch_size, settings.token_budget, settings.seed
-    batches = sum(len(epoch(lengths, size, budget, seed, n)) for n in range(settings.epochs))
-    of_epochs = -(-batches // (settings.accumulation * processes))
+    size = share(settings.batch_size, settings.accumulation, processes)
+    epochs = (
+        epoch(lengths, size, settings.token_budget, settings.seed, number)
+        for number in range(settings.epochs)
+    )
+    of_epochs = -(-sum(map(len, epochs)) // (settings.accumulation * processes))
     steps = min(settings.steps or of_epochs, of_epochs)
     return msgspec.structs.replace(settings, steps=steps)
 

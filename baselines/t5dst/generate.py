@@ -1,10 +1,17 @@
-"""Greedy generation for an encoder-decoder, where finished sequences leave the batch."""
+"""Greedy generation for an encoder-decoder.
+
+By default, finished sequences leave the batch. XLA compiles a program for every new combination of
+shapes, so for XLA all sequences stay until all have ended, and no shape changes from step to step.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
-from transformers import DynamicCache, EncoderDecoderCache, PreTrainedModel
+from transformers import DynamicCache, EncoderDecoderCache, PreTrainedModel, StaticCache
+from transformers.modeling_outputs import BaseModelOutput
 
 from ..training.batching import Ints
 
@@ -13,54 +20,77 @@ _DROP = 4  # finished sequences are removed once they are at least 1 / _DROP of 
 
 @torch.inference_mode()
 def greedy(
-    model: PreTrainedModel, input_ids: torch.Tensor, attention_mask: torch.Tensor, max_target: int
+    model: PreTrainedModel,
+    input_ids: torch.Tensor,
+    attention_mask: torch.Tensor,
+    max_target: int,
+    static: bool = False,
 ) -> Ints:
     """Generate the most likely token at each place until a sequence ends.
+
+    The model is called as a whole only, never its encoder or decoder, because parallel training
+    may gather its parameters in that call.
 
     Args:
         model: An encoder-decoder in evaluation mode.
         input_ids: Tokens of the inputs [inputs, tokens], as ``Inputs.batch`` makes them.
-        attention_mask: Which tokens are no padding [inputs, 1, 1, tokens].
+        attention_mask: Which tokens are no padding [inputs, 1, 1, tokens] or [inputs, tokens].
         max_target: Maximum number of tokens of an answer.
+        static: Whether all steps but the first have the same shapes, as XLA needs.
 
     Returns:
         Tokens of the answers [inputs, at most max_target], padded with the end token.
     """
-    end = _end_token(model)
-    hidden = model.get_encoder()(input_ids=input_ids, attention_mask=attention_mask)[0]
-    start = model.generation_config.decoder_start_token_id
-    if start is None:
-        start = model.config.decoder_start_token_id
-    token = torch.full((len(input_ids), 1), start, device=hidden.device)
-    outputs = torch.full((len(input_ids), max_target), end, device=hidden.device)
-    rows = torch.arange(len(input_ids), device=hidden.device)  # inputs still in the batch
+    start, end = _start_and_end(model)
+    token = torch.full((len(input_ids), 1), start, device=input_ids.device)
+    outputs = torch.full((len(input_ids), max_target), end, device=input_ids.device)
+    rows = torch.arange(len(input_ids), device=input_ids.device)  # inputs still in the batch
     alive = torch.ones_like(rows, dtype=torch.bool)
-    cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
-    for place in range(max_target):
+    place = torch.zeros_like(rows[:1])  # a tensor, as XLA would compile a program for each number
+    cache = _empty_cache(model, max_target, static)
+    source: dict[str, Any] = {"input_ids": input_ids}
+    if static:  # else some models make a mask that grows
+        source["decoder_attention_mask"] = torch.ones_like(outputs)
+    for _ in range(max_target):
         step = model(
-            encoder_outputs=(hidden,),
+            **source,
             attention_mask=attention_mask,
             decoder_input_ids=token,
             past_key_values=cache,
             use_cache=True,
         )
+        if "input_ids" in source:
+            del source["input_ids"]
+            source["encoder_outputs"] = BaseModelOutput(step.encoder_last_hidden_state)
         token = step.logits[:, -1].argmax(-1, keepdim=True).masked_fill(~alive[:, None], end)
         outputs[rows, place] = token[:, 0]
+        place += 1
         alive &= token[:, 0] != end
-        ended = len(rows) - int(alive.sum())
-        if ended == len(rows):
-            return np.asarray(outputs[:, : place + 1].cpu())
-        if ended * _DROP >= len(rows):
+        left = int(alive.sum())
+        if left == 0:
+            break
+        if not static and (len(rows) - left) * _DROP >= len(rows):
             kept = alive.nonzero()[:, 0]
             cache.batch_select_indices(kept)
-            hidden, attention_mask = hidden[kept], attention_mask[kept]
+            source = {"encoder_outputs": BaseModelOutput(source["encoder_outputs"][0][kept])}
             token, rows, alive = token[kept], rows[kept], alive[kept]
-    return np.asarray(outputs.cpu())
+            attention_mask = attention_mask[kept]
+    return np.asarray(outputs[:, : int(place)].cpu())
 
 
-def _end_token(model: PreTrainedModel) -> int:
-    """The token that ends a sequence."""
-    end = model.generation_config.eos_token_id
-    if end is None:
-        end = model.config.eos_token_id
-    return int(end[0] if isinstance(end, list) else end)
+def _empty_cache(model: PreTrainedModel, max_target: int, static: bool) -> EncoderDecoderCache:
+    """The decoder's cache; the part for the input is written once, so it never grows."""
+    if static:
+        answers = StaticCache(config=model.config, max_cache_len=max_target)
+        return EncoderDecoderCache(answers, DynamicCache())
+    return EncoderDecoderCache(DynamicCache(), DynamicCache())
+
+
+def _start_and_end(model: PreTrainedModel) -> tuple[int, int]:
+    """The token that a decoder starts with, and the token that ends a sequence."""
+    found = []
+    for name in ("decoder_start_token_id", "eos_token_id"):
+        token = getattr(model.generation_config, name)
+        token = getattr(model.config, name) if token is None else token
+        found.append(int(token[0] if isinstance(token, list) else token))
+    return found[0], found[1]

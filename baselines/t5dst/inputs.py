@@ -8,7 +8,6 @@ joined when a batch is made.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,7 @@ from transformers import PreTrainedTokenizerBase
 from sgdx_dataset import SgdxError
 
 from ..training.batching import Ints
-from .formats import Format, shuffled
+from .formats import Format, shown_schema
 from .formats.values import gold_state
 
 Row = dict[str, Any]
@@ -61,27 +60,30 @@ class Texts:
         self.targets: list[int] = []
         self.counts: list[int] = []
 
-    def read(self, rows: Iterable[Row], prompt: Format, shuffle: int | None = None) -> None:
+    def read(
+        self,
+        rows: Iterable[Row],
+        prompt: Format,
+        shuffle: int | None = None,
+        with_answers: bool = False,
+    ) -> None:
         """Add the inputs of frame rows.
 
         Args:
             rows: Frame rows; to train, with the gold state.
             prompt: The prompt format.
-            shuffle: To train, the random seed by which schema elements are shuffled; answers are
-                then added too. None to predict.
+            shuffle: The random seed by which schema elements are shuffled, as of ``shown_schema``.
+            with_answers: Whether to add the answers too, which the gold state gives: to train.
         """
         # The second part begins with a space, so that both parts can be tokenized separately.
         first, second = ("", " ") if prompt.HISTORY_FIRST else (" ", "")
         for row in tqdm(rows, desc="Reading frames", unit=" frames", delay=2, disable=None):
-            schema = row["schema"]
-            if shuffle is not None and prompt.SHUFFLED:
-                rng = random.Random(f"{shuffle} {row['variant']} {row['frame_id']}")  # noqa: S311
-                schema = shuffled(schema, rng)
+            schema = shown_schema(row, prompt, shuffle)
             history = self.histories.add(first + prompt.history(row["history"], row["utterance"]))
             parts = [self.parts.add(second + part) for part in prompt.parts(schema)]
             self.pairs += [(history, part) for part in parts]
             self.counts.append(len(parts))
-            if shuffle is not None:
+            if with_answers:
                 self.targets += map(self.answers.add, prompt.targets(schema, gold_state(row)))
 
 
@@ -104,6 +106,9 @@ class Inputs:
     Attributes:
         history_first: Whether the history part stands before the schema part.
         limits: The limits in tokens.
+        flat_mask: Whether masks are [inputs, tokens], which every model takes. Models whose
+            attention is PyTorch's ("sdpa") take [inputs, 1, 1, tokens] too; from a flat one they
+            would make that in every step, and wait for the device to see whether it is needed.
         before: Special tokens before a text.
         after: Special tokens after a text.
         pad: The padding token.
@@ -121,9 +126,14 @@ class Inputs:
     """
 
     def __init__(
-        self, texts: Texts, tokenizer: PreTrainedTokenizerBase, prompt: Format, limits: Limits
+        self,
+        texts: Texts,
+        tokenizer: PreTrainedTokenizerBase,
+        prompt: Format,
+        limits: Limits,
+        flat_mask: bool = False,
     ) -> None:
-        self.history_first, self.limits = prompt.HISTORY_FIRST, limits
+        self.history_first, self.limits, self.flat_mask = prompt.HISTORY_FIRST, limits, flat_mask
         self.before, self.after = (np.array(ids, np.int32) for ids in special_tokens(tokenizer))
         self.pad: int = tokenizer.pad_token_id
         self.histories, self.parts, answers = (
@@ -178,28 +188,35 @@ class Inputs:
             width: Number of tokens to pad to; by default the longest input's, rounded up.
 
         Returns:
-            ``input_ids`` [inputs, tokens] and ``attention_mask`` [inputs, 1, 1, tokens]. Given a
-            mask [inputs, tokens], transformers would expand it in every step and wait for the
-            device to see whether the mask is needed.
+            ``input_ids`` [inputs, tokens] and ``attention_mask`` [inputs, 1, 1, tokens], or
+            [inputs, tokens] if ``flat_mask``.
         """
         rows = [self.ids(index) for index in indices.tolist()]
         ids = _padded(rows, self.pad, width)
         lengths = torch.tensor([len(row) for row in rows])
         mask = torch.arange(ids.shape[1]) < lengths[:, None]
-        return {"input_ids": ids, "attention_mask": mask[:, None, None]}
+        return {
+            "input_ids": ids,
+            "attention_mask": mask.long() if self.flat_mask else mask[:, None, None],
+        }
 
     def training_batch(self, indices: Ints, static: bool = False) -> dict[str, torch.Tensor]:
-        """Make a batch of inputs with their answers as ``labels`` [inputs, tokens].
+        """Make a batch of inputs with their answers.
 
         Args:
             indices: Indices of the inputs.
             static: Whether to pad to the limits, so that all batches have the same shape.
+
+        Returns:
+            The tensors of ``batch``; the answers as ``labels`` [inputs, tokens]; and ``weight``,
+            the number of their tokens, by which the training loop weighs the batch's mean loss.
         """
         answers = [self.answers[place] for place in self.targets[indices].tolist()]
         widths = (self.limits.max_input, self.limits.max_target) if static else (None, None)
         return {
             **self.batch(indices, widths[0]),
             "labels": _padded(answers, _IGNORED, widths[1]),
+            "weight": torch.tensor(float(sum(map(len, answers)))),
         }
 
 

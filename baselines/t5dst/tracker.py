@@ -10,21 +10,13 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
-import torch
 from accelerate import Accelerator
 from datasets import Dataset
-from transformers import (
-    AutoConfig,
-    AutoModelForSeq2SeqLM,
-    AutoTokenizer,
-    GenerationConfig,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-)
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 
@@ -39,23 +31,22 @@ from ..tracker import (
     Task,
     TokenBudget,
     TrainableTracker,
-    TrainedOn,
 )
 from ..training.batching import Ints, by_length, cut
-from ..training.checkpoint import load_complete, loading, weights_digest
+from ..training.checkpoint import weights_digest
 from ..training.evaluation import score_on
 from ..training.loop import initial_model, last_checkpoint
 from ..training.settings import Count, Settings
 from ..training.shards import run_shards
 from .card_example import example
-from .formats import Format, get_format
+from .formats import Format, get_format, shown_schema
 from .formats.values import FrameState
 from .generate import greedy
 from .inputs import Inputs, Limits, Texts
+from .model import About, check_positions, commit_of, load_model, save_model
 from .tiny import tiny_t5, tiny_tokenizer
 
 Row = dict[str, Any]
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 class T5Settings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -63,6 +54,7 @@ class T5Settings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     Attributes:
         format: Name of the prompt format in ``formats.FORMATS``.
+        revision: Branch, tag or commit of the model on the Hub; None for its main branch.
         max_input: Maximum number of tokens of an input; longer ones lose the beginning of the
             history.
         max_target: Maximum number of tokens of an answer.
@@ -70,6 +62,7 @@ class T5Settings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True
     """
 
     format: str
+    revision: str | None = None
     max_input: Count
     max_target: Count
     prediction_tokens: Count = 16384
@@ -84,32 +77,37 @@ class T5Options(PredictionOptions, frozen=True, kw_only=True):
     batch_size: BatchSize = 256
     token_budget: TokenBudget = 16384
     shard_size: ShardSize = 256  # a kill on CPUs costs about a minute
-    dtype: Annotated[
-        Literal["float32", "bfloat16"], msgspec.Meta(description="number format of the weights")
-    ] = "float32"
+    static_shapes: Annotated[
+        bool,
+        msgspec.Meta(
+            description="whether tensors have few different shapes, as XLA needs, where this is "
+            "always so; needs more memory and time on other devices"
+        ),
+    ] = False
+    shuffle: Annotated[
+        int | None,
+        msgspec.Meta(
+            description="random seed by which the elements of schemas are shuffled, independently "
+            "for each frame and variant; default: the order of the schema"
+        ),
+    ] = None
     format: Annotated[
         str | None, msgspec.Meta(description="prompt format, for a model that does not record it")
     ] = None
     max_input: Annotated[
-        Count, msgspec.Meta(description="with --format: maximum number of tokens of an input")
-    ] = 512
+        Count | None,
+        msgspec.Meta(
+            description="maximum number of tokens of an input; default: as in training, with "
+            "--format 512"
+        ),
+    ] = None
     max_target: Annotated[
-        Count, msgspec.Meta(description="with --format: maximum number of tokens of an answer")
-    ] = 256
-
-
-class About(TrainedOn, frozen=True, kw_only=True):
-    """Provenance of a T5 tracker's model, stored in its ``config.json`` under ``sgdx``.
-
-    Attributes:
-        format: Name of the prompt format.
-        max_input: Maximum number of tokens of an input.
-        max_target: Maximum number of tokens of an answer.
-    """
-
-    format: str
-    max_input: int
-    max_target: int
+        Count | None,
+        msgspec.Meta(
+            description="maximum number of tokens of an answer; default: as in training, with "
+            "--format 256"
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -150,9 +148,10 @@ class T5Tracker(TrainableTracker):
     def load(cls, model: str, options: T5Options, accelerator: Accelerator | None) -> T5Tracker:
         """Load a trained model, or, if ``options.format`` is given, any encoder-decoder."""
         assert accelerator is not None  # noqa: S101  # trainable trackers get an accelerator
-        loaded, tokenizer = load_model(model, DTYPES[options.dtype])
+        loaded, tokenizer = load_model(model)
         about = read_about(model, loaded, options)
-        get_format(about.format)
+        if options.shuffle is not None and not get_format(about.format).SHUFFLED:
+            raise SgdxError(f"--shuffle: the format {about.format} is not shuffled in training")
         on_device: PreTrainedModel = loaded.eval().to(accelerator.device)
         return cls(on_device, tokenizer, about, options, accelerator)
 
@@ -162,16 +161,16 @@ class T5Tracker(TrainableTracker):
             "weights": weights_digest(self.model),
             **msgspec.to_builtins(self.about),
             "tracks": self.prompt.TRACKS,
-            "dtype": str(self.model.dtype).removeprefix("torch."),
+            "shuffle": self.options.shuffle,
         }
 
     def predict(self, rows: Dataset, shards: Path) -> Predictions:
         """Generate the answers for all variants together; each distinct input is read once."""
         texts = Texts()
-        texts.read(rows, self.prompt)
-        inputs = Inputs(texts, self.tokenizer, self.prompt, self.limits)
+        texts.read(rows, self.prompt, self.options.shuffle)
+        inputs = self.inputs(texts)
         answers, unique = answer_all(self, inputs, shards)
-        states = list(_states(rows, self.prompt, texts.counts, answers))
+        states = list(_states(self, rows, texts.counts, answers))
         counts = {
             "frames": len(rows),
             "inputs": len(answers),
@@ -195,9 +194,9 @@ class T5Tracker(TrainableTracker):
         """Build the task of fine-tuning the model."""
         settings: T5Settings = run.settings
         texts = Texts()
-        texts.read(run.rows, get_format(settings.format), shuffle=settings.seed)
+        texts.read(run.rows, get_format(settings.format), settings.seed, with_answers=True)
         tracker = _initial_tracker(run, texts)
-        inputs = Inputs(texts, tracker.tokenizer, tracker.prompt, tracker.limits)
+        inputs = tracker.inputs(texts)
         # The cache helps only in generation, which asks for it; the decoder has its own config.
         for part in (tracker.model, tracker.model.get_decoder()):
             part.config.use_cache = False
@@ -217,9 +216,16 @@ class T5Tracker(TrainableTracker):
             inputs.lengths,
             lambda indices: inputs.training_batch(indices, settings.static_shapes),
             evaluate,
-            lambda folder, model, weights: save_model(tracker.with_model(model), folder, weights),
-            {"cut": inputs.cut},
+            lambda folder, model, weights: save_model(
+                model, tracker.tokenizer, tracker.about, folder, weights
+            ),
+            {"cut": inputs.cut, "pretrained_commit": tracker.about.pretrained_commit},
         )
+
+    def inputs(self, texts: Texts) -> Inputs:
+        """The tokens of texts, with masks that the model takes."""
+        flat_mask = self.model.config._attn_implementation != "sdpa"
+        return Inputs(texts, self.tokenizer, self.prompt, self.limits, flat_mask)
 
     def with_model(self, model: PreTrainedModel) -> T5Tracker:
         """The same tracker with another model, such as the current one in training."""
@@ -231,35 +237,10 @@ class T5Tracker(TrainableTracker):
         return example(repository, settings["format"], settings["max_target"])
 
 
-def load_model(
-    name: str, dtype: torch.dtype = torch.float32
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Load an encoder-decoder and its tokenizer; the weights must be safetensors, not a pickle.
-
-    Args:
-        name: Name on the Hub, or a folder.
-        dtype: Number format of the weights.
-
-    Raises:
-        SgdxError: The model cannot be loaded or is no encoder-decoder, or its tokenizer has no
-            padding token or end token.
-    """
-    with loading(name, "model"):
-        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
-        if not config.is_encoder_decoder:
-            raise SgdxError(f"{name}: is a {config.model_type} model, expected an encoder-decoder")
-        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
-        model: PreTrainedModel = load_complete(
-            AutoModelForSeq2SeqLM.from_pretrained, name, dtype=dtype
-        )
-    for token in ("pad_token", "eos_token"):
-        if getattr(tokenizer, token) is None:
-            raise SgdxError(f"{name}: the tokenizer has no {token}, expected one")
-    return model, tokenizer
-
-
 def read_about(name: str, model: PreTrainedModel, options: T5Options) -> About:
-    """The provenance of a model; for a model without one, format and limits from the options.
+    """The provenance of a model, with the limits from the options where these give them.
+
+    A model without provenance needs a format from the options.
 
     Args:
         name: Name or folder of the model, for error messages.
@@ -267,46 +248,28 @@ def read_about(name: str, model: PreTrainedModel, options: T5Options) -> About:
         options: Options of prediction.
 
     Raises:
-        SgdxError: The model is not of this tracker, or has no provenance and no format is given.
+        SgdxError: The model is not of this tracker; it has no provenance and no format is given; or
+            it cannot read ``options.max_input`` tokens.
     """
     found: Any = getattr(model.config, "sgdx", None)
-    if found is not None:
-        try:
-            return msgspec.convert(found, About)
-        except msgspec.ValidationError as error:
-            raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
-    if options.format is None:
+    if found is None and options.format is None:
         raise SgdxError(
             f"{name}: config.json has no 'sgdx', expected a model of baselines.train; "
             "for another give --format"
         )
-    return About(
-        tracker=T5Tracker.NAME,
-        format=options.format,
-        max_input=options.max_input,
-        max_target=options.max_target,
+    by_default = {"format": options.format, "max_input": 512, "max_target": 256}
+    try:
+        about = msgspec.convert(found or {"tracker": T5Tracker.NAME, **by_default}, About)
+    except msgspec.ValidationError as error:
+        raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
+    about = msgspec.structs.replace(
+        about,
+        max_input=options.max_input or about.max_input,
+        max_target=options.max_target or about.max_target,
     )
-
-
-def greedy_settings(model: PreTrainedModel, about: About) -> GenerationConfig:
-    """Generation settings under which ``model.generate`` has the same result as ``greedy``."""
-    kept = ("bos_token_id", "decoder_start_token_id", "eos_token_id", "pad_token_id")
-    given = {name: getattr(model.generation_config, name, None) for name in kept}
-    return GenerationConfig(**given, max_new_tokens=about.max_target, do_sample=False, num_beams=1)
-
-
-def save_model(tracker: T5Tracker, folder: Path, weights: dict[str, torch.Tensor]) -> None:
-    """Write a model that ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` can load.
-
-    Args:
-        tracker: The tracker with the model.
-        folder: Folder for the files.
-        weights: The weights to write, by parameter name.
-    """
-    tracker.model.config.sgdx = msgspec.to_builtins(tracker.about)
-    tracker.model.generation_config = greedy_settings(tracker.model, tracker.about)
-    tracker.model.save_pretrained(folder, state_dict=weights)
-    tracker.tokenizer.save_pretrained(folder)
+    get_format(about.format)
+    check_positions(name, model, about)
+    return about
 
 
 def _initial_tracker(run: Run, texts: Texts) -> T5Tracker:
@@ -328,11 +291,14 @@ def _initial_tracker(run: Run, texts: Texts) -> T5Tracker:
     def write_tiny(place: Path) -> None:
         tokenizer = tiny_tokenizer([*texts.histories, *texts.parts, *texts.answers])
         model = tiny_t5(len(tokenizer), settings.seed)
-        made = T5Tracker(model, tokenizer, about, options, run.accelerator)
-        save_model(made, place, model.state_dict())
+        save_model(model, tokenizer, about, place, model.state_dict())
 
     name = str(initial_model(run, write_tiny)) if settings.model == "tiny" else settings.model
-    return T5Tracker(*load_model(name), about, options, run.accelerator)
+    commit = commit_of(name, settings.revision)
+    model, tokenizer = load_model(name, commit or None)
+    check_positions(name, model, about)
+    about = msgspec.structs.replace(about, pretrained_commit=commit)
+    return T5Tracker(model, tokenizer, about, options, run.accelerator)
 
 
 def answer_all(tracker: T5Tracker, inputs: Inputs, folder: Path) -> tuple[list[str], int]:
@@ -353,18 +319,50 @@ def answer_all(tracker: T5Tracker, inputs: Inputs, folder: Path) -> tuple[list[s
     size = options.shard_size
     shards = [order[i : i + size] for i in range(0, len(order), size)]
 
+    static = options.static_shapes or device.type == "xla"
+    widths = bucket_widths(lengths, inputs.limits.max_input) if static else lengths
+
     def work(shard: Ints) -> list[str]:
         answers: list[str] = []
-        for batch in cut(shard, lengths, options.batch_size, options.token_budget):
-            tensors = inputs.batch(first[batch])
-            tensors = {name: tensor.to(device) for name, tensor in tensors.items()}
-            tokens = greedy(tracker.model, **tensors, max_target=tracker.about.max_target)
-            answers += _texts(tracker, tokens)
+        for batch in cut(shard, widths, options.batch_size, options.token_budget):
+            width = int(widths[batch].max()) if static else None
+            rows = static_rows(batch, width, options) if width else batch
+            tensors = inputs.batch(first[rows], width)
+            ids, mask = (tensors[name].to(device) for name in ("input_ids", "attention_mask"))
+            tokens = greedy(tracker.model, ids, mask, tracker.about.max_target, static)
+            answers += _texts(tracker, tokens[: len(batch)])
         return answers
 
     name = fingerprint(tracker, inputs, first)[:16]
     answers = run_shards(tracker.accelerator, shards, work, folder / name)
     return [answers[index] for index in place.reshape(-1).tolist()], len(first)
+
+
+def bucket_widths(lengths: Ints, longest: int) -> Ints:
+    """The few widths that inputs are padded to where shapes are static.
+
+    Args:
+        lengths: Number of tokens of each input [inputs].
+        longest: Maximum number of tokens of an input.
+
+    Returns:
+        For each input the smallest of ``longest`` and its half, quarter and eighth that holds it,
+        rounded up to a multiple of 8 [inputs].
+    """
+    widths = np.array([-(-longest // (8 * parts)) * 8 for parts in (8, 4, 2, 1)], np.int64)
+    return widths[np.searchsorted(widths, lengths)]
+
+
+def static_rows(batch: Ints, width: int, options: T5Options) -> Ints:
+    """A batch as large as every batch of its width is, filled up with copies of its last input.
+
+    Args:
+        batch: Indices of the inputs, which have at most ``width`` tokens.
+        width: Number of tokens to pad to.
+        options: The options, which limit the inputs and tokens of a batch.
+    """
+    size = max(1, min(options.batch_size, options.token_budget // width))
+    return np.concatenate([batch, np.repeat(batch[-1:], size - len(batch))])
 
 
 def _texts(tracker: T5Tracker, tokens: Ints) -> list[str]:
@@ -391,12 +389,13 @@ def fingerprint(tracker: T5Tracker, inputs: Inputs, first: Ints) -> str:
 
 
 def _states(
-    rows: Dataset, prompt: Format, counts: Sequence[int], answers: Sequence[str]
+    tracker: T5Tracker, rows: Dataset, counts: Sequence[int], answers: Sequence[str]
 ) -> Iterator[tuple[Row, FrameState]]:
     """Each frame row with the state that is read from its answers."""
-    start = 0
+    start, prompt = 0, tracker.prompt
     for row, count in zip(rows, counts):
         utterances = [*(turn["utterance"] for turn in row["history"]), row["utterance"]]
         outputs = answers[start : start + count]
-        yield row, prompt.decode(row["schema"], " ".join(utterances), outputs)
+        schema = shown_schema(row, prompt, tracker.options.shuffle)
+        yield row, prompt.decode(schema, " ".join(utterances), outputs)
         start += count

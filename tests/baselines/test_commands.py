@@ -172,7 +172,7 @@ WRONG: dict[str, tuple[Any, tuple[object, ...], str]] = {
         predict, ("--model", "{trained}", "--batch-size", 0), "--batch-size: Expected `int` >= 1",
     ),
     "an option of another kind": (
-        evaluate, ("--model", "{trained}", "--dtype", "int3"), "--dtype: Invalid enum value",
+        evaluate, ("--model", "{trained}", "--shuffle", "x"), "--shuffle: Expected `int | null`",
     ),
     "a folder of another run": (
         evaluate, (*LEXICAL, "--output", "{trained}/../o"), "run.json: found list, expected an",

@@ -1,7 +1,7 @@
 """Prompt formats: how schema and dialogue become text, and how answers become a state.
 
 Each format is a module of pure functions. They take the schema (the ``Service`` of a frame row)
-with its elements in the order to be shown; ``shuffled`` changes this order for training.
+with its elements in the order to be shown, of ``shown_schema``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from sgdx_dataset import SgdxError
 
-from . import d3st, options, t5dst
+from . import d3st, d3st_joined, options, t5dst
 from .values import FrameState
 
 
@@ -21,7 +21,7 @@ class Format(Protocol):
 
     Attributes:
         HISTORY_FIRST: Whether an input has the history before the schema part, else after it.
-        SHUFFLED: Whether training shuffles the elements of the schema.
+        SHUFFLED: Whether training shuffles the elements of the schema; prediction can.
         TRACKS: The parts of a prediction row that the format fills.
     """
 
@@ -54,7 +54,12 @@ class Format(Protocol):
         ...
 
 
-FORMATS: dict[str, Format] = {"t5dst": t5dst, "t5dst-options": options, "d3st": d3st}
+FORMATS: dict[str, Format] = {
+    "t5dst": t5dst,
+    "t5dst-options": options,
+    "d3st": d3st,
+    "d3st-joined": d3st_joined,
+}
 
 
 def get_format(name: str) -> Format:
@@ -66,6 +71,24 @@ def get_format(name: str) -> Format:
     if name not in FORMATS:
         raise SgdxError(f"format '{name}' is unknown, expected one of {', '.join(FORMATS)}")
     return FORMATS[name]
+
+
+def shown_schema(row: Mapping[str, Any], prompt: Format, shuffle: int | None) -> Mapping[str, Any]:
+    """The schema of a frame row with its elements in the order in which a prompt shows them.
+
+    Args:
+        row: The frame row.
+        prompt: The prompt format.
+        shuffle: The random seed by which a format that shuffles does so, independently for each
+            frame under each variant; None for the schema's own order.
+    """
+    if shuffle is None or not prompt.SHUFFLED:
+        schema: Mapping[str, Any] = row["schema"]
+        return schema
+    return shuffled(
+        row["schema"],
+        random.Random(f"{shuffle} {row['variant']} {row['frame_id']}"),  # noqa: S311
+    )
 
 
 def shuffled(schema: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:

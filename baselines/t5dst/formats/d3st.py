@@ -2,15 +2,16 @@
 
 An input is ``0=description 1=description 1a) value 1b) value ... i0=description ... [user]
 utterance [system] utterance ...``. The answer is ``[states] 0=value 1=1a [intents] i0 [req_slots]
-2``; it leaves out slots that are not set and the intent ``NONE``. A categorical slot whose values
-are all numbers is treated as free-form. Slots, values and intents are shuffled in training.
-Source: Zhao et al. 2022 (arXiv 2201.08904).
+2``; it leaves out slots that are not set and the intent ``NONE``. Of several wordings of a value,
+the first is the target. A categorical slot whose values are all numbers is treated as free-form.
+Slots, values and intents are shuffled in training. Source: Zhao et al. 2022 (arXiv 2201.08904).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -51,9 +52,21 @@ def _lettered(slot: Mapping[str, Any]) -> list[str]:
 
 def targets(schema: Schema, state: FrameState) -> list[str]:
     """The target answer, a list of one text for the whole frame."""
+    first = {name: values[:1] for name, values in state.slot_values.items()}
+    return [write_answer(schema, replace(state, slot_values=first))]
+
+
+def write_answer(schema: Schema, state: FrameState, separator: str = "") -> str:
+    """The answer that states a frame's state.
+
+    Args:
+        schema: The schema.
+        state: The state.
+        separator: What stands between the wordings of a value.
+    """
     names = [slot["name"] for slot in schema["slots"]]
     states = [
-        f"{index}={_target(index, slot, state.slot_values[slot['name']][0])}"
+        f"{index}={_target(index, slot, state.slot_values[slot['name']], separator)}"
         for index, slot in enumerate(schema["slots"])
         if state.slot_values.get(slot["name"])
     ]
@@ -62,16 +75,16 @@ def targets(schema: Schema, state: FrameState) -> list[str]:
         for index, intent in enumerate(schema["intents"])
         if intent["name"] == state.active_intent
     ]
-    requested = sorted(names.index(name) for name in state.requested_slots if name in names)
+    requested = [names.index(name) for name in state.requested_slots if name in names]
     words = ["[states]", *states, "[intents]", *intents, "[req_slots]", *map(str, requested)]
-    return [" ".join(words)]
+    return " ".join(words)
 
 
-def _target(index: int, slot: Mapping[str, Any], value: str) -> str:
+def _target(index: int, slot: Mapping[str, Any], values: Sequence[str], separator: str) -> str:
     lettered = _lettered(slot)
-    if value in lettered:
-        return f"{index}{letters(lettered.index(value))}"
-    return write_value(value).lower()
+    if values[0] in lettered:
+        return f"{index}{letters(lettered.index(values[0]))}"
+    return separator.join(map(write_value, values)).lower()
 
 
 def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> FrameState:
@@ -80,11 +93,25 @@ def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> FrameState:
     An answer that lacks one of the three markers, or has them in another order, is invalid.
     """
     (output,) = outputs
+    return read_answer(schema, dialogue, output)
+
+
+def read_answer(
+    schema: Schema, dialogue: str, output: str, separator: str | None = None
+) -> FrameState:
+    """Read a frame's state from an answer: the inverse of ``write_answer``.
+
+    Args:
+        schema: The schema.
+        dialogue: All utterances, in which the spelling of values is looked up.
+        output: The answer.
+        separator: What stands between the wordings of a value; None if there is one wording.
+    """
     answer = _ANSWER.fullmatch(output)
     if answer is None:
         return FrameState(invalid=1)
     states, intents, requested = answer.groups()
-    values, invalid = _values(schema["slots"], states, dialogue)
+    values, invalid = _values(schema["slots"], states, dialogue, separator)
     named = {f"i{index}": intent["name"] for index, intent in enumerate(schema["intents"])}
     asked = {str(index): slot["name"] for index, slot in enumerate(schema["slots"])}
     words = requested.split()
@@ -98,16 +125,18 @@ def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> FrameState:
 
 
 def _values(
-    slots: Sequence[Mapping[str, Any]], text: str, dialogue: str
+    slots: Sequence[Mapping[str, Any]], text: str, dialogue: str, separator: str | None
 ) -> tuple[dict[str, list[str]], int]:
     """The values in a text like ``0=value 1=1a``, and how many of them cannot be read."""
     found: dict[str, list[str]] = {}
     invalid = 0
     for index, answer in _PAIR.findall(text):
         slot = slots[int(index)] if len(index) < 5 and int(index) < len(slots) else None
-        value = slot and read_value(answer, partial(_find, int(index), slot, dialogue))[0]
-        if slot and value:
-            found.setdefault(slot["name"], [value])
+        texts = answer.split(separator) if separator else [answer]
+        find = partial(_find, int(index), slot or {}, dialogue)
+        values = [read_value(text, find)[0] for text in texts] if slot else []
+        if slot and any(values):
+            found.setdefault(slot["name"], [value for value in values if value])
         else:
             invalid += 1
     return found, invalid

@@ -2,8 +2,9 @@
 
 An input is ``[user] utterance [system] utterance ... [slot] description a) value b) value``. The
 answer is the letter of an option, or for a free-form slot all wordings of its value, joined by
-``|``; else ``none`` or ``dontcare``. Options are shuffled in training. According to a third party,
-this is the format that the authors of SGD-X used in training.
+``||``; else ``none`` or ``dontcare``. Options are shuffled in training. According to a third party
+(the code of Coca et al. 2023, arXiv 2306.09340), the authors of SGD-X said that they trained with
+this format.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .values import NONE, FrameState, find_value, letters, quote, read_value, sp
 HISTORY_FIRST = True
 SHUFFLED = True
 TRACKS: tuple[str, ...] = ("slot_values",)
-_OR = " | "
+_OR = " || "  # a single bar occurs in values
 Schema = Mapping[str, Any]
 
 

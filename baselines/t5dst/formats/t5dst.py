@@ -1,14 +1,17 @@
 """The format of T5DST: one input per slot, with names and descriptions.
 
 An input is ``[USER] utterance [SYSTEM] utterance ... [USER] utterance [domain] service description
-[slot] name description [PVs] value, value``, where only categorical slots have ``[PVs]``. The
-answer is the slot's current value, ``dontcare`` or ``NONE``; of several wordings of a value, the
-first is the target. Sources: Lee et al. 2021 (arXiv 2109.07506); Lee et al. 2022 (SGD-X, arXiv
-2110.06800), Figure 3.
+[slot] name description [PVs] value, value``, where only categorical slots have ``[PVs]``. Names are
+shown as words, without the number that ends a service's name: ``Flights`` for ``Flights_43``, which
+only one variant has, and ``name of restaurant`` for ``name_of_restaurant``. The answer is the
+slot's current value, ``dontcare`` or ``NONE``; of several wordings of a value, the first is the
+target. Sources: Lee et al. 2021 (arXiv 2109.07506); Lee et al. 2022 (SGD-X, arXiv 2110.06800),
+Figure 3; names as in Coca et al. 2023 (arXiv 2306.09340).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -28,15 +31,21 @@ def history(turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
 
 def parts(schema: Schema) -> list[str]:
     """The schema part of the input for each slot, in the schema's order."""
-    domain = f"[domain] {schema['service_name']} {schema['description']}"
+    service = re.sub(r"_\d+$", "", schema["service_name"])
+    domain = f"[domain] {_words(service)} {schema['description']}"
     return [f"{domain} [slot] {_slot(slot)}" for slot in schema["slots"]]
 
 
 def _slot(slot: Mapping[str, Any]) -> str:
-    text = f"{slot['name']} {slot['description']}"
+    text = f"{_words(slot['name'])} {slot['description']}"
     if not slot["is_categorical"]:
         return text
     return f"{text} [PVs] {', '.join(map(quote, slot['possible_values']))}"
+
+
+def _words(name: str) -> str:
+    """A name with spaces between its words."""
+    return name.replace("_", " ")
 
 
 def targets(schema: Schema, state: FrameState) -> list[str]:

@@ -109,9 +109,11 @@ def test_epochs_are_whole_whatever_the_data() -> None:
     turns = np.full(40, 8)
     assert with_steps(recipe, turns, 1).steps == 9  # 3 x (16 + 16 + 8 turns)
     assert with_steps(recipe, np.tile(turns, 2), 1).steps == 15
-    assert with_steps(recipe, turns, 2).steps == 5
-    halves = msgspec.structs.replace(recipe, accumulation=2, token_budget=8 * 8)
-    assert with_steps(halves, turns, 1).steps == 8  # 3 x 5 batches of 8 turns, by twos
+    assert with_steps(recipe, turns, 2).steps == 8  # 3 x 5 batches of 8 turns, by twos
+    halves = msgspec.structs.replace(recipe, accumulation=2)
+    assert with_steps(halves, turns, 1).steps == 8
+    small = msgspec.structs.replace(recipe, token_budget=8 * 8)
+    assert with_steps(small, turns, 1).steps == 15
     assert with_steps(msgspec.structs.replace(recipe, steps=4), turns, 1).steps == 4
 
 

@@ -49,10 +49,10 @@ GOLD = FrameState(
 SAID = "Rent Up for me. With subtitles? No subtitles. We are Two."
 
 T5DST = [
-    "[domain] Media_21 Films to rent [slot] film Title of the film",
-    "[domain] Media_21 Films to rent [slot] subtitles Language of subtitles "
+    "[domain] Media Films to rent [slot] film Title of the film",
+    "[domain] Media Films to rent [slot] subtitles Language of subtitles "
     '[PVs] "None", English, Sign language',
-    "[domain] Media_21 Films to rent [slot] viewers How many watch [PVs] 1, 2, 3",
+    "[domain] Media Films to rent [slot] viewers How many watch [PVs] 1, 2, 3",
 ]
 OPTIONS = [
     "[slot] title of the film",
@@ -78,13 +78,19 @@ D3ST = [
             "t5dst-options",
             "[user] rent up for me. [system] with subtitles? [user] no subtitles. we are two.",
             OPTIONS,
-            ["up | up film", "a", "b"],
+            ["up || up film", "a", "b"],
         ),
         (
             "d3st",
             "[user] rent up for me. [system] with subtitles? [user] no subtitles. we are two.",
             D3ST,
             ["[states] 0=up 1=1a 2=2 [intents] i1 [req_slots] 0"],
+        ),
+        (
+            "d3st-joined",
+            "[user] rent up for me. [system] with subtitles? [user] no subtitles. we are two.",
+            D3ST,
+            ["[states] 0=up | up film 1=1a 2=2 [intents] i1 [req_slots] 0"],
         ),
     ],
 )
@@ -133,12 +139,15 @@ def test_unset_and_dontcare(name: str, unset: list[str], dontcare: list[str]) ->
         ("t5dst", ['"dontcare"', '"NONE"', "2."],
          {"film": "dontcare", "subtitles": "None", "viewers": "2"}, 0),
         ("t5dst-options", ["UP", "b)", "z"], {"film": "Up", "subtitles": "English"}, 1),
-        ("t5dst-options", ["up | none", "english", "3"],
+        ("t5dst-options", ["up || none", "english", "3"],
          {"film": "Up", "subtitles": "English", "viewers": "3"}, 0),
         ("d3st", ["[states] 0=up 1=1b 2=9 [intents] [req_slots]"],
          {"film": "Up", "subtitles": "English"}, 1),
         ("d3st", ["[states] 0=we are two 7=x 1=1z [intents] i5 [req_slots] 9"],
          {"film": "We are Two"}, 4),
+        ("d3st", ["[states] 0=up | down [intents] [req_slots]"], {"film": "up | down"}, 0),
+        ("d3st-joined", ["[states] 0=none | up | down [intents] [req_slots]"], {"film": "Up"}, 0),
+        ("d3st-joined", ["[states] 0=none | none 2=9 | 8 [intents] [req_slots]"], {}, 2),
         ("d3st", ["0=up"], {}, 1),
         ("d3st", ["[intents] [states] [req_slots]"], {}, 1),
         ("d3st", ["[states] 0=0=up 99999999999=1 [intents] [req_slots]"], {"film": "0=up"}, 1),
@@ -157,7 +166,7 @@ _VALUE = st.one_of(
     st.sampled_from(
         ["none", "None", "NONE", "Dontcare", '"none"', '""None""', '"none', "dontcare"]
     ),
-    st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="|=[]"), min_size=1),
+    st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="=[]"), min_size=1),
 )
 
 
@@ -175,6 +184,31 @@ def test_no_real_value_is_taken_for_unset(name: str, value: str, categorical: bo
     else:
         assert state.slot_values == {"film": [value]}
     assert state.invalid == 0
+
+
+def test_names_are_words_without_the_number_of_a_service() -> None:
+    slots = [slot("name_of_restaurant", "Where to eat"), slot("line_2", "Second line")]
+    schema = {"service_name": "Bus_Lines_43", "description": "Buses", "slots": slots}
+    assert get_format("t5dst").parts(schema) == [
+        "[domain] Bus Lines Buses [slot] name of restaurant Where to eat",
+        "[domain] Bus Lines Buses [slot] line 2 Second line",
+    ]
+
+
+def test_a_value_with_a_bar_in_it_survives_lettered_options() -> None:
+    prompt, said = get_format("t5dst-options"), "To see HAIM | Tour, please"
+    schema = {**SCHEMA, "slots": [slot("event", "What to see")]}
+    targets = prompt.targets(schema, FrameState(slot_values={"event": ["HAIM | Tour", "HAIM"]}))
+    assert targets == ["haim | tour || haim"]
+    assert prompt.decode(schema, said, targets).slot_values == {"event": ["HAIM | Tour", "HAIM"]}
+
+
+def test_requested_slots_stand_in_the_order_of_the_annotation() -> None:
+    asked = FrameState(requested_slots=["viewers", "film"])
+    for name in ("d3st", "d3st-joined"):
+        targets = get_format(name).targets(SCHEMA, asked)
+        assert targets == ["[states] [intents] [req_slots] 2 0"]
+        assert get_format(name).decode(SCHEMA, SAID, targets).requested_slots == ["viewers", "film"]
 
 
 def test_allowed_values() -> None:

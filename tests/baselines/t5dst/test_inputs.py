@@ -9,12 +9,13 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
+from baselines.data.frames import GOLD
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.inputs import Inputs, Limits, Texts
 from baselines.t5dst.tiny import tiny_tokenizer
 from sgdx_dataset import SgdxError, frames, load
 
-NAMES = ("t5dst", "t5dst-options", "d3st")
+NAMES = ("t5dst", "t5dst-options", "d3st")  # d3st-joined has the inputs of d3st
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def tokenizer(rows: Any) -> PreTrainedTokenizerFast:
 
 def read(rows: Any, name: str, shuffle: int | None = None) -> Texts:
     texts = Texts()
-    texts.read(rows, get_format(name), shuffle)
+    texts.read(rows, get_format(name), shuffle, with_answers=shuffle is not None)
     return texts
 
 
@@ -84,7 +85,9 @@ def test_batches(rows: Any, tokenizer: PreTrainedTokenizerFast) -> None:
     labels = batch["labels"][0]
     assert tokenizer.decode(labels[labels >= 0], skip_special_tokens=True) == "Galway"
     assert labels[labels >= 0][-1] == tokenizer.eos_token_id
+    assert batch["weight"].item() == (batch["labels"] != -100).sum().item()
     static = inputs.training_batch(np.array([0, 9]), static=True)
+    assert static["weight"].item() == (static["labels"] != -100).sum().item()
     assert static["input_ids"].shape == (2, 256)
     assert static["labels"].shape == (2, 32)
 
@@ -101,3 +104,17 @@ def test_each_text_is_kept_once(rows: Any) -> None:
 def test_shuffling_depends_on_the_seed_alone(rows: Any) -> None:
     first, again, other = (list(read(rows, "d3st", seed).parts) for seed in (1, 1, 2))
     assert first == again != other
+    shown = Texts()
+    shown.read(rows.remove_columns(list(GOLD)), get_format("d3st"), 1)  # to predict, without gold
+    assert list(shown.parts) == first
+    assert not shown.targets
+
+
+def test_a_flat_mask(rows: Any, tokenizer: PreTrainedTokenizerFast) -> None:
+    texts, prompt = read(rows, "t5dst"), get_format("t5dst")
+    batches = [
+        Inputs(texts, tokenizer, prompt, Limits(256, 32), flat).batch(np.array([0, 9, 40]))
+        for flat in (False, True)
+    ]
+    assert batches[0]["attention_mask"].shape == (3, 1, 1, batches[0]["input_ids"].shape[1])
+    assert torch.equal(batches[1]["attention_mask"], batches[0]["attention_mask"][:, 0, 0].long())

@@ -13,14 +13,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from baselines import predict as command_module
 from baselines.data.frames import GOLD, IDENTITY, INPUTS, track
-from baselines.t5dst.tracker import T5Options, T5Tracker
+from baselines.t5dst import tracker as tracker_module
+from baselines.t5dst.model import About
+from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
+from baselines.t5dst.tracker import T5Options, T5Tracker, bucket_widths
 from baselines.training.accelerator import make_accelerator
 from baselines.training.shards import run_shards
-from sgdx_dataset import frames, load
+from sgdx_dataset import SgdxError, frames, load
 
 from ...conftest import ROOT, Run
 from ..conftest import LAUNCH, command
@@ -160,10 +162,84 @@ def test_shards_that_are_there_are_not_worked_on(tmp_path: Path) -> None:
     assert worked == [[2, 0], [1], [1]]
 
 
-def test_bfloat16(trained: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    arguments = ("--model", trained, "--config", "v1", "--output", tmp_path / "o", "--split")
-    given = (*arguments, "validation", "--dtype", "bfloat16")
-    assert command(monkeypatch, command_module, *given) == 0
-    assert lines(tmp_path / "o" / "v1.jsonl")[0]["metadata"]["dtype"] == "bfloat16"
-    tracker = T5Tracker.load(str(trained), T5Options(dtype="bfloat16"), make_accelerator())
-    assert tracker.model.dtype == torch.bfloat16
+def test_static_shapes_give_the_same_predictions(trained: Path, tmp_path: Path) -> None:
+    """Few widths, and all batches of a width alike, with other answers from no padded row."""
+    rows = frames(load("v1", "test", "sample")).select(range(24))
+    found = []
+    for static in (False, True):
+        options = T5Options(batch_size=16, token_budget=1600, static_shapes=static)
+        tracker = T5Tracker.load(str(trained), options, make_accelerator())
+        shapes: set[tuple[int, ...]] = set()
+        tracker.model.register_forward_pre_hook(
+            lambda module, given, named, shapes=shapes: shapes.add(shape_of_inputs(named)),
+            with_kwargs=True,
+        )
+        found.append((track(tracker, rows, tmp_path / str(static)).rows, shapes - {()}))
+    (plain, various), (static_rows, few) = found
+    assert static_rows == plain
+    assert few <= {(16, 24), (16, 40), (16, 80), (10, 160)}
+    assert len(various) > len(few)
+
+
+def shape_of_inputs(named: dict[str, Any]) -> tuple[int, ...]:
+    """The shape of the inputs where a model reads them; empty in the later steps."""
+    return tuple(named["input_ids"].shape) if "input_ids" in named else ()
+
+
+def test_the_widths_of_static_shapes() -> None:
+    lengths = np.array([1, 64, 65, 129, 512])
+    assert bucket_widths(lengths, 512).tolist() == [64, 64, 128, 256, 512]
+    assert bucket_widths(np.array([20, 21, 84, 85, 160]), 161).tolist() == [24, 24, 88, 88, 168]
+
+
+def test_shuffled_prediction_reads_its_answers_by_the_order_that_it_showed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tracker that always answers with the first option sets other values for another seed."""
+    rows = frames(load("v2", "test", "sample")).select(range(30))
+    config = {"format": "t5dst-options", "max_input": 512, "max_target": 8}
+    tokenizer = tiny_tokenizer(rows["utterance"], 400)
+    model = tiny_t5(len(tokenizer)).eval()
+    about = About(tracker="t5dst", **config)
+    monkeypatch.setattr(
+        tracker_module, "answer_all", lambda tracker, inputs, folder: (["a"] * len(inputs.pairs), 1)
+    )
+    found = {}
+    for seed in (None, 1, 2):
+        tracker = T5Tracker(model, tokenizer, about, T5Options(shuffle=seed), make_accelerator())
+        assert tracker.describe()["shuffle"] == seed
+        found[seed] = track(tracker, rows, tmp_path).rows
+    schemas = {row["frame_id"]: row["schema"] for row in rows}
+    for seed, predicted in found.items():
+        firsts, all_options = 0, 0
+        for row in predicted:
+            slots = {
+                slot["name"]: slot["possible_values"] for slot in schemas[row["frame_id"]]["slots"]
+            }
+            for given in row["slot_values"]:
+                options = slots[given["slot"]]
+                if options:
+                    assert given["values"][0] in options
+                    firsts += given["values"][0] == options[0]
+                    all_options += 1
+        assert (firsts == all_options) == (seed is None)
+    assert found[1] != found[2]
+
+
+def test_shuffling_a_format_that_is_not_shuffled(trained: Path) -> None:
+    with pytest.raises(
+        SgdxError, match=r"^--shuffle: the format t5dst is not shuffled in training"
+    ):
+        T5Tracker.load(str(trained), T5Options(shuffle=1), make_accelerator())
+
+
+def test_longer_inputs_than_in_training(trained: Path, tmp_path: Path) -> None:
+    rows = frames(load("original", "test", "sample")).select(range(8, 12))
+    cut = {}
+    for limit in (None, 2048):
+        options = T5Options(max_input=limit)
+        tracker = T5Tracker.load(str(trained), options, make_accelerator())
+        cut[limit] = track(tracker, rows, tmp_path / str(limit)).counts["cut"]["inputs"]
+        assert tracker.describe()["max_input"] == (limit or 160)
+        assert tracker.describe()["max_target"] == 6
+    assert cut[None] > cut[2048] == 0

@@ -1,0 +1,132 @@
+"""Load and save an encoder-decoder with its tokenizer and its provenance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import torch
+from huggingface_hub import hf_hub_download
+from transformers import (
+    AutoConfig,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    GenerationConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from sgdx_dataset import SgdxError
+
+from ..tracker import TrainedOn
+from ..training.checkpoint import load_complete, loading
+
+
+class About(TrainedOn, frozen=True, kw_only=True):
+    """Provenance of a T5 tracker's model, stored in its ``config.json`` under ``sgdx``.
+
+    Attributes:
+        format: Name of the prompt format.
+        max_input: Maximum number of tokens of an input.
+        max_target: Maximum number of tokens of an answer.
+        pretrained_commit: Commit on the Hub of the model that training started from; empty if that
+            was a folder.
+    """
+
+    format: str
+    max_input: int
+    max_target: int
+    pretrained_commit: str = ""
+
+
+def commit_of(name: str, revision: str | None) -> str:
+    """The commit of a model on the Hub that a revision means now; empty for a folder.
+
+    Args:
+        name: Name on the Hub, or a folder.
+        revision: Branch, tag or commit on the Hub; None for the main branch.
+
+    Raises:
+        SgdxError: There is no such model or revision.
+    """
+    if Path(name).is_dir():
+        return ""
+    with loading(name, "model"):  # a file of the cache is in a folder that the commit names
+        return Path(hf_hub_download(name, "config.json", revision=revision)).parent.name
+
+
+def load_model(
+    name: str, revision: str | None = None
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Load an encoder-decoder and its tokenizer; the weights must be safetensors, not a pickle.
+
+    Args:
+        name: Name on the Hub, or a folder.
+        revision: Branch, tag or commit on the Hub; None for the main branch.
+
+    Raises:
+        SgdxError: The model cannot be loaded or is no encoder-decoder, or its tokenizer has no
+            padding token or end token.
+    """
+    with loading(name, "model"):
+        config = AutoConfig.from_pretrained(name, revision=revision, trust_remote_code=False)
+        if not config.is_encoder_decoder:
+            raise SgdxError(f"{name}: is a {config.model_type} model, expected an encoder-decoder")
+        tokenizer = AutoTokenizer.from_pretrained(name, revision=revision, trust_remote_code=False)
+        model: PreTrainedModel = load_complete(
+            AutoModelForSeq2SeqLM.from_pretrained, name, revision=revision, dtype=torch.float32
+        )
+    for token in ("pad_token", "eos_token"):
+        if getattr(tokenizer, token) is None:
+            raise SgdxError(f"{name}: the tokenizer has no {token}, expected one")
+    return model, tokenizer
+
+
+def check_positions(name: str, model: PreTrainedModel, about: About) -> None:
+    """Check that a model can read and write as many tokens as its limits allow.
+
+    Raises:
+        SgdxError: It has embeddings for fewer positions.
+    """
+    positions = getattr(model.config, "max_position_embeddings", None)  # T5 has no such limit
+    most = max(about.max_input, about.max_target)
+    if positions is not None and most > positions:
+        raise SgdxError(f"{name}: has {positions} positions, expected max_input at most that")
+
+
+def greedy_settings(model: PreTrainedModel, about: About) -> GenerationConfig:
+    """Generation settings under which ``model.generate`` has the same result as ``greedy``."""
+    kept = ("bos_token_id", "decoder_start_token_id", "eos_token_id", "pad_token_id")
+    given = {name: getattr(model.generation_config, name, None) for name in kept}
+    return GenerationConfig(**given, max_new_tokens=about.max_target, do_sample=False, num_beams=1)
+
+
+def save_model(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    about: About,
+    folder: Path,
+    weights: dict[str, torch.Tensor],
+) -> None:
+    """Write a model that ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` can load.
+
+    T5 1.1 does not scale the decoder's outputs, which transformers 4 reads from
+    ``tie_word_embeddings: false``, and it then expects an output layer in the file. Version 5 would
+    write true, and understands both.
+
+    Args:
+        model: The model.
+        tokenizer: The model's tokenizer.
+        about: Provenance of the model.
+        folder: Folder for the files.
+        weights: The weights to write, by parameter name.
+    """
+    config = model.config
+    config.sgdx = msgspec.to_builtins(about)
+    if getattr(config, "scale_decoder_outputs", True) is False:
+        config.tie_word_embeddings = False
+        output = weights.get("lm_head.weight", weights["shared.weight"])
+        weights = {**weights, "lm_head.weight": output.clone()}  # else it is left out where tied
+    model.generation_config = greedy_settings(model, about)
+    model.save_pretrained(folder, state_dict=weights)
+    tokenizer.save_pretrained(folder)

@@ -1,0 +1,175 @@
+"""Models as files: sentencepiece tokenizers, T5 1.1, other attentions, limits and revisions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sentencepiece
+import torch
+from safetensors.torch import load_file
+from transformers import (
+    LEDConfig,
+    LEDForConditionalGeneration,
+    LongT5Config,
+    LongT5ForConditionalGeneration,
+    PreTrainedModel,
+    ProphetNetConfig,
+    ProphetNetForConditionalGeneration,
+    T5Config,
+    T5ForConditionalGeneration,
+    set_seed,
+)
+
+from baselines.t5dst.formats import get_format
+from baselines.t5dst.generate import greedy
+from baselines.t5dst.inputs import Inputs, Limits, Texts
+from baselines.t5dst.model import About, commit_of, load_model, save_model
+from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
+from baselines.t5dst.tracker import T5Options, T5Tracker
+from baselines.training.accelerator import make_accelerator
+from sgdx_dataset import SgdxError, frames, load
+
+ABOUT = About(tracker="t5dst", format="t5dst", max_input=64, max_target=8)
+
+
+def test_a_tokenizer_that_is_a_sentencepiece_model_alone(tmp_path: Path) -> None:
+    """As in the repositories of T5 on the Hub that have no tokenizer.json."""
+    texts = frames(load("original", "train", "sample"))["utterance"][:200]
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts), model_prefix=str(tmp_path / "spiece"), vocab_size=300,
+        pad_id=0, eos_id=1, unk_id=2, bos_id=-1, minloglevel=2,
+    )  # fmt: skip
+    tiny_t5(400).save_pretrained(tmp_path)
+    (tmp_path / "spiece.vocab").unlink()
+    settings = {"tokenizer_class": "T5Tokenizer", "extra_ids": 100, "eos_token": "</s>"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    _, tokenizer = load_model(str(tmp_path))
+    plain = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "spiece.model"))
+    for text in texts[:20]:
+        assert tokenizer(text)["input_ids"] == [*plain.encode(text), 1]
+    assert tokenizer.decode(plain.encode(texts[0])) == texts[0]
+
+
+def t5(scaled: bool, own_output: bool) -> T5ForConditionalGeneration:
+    """A tiny T5: 1.0 scales the decoder's outputs, 1.1 does not and has an output layer."""
+    set_seed(0)
+    told: Any = {"tie_word_embeddings": scaled}
+    config = T5Config(
+        vocab_size=300, d_model=32, d_kv=8, d_ff=32, num_layers=1, num_heads=4, **told
+    )
+    config.decoder_start_token_id = 0
+    model = T5ForConditionalGeneration(config)
+    if own_output:
+        model.lm_head.weight = torch.nn.Parameter(torch.randn(300, 32))
+    return model.eval()
+
+
+@pytest.mark.parametrize(("scaled", "own_output"), [(True, False), (False, False), (False, True)])
+def test_saved_for_both_versions_of_transformers(
+    tmp_path: Path, scaled: bool, own_output: bool
+) -> None:
+    """Version 4 scales and ties by tie_word_embeddings; what it does not tie is in the file.
+
+    With transformers 4.57.1 the three give the logits that they give here, to 1e-5.
+    """
+    model, tokens = t5(scaled, own_output), torch.arange(5)[None]
+    save_model(model, tiny_tokenizer(["a cab"], 300), ABOUT, tmp_path, model.state_dict())
+    assert json.loads((tmp_path / "config.json").read_text())["tie_word_embeddings"] is scaled
+    assert ("lm_head.weight" in load_file(tmp_path / "model.safetensors")) is not scaled
+    again = load_model(str(tmp_path))[0].eval()
+    for given in (model, again):
+        assert given.config.scale_decoder_outputs is scaled
+    expected = model(input_ids=tokens, decoder_input_ids=tokens).logits
+    assert torch.equal(again(input_ids=tokens, decoder_input_ids=tokens).logits, expected)
+
+
+def eager_t5() -> PreTrainedModel:
+    model = t5(scaled=True, own_output=True)
+    model.set_attn_implementation("eager")
+    return model
+
+
+def long_t5() -> PreTrainedModel:
+    set_seed(3)
+    config = LongT5Config(
+        vocab_size=300, d_model=32, d_kv=8, d_ff=32, num_layers=1, num_heads=4,
+        decoder_start_token_id=0,
+    )  # fmt: skip
+    return LongT5ForConditionalGeneration(config)
+
+
+def led() -> PreTrainedModel:
+    set_seed(3)
+    config = LEDConfig(
+        vocab_size=300, d_model=32, encoder_layers=1, decoder_layers=1, encoder_ffn_dim=32,
+        decoder_ffn_dim=32, encoder_attention_heads=2, decoder_attention_heads=2,
+        attention_window=16, max_encoder_position_embeddings=192, decoder_start_token_id=1,
+        max_decoder_position_embeddings=32, pad_token_id=0, eos_token_id=1,
+    )  # fmt: skip
+    return LEDForConditionalGeneration(config)
+
+
+def prophet_net() -> PreTrainedModel:
+    set_seed(3)
+    config = ProphetNetConfig(
+        vocab_size=300, hidden_size=32, encoder_ffn_dim=32, num_encoder_layers=1,
+        num_encoder_attention_heads=2, decoder_ffn_dim=32, num_decoder_layers=1,
+        num_decoder_attention_heads=2, max_position_embeddings=192, pad_token_id=0,
+        eos_token_id=1, decoder_start_token_id=1,
+    )  # fmt: skip
+    return ProphetNetForConditionalGeneration(config)
+
+
+@pytest.mark.parametrize("make", [eager_t5, long_t5, led, prophet_net])
+def test_models_without_fused_attention_get_flat_masks(make: Any) -> None:
+    """They learn from a padded batch, and padding does not change what they say."""
+    model = make().eval()
+    tokenizer = tiny_tokenizer(["a cab"], 300)
+    tracker = T5Tracker(model, tokenizer, ABOUT, T5Options(), make_accelerator())
+    rows = frames(load("original", "train", "sample")).select(range(6))
+    texts = Texts()
+    texts.read(rows, get_format("t5dst"), with_answers=True)
+    inputs = Inputs(
+        texts, tokenizer, tracker.prompt, Limits(176, 8), tracker.inputs(Texts()).flat_mask
+    )
+    assert inputs.flat_mask
+    order = np.argsort(inputs.lengths)
+    batch = inputs.training_batch(order[[0, -1]])
+    del batch["weight"]
+    model(**batch).loss.backward()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+    del batch["labels"]
+    together = greedy(model, **batch, max_target=5)
+    alone = inputs.batch(order[:1])
+    assert together[0].tolist()[:5] == greedy(model, **alone, max_target=5)[0].tolist()
+
+
+def test_more_tokens_than_a_model_has_positions(tmp_path: Path) -> None:
+    model = prophet_net()
+    save_model(model, tiny_tokenizer(["a cab"], 300), ABOUT, tmp_path, model.state_dict())
+    with pytest.raises(SgdxError, match=r": has 192 positions, expected max_input at most that$"):
+        T5Tracker.load(str(tmp_path), T5Options(max_input=256), make_accelerator())
+
+
+def test_a_revision_is_asked_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repository in the cache with two commits: the revision decides, and its commit is known."""
+    repository = tmp_path / "hub" / "models--me--t5"
+    for commit, scaled in (("a" * 40, True), ("b" * 40, False)):
+        folder = repository / "snapshots" / commit
+        model = t5(scaled, own_output=False)
+        save_model(model, tiny_tokenizer(["a cab"], 300), ABOUT, folder, model.state_dict())
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text("a" * 40)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("transformers.utils.hub.HF_HUB_CACHE", str(tmp_path / "hub"), raising=False)
+    for revision, commit in ((None, "a" * 40), ("main", "a" * 40), ("b" * 40, "b" * 40)):
+        assert commit_of("me/t5", revision) == commit
+        model = load_model("me/t5", commit)[0]
+        assert model.config.scale_decoder_outputs is (commit[0] == "a")
+    with pytest.raises(SgdxError, match=r"^me/t5: model cannot be loaded: "):
+        commit_of("me/t5", "v9")
+    assert commit_of(str(tmp_path), None) == ""
