@@ -1,7 +1,13 @@
-"""``python -m benchmarks.sgp_dst``: the speed of SGP-DST's training and tracking.
+"""``python -m benchmarks.sgp_dst``: what SGP-DST's work costs, and which submodel errs.
 
-Weights are untrained: what is tracked is not to be scored. As hardly a threshold is met, states
-stay small, and there are somewhat more candidates to copy than a trained tracker has.
+Training is timed with untrained weights. What tracking asks is counted along the gold states, as a
+tracker without an error would ask it, so that the counts do not depend on a model. Each count is
+made twice: as it is now, and as it was before, when copies into every slot without a value were
+asked about, the batches of 16,384 tokens were padded to a multiple of 8, and dialogues of one
+variant were tracked together. Both are then answered, in the device's best precision and in fp32.
+
+With ``--blame RUN``, a trained run is tracked instead. Each of its submodels stands beside three
+that know the right answers; the points of joint goal accuracy that are missing are what it costs.
 """
 
 from __future__ import annotations
@@ -9,57 +15,83 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import torch
-from datasets import Dataset
+from datasets import Dataset, concatenate_datasets
 from rich.console import Console
 from rich.table import Table
 
-from baselines.data.frames import learnable, visible
+from baselines.data.frames import learnable
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.sgp_dst.batches import (
     READS,
     ExampleColumns,
     TrainingData,
-    epoch_examples,
-    part_examples,
+    training_examples,
 )
-from baselines.sgp_dst.dialogues import read_dialogues
-from baselines.sgp_dst.submodels import PARTS, About, SubModel, new_part
-from baselines.sgp_dst.tracker import SgpOptions, SgpTracker, track_dialogues
+from baselines.sgp_dst.dialogues import NULL, Dialogue, read_dialogues
+from baselines.sgp_dst.oracle import oracle
+from baselines.sgp_dst.prompts import cross_prompt
+from baselines.sgp_dst.questions import (
+    Question,
+    combine_questions,
+    copy_candidates,
+    intent_question,
+    known_elsewhere,
+    text_of,
+)
+from baselines.sgp_dst.sequences import Questions, Sequences
+from baselines.sgp_dst.submodels import PARTS, About, Part, SubModel, new_part
+from baselines.sgp_dst.tracker import SgpOptions, SgpTracker, prediction_rows
+from baselines.sgp_dst.tracking import (
+    Candidates,
+    FrameQuery,
+    Queries,
+    Said,
+    Submodels,
+    track_dialogues,
+)
+from baselines.tracker import trained_precision
 from baselines.training.accelerator import make_accelerator
-from baselines.training.batching import epoch
+from baselines.training.batching import by_length, epoch
+from baselines.training.precision import autocast, resolved
 from sgdx_dataset import frames, load
+from sgdx_metric import report, score_frames
+from sgdx_metric.rows import PREDICTION, REFERENCE
 
 _LIMITS = {"intent": 196, "combine": 144, "copy": 160, "cross": 160}
+_GROUPS = {"all": "#ALL_SERVICES", "seen": "#SEEN_SERVICES", "unseen": "#UNSEEN_SERVICES"}
+_BEFORE = SgpOptions(batch_size=256, token_budget=16384)
+Calls = dict[Part, list[list[Question]]]  # the questions of each time that a submodel is asked
 
 
 @contextmanager
 def clock(seconds: dict[str, float], name: str) -> Iterator[None]:
-    """Add the time that a block takes; on a GPU, until its work is done."""
-    start = time.perf_counter()
+    """Add the seconds that a block takes: of all threads on CPUs, where other work may run too."""
+    now = time.perf_counter if torch.cuda.is_available() else time.process_time
+    start = now()
     yield
     if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
+        torch.cuda.synchronize()  # until its work is done
+    seconds[name] = seconds.get(name, 0.0) + now() - start
 
 
 def train_speed(sub: SubModel, rows: Dataset, steps: int) -> tuple[float, float, float]:
     """Examples made, batches made and examples trained on, each in examples per second."""
     seconds: dict[str, float] = {}
     with clock(seconds, "make"):
-        data = TrainingData(ExampleColumns(part_examples(sub.about.part, rows)), sub)
-    chosen = epoch_examples(data.kinds, 1.0, 0, 0)
-    batches = epoch(data.sequences.lengths[chosen], 32, 6272, 0, 0)[:steps]
+        data = TrainingData(ExampleColumns(training_examples(sub.about.part, rows)), sub)
+    batches = epoch(data.sequences.lengths, 32, 6272, 0, 0)[:steps]
     optimizer = torch.optim.AdamW(sub.model.parameters(), lr=2e-5)
     sub.model.train()
-    for places in batches:
+    for indices in batches:
         with clock(seconds, "batch"):
-            batch = data.batch(chosen[places])
+            batch = data.batch(indices)
         with clock(seconds, "step"):
             on = {name: tensor.to(sub.model.device) for name, tensor in batch.items()}
             sub.model(**on).loss.backward()
@@ -74,25 +106,89 @@ def train_speed(sub: SubModel, rows: Dataset, steps: int) -> tuple[float, float,
     )
 
 
-def track_speed(tracker: SgpTracker, rows: Dataset, dialogues: int) -> tuple[int, float, float]:
-    """Frames; frames per second, and the share of the time that the four encoders take."""
-    seconds: dict[str, float] = {}
-    for sub in tracker.parts.values():
-        sub.model.train(False)
-        sub.model.register_forward_pre_hook(lambda *_: begin.append(time.perf_counter()))
-        sub.model.register_forward_hook(lambda *_: end.append(time.perf_counter()))
-    begin: list[float] = []
-    end: list[float] = []
-    with clock(seconds, "all"):
-        read = list(read_dialogues(visible(rows, READS)))[:dialogues]
-        states = track_dialogues(tracker, read)
-    count = sum(map(len, states))
-    inside = float(np.sum(end) - np.sum(begin))
-    return count, count / seconds["all"], inside / seconds["all"]
+def asked(dialogues: Sequence[Dialogue]) -> tuple[Calls, Calls]:
+    """What a tracker without an error asks: as it does now, and as it did before."""
+    right = oracle(dialogues)
+    now: Calls = {part: [] for part in PARTS}
+    before: Calls = {part: [] for part in PARTS}
+
+    def intent(queries: Queries) -> list[str]:
+        now["intent"].append([intent_question(*query) for query in queries])
+        return right.intent(queries)
+
+    def combine(queries: Queries) -> list[Said]:
+        questions = [combine_questions(*query).values() for query in queries]
+        now["combine"].append([question for each in questions for question in each])
+        return right.combine(queries)
+
+    def copies(part: Part) -> Callable[[Queries, Candidates], list[list[float]]]:
+        def ask(queries: Queries, candidates: Candidates) -> list[list[float]]:
+            now[part].append([candidate.question for each in candidates for candidate in each])
+            found = [question for query in queries for question in copies_before(part, query)]
+            before[part].append(found)
+            return list(getattr(right, part)(queries, candidates))
+
+        return ask
+
+    track_dialogues(Submodels(intent, combine, copies("copy"), copies("cross")), dialogues)
+    return now, {**before, "intent": now["intent"], "combine": now["combine"]}
+
+
+def copies_before(part: Part, query: FrameQuery) -> Iterator[Question]:
+    """The questions of ``copy`` or ``cross`` about every slot without a value before the turn."""
+    schema = query.frame.schema
+    unset = schema.tracked - query.memory.state(schema.service).values.keys()
+    if part == "copy":
+        candidates = copy_candidates(*query, NULL)
+        yield from (candidate.question for candidate in candidates if candidate.slot in unset)
+        return
+    for other, source, values in known_elsewhere(query.memory, schema.service):
+        for target in sorted(unset):
+            if schema.admits(target, values[0]):
+                yield Question(text_of(query.turn), cross_prompt(schema, target, other, source))
+
+
+def padded(lengths: np.ndarray, options: SgpOptions, multiple: int) -> int:
+    """Number of tokens of all batches, padding included."""
+    batches = by_length(lengths, options.batch_size, options.token_budget)
+    widths = [-(-int(lengths[batch].max()) // multiple) * multiple for batch in batches]
+    return sum(len(batch) * width for batch, width in zip(batches, widths))
+
+
+def print_tracking(console: Console, tracker: SgpTracker, parts: list[Dataset]) -> None:
+    """Print what each submodel is asked per frame, and how long answers take."""
+    rows = concatenate_datasets(parts)
+    dialogues = list(read_dialogues(learnable(rows, READS)))
+    # Before, the dialogues of one variant were tracked together, 32 at a time.
+    first = list(read_dialogues(learnable(parts[0], READS)))[:32]
+    count = sum(len(turn.frames) for dialogue in first for turn in dialogue.turns)
+    ways = {
+        "before": (asked(first)[1], count, _BEFORE, 8, "fp32"),
+        "now": (asked(dialogues)[0], len(rows), SgpOptions(), 1, "auto"),
+    }
+    table = Table("per frame", "part", "sequences", "tokens", "with padding", "seconds")
+    for name, (calls, frame_count, options, multiple, wanted) in ways.items():
+        timed = SgpTracker(tracker.parts, options, tracker.accelerator)
+        precision = resolved(wanted, tracker.accelerator.device)  # type: ignore[arg-type]
+        total = np.zeros(4)
+        for part in PARTS:
+            sub, figures = tracker.parts[part], np.zeros(4)
+            for questions in filter(None, calls[part]):
+                about = sub.about.max_tokens
+                lengths = Sequences(Questions(questions), sub.vocabulary, about).lengths
+                figures[:3] += len(lengths), lengths.sum(), padded(lengths, options, multiple)
+                seconds: dict[str, float] = {}
+                with autocast(precision, tracker.accelerator.device), clock(seconds, "answer"):
+                    timed.ask(part, questions)
+                figures[3] += seconds["answer"]
+            total += figures
+            table.add_row(name, part, *(f"{figure:,.3f}" for figure in figures / frame_count))
+        table.add_row(f"{name}, {precision}", "all", *(f"{f:,.3f}" for f in total / frame_count))
+    console.print(table)
 
 
 def measure(options: argparse.Namespace, folder: Path) -> None:
-    """Print a table."""
+    """Print the speed of training and tracking."""
     rows = frames(load("original", "train", options.source))
     rows = learnable(rows.select(range(min(len(rows), options.frames))), READS)
     name = options.model
@@ -101,34 +197,90 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
         for made in tiny_encoder(corpus_texts(rows)):
             made.save_pretrained(folder)
     accelerator = make_accelerator()
-    device = accelerator.device
     parts = {}
     table = Table("part", "examples made/s", "batches made, examples/s", "trained, examples/s")
     for part in PARTS:
         sub = new_part(name, About(part=part, max_tokens=_LIMITS[part], model=name), seed=0)
-        sub.model.to(device)
+        sub.model.to(accelerator.device)
         parts[part] = sub
-        speeds = train_speed(parts[part], rows, options.steps)
+        speeds = train_speed(sub, rows, options.steps)
         table.add_row(part, *(f"{speed:,.0f}" for speed in speeds))
+        sub.model.train(False)
     console = Console()
-    console.print(f"{options.model} on {device}, {torch.get_num_threads()} threads; untrained")
+    threads = torch.get_num_threads()
+    console.print(f"{options.model} on {accelerator.device}, {threads} threads; untrained")
     console.print(table)
-    test = frames(load("original", "test", options.source))
-    count, speed, inside = track_speed(
-        SgpTracker(parts, SgpOptions(), accelerator), test, options.dialogues
-    )
-    console.print(f"tracked {count} frames, {speed:,.1f} frames/s; encoders: {inside:.0%} of it")
+    tracker = SgpTracker(parts, SgpOptions(), accelerator)
+    print_tracking(console, tracker, [test_rows(options, config) for config in options.config])
+
+
+def test_rows(options: argparse.Namespace, config: str) -> Dataset:
+    """Frame rows of evenly spaced test dialogues."""
+    dialogues = load(config, "test", options.source)
+    count = min(options.dialogues, len(dialogues))
+    return frames(dialogues.select([len(dialogues) * i // count for i in range(count)]))
+
+
+def blame(options: argparse.Namespace) -> None:
+    """Print the joint goal accuracy with each submodel of a run beside three that are right."""
+    accelerator = make_accelerator()
+    tracker = SgpTracker.load(options.blame, SgpOptions(), accelerator)
+    console = Console()
+    precision = resolved(trained_precision(options.blame), accelerator.device)
+    for config in options.config:
+        rows = test_rows(options, config)
+        dialogues = list(read_dialogues(learnable(rows, READS)))
+        right, learned = oracle(dialogues), tracker.submodels()
+        mixed = {"none: all answers are right": right}
+        for part in PARTS:
+            mixed[part] = right._replace(**{part: getattr(learned, part)})
+        mixed["all: the run itself"] = learned
+        table = Table("answers of the run", *(f"JGA, {name}" for name in _GROUPS), "points lost")
+        bound = 0.0
+        for name, submodels in mixed.items():
+            with autocast(precision, accelerator.device):
+                accuracy = joint_goal_accuracies(rows, dialogues, submodels)
+            bound = bound or accuracy["all"]
+            figures = (*accuracy.values(), bound - accuracy["all"])
+            table.add_row(name, *(f"{100 * figure:.1f}" for figure in figures))
+        console.print(f"{config}: {len(rows)} frames of {len(dialogues)} test dialogues")
+        console.print(table)
+
+
+def joint_goal_accuracies(
+    rows: Dataset, dialogues: Sequence[Dialogue], submodels: Submodels
+) -> dict[str, float]:
+    """Joint goal accuracy in [0, 1] over all, seen and unseen services.
+
+    Args:
+        rows: Frame rows of one variant, with gold states.
+        dialogues: Their dialogues.
+        submodels: The submodels to track them with.
+    """
+    states = track_dialogues(submodels, dialogues)
+    predicted = [row for pair in zip(dialogues, states) for row in prediction_rows(*pair)]
+    references = rows.select_columns(REFERENCE.names).with_format("arrow")[:]
+    variant = str(rows[0]["variant"])
+    table = pa.Table.from_pylist(predicted, schema=PREDICTION)
+    scores = report({variant: score_frames(references, table, variant)})["variants"][variant]
+    return {name: scores[key]["joint_goal_accuracy"] for name, key in _GROUPS.items()}
 
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser("python -m benchmarks.sgp_dst", description=__doc__)
+    text = (__doc__ or "").replace("``", "")
+    parser = argparse.ArgumentParser("python -m benchmarks.sgp_dst", description=text)
     parser.add_argument("--source", default="sample", help="as of python -m sgdx_dataset prepare")
+    parser.add_argument("--blame", metavar="RUN", help="a run folder of python -m baselines.train")
     parser.add_argument("--model", default="tiny", help="an encoder's name or folder")
     parser.add_argument("--frames", type=int, default=20000, help="of train, to make examples of")
     parser.add_argument("--steps", type=int, default=20, help="of training, for each part")
-    parser.add_argument("--dialogues", type=int, default=512, help="of test, to track")
+    parser.add_argument("--dialogues", type=int, default=96, help="of test, to track")
+    parser.add_argument("--config", nargs="+", default=["original"], help="variants to track")
     options = parser.parse_args()
+    if options.blame:
+        blame(options)
+        return
     with tempfile.TemporaryDirectory() as folder:
         measure(options, Path(folder))
 

@@ -82,11 +82,11 @@ def combine_examples(dialogue: Dialogue) -> Iterator[Example]:
     for memory, turn in walk(dialogue):
         recent = {(a["service"], a["slot"]) for a in turn.acts if gives(a) or a["act"] == "REQUEST"}
         for frame in turn.frames:
-            service, new = frame.schema.service, _new(memory, frame)
+            service, new = frame.schema.service, new_values(memory, frame)
             for slot, question in combine_questions(memory, turn, frame).items():
                 span = _span(frame, slot, question)
                 values = new.get(slot, [])
-                if values and span[0] < 0 and _from_elsewhere(memory, turn, frame, slot, values):
+                if values and span[0] < 0 and from_elsewhere(memory, turn, frame, slot, values):
                     continue
                 value = _number(frame.schema, slot, values[0]) if values else 0
                 asked = int(slot in frame.gold.state.requested) if frame.gold else 0
@@ -95,7 +95,7 @@ def combine_examples(dialogue: Dialogue) -> Iterator[Example]:
                 yield Example(question, (*span, value, asked), kind)
 
 
-def _new(memory: Memory, frame: Frame) -> Values:
+def new_values(memory: Memory, frame: Frame) -> Values:
     """The slots of a gold state whose value is new in this turn, with their values."""
     before = memory.state(frame.schema.service).values
     now = frame.gold.state.values if frame.gold else {}
@@ -110,7 +110,7 @@ def _span(frame: Frame, slot: str, question: Question) -> tuple[int, int]:
     return start + question.turn.user, end + question.turn.user
 
 
-def _from_elsewhere(
+def from_elsewhere(
     memory: Memory, turn: Turn, frame: Frame, slot: str, values: Sequence[str]
 ) -> bool:
     """Whether a slot's new value comes from the system or another service, not from the user.
@@ -172,7 +172,7 @@ def copy_examples(dialogue: Dialogue) -> Iterator[Example]:
         just_given = {(act["service"], act["slot"]) for act in filter(gives, turn.acts)}
         for frame in turn.frames:
             service, intent = frame.schema.service, frame.gold.state.intent if frame.gold else NULL
-            new, known = _new(memory, frame), memory.state(service).values
+            new, known = new_values(memory, frame), memory.state(service).values
             for candidate in copy_candidates(memory, turn, frame, intent):
                 slot = candidate.slot
                 taken = slot not in known and candidate.values[0] in new.get(slot, ())
@@ -192,7 +192,7 @@ def cross_examples(dialogue: Dialogue) -> Iterator[Example]:
     for memory, turn in walk(dialogue):
         for frame in turn.frames:
             intent = frame.gold.state.intent if frame.gold else NULL
-            taken = _taken_across(memory, turn, frame)
+            taken = taken_across(memory, turn, frame)
             candidates = cross_candidates(memory, turn, frame, intent)
             positive = [not taken.get(c.slot, set()).isdisjoint(c.values) for c in candidates]
             sources = {c.source for c, is_ in zip(candidates, positive) if is_}
@@ -203,13 +203,13 @@ def cross_examples(dialogue: Dialogue) -> Iterator[Example]:
                 yield Example(candidate.question, (int(is_positive),), kind)
 
 
-def _taken_across(memory: Memory, turn: Turn, frame: Frame) -> dict[str, set[str]]:
+def taken_across(memory: Memory, turn: Turn, frame: Frame) -> dict[str, set[str]]:
     """The wordings of new values that neither the user says nor the system offered, by slot."""
     spans = frame.gold.spans if frame.gold else {}
     offered = memory.offered.get(frame.schema.service, {})
     return {
         slot: set(values) - {DONTCARE}
-        for slot, values in _new(memory, frame).items()
+        for slot, values in new_values(memory, frame).items()
         if slot not in spans and offered.get(slot) not in values and not _said(turn.user, values)
     }
 

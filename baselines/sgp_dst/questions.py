@@ -118,8 +118,10 @@ def copy_candidates(memory: Memory, turn: Turn, frame: Frame, intent: str) -> li
 def cross_candidates(memory: Memory, turn: Turn, frame: Frame, intent: str) -> list[Candidate]:
     """The known values of other services, for each free-form slot of the frame without a value.
 
-    A categorical slot is no target: only ``combine`` and ``copy`` set one, as in the authors' code.
-    Booleans are no sources, as the same word means something else for another slot.
+    Only slots that the active intent requires or has as optional are targets: of 226 values that
+    were copied in 400 of SGD's dialogues, none came into another slot. A categorical slot is no
+    target: only ``combine`` and ``copy`` set one, as in the authors' code. Booleans are no sources,
+    as the same word means something else for another slot.
 
     Args:
         memory: The memory, which includes the system turn before the user turn.
@@ -128,7 +130,8 @@ def cross_candidates(memory: Memory, turn: Turn, frame: Frame, intent: str) -> l
         intent: Name of the intent that is active in this turn.
     """
     schema = frame.schema
-    unset = schema.tracked - memory.state(schema.service).values.keys()
+    of_intent = {*schema.required(intent), *schema.free(intent)}
+    unset = of_intent - memory.state(schema.service).values.keys()
     targets = [slot for slot in schema.slots if slot in unset and not schema.is_categorical(slot)]
     return [
         Candidate(

@@ -195,14 +195,14 @@ def settle_claims(frames: Sequence[FrameEvidence]) -> list[FrameEvidence]:
     return settled
 
 
-def join_turn(frames: Sequence[FrameEvidence], rules: Sequence[Rule] = RULES) -> list[State]:
-    """The predicted states of the frames of one user turn."""
-    return [join(frame, rules) for frame in settle_claims(frames)]
+def apply(frame: FrameEvidence, rules: Sequence[Rule]) -> Outcome:
+    """Apply rules in order."""
+    outcome = Outcome()
+    for rule in rules:
+        outcome = rule(frame, outcome)
+    return outcome
 
 
 def join(frame: FrameEvidence, rules: Sequence[Rule] = RULES) -> State:
     """Apply the rules in order; returns the predicted state of the frame."""
-    outcome = Outcome()
-    for rule in rules:
-        outcome = rule(frame, outcome)
-    return outcome.saved
+    return apply(frame, rules).saved

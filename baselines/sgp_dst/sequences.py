@@ -21,7 +21,7 @@ from ..training.batching import Ints
 from .prompts import CLS, SEP, Piece, Prompt, TurnText
 from .questions import Question
 
-_MULTIPLE = 8  # batches are padded to a multiple of this width, which GPUs process faster
+_MULTIPLE = 8 if torch.cuda.is_available() else 1  # GPUs process widths faster that are multiples
 _AT_ONCE = 4096  # number of turns that are tokenized in one call
 Table = NDArray[np.int32]  # [4, tokens]: token, element, sum of binary features, segment
 

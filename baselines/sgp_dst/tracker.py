@@ -6,12 +6,13 @@ The rules combine the answers into the state. Source: Ruan et al. 2020 (arXiv 20
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, groupby, islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -41,18 +42,12 @@ from ..training.shards import run_shards
 from .batches import READS, training_task
 from .card_example import example
 from .decode import Found, decode
-from .dialogues import NULL, Dialogue, Frame, Memory, State, Turn, read_dialogues
-from .questions import (
-    Candidate,
-    Question,
-    combine_questions,
-    copy_candidates,
-    cross_candidates,
-    intent_question,
-)
-from .rules import Evidence, FrameEvidence, Scored, join_turn
+from .dialogues import NULL, Dialogue, State, read_dialogues
+from .questions import Question, combine_questions, intent_question
+from .rules import Scored
 from .sequences import Questions, Sequences
 from .submodels import PARTS, Part, SgpSettings, SubModel, load_part
+from .tracking import Candidates, Queries, Said, Submodels, track_dialogues
 
 Row = dict[str, Any]
 
@@ -61,11 +56,11 @@ class SgpOptions(PredictionOptions, frozen=True, kw_only=True):
     """The options of prediction with SGP-DST; batches consist of sequences, shards of dialogues."""
 
     batch_size: BatchSize = 256
-    token_budget: TokenBudget = 16384
+    token_budget: TokenBudget = 4096  # larger batches hold more padding than they save time
     shard_size: Annotated[
         Count,
         msgspec.Meta(description="number of dialogues whose results are saved together to resume"),
-    ] = 32  # a kill on CPUs costs about a minute
+    ] = 96  # a kill on CPUs costs about a minute
 
 
 @dataclass(frozen=True)
@@ -124,17 +119,48 @@ class SgpTracker(TrainableTracker):
         variants = np.array(rows["variant"])[bounds[:-1]]
 
         def work(indices: Ints) -> list[list[Row]]:
-            first, last = int(indices[0]), int(indices[-1])
-            selected = rows.select(range(int(bounds[first]), int(bounds[last + 1])))
-            dialogues = list(read_dialogues(selected))
-            tracked = track_dialogues(self, dialogues)
+            kept = [np.arange(bounds[index], bounds[index + 1]) for index in indices]
+            dialogues = list(read_dialogues(rows.select(np.concatenate(kept))))
+            tracked = track_dialogues(self.submodels(), dialogues)
             return [prediction_rows(*pair) for pair in zip(dialogues, tracked)]
 
-        cut = shards_of_variants(variants, self.options.shard_size)
+        cut = shards_side_by_side(variants, self.options.shard_size)
         decisive = repr((self.describe(), describe(rows), self.options))
         folder = shards / hashlib.sha256(decisive.encode()).hexdigest()[:16]
         predicted = run_shards(self.accelerator, cut, work, folder)
         return Predictions([row for dialogue in predicted for row in dialogue], {})
+
+    def submodels(self) -> Submodels:
+        """The submodels as functions, for tracking."""
+        return Submodels(self._intents, self._said, self._copied("copy"), self._copied("cross"))
+
+    def _intents(self, queries: Queries) -> list[str]:
+        """The most likely intent of each frame."""
+        found = self.ask("intent", [intent_question(*query) for query in queries])
+        return [[*query.frame.schema.intents, NULL][f.number] for query, f in zip(queries, found)]
+
+    def _said(self, queries: Queries) -> list[Said]:
+        """What the user says in each frame."""
+        asked = [combine_questions(*query) for query in queries]
+        answers = self.ask_each("combine", [list(questions.values()) for questions in asked])
+        found = []
+        for query, slots, of_frame in zip(queries, asked, answers, strict=True):
+            schema, by_slot = query.frame.schema, dict(zip(slots, of_frame, strict=True))
+            requested = {slot: answer.requested for slot, answer in by_slot.items()}
+            values = {slot: _value(schema.options(slot), a) for slot, a in by_slot.items()}
+            free = {slot: a for slot, a in by_slot.items() if not schema.is_categorical(slot)}
+            spans = {slot: answer.span for slot, answer in free.items() if answer.span}
+            found.append(Said(requested, spans, values))
+        return found
+
+    def _copied(self, part: Part) -> Callable[[Queries, Candidates], list[list[float]]]:
+        """The function that returns with which probability candidates are copied."""
+
+        def probabilities(_: Queries, candidates: Candidates) -> list[list[float]]:
+            questions = [[candidate.question for candidate in each] for each in candidates]
+            return [[found.yes for found in each] for each in self.ask_each(part, questions)]
+
+        return probabilities
 
     def ask(self, part: Part, questions: Sequence[Question]) -> list[Found]:
         """Answer questions with a submodel, in large batches of similar length.
@@ -176,6 +202,12 @@ class SgpTracker(TrainableTracker):
         return example(repository)
 
 
+def _value(options: Sequence[str | None], answer: Found) -> Scored | None:
+    """The most likely value of a slot; None for no value."""
+    value = options[answer.number]
+    return None if value is None else Scored(value, answer.score)
+
+
 @torch.inference_mode()
 def _answer(sub: SubModel, sequences: Sequences, batch: Ints) -> list[Found]:
     """Answer one batch of questions, given by their indices."""
@@ -190,8 +222,10 @@ def dialogue_bounds(rows: Dataset) -> Ints:
     return np.array([*starts, len(keys)], np.int64)
 
 
-def shards_of_variants(variants: np.ndarray, size: int) -> list[Ints]:
-    """Divide dialogues into shards of one variant each.
+def shards_side_by_side(variants: np.ndarray, size: int) -> list[Ints]:
+    """Divide dialogues into shards in which a dialogue stands beside itself under other schemas.
+
+    So its turns are tokenized once, and sequences of similar length are found for one batch.
 
     Args:
         variants: Variant of each dialogue [dialogues].
@@ -200,125 +234,13 @@ def shards_of_variants(variants: np.ndarray, size: int) -> list[Ints]:
     Returns:
         Indices of the dialogues of each shard.
     """
-    borders = np.flatnonzero(variants[1:] != variants[:-1]) + 1
-    groups = np.split(np.arange(len(variants)), borders)
-    return [group[i : i + size] for group in groups for i in range(0, len(group), size)]
-
-
-class FrameQuery(NamedTuple):
-    """A frame whose state is to be predicted.
-
-    Attributes:
-        memory: What is known before the turn.
-        turn: The user turn.
-        frame: The frame.
-    """
-
-    memory: Memory
-    turn: Turn
-    frame: Frame
-
-
-def track_dialogues(tracker: SgpTracker, dialogues: Sequence[Dialogue]) -> list[list[State]]:
-    """Predict the state of every frame of several dialogues.
-
-    The first turns of all dialogues are predicted together, then all second turns, and so on. A
-    prediction depends on the system's dialogue acts and on the states predicted so far. Gold
-    states are not used, even if frames have them.
-
-    Returns:
-        For each dialogue the states of its frames, in order.
-    """
-    memories = [Memory() for _ in dialogues]
-    states: list[list[State]] = [[] for _ in dialogues]
-    for depth in range(max((len(dialogue.turns) for dialogue in dialogues), default=0)):
-        unfinished = [i for i, dialogue in enumerate(dialogues) if len(dialogue.turns) > depth]
-        for i in unfinished:
-            memories[i].hear(dialogues[i].turns[depth].acts)
-        turns = [(i, dialogues[i].turns[depth]) for i in unfinished]
-        queries = [FrameQuery(memories[i], turn, f) for i, turn in turns for f in turn.frames]
-        predicted = iter(_states(tracker, queries))
-        for i, turn in turns:
-            of_turn = list(islice(predicted, len(turn.frames)))
-            memories[i].learn(turn, of_turn)
-            states[i] += of_turn
-    return states
-
-
-def _states(tracker: SgpTracker, queries: Sequence[FrameQuery]) -> Iterator[State]:
-    """Predict the states of frames that do not depend on each other."""
-    intents = _intents(tracker, queries)
-    combined = [combine_questions(*query) for query in queries]
-    answers = tracker.ask_each("combine", [list(questions.values()) for questions in combined])
-    within = _copied(tracker, "copy", copy_candidates, queries, intents)
-    across = _copied(tracker, "cross", cross_candidates, queries, intents)
-    frames: list[FrameEvidence] = []
-    for query, intent, slots, found, copied, cross in zip(
-        queries, intents, combined, answers, within, across, strict=True
-    ):
-        schema = query.frame.schema
-        by_slot = dict(zip(slots, found, strict=True))
-        evidence = Evidence(
-            intent,
-            {slot: answer.requested for slot, answer in by_slot.items()},
-            {s: a.span for s, a in by_slot.items() if a.span and not schema.is_categorical(s)},
-            {slot: _value(schema.options(slot), answer) for slot, answer in by_slot.items()},
-            cross,
-            {slot: values[-1] for slot, values in copied.items()},
-        )
-        previous = query.memory.state(schema.service)
-        frames.append(FrameEvidence(schema, previous, evidence))
-    # The frames of a turn stand side by side.
-    turns = groupby(zip(queries, frames), lambda pair: id(pair[0].turn))
-    for _, of_turn in turns:
-        yield from join_turn([frame for _, frame in of_turn])
-
-
-def _value(options: Sequence[str | None], answer: Found) -> Scored | None:
-    """The most likely value of a slot; None for no value."""
-    value = options[answer.number]
-    return None if value is None else Scored(value, answer.score)
-
-
-def _intents(tracker: SgpTracker, queries: Sequence[FrameQuery]) -> list[str]:
-    """The most likely intent of each frame."""
-    found = tracker.ask("intent", [intent_question(*query) for query in queries])
-    return [[*query.frame.schema.intents, NULL][f.number] for query, f in zip(queries, found)]
-
-
-def _copied(
-    tracker: SgpTracker,
-    part: Part,
-    candidates: Callable[[Memory, Turn, Frame, str], list[Candidate]],
-    queries: Sequence[FrameQuery],
-    intents: Sequence[str],
-) -> list[dict[str, list[Scored]]]:
-    """For each frame and unset slot, the values that may be copied and their probabilities.
-
-    Args:
-        tracker: The tracker.
-        part: The submodel that decides: ``copy`` or ``cross``.
-        candidates: Returns the candidates of a frame for this submodel.
-        queries: The frames.
-        intents: Active intent of each frame.
-    """
-    lists = [
-        [c for c in candidates(*query, intent) if c.slot not in _known(query)]
-        for query, intent in zip(queries, intents)
-    ]
-    answers = tracker.ask_each(part, [[c.question for c in of_frame] for of_frame in lists])
-    found: list[dict[str, list[Scored]]] = []
-    for of_frame, scores in zip(lists, answers):
-        found.append({})
-        for candidate, answer in zip(of_frame, scores):
-            scored = Scored(candidate.values[0], answer.yes)
-            found[-1].setdefault(candidate.slot, []).append(scored)
-    return found
-
-
-def _known(query: FrameQuery) -> Iterable[str]:
-    """Names of the slots that are set before the turn."""
-    return query.memory.state(query.frame.schema.service).values.keys()
+    seen: Counter[str] = Counter()
+    places = []
+    for variant in variants.tolist():
+        places.append(seen[variant])
+        seen[variant] += 1
+    order = np.argsort(places, kind="stable")
+    return [order[i : i + size] for i in range(0, len(order), size)]
 
 
 def prediction_rows(dialogue: Dialogue, states: Sequence[State]) -> list[Row]:

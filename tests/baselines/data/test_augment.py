@@ -15,7 +15,7 @@ from baselines import predict, train
 from baselines.data.augment import sampled
 from baselines.data.frames import training_frames
 from baselines.sgd_baseline.frames import read_frames
-from baselines.sgp_dst.batches import ExampleColumns, part_examples
+from baselines.sgp_dst.batches import ExampleColumns, training_examples
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.inputs import Texts
 from baselines.t5dst.tracker import T5Settings
@@ -76,7 +76,7 @@ def test_what_is_said_is_in_memory_once() -> None:
     for rows in (alone, with_more):
         texts = Texts()
         texts.read(rows, get_format("d3st"))
-        questions = ExampleColumns(part_examples("intent", rows)).questions
+        questions = ExampleColumns(training_examples("intent", rows)).questions
         kept.append((len(texts.histories), len(read_frames(rows).texts), len(questions.turns)))
     assert kept[0] == kept[1]
 

@@ -34,8 +34,10 @@ from baselines.sgp_dst.examples import (
     cross_examples,
     intent_examples,
     system_examples,
+    walk,
     words,
 )
+from baselines.sgp_dst.questions import cross_candidates
 from sgdx_dataset import frames, load
 
 from ...conftest import ROOT
@@ -219,6 +221,23 @@ def test_what_is_said_is_not_copied(cabs: Schema, museums: Schema) -> None:
         turn("", [], "To 1 elm st", (cabs, "OrderCab", {"destination": ["1 Elm St"]}, {})),
     ])  # fmt: skip
     assert {e.labels for e in cross_examples(made)} == {(0,)}
+
+
+def test_values_are_copied_across_into_slots_of_the_active_intent(
+    cabs: Schema, museums: Schema
+) -> None:
+    first = turn("", [], "Hello", (museums, "NONE", {"address": ["1 Elm St"]}, {}))
+    second = turn("", [], "A ride there", (cabs, "NONE", {}, {}))
+    for memory, now in walk(Dialogue("original", [first, second])):
+        targets = {
+            intent: [c.slot for c in cross_candidates(memory, now, now.frames[0], intent)]
+            for intent in ("OrderCab", "PlanRide", "NONE")
+        }
+    assert targets == {
+        "OrderCab": ["destination", "pickup_time"],
+        "PlanRide": ["destination"],
+        "NONE": [],
+    }
 
 
 def test_words() -> None:

@@ -17,17 +17,18 @@ from baselines.sgp_dst.rules import (
     copy_within,
     drop_untracked,
     join,
-    join_turn,
     put_spans,
     put_values,
     save,
     set_intent,
     set_requested,
+    settle_claims,
 )
 
 
 def values(schema: Schema, evidence: Evidence, previous: State | None = None) -> Values:
-    return join_turn([FrameEvidence(schema, previous or State(), evidence)])[0].values
+    frames = settle_claims([FrameEvidence(schema, previous or State(), evidence)])
+    return join(frames[0]).values
 
 
 def test_nothing_is_answered(cabs: Schema) -> None:
@@ -73,10 +74,9 @@ def test_slots_of_two_services_do_not_share_a_string(
         FrameEvidence(cabs, State(), Evidence(spans={"destination": Span(0, 4, "Bath", score)})),
         FrameEvidence(museums, State(), Evidence(spans={"museum": Span(0, 4, "Bath", 1.5)})),
     ]
-    states = [state.values for state in join_turn(frames)]
-    assert states == (
-        [{"destination": ["Bath"]}, {}] if score > 1.5 else [{}, {"museum": ["Bath"]}]
-    )
+    states = [join(frame).values for frame in settle_claims(frames)]
+    winner = {"destination": ["Bath"]} if score > 1.5 else {"museum": ["Bath"]}
+    assert states == ([winner, {}] if score > 1.5 else [{}, winner])
 
 
 def test_values(cabs: Schema) -> None:

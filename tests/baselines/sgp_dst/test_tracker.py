@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from accelerate import Accelerator
 
 from baselines.data.frames import GOLD, IDENTITY, learnable, track, visible
+from baselines.sgp_dst import tracking
 from baselines.sgp_dst.batches import READS
 from baselines.sgp_dst.dialogues import State, read_dialogues
+from baselines.sgp_dst.oracle import oracle
 from baselines.sgp_dst.questions import Question
-from baselines.sgp_dst.tracker import SgpOptions, SgpTracker, prediction_rows, track_dialogues
+from baselines.sgp_dst.rules import FrameEvidence, Outcome
+from baselines.sgp_dst.tracker import (
+    SgpOptions,
+    SgpTracker,
+    prediction_rows,
+    shards_side_by_side,
+)
+from baselines.sgp_dst.tracking import Candidates, Queries, track_dialogues
+from baselines.training.evaluation import joint_goal_accuracy
 from sgdx_dataset import frames, load
+
+_Ask = Callable[[Queries, Candidates], list[list[float]]]
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +43,9 @@ def eager(trained: Path) -> Iterator[SgpTracker]:
 def test_dialogues_together_are_as_dialogues_alone(eager: SgpTracker) -> None:
     rows = visible(frames(load("v4", "test", "sample")), READS)
     dialogues = list(read_dialogues(rows))[:12]
-    together = track_dialogues(eager, dialogues)
+    together = track_dialogues(eager.submodels(), dialogues)
     options = SgpOptions(batch_size=3, token_budget=512)
-    small = SgpTracker(eager.parts, options, eager.accelerator)
+    small = SgpTracker(eager.parts, options, eager.accelerator).submodels()
     assert together == [track_dialogues(small, [dialogue])[0] for dialogue in dialogues]
     values = [len(state.values) for states in together for state in states]
     assert max(values) >= 3  # it is of something that this is said
@@ -52,7 +65,7 @@ def test_turns_of_all_dialogues_are_asked_together(
     monkeypatch.setattr(SgpTracker, "ask", count)
     rows = visible(frames(load("original", "test", "sample")), READS)
     dialogues = list(read_dialogues(rows))[:12]
-    track_dialogues(eager, dialogues)
+    track_dialogues(eager.submodels(), dialogues)
     depth = max(len(dialogue.turns) for dialogue in dialogues)
     assert len(asked) == 4 * depth  # one for each sub-model and depth, not for each slot
     assert sum(n for part, n in asked if part == "intent") == sum(
@@ -84,7 +97,62 @@ def test_what_is_read_with_gold_is_tracked_without(eager: SgpTracker) -> None:
     blind, seeing = (list(read_dialogues(select(rows, READS))) for select in (visible, learnable))
     assert blind[0].turns[0].frames[0].gold is None
     assert seeing[0].turns[0].frames[0].gold is not None
-    assert track_dialogues(eager, blind) == track_dialogues(eager, seeing)
+    submodels = eager.submodels()
+    assert track_dialogues(submodels, blind) == track_dialogues(submodels, seeing)
+
+
+def test_what_the_rules_ignore_is_not_asked(
+    eager: SgpTracker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asking for every slot that was unset before the turn gives the same states."""
+    rows = visible(frames(load("v2", "test", "sample")), READS)
+    dialogues = list(read_dialogues(rows))[:6]
+    asked: list[int] = []
+
+    def counting(ask: _Ask) -> _Ask:
+        def count(queries: Queries, candidates: Candidates) -> list[list[float]]:
+            asked.append(sum(map(len, candidates)))
+            return ask(queries, candidates)
+
+        return count
+
+    real = eager.submodels()
+    submodels = real._replace(copy=counting(real.copy), cross=counting(real.cross))
+    few, few_asked = track_dialogues(submodels, dialogues), sum(asked)
+
+    def only_carried_over(frame: FrameEvidence, _: object) -> Outcome:
+        return Outcome(values=frame.previous.values)
+
+    asked.clear()
+    monkeypatch.setattr(tracking, "apply", only_carried_over)
+    assert track_dialogues(submodels, dialogues) == few
+    assert 0 < few_asked < sum(asked)
+
+
+def test_right_answers_make_right_states() -> None:
+    """The upper bound of the rules, and what each submodel is needed for."""
+    rows = frames(load("original", "test", "sample"))
+    dialogues = list(read_dialogues(learnable(rows, READS)))
+    right = oracle(dialogues)
+
+    def accuracy(submodels: tracking.Submodels) -> float:
+        states = track_dialogues(submodels, dialogues)
+        predicted = [row for pair in zip(dialogues, states) for row in prediction_rows(*pair)]
+        return joint_goal_accuracy(rows, predicted)
+
+    def never(_: Queries, candidates: Candidates) -> list[list[float]]:
+        return [[0.0] * len(each) for each in candidates]
+
+    bound = accuracy(right)
+    assert bound > 0.9
+    assert accuracy(right._replace(copy=never)) < bound - 0.1
+    assert accuracy(right._replace(cross=never)) < bound
+
+
+def test_a_shard_has_a_dialogue_under_all_schemas() -> None:
+    variants = np.array(["original"] * 3 + ["v1"] * 3 + ["v2"] * 3)
+    shards = [shard.tolist() for shard in shards_side_by_side(variants, 4)]
+    assert shards == [[0, 3, 6, 1], [4, 7, 2, 5], [8]]
 
 
 def test_prediction_rows() -> None:

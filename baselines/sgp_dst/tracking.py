@@ -1,0 +1,150 @@
+"""Tracking of dialogues: the submodels are asked, and the rules make states of their answers.
+
+The submodels are functions here, so that a test or a diagnosis can put others in their place, such
+as ones that know the gold state (``oracle``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import groupby, islice
+from typing import NamedTuple
+
+from .dialogues import Dialogue, Frame, Memory, State, Turn
+from .questions import Candidate, copy_candidates, cross_candidates
+from .rules import (
+    RULES,
+    Evidence,
+    FrameEvidence,
+    Scored,
+    Span,
+    apply,
+    copy_across,
+    copy_within,
+    join,
+    settle_claims,
+)
+
+
+class FrameQuery(NamedTuple):
+    """A frame whose state is to be predicted.
+
+    Attributes:
+        memory: What is known before the turn.
+        turn: The user turn.
+        frame: The frame.
+    """
+
+    memory: Memory
+    turn: Turn
+    frame: Frame
+
+
+class Said(NamedTuple):
+    """The answers of ``combine`` for a frame, as they are explained at ``rules.Evidence``."""
+
+    requested: dict[str, float]
+    spans: dict[str, Span]
+    values: dict[str, Scored | None]
+
+
+Queries = Sequence[FrameQuery]
+Candidates = Sequence[Sequence[Candidate]]
+
+
+class Submodels(NamedTuple):
+    """The four submodels as functions of frames that do not depend on each other.
+
+    Attributes:
+        intent: Returns the most likely intent of each frame.
+        combine: Returns what the user says in each frame.
+        copy: Returns the probability that each candidate is copied, in [0, 1]; the candidates of
+            each frame are given, which come from the frame's own service.
+        cross: Like ``copy``, for candidates from other services.
+    """
+
+    intent: Callable[[Queries], list[str]]
+    combine: Callable[[Queries], list[Said]]
+    copy: Callable[[Queries, Candidates], list[list[float]]]
+    cross: Callable[[Queries, Candidates], list[list[float]]]
+
+
+def track_dialogues(submodels: Submodels, dialogues: Sequence[Dialogue]) -> list[list[State]]:
+    """Predict the state of every frame of several dialogues.
+
+    The first turns of all dialogues are predicted together, then all second turns, and so on. A
+    prediction depends on the system's dialogue acts and on the states predicted so far. Gold
+    states are not used, even if frames have them.
+
+    Returns:
+        For each dialogue the states of its frames, in order.
+    """
+    memories = [Memory() for _ in dialogues]
+    states: list[list[State]] = [[] for _ in dialogues]
+    for depth in range(max((len(dialogue.turns) for dialogue in dialogues), default=0)):
+        unfinished = [i for i, dialogue in enumerate(dialogues) if len(dialogue.turns) > depth]
+        for i in unfinished:
+            memories[i].hear(dialogues[i].turns[depth].acts)
+        turns = [(i, dialogues[i].turns[depth]) for i in unfinished]
+        queries = [FrameQuery(memories[i], turn, f) for i, turn in turns for f in turn.frames]
+        predicted = iter(predict_states(submodels, queries))
+        for i, turn in turns:
+            of_turn = list(islice(predicted, len(turn.frames)))
+            memories[i].learn(turn, of_turn)
+            states[i] += of_turn
+    return states
+
+
+def predict_states(submodels: Submodels, queries: Queries) -> list[State]:
+    """Predict the states of frames that do not depend on each other.
+
+    A submodel is asked only what the rules will look at: whether a value is copied matters only for
+    a slot that is unset after the rules before.
+    """
+    frames = _first_evidence(submodels, queries)
+    for rule, candidates, ask in (
+        (copy_across, cross_candidates, submodels.cross),
+        (copy_within, copy_candidates, submodels.copy),
+    ):
+        before = RULES[: RULES.index(rule)]
+        lists: list[list[Candidate]] = []
+        for query, frame in zip(queries, frames):
+            known = apply(frame, before).values
+            found = candidates(*query, frame.evidence.intent)
+            lists.append([candidate for candidate in found if candidate.slot not in known])
+        answers = ask(queries, lists)
+        frames = [
+            _with_copies(frame, rule is copy_across, of_frame, scores)
+            for frame, of_frame, scores in zip(frames, lists, answers, strict=True)
+        ]
+    return [join(frame) for frame in frames]
+
+
+def _first_evidence(submodels: Submodels, queries: Queries) -> list[FrameEvidence]:
+    """The evidence of ``intent`` and ``combine``; the frames of a turn share no string."""
+    intents, said = submodels.intent(queries), submodels.combine(queries)
+    frames: list[FrameEvidence] = []
+    for query, intent, of_frame in zip(queries, intents, said, strict=True):
+        schema = query.frame.schema
+        previous = query.memory.state(schema.service)
+        frames.append(FrameEvidence(schema, previous, Evidence(intent, *of_frame)))
+    # The frames of a turn stand side by side.
+    settled: list[FrameEvidence] = []
+    for _, turn in groupby(zip(queries, frames), lambda pair: id(pair[0].turn)):
+        settled += settle_claims([frame for _, frame in turn])
+    return settled
+
+
+def _with_copies(
+    frame: FrameEvidence, across: bool, candidates: Sequence[Candidate], scores: Sequence[float]
+) -> FrameEvidence:
+    """The evidence of a frame, with candidates for copying and their probabilities added."""
+    found: dict[str, list[Scored]] = {}
+    for candidate, score in zip(candidates, scores, strict=True):
+        found.setdefault(candidate.slot, []).append(Scored(candidate.values[0], score))
+    if across:
+        evidence = replace(frame.evidence, cross=found)
+    else:
+        evidence = replace(frame.evidence, copied={slot: of[-1] for slot, of in found.items()})
+    return frame._replace(evidence=evidence)
