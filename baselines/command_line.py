@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
@@ -72,18 +74,54 @@ def is_first() -> bool:
 
 
 def run_command(name: str, command: Callable[[], int | None]) -> int:
-    """Run a command and turn an expected error into one line on standard error.
+    """Run a command and turn an expected error or an interruption into one line on standard error.
 
     Args:
         name: Name of the command for the error line.
         command: The command; it returns its exit status, or None for 0.
 
     Returns:
-        The exit status: the command's own, or 2 after an ``SgdxError`` or ``ScoreError``.
+        The exit status: the command's own; 2 after an ``SgdxError``, ``ScoreError`` or ``OSError``;
+        130 or 143 where it was interrupted or terminated.
     """
     try:
-        return command() or 0
+        with _termination_raised():
+            return command() or 0
     except (SgdxError, ScoreError) as error:
-        if is_first():
-            print(f"{name}: error: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
+        return _end(2, f"{name}: error: {error}")
+    except BrokenPipeError:
+        # Python would write the rest when it ends, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _end(2, f"{name}: error: {place}{error.strerror or error}")
+    except KeyboardInterrupt:
+        return _end(130, f"{name}: interrupted")
+    except _Terminated:
+        return _end(143, f"{name}: terminated")
+
+
+def _end(status: int, line: str) -> int:
+    """Let the first process print how the command ended, in one line; returns the status."""
+    if is_first():
+        print(" ".join(line.split()), file=sys.stderr)
+    return status
+
+
+class _Terminated(BaseException):
+    """The signal SIGTERM, which schedulers send; as an exception it lets files be cleaned up."""
+
+
+@contextmanager
+def _termination_raised() -> Iterator[None]:
+    """Raise ``_Terminated`` where SIGTERM arrives while the context is open."""
+
+    def terminate(_: int, __: Any) -> NoReturn:
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

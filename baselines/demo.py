@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from .command_line import run_command
+from .data.requested import Data
 from .evaluate import evaluate
 from .lexical.tracker import LexicalTracker
 from .predict import DEFAULT_CONFIGS, Request
@@ -36,7 +37,7 @@ def main() -> int:
     )
     output = parser.parse_args().output
     kind = LexicalTracker
-    request = Request(kind, kind.NAME, kind.OPTIONS(), "sample", DEFAULT_CONFIGS, "test")
+    request = Request(kind, kind.NAME, kind.OPTIONS(), Data("sample", "test"), DEFAULT_CONFIGS)
     if status := run_command("baselines.demo", lambda: evaluate(request, output)):
         return status
     with (output / "predictions" / "original.jsonl").open("rb") as file:

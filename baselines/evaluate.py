@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sgdx_dataset import SgdxError
+from sgdx_dataset import SgdxError, open_release
 from sgdx_metric.__main__ import main as metric
 
 from .command_line import run_command
@@ -38,15 +38,18 @@ def evaluate(request: Request, output: Path) -> int:
     header = predict(request, output / "predictions")
     if header is None:
         return 0
+    data = request.data
     facts = {
         **header,
-        "source": request.source,
+        "release": open_release(data.source).version(),
         "configs": list(request.configs),
         "versions": versions(),
     }
     write_json(output / "run.json", {**record, "evaluation": facts})
-    arguments = [f"--split={request.split}", f"--output={output / 'scores.json'}"]
-    arguments += [f"--source={request.source}"] if request.source else []
+    arguments = [f"--split={data.split}", f"--output={output / 'scores.json'}"]
+    arguments += [f"--source={data.source}"] if data.source else []
+    arguments += [f"--dialogues={data.dialogues}"] if data.dialogues else []
+    arguments += [f"--variant={name}={path}" for name, path in data.variants.items()]
     for config in request.configs:
         arguments.append(f"--predictions={config}={output / 'predictions' / config}.jsonl")
     return metric(["score", *arguments])

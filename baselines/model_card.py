@@ -177,7 +177,7 @@ def _training(output: Path, run: dict[str, Any]) -> str:
         "schema variants trained on": ", ".join(seen["train"]),
         "augmentation": _augmentation(seen),
         "oracle": "yes" if run["oracle"] else "no",
-        "source": run["record"]["data"]["source"] or "the default",
+        "release": run["record"]["data"]["release"],
         "train frames": run["record"]["data"]["train"]["frames"],
         "best dev joint goal accuracy": best
         and f"{_percent(best['dev_joint_goal_accuracy'])} % at step {best['step']}, "

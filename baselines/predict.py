@@ -8,20 +8,21 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from datasets import concatenate_datasets
 
-from sgdx_dataset import CONFIGS, VARIANTS, SgdxError, frames, load
+from sgdx_dataset import CONFIGS, VARIANTS, SgdxError
 from sgdx_dataset.release.schema import split_name
 
 from .command_line import add_source, add_struct, read_struct, run_command
 from .data.frames import SYSTEM_ACTS, track
 from .data.prediction_files import is_finished, write_predictions
+from .data.requested import Data
 from .tracker import (
     PredictionOptions,
     Tracker,
@@ -30,7 +31,7 @@ from .tracker import (
     tracker_of,
     trained_precision,
 )
-from .training.run_folder import versions
+from .training.run_folder import locked, versions
 from .training.settings import Precision
 
 if TYPE_CHECKING:
@@ -48,9 +49,8 @@ class Request:
         model: A run folder or a repository on the Hub; for a tracker that is not trained, its
             name.
         options: Options that the tracker adds, of its type ``OPTIONS``.
-        source: Where SGD is, as for ``sgdx_dataset.load``.
+        data: Which frames to predict.
         configs: Schema variants to predict, without repetition.
-        split: ``train``, ``validation`` or ``test``.
         precision: Number format of the model's arithmetic; None for what it was trained in. A
             tracker that is not trained has none.
     """
@@ -58,9 +58,8 @@ class Request:
     kind: type[Tracker]
     model: str
     options: PredictionOptions
-    source: str | None
+    data: Data
     configs: Sequence[str]
-    split: str
     precision: Precision | None = None
 
 
@@ -76,10 +75,29 @@ def predict(request: Request, output: Path) -> dict[str, Any] | None:
         first, which alone writes.
 
     Raises:
-        SgdxError: The model, the source or a config cannot be used, or the folder holds
-            predictions of another run.
+        SgdxError: The model, the source or a config cannot be used, the folder holds predictions of
+            another run, or another run is writing there.
     """
     accelerator = _accelerator(request.kind)
+    with _alone(output, accelerator):
+        return _predict(request, output, accelerator)
+
+
+@contextmanager
+def _alone(output: Path, accelerator: Accelerator | None) -> Iterator[None]:
+    """Keep the output folder for this run. The first process does so before the others go on."""
+    if accelerator is None:
+        with locked(output):
+            yield
+        return
+    with locked(output) if accelerator.is_main_process else nullcontext():
+        accelerator.wait_for_everyone()
+        yield
+
+
+def _predict(
+    request: Request, output: Path, accelerator: Accelerator | None
+) -> dict[str, Any] | None:
     first = accelerator is None or accelerator.is_main_process
     numerics, arithmetic = _numerics(request, accelerator)
     tracker = request.kind.load(request.model, request.options, accelerator)
@@ -88,13 +106,14 @@ def predict(request: Request, output: Path) -> dict[str, Any] | None:
         "tracker": request.kind.NAME,
         **tracker.describe(),
         **arithmetic,
-        "split": request.split,
+        **request.data.facts(),
         "system_acts": SYSTEM_ACTS in request.kind.READS,
     }
     paths = {config: output / f"{config}.jsonl" for config in request.configs}
-    missing = [c for c, path in paths.items() if not is_finished(path, {**header, "variant": c})]
+    own = {c: {"variant": c, **request.data.wording(c)} for c in paths}
+    missing = [c for c, path in paths.items() if not is_finished(path, {**header, **own[c]})]
     if missing:
-        parts = [frames(load(config, request.split, request.source)) for config in missing]
+        parts = [request.data.rows(config) for config in missing]
         shards = output / "shards" / arithmetic.get("precision", "")
         with numerics:
             predicted = track(tracker, concatenate_datasets(parts), shards)
@@ -104,7 +123,7 @@ def predict(request: Request, output: Path) -> dict[str, Any] | None:
         if first:
             for config in missing:
                 rows = [row for row in predicted.rows if row["variant"] == config]
-                write_predictions(paths[config], {**metadata, "variant": config}, rows)
+                write_predictions(paths[config], {**metadata, **own[config]}, rows)
             shutil.rmtree(output / "shards", ignore_errors=True)
             for name, count in predicted.counts.items():
                 print(f"{name}: {count}")
@@ -116,11 +135,9 @@ def predict(request: Request, output: Path) -> dict[str, Any] | None:
 def _accelerator(kind: type[Tracker]) -> Accelerator | None:
     if not learns(kind):
         return None
-    from transformers.utils import logging
+    from .training.accelerator import make_accelerator, quiet_transformers
 
-    from .training.accelerator import make_accelerator
-
-    logging.disable_progress_bar()  # transformers would show a bar for each file that it reads
+    quiet_transformers()
     return make_accelerator()
 
 
@@ -166,7 +183,23 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
         nargs="+",
         action="extend",
         metavar="CONFIG",
-        help=f"any of {', '.join(CONFIGS)}; default: {' '.join(DEFAULT_CONFIGS)}",
+        help=f"any of {', '.join(CONFIGS)}, or a NAME of --variant; default: "
+        f"{' '.join(DEFAULT_CONFIGS)} and each NAME",
+    )
+    parser.add_argument(
+        "--variant",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="a wording of your own, as python -m sgdx_dataset frames takes it: a folder with "
+        "schemas, or a file of new words; may be given several times",
+    )
+    parser.add_argument(
+        "--dialogues",
+        type=Path,
+        metavar="FILE",
+        help="predict these dialogues only: a text file with one dialogue id a line, or a JSON "
+        "list",
     )
     parser.add_argument("--split", default="test", help="train, validation or test; default: test")
     parser.add_argument(
@@ -193,13 +226,23 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
     if options.precision is not None and not learns(kind):
         raise SgdxError(f"--precision {options.precision}: {kind.NAME} is not trained, has none")
     tracker_options = read_struct(options, kind.OPTIONS)
-    configs = list(dict.fromkeys(options.config or DEFAULT_CONFIGS))
+    variants = _own_variants(options.variant)
+    configs = list(dict.fromkeys(options.config or (*DEFAULT_CONFIGS, *variants)))
+    data = Data(options.source, split_name(options.split), variants, options.dialogues)
     model = options.model or kind.NAME
-    split = split_name(options.split)
-    request = Request(
-        kind, model, tracker_options, options.source, configs, split, options.precision
-    )
+    request = Request(kind, model, tracker_options, data, configs, options.precision)
     return request, options.output
+
+
+def _own_variants(arguments: Sequence[str]) -> dict[str, str]:
+    """NAME=PATH arguments of ``--variant`` as a mapping."""
+    found = {}
+    for argument in arguments:
+        name, _, path = argument.partition("=")
+        if not (name and path):
+            raise SgdxError(f"--variant {argument}: expected NAME=PATH")
+        found[name] = path
+    return found
 
 
 def _chosen_tracker(options: argparse.Namespace) -> type[Tracker] | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from accelerate import Accelerator
 from datasets import Dataset
-from transformers.utils import logging
 
 from sgdx_dataset import SgdxError, open_release
 
@@ -30,12 +30,19 @@ from .data.frames import (
 )
 from .publish import publish
 from .tracker import Run, TrainableTracker, get_trainable
-from .training.accelerator import training_accelerator
+from .training.accelerator import quiet_transformers, training_accelerator
 from .training.batching import share
 from .training.evaluation import score_on
 from .training.loop import Progress, train
 from .training.precision import autocast, resolved
-from .training.run_folder import append_log, check_output, read_log, versions, write_json
+from .training.run_folder import (
+    append_log,
+    check_output,
+    locked,
+    read_log,
+    versions,
+    write_json,
+)
 from .training.settings import Augment, Settings, read_recipe, recipe_tracker, shown
 
 Record = dict[str, Any]
@@ -58,22 +65,25 @@ def run(options: argparse.Namespace) -> None:
         "settings": settings,
         "seen": training.seen,
         "data": {
-            "source": options.source,
             "release": open_release(options.source).version(),
             "train": describe(training.rows),
             "dev": describe(dev),
         },
         "processes": accelerator.num_processes,
     }
-    prepare_output(accelerator, output, tasks, record, options.resume)
     rows = learnable(training.rows, kind.READS)
     training_run = Run(accelerator, settings, training.seen, rows, dev, output, options.resume)
-    accelerator.init_trackers("sgdx", shown(settings))
-    for name in tasks:
-        train_task(training_run, kind, name, record)
-    if all(any((output / name).glob("*.safetensors")) for name in kind.TASKS):
-        finish(training_run, kind, record, all_dev, options.push_to_hub)
-    accelerator.end_training()
+    with ExitStack() as locks:
+        if accelerator.is_main_process:
+            for name in tasks:
+                locks.enter_context(locked(output / name))
+        prepare_output(accelerator, output, tasks, record, options.resume)
+        accelerator.init_trackers("sgdx", shown(settings))
+        for name in tasks:
+            train_task(training_run, kind, name, record)
+        if all(any((output / name).glob("*.safetensors")) for name in kind.TASKS):
+            finish(training_run, kind, record, all_dev, options.push_to_hub)
+        accelerator.end_training()
 
 
 def chosen_tasks(kind: type[TrainableTracker], names: list[str] | None) -> list[str]:
@@ -96,6 +106,8 @@ def read_settings(options: argparse.Namespace, kind: type[Settings]) -> Settings
     """
     settings = read_recipe(options.config, kind)
     if options.seed is not None:
+        if not 0 <= options.seed < 2**32:
+            raise SgdxError(f"--seed {options.seed}: expected 0 to {2**32 - 1}")
         settings = msgspec.structs.replace(settings, seed=options.seed)
     if options.augment is None:
         return settings
@@ -113,6 +125,7 @@ def prepare_output(
     Raises:
         SgdxError: A folder holds another run, or there is no run to resume.
     """
+    accelerator.wait_for_everyone()  # until the first process has found the folders free
     begun = [name for name in tasks if resume and (output / name / "run.json").exists()]
     if resume and not begun:
         raise SgdxError(f"{output}: found no run.json, expected a run to resume")
@@ -206,7 +219,9 @@ def main() -> int:
     parser.add_argument(
         "--output", type=Path, help="the run folder; default: outputs/TRACKER-RECIPE"
     )
-    parser.add_argument("--seed", type=int, help="random seed; default: the recipe's")
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="random seed, 0 or more; default: the recipe's"
+    )
     parser.add_argument("--resume", action="store_true", help="continue the run in --output")
     parser.add_argument(
         "--task",
@@ -227,7 +242,7 @@ def main() -> int:
     )
     parser.add_argument("--push-to-hub", metavar="REPO", help="publish the best model at the end")
     options = parser.parse_args()
-    logging.disable_progress_bar()  # transformers would show a bar for each file that it writes
+    quiet_transformers()
     return run_command("baselines.train", lambda: run(options))
 
 

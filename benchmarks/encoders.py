@@ -1,7 +1,8 @@
 """``python -m benchmarks.encoders``: tokens per second of an encoder, by precision and dropout.
 
 The encoder reads random tokens without padding, in one thread per core that torch may use
-(``OMP_NUM_THREADS``). Attention that drops none of its weights runs as one fused operation.
+(``OMP_NUM_THREADS``). Each figure is that of the fastest of several calls, which other work on the
+machine disturbs least. Attention that drops none of its weights runs as one fused operation.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import torch
 from rich.console import Console
 from rich.table import Table
@@ -24,25 +27,12 @@ from baselines.training.precision import autocast
 from baselines.training.settings import Precision
 
 
-def speed(work: Callable[[], None], tokens: int, seconds: float) -> float:
-    """Tokens per second in the fastest of several calls that read ``tokens`` each.
-
-    The fastest call is the one that other work on the machine disturbs least.
-
-    Args:
-        work: The call.
-        tokens: Number of tokens that a call reads.
-        seconds: Time to repeat it for.
-    """
-    work()  # the first call sets up kernels
+def seconds(work: Callable[[], None]) -> float:
+    """The time that a call takes; on a GPU, until its work is done."""
+    begin = time.perf_counter()
+    work()
     _finish()
-    fastest, until = float("inf"), time.perf_counter() + seconds
-    while time.perf_counter() < until:
-        begin = time.perf_counter()
-        work()
-        _finish()
-        fastest = min(fastest, time.perf_counter() - begin)
-    return tokens / fastest
+    return time.perf_counter() - begin
 
 
 def _finish() -> None:
@@ -75,19 +65,23 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
         for made in tiny_encoder(["a few words"]):
             made.save_pretrained(folder)
     device = make_accelerator().device
-    table = Table("precision", "attention dropout", "inference, tokens/s", "training, tokens/s")
+    shape = (options.sequences, options.tokens)
     precisions: tuple[Precision, ...] = ("fp32", "bf16")
-    for precision in precisions:
-        for dropout in (None, 0.0):
-            encoder = load_encoder(name, dropout)[0].to(device)
-            shape = (options.sequences, options.tokens)
-            ids = torch.randint(0, encoder.config.vocab_size, shape, device=device)
-            both = [
-                speed(lambda: work(encoder, ids, precision), ids.numel(), options.seconds)  # noqa: B023
-                for work in (inference, training)
-            ]
-            own = "the encoder's" if dropout is None else str(dropout)
-            table.add_row(precision, own, *(f"{each:,.0f}" for each in both))
+    cases = [(precision, dropout) for precision in precisions for dropout in (None, 0.0)]
+    encoders = [load_encoder(name, dropout)[0].to(device) for _, dropout in cases]
+    ids = torch.randint(0, encoders[0].config.vocab_size, shape, device=device)
+    # Taking turns, as other work on the machine comes and goes; the first round sets up kernels.
+    rounds = [
+        [
+            [seconds(partial(work, encoder, ids, precision)) for work in (inference, training)]
+            for encoder, (precision, _) in zip(encoders, cases)
+        ]
+        for _ in range(options.rounds + 1)
+    ]
+    table = Table("precision", "attention dropout", "inference, tokens/s", "training, tokens/s")
+    for (precision, dropout), fastest in zip(cases, np.array(rounds[1:]).min(0)):
+        own = "the encoder's" if dropout is None else str(dropout)
+        table.add_row(precision, own, *(f"{ids.numel() / each:,.0f}" for each in fastest))
     console = Console()
     threads = torch.get_num_threads()
     console.print(
@@ -102,7 +96,7 @@ def main() -> None:
     parser.add_argument("--model", default="tiny", help="an encoder's name or folder")
     parser.add_argument("--sequences", type=int, default=32, help="in a batch")
     parser.add_argument("--tokens", type=int, default=128, help="in a sequence")
-    parser.add_argument("--seconds", type=float, default=5.0, help="for each measurement")
+    parser.add_argument("--rounds", type=int, default=10, help="the fastest of which is shown")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         measure(options, Path(folder))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from transformers import (
     AutoConfig,
@@ -14,7 +16,7 @@ from transformers import (
 
 from sgdx_dataset import SgdxError
 
-from ..training.checkpoint import loading
+from ..training.checkpoint import load_complete, loading
 
 _SPECIAL = ("pad_token", "cls_token", "sep_token")
 
@@ -35,14 +37,14 @@ def load_encoder(
             tokens than the encoder, or lacks a padding, ``[CLS]`` or ``[SEP]`` token.
     """
     with loading(name, "encoder"):
-        config = AutoConfig.from_pretrained(name)
+        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
         if config.is_encoder_decoder:
             raise SgdxError(f"{name}: is an encoder-decoder ({config.model_type}), not an encoder")
         tokenizer = load_tokenizer(name)
         if attention_dropout is not None:
             _set_attention_dropout(name, config, attention_dropout)
-        model = AutoModel.from_pretrained(
-            name, config=config, dtype=torch.float32, use_safetensors=True
+        model: Any = load_complete(
+            AutoModel.from_pretrained, name, optional="pooler.", config=config, dtype=torch.float32
         )
     known = model.get_input_embeddings().num_embeddings
     if len(tokenizer) > known:
@@ -70,7 +72,7 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
             padding, ``[CLS]`` or ``[SEP]`` token.
     """
     with loading(name, "tokenizer"):
-        tokenizer = AutoTokenizer.from_pretrained(name)
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
     if not tokenizer.is_fast:
         raise SgdxError(f"{name}: its {type(tokenizer).__name__} is slow, expected a fast one")
     if len(tokenizer) <= len(tokenizer.all_special_tokens):

@@ -37,7 +37,7 @@ from ..tracker import (
     TrainedOn,
 )
 from ..training.batching import Ints, cut, epoch, share
-from ..training.checkpoint import loading, weights_digest
+from ..training.checkpoint import load_complete, loading, weights_digest
 from ..training.evaluation import score_on
 from ..training.loop import initial_model, last_checkpoint
 from ..training.settings import Count, EncoderSettings, Fraction, Settings
@@ -323,11 +323,11 @@ def load_model(name: str) -> tuple[SgdBaselineModel, PreTrainedTokenizerBase, Ab
         SgdxError: The model cannot be loaded, or is not an SGD baseline.
     """
     with loading(name, "model"):
-        config = AutoConfig.from_pretrained(name)
+        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
         kind = config.model_type
         if not isinstance(config, SgdBaselineConfig):
             raise SgdxError(f"{name}: is a {kind} model, expected one of sgd_baseline")
-        model = SgdBaselineModel.from_pretrained(name, use_safetensors=True)
+        model: SgdBaselineModel = load_complete(SgdBaselineModel.from_pretrained, name)
     try:
         about = msgspec.convert(getattr(config, "sgdx", None), About)
     except msgspec.ValidationError as error:

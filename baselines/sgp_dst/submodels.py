@@ -14,7 +14,7 @@ from sgdx_dataset import SgdxError
 
 from ..encoders.load import load_encoder
 from ..tracker import TrainedOn
-from ..training.checkpoint import loading
+from ..training.checkpoint import load_complete, loading
 from ..training.settings import Count, EncoderSettings, Fraction
 from .modeling import CombineModel, CopyModel, IntentModel, SgpConfig
 from .prompts import FEATURES
@@ -133,7 +133,7 @@ def load_part(folder: Path) -> SubModel:
     """
     with loading(folder, "sub-model"):
         about = msgspec.convert(getattr(SgpConfig.from_pretrained(folder), "sgdx", None), About)
-        model = MODELS[about.part].from_pretrained(folder, use_safetensors=True)
+        model = load_complete(MODELS[about.part].from_pretrained, folder)
         tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
     return SubModel(model.train(False), Vocabulary(tokenizer), about)
 

@@ -19,7 +19,7 @@ from transformers import (
 from sgdx_dataset import SgdxError
 
 from ..tracker import TrainedOn
-from ..training.checkpoint import loading
+from ..training.checkpoint import load_complete, loading
 
 
 class About(TrainedOn, frozen=True, kw_only=True):
@@ -69,12 +69,12 @@ def load_model(
             padding token or end token.
     """
     with loading(name, "model"):
-        config = AutoConfig.from_pretrained(name, revision=revision)
+        config = AutoConfig.from_pretrained(name, revision=revision, trust_remote_code=False)
         if not config.is_encoder_decoder:
             raise SgdxError(f"{name}: is a {config.model_type} model, expected an encoder-decoder")
-        tokenizer = AutoTokenizer.from_pretrained(name, revision=revision)
-        model = AutoModelForSeq2SeqLM.from_pretrained(
-            name, revision=revision, dtype=torch.float32, use_safetensors=True
+        tokenizer = AutoTokenizer.from_pretrained(name, revision=revision, trust_remote_code=False)
+        model: PreTrainedModel = load_complete(
+            AutoModelForSeq2SeqLM.from_pretrained, name, revision=revision, dtype=torch.float32
         )
     for token in ("pad_token", "eos_token"):
         if getattr(tokenizer, token) is None:

@@ -15,6 +15,7 @@ from accelerate.utils import (
     FullyShardedDataParallelPlugin,
     is_torch_xla_available,
 )
+from transformers.utils import logging
 
 from sgdx_dataset import SgdxError
 
@@ -46,6 +47,12 @@ def make_accelerator(**options: Any) -> Accelerator:
         accelerator.state.distributed_type = DistributedType.FSDP
         accelerator.state.fsdp_plugin = FullyShardedDataParallelPlugin()
     return accelerator
+
+
+def quiet_transformers() -> None:
+    """Silence transformers' bars for each file, and reports that the project turns into errors."""
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
 
 
 def training_accelerator(settings: Settings, output: Path) -> Accelerator:

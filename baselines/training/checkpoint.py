@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.distributed.checkpoint.state_dict import (
@@ -53,13 +54,18 @@ def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
     """
     staging = folder.with_name(f".{folder.name}.incomplete")
     shutil.rmtree(staging, ignore_errors=True)
-    staging.mkdir(parents=True)
-    write(staging)
-    for file in staging.iterdir():
-        with file.open("rb") as written:
-            os.fsync(written.fileno())
-    shutil.rmtree(folder, ignore_errors=True)
-    staging.rename(folder)
+    try:
+        staging.mkdir(parents=True)
+        write(staging)
+        for file in staging.iterdir():
+            with file.open("rb") as written:
+                os.fsync(written.fileno())
+        shutil.rmtree(folder, ignore_errors=True)
+        staging.rename(folder)
+    except SafetensorError as error:  # it stands for what else is an OSError, such as a full disk
+        raise SgdxError(f"{folder}: cannot be written: {error}") from None
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
 
 
 def replace_files(folder: Path, write: Callable[[Path], None]) -> None:
@@ -130,17 +136,39 @@ def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> di
 
     Returns:
         The state of the training that was given to ``save``.
+
+    Raises:
+        SgdxError: A file of the checkpoint is missing or damaged.
     """
-    record: dict[str, Any] = msgspec.json.decode((folder / "state.json").read_bytes())
-    state: dict[str, dict[str, Any]] = record["optimizer"]
-    for name, tensor in load_file(folder / "optimizer.safetensors").items():
+    record = _read_state(folder / "state.json")
+    state = record.optimizer
+    try:
+        tensors = load_file(folder / "optimizer.safetensors")
+    except (OSError, SafetensorError) as error:
+        raise SgdxError(f"{folder / 'optimizer.safetensors'}: {error}") from None
+    for name, tensor in tensors.items():
         parameter, key = name.rsplit("|", 1)
         state.setdefault(parameter, {})[key] = tensor
     current = get_optimizer_state_dict(model, optimizer, options=_TO_LOAD)
     whole: Any = {"state": state, "param_groups": current["param_groups"]}
     set_optimizer_state_dict(model, optimizer, whole, options=_TO_LOAD)
-    training: dict[str, Any] = record["training"]
-    return training
+    return record.training
+
+
+class _State(msgspec.Struct):
+    """The content of a checkpoint's ``state.json``."""
+
+    training: dict[str, Any]
+    optimizer: dict[str, dict[str, Any]]
+
+
+def _read_state(path: Path) -> _State:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_State)
+    except OSError as error:
+        raise SgdxError(f"{path}: {error.strerror}") from None
+    except msgspec.DecodeError as error:
+        raise SgdxError(f"{path}: is no state of a training: {error}") from None
 
 
 def weights_digest(model: nn.Module) -> str:
@@ -150,6 +178,49 @@ def weights_digest(model: nn.Module) -> str:
         digest.update(name.encode())
         digest.update(tensor.cpu().contiguous().view(-1).view(torch.uint8).numpy())
     return digest.hexdigest()
+
+
+def load_complete(
+    load: Callable[..., Any], name: object, *, optional: str = "", **options: Any
+) -> Any:
+    """Load a model whose weights are all in its files, none made up.
+
+    Args:
+        load: ``from_pretrained`` of a class of models.
+        name: Name on the Hub, or a folder.
+        optional: The beginning of the names of weights that may be missing, such as ``pooler``.
+            Where it is given, there may be weights too that the model has no place for, such as the
+            heads of the task that an encoder was pretrained for.
+        options: Further arguments of ``load``.
+
+    Raises:
+        SgdxError: Weights are missing, are not known to the model, or have another shape.
+    """
+    model, report = load(
+        name,
+        output_loading_info=True,
+        ignore_mismatched_sizes=True,  # they are refused below, by name
+        use_safetensors=True,
+        trust_remote_code=False,
+        **options,
+    )
+    missing = sorted(
+        key for key in report["missing_keys"] if not (optional and key.startswith(optional))
+    )
+    unexpected = [] if optional else sorted(report["unexpected_keys"])
+    misshapen = sorted(str(key[0]) for key in report["mismatched_keys"])
+    for keys, fault in (
+        (missing, "lacks"),
+        (unexpected, "has the unknown"),
+        (misshapen, "has misshapen"),
+    ):
+        if keys:
+            more = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
+            raise SgdxError(
+                f"{name}: model.safetensors {fault} weights {keys[0]}{more}, expected those that "
+                f"{type(model).__name__} has"
+            )
+    return model
 
 
 @contextmanager
@@ -167,6 +238,6 @@ def loading(name: object, what: str) -> Iterator[None]:
         yield
     except SgdxError:
         raise
-    except (OSError, ValueError, KeyError, ImportError) as error:
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError) as error:
         reason = str(error).strip().split("\n")[0]
         raise SgdxError(f"{name}: {what} cannot be loaded: {reason}") from None

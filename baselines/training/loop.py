@@ -2,12 +2,14 @@
 
 The batches, the learning rate and the random numbers of a step depend only on the settings, the
 data and the number of the step. A run that was killed therefore continues from its last checkpoint
-with bitwise the same result as an uninterrupted run, although a checkpoint holds only the weights,
-the optimizer's state and ``Progress``.
+as an uninterrupted run would, although a checkpoint holds only the weights, the optimizer's state
+and ``Progress``. On CPUs the result is the same bit for bit; on GPUs it differs by rounding, as it
+does between any two runs, because some of CUDA's backward operations add up in changing order.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -20,7 +22,10 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 from datasets.utils import tqdm
+from torch.distributed.tensor import DTensor
 from torch.utils.data import DataLoader
+
+from sgdx_dataset import SgdxError
 
 from ..tracker import Run, Task
 from . import checkpoint
@@ -121,6 +126,7 @@ def train(run: Run, task: Task, name: str = "") -> Progress:
         evaluated = last_step or progress.step % settings.evaluate_every == 0
         meter.pause()
         if evaluated or progress.step % settings.save_every == 0:
+            _check_weights(accelerator, model, progress)
             with whole.of(model) as current:
                 if evaluated:
                     _evaluate(accelerator, task, current, progress, output)
@@ -236,6 +242,8 @@ def _log(
     output: Path,
 ) -> None:
     loss, speed = meter.read()
+    if not math.isfinite(loss):
+        raise _diverged(progress, f"the loss is {loss}")
     bar.set_postfix({"loss": f"{loss:.4f}", "tokens/s": f"{speed:.0f}"})
     figures = f"loss {loss:.4f}, {speed:.0f} tokens/s, {pace.left(progress.step)} left"
     report(accelerator, f"step {progress.step} of {pace.end}: {figures}")
@@ -259,6 +267,26 @@ def _evaluate(
     best_so_far = " (the best so far)" if progress.since_best == 0 else ""
     report(accelerator, f"step {progress.step}: {measure} {score:.4f}{best_so_far}")
     _record(accelerator, progress, output, {task.measure: score})
+
+
+def _check_weights(accelerator: Accelerator, model: Any, progress: Progress) -> None:
+    """Refuse to evaluate and to keep weights that are not numbers. All processes call it together.
+
+    Raises:
+        SgdxError: A weight is not finite.
+    """
+    # Each process looks at its own part of sharded weights.
+    local = [p.to_local() if isinstance(p, DTensor) else p for p in model.parameters()]
+    finite = torch.stack([p.detach().isfinite().all() for p in local]).all().float()
+    if accelerator.reduce(finite, "mean").item() < 1:
+        raise _diverged(progress, "weights are not finite")
+
+
+def _diverged(progress: Progress, why: str) -> SgdxError:
+    return SgdxError(
+        f"step {progress.step}: the training has diverged, {why}; lower learning_rate, set clip or "
+        "raise warmup, and begin anew"
+    )
 
 
 def _record(

@@ -54,11 +54,11 @@ class ShardedAdafactor(Adafactor):
             groups: Groups of parameters, which are sharded by their first dimension.
             settings: Further arguments of ``Adafactor``.
         """
-        super().__init__(groups, **settings)
+        super().__init__(groups, **settings)  # type: ignore[no-untyped-call]
         for group in self.param_groups:
             for parameter in group["params"]:
-                zeros = torch.zeros_like(parameter, requires_grad=False)
-                state = {"step": 0, "RMS": 0}
+                zeros: Any = torch.zeros_like(parameter, requires_grad=False)
+                state: dict[str, Any] = {"step": 0, "RMS": 0}
                 if parameter.dim() > 1:
                     columns = zeros.mean(-2)
                     whole = [Replicate() for _ in columns.placements]

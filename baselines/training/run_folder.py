@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from filelock import FileLock, Timeout
 
 from sgdx_dataset import SgdxError
 
@@ -26,11 +29,48 @@ def versions() -> dict[str, str]:
     return found
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a folder for one run while the context is open; the first process of a run does so.
+
+    The lock is held on the file ``.lock`` in the folder, and goes with its process, however that
+    ends.
+
+    Args:
+        folder: The folder. It is created if need be, and removed again if nothing is written.
+
+    Raises:
+        SgdxError: Another run is at work in the folder.
+    """
+    created = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise SgdxError(
+            f"{folder}: another run is writing here, expected a folder of its own; wait until it "
+            "has ended, or give another --output"
+        ) from None
+    try:
+        yield
+    finally:
+        (folder / ".lock").unlink(missing_ok=True)
+        lock.release()
+        with suppress(OSError):  # a folder with files stays
+            for place in created:
+                place.rmdir()
+
+
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file completely or not at all: to a temporary file, which is then renamed."""
-    staging = path.with_name(f".{path.name}.{os.getpid()}")
-    staging.write_bytes(content)
-    staging.replace(path)
+    staging = path.with_name(f".{os.getpid()}.incomplete")  # as short as can be: names have a limit
+    try:
+        staging.write_bytes(content)
+        staging.replace(path)
+    except BaseException:
+        staging.unlink(missing_ok=True)
+        raise
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -63,9 +103,31 @@ def read_run(output: Path) -> dict[str, Any]:
     """
     path = output / "run.json"
     found = read_json(path)
-    if not isinstance(found, dict) or "record" not in found:
-        raise SgdxError(f"{path}: found no record of a training, expected one of baselines.train")
-    return found
+    try:
+        msgspec.convert(found, _Training)
+    except msgspec.ValidationError as error:
+        raise SgdxError(
+            f"{path}: found no record of a training, expected one of baselines.train: {error}"
+        ) from None
+    training: dict[str, Any] = found
+    return training
+
+
+class _Record(msgspec.Struct):
+    """What the record of a training has at least."""
+
+    settings: dict[str, Any]
+    seen: dict[str, Any]
+    data: dict[str, Any]
+    processes: int
+
+
+class _Training(msgspec.Struct):
+    """What the ``run.json`` of a training has at least."""
+
+    record: _Record
+    oracle: bool
+    versions: dict[str, str]
 
 
 def check_output(output: Path, record: dict[str, Any], resume: bool) -> None:

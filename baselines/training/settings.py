@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -11,6 +12,10 @@ from sgdx_dataset import SgdxError
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Seed = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
+# Optimizers compute in float32, which ends at 3e38.
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e30)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0, le=1e30)]
 Precision = Literal["auto", "fp32", "bf16"]
 
 
@@ -26,7 +31,7 @@ class Augment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     schemas: str
     ratio: Fraction = 1.0
-    seed: int = 0
+    seed: Seed = 0
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -53,7 +58,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             that BERT was released with does not.
         multiply_by_parameter_scale: Whether Adafactor multiplies the learning rate by the root mean
             square of each matrix, as T5X does.
-        clip: Maximum norm of the gradient; None to not clip it.
+        clip: Maximum norm of the gradient, over 0; None to not clip it.
         precision: Number format of the model's arithmetic (``training.precision``): ``fp32``,
             ``bf16``, or ``auto``, which is ``bf16`` where the device has it natively. The record of
             a run has what ``auto`` was resolved to.
@@ -80,18 +85,18 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     token_budget: Count
     accumulation: Count = 1
     optimizer: Literal["adafactor", "adamw"]
-    learning_rate: float
+    learning_rate: NotNegative
     schedule: Literal["constant", "linear"] = "constant"
     warmup: Fraction = 0.0
-    weight_decay: float = 0.0
-    epsilon: float = 1e-8
+    weight_decay: NotNegative = 0.0
+    epsilon: Positive = 1e-8
     bias_correction: bool = True
     multiply_by_parameter_scale: bool = False
-    clip: float | None = None
+    clip: Positive | None = None
     precision: Precision = "auto"
     gradient_checkpointing: bool = False
     static_shapes: bool = False
-    seed: int = 0
+    seed: Seed = 0
     train_dialogues: Count | None = None
     log_every: Count = 50
     save_every: Count
@@ -126,7 +131,18 @@ def read_recipe(path: Path, kind: type[AnySettings]) -> AnySettings:
     Raises:
         SgdxError: The file cannot be read, is not YAML or does not fit ``kind``.
     """
-    return _decode(path, kind)
+    settings = _decode(path, kind)
+    _check_finite(path, msgspec.to_builtins(settings), "")
+    return settings
+
+
+def _check_finite(path: Path, value: Any, name: str) -> None:
+    """Refuse .nan and .inf, which YAML knows as numbers and no range leaves out."""
+    if isinstance(value, dict):
+        for inner, item in value.items():
+            _check_finite(path, item, f"{name}.{inner}".lstrip("."))
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise SgdxError(f"{path}: {name}: found {value}, expected a finite number")
 
 
 def recipe_tracker(path: Path) -> str:

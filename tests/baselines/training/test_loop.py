@@ -23,7 +23,7 @@ from baselines.training.settings import read_recipe
 from sgdx_dataset import SgdxError
 
 from ...conftest import ROOT, Run
-from ..conftest import LAUNCH, command, write_recipe
+from ..conftest import command, write_recipe
 
 
 def log(output: Path, key: str) -> dict[int, float]:
@@ -131,17 +131,6 @@ def test_early_stop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert list(log(tmp_path / "run", "dev_joint_goal_accuracy")) == [1, 2, 3]
 
 
-def test_two_processes_train_one_model(run: Run, tmp_path: Path) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", steps=4, log_with=["tensorboard"])
-    done = run(
-        *LAUNCH, "baselines.train", "--config", recipe, "--output", "run",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert json.loads((tmp_path / "run" / "run.json").read_text())["record"]["processes"] == 2
-    assert list(log(tmp_path / "run", "dev_joint_goal_accuracy")) == [4]
-    assert list((tmp_path / "run" / "logs").rglob("events.out.tfevents.*"))
-
-
 def test_rates() -> None:
     settings = T5Settings(
         tracker="t5dst", model="tiny", format="t5dst", max_input=8, max_target=8, steps=10,
@@ -161,6 +150,9 @@ def test_rates() -> None:
         ("modle: tiny", "r.yaml: Object contains unknown field `modle`"),
         ("steps: 0", r"r.yaml: Expected `int` >= 1 - at `\$.steps`"),
         ("- 1", "r.yaml: Expected `object`, got `array`"),
+        ("clip: -1.0", r"r.yaml: Expected `float` > 0.0 - at `\$.clip`"),
+        ("seed: -1", r"r.yaml: Expected `int` >= 0 - at `\$.seed`"),
+        ("precision: fp8", r"r.yaml: Invalid enum value 'fp8' - at `\$.precision`"),
     ],
 )
 def test_a_recipe_at_fault(tmp_path: Path, text: str, message: str) -> None:
@@ -168,6 +160,13 @@ def test_a_recipe_at_fault(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(SgdxError, match=message) as error:
         read_recipe(tmp_path / "r.yaml", T5Settings)
     assert "\n" not in str(error.value)
+
+
+def test_numbers_that_are_none(tmp_path: Path) -> None:
+    recipe = write_recipe(tmp_path / "r.yaml")
+    recipe.write_text(recipe.read_text().replace("0.01", ".nan"))
+    with pytest.raises(SgdxError, match="r.yaml: learning_rate: found nan, expected a finite"):
+        read_recipe(recipe, T5Settings)
 
 
 def test_shipped_recipes_are_whole() -> None:

@@ -1,0 +1,80 @@
+"""The frame rows that ``predict`` and ``evaluate`` are asked to predict, under any wording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from datasets import Dataset
+
+from sgdx_dataset import SgdxError, frames, load
+from sgdx_metric.cli.references import read_dialogue_ids
+from sgdx_metric.variants import fingerprint, schema_digest, short_digest
+
+
+@dataclass(frozen=True)
+class Data:
+    """Which frames to predict.
+
+    Attributes:
+        source: Where SGD is, as for ``sgdx_dataset.load``.
+        split: ``train``, ``validation`` or ``test``.
+        variants: The user's own wordings: a folder or a file by name, as for ``sgdx_dataset.load``.
+        dialogues: File with the ids of the dialogues to predict; None for the whole split.
+    """
+
+    source: str | None
+    split: str
+    variants: Mapping[str, str] = field(default_factory=dict)
+    dialogues: Path | None = None
+
+    def rows(self, config: str) -> Dataset:
+        """The frame rows under a schema variant.
+
+        Args:
+            config: Name of the variant, one of SGD-X or of ``variants``.
+
+        Raises:
+            SgdxError: The source, the variant or the file of dialogues cannot be used.
+        """
+        dialogues = load(config, self.split, self.source, self.variants)
+        if self.dialogues is not None:
+            dialogues = dialogues.select(_places(dialogues, self.dialogues))
+        return frames(dialogues)
+
+    def facts(self) -> dict[str, Any]:
+        """What the headers of all prediction files say about the data.
+
+        ``dialogues`` is there if some were chosen, and marks them as the signature of a score does:
+        their number and the first 8 hex digits of a SHA-256 of their sorted ids.
+        """
+        if self.dialogues is None:
+            return {"split": self.split}
+        ids = sorted(read_dialogue_ids(self.dialogues))
+        return {"split": self.split, "dialogues": f"{len(ids)}@{short_digest(ids)}"}
+
+    def wording(self, config: str) -> dict[str, str]:
+        """The fingerprint of a wording of the user's own, as the signature of a score has it."""
+        if config not in self.variants:
+            return {}
+        rows = frames(load(config, self.split, self.source, self.variants))
+        _, first = np.unique(rows["service"], return_index=True)
+        schemas = rows.select_columns(["schema"]).select(first)
+        return {"wording": fingerprint(schema_digest(row["schema"]) for row in schemas)}
+
+
+def _places(dialogues: Dataset, path: Path) -> list[int]:
+    """The indices of the dialogues that a file names."""
+    wanted = set(read_dialogue_ids(path))
+    found = list(dialogues["dialogue_id"])
+    places = [place for place, name in enumerate(found) if name in wanted]
+    lacking = sorted(wanted - set(found))
+    if lacking:
+        raise SgdxError(
+            f"{path}: {len(lacking)} of {len(wanted)} dialogues are not in the split, the first is "
+            f"{lacking[0]}; is the list for another split?"
+        )
+    return places

@@ -1,0 +1,34 @@
+"""A training that is broken off after its first checkpoint and then resumed, in one process.
+
+``test_processes`` has each of several processes run this module, with the arguments of
+``baselines.train``, as starting processes takes longer than the training.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from baselines import train
+from baselines.training import loop
+from sgdx_dataset import SgdxError
+
+
+def main() -> int:
+    save = loop._save
+
+    def save_and_end(*arguments: Any) -> None:
+        save(*arguments)
+        raise SgdxError("broken off")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "_save", save_and_end)
+        assert train.main() == 2
+    sys.argv.append("--resume")
+    return train.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

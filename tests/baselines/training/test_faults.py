@@ -1,0 +1,214 @@
+"""Damaged models and runs, full disks, signals, two runs at once: one line, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from baselines import evaluate, predict, publish, train
+from baselines.command_line import run_command
+from baselines.training.checkpoint import load_complete
+from baselines.training.run_folder import locked
+from sgdx_dataset import SgdxError
+
+from ..conftest import command, write_recipe
+
+LEXICAL = ("--tracker", "lexical", "--config", "original", "--source", "sample")
+Refused = Callable[..., str]
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refused:
+    """Run a command that fails; returns the line that it prints on standard error."""
+
+    def run(module: Any, *arguments: object) -> str:
+        capsys.readouterr()
+        assert command(monkeypatch, module, *arguments) == 2
+        message = capsys.readouterr().err
+        assert message.count("\n") == 1, message
+        assert message.startswith(f"{module.__name__}: error: ")
+        return message
+
+    return run
+
+
+def copied(trained: Path, tmp_path: Path) -> Path:
+    shutil.copytree(trained, tmp_path / "model")
+    return tmp_path / "model"
+
+
+def without(tensors: dict[str, torch.Tensor]) -> None:
+    for name in list(tensors)[::2]:
+        del tensors[name]
+
+
+def with_another(tensors: dict[str, torch.Tensor]) -> None:
+    tensors["extra.weight"] = torch.zeros(2)
+
+
+def misshapen(tensors: dict[str, torch.Tensor]) -> None:
+    tensors["shared.weight"] = tensors["shared.weight"][:, :8].contiguous()
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (without, "model.safetensors lacks weights "),
+        (with_another, "model.safetensors has the unknown weights extra.weight, expected"),
+        (misshapen, "model.safetensors has misshapen weights "),
+    ],
+)
+def test_weights_are_never_made_up(
+    change: Callable[[dict[str, torch.Tensor]], None], expected: str,
+    trained: Path, tmp_path: Path, refused: Refused,
+) -> None:  # fmt: skip
+    file = copied(trained, tmp_path) / "model.safetensors"
+    tensors = load_file(file)
+    change(tensors)
+    save_file(tensors, file, {"format": "pt"})
+    message = refused(predict, "--model", file.parent, "--output", tmp_path / "out")
+    assert expected in message
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("size", [0, 5, 5000])
+def test_a_file_of_weights_that_is_cut(
+    size: int, trained: Path, tmp_path: Path, refused: Refused
+) -> None:
+    file = copied(trained, tmp_path) / "model.safetensors"
+    os.truncate(file, size)
+    message = refused(predict, "--model", file.parent, "--output", tmp_path / "out")
+    assert f"{file.parent}: model cannot be loaded: " in message
+
+
+def test_a_pretrained_encoder_may_lack_its_pooler_and_have_heads() -> None:
+    def load(name: str, **options: Any) -> tuple[torch.nn.Module, dict[str, list[str]]]:
+        assert options["trust_remote_code"] is False
+        keys = {"missing_keys": ["pooler.dense.bias"], "unexpected_keys": ["cls.bias"]}
+        return torch.nn.Linear(1, 1), keys | {"mismatched_keys": []}
+
+    assert load_complete(load, "x", optional="pooler.")
+    with pytest.raises(SgdxError, match=r"x: model.safetensors lacks weights pooler.dense.bias, "):
+        load_complete(load, "x")
+
+
+def test_code_of_a_model_is_never_run(
+    trained: Path, tmp_path: Path, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even if someone says yes."""
+    model = copied(trained, tmp_path)
+    config = json.loads((model / "config.json").read_text())
+    config |= {"model_type": "own", "auto_map": {"AutoConfig": "own.Config"}}
+    (model / "config.json").write_text(json.dumps(config))
+    (model / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Config: pass\n")
+    answers = os.pipe()
+    os.write(answers[1], b"y\n" * 9)
+    with os.fdopen(answers[0]) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        message = refused(predict, "--model", model, "--output", tmp_path / "out")
+    os.close(answers[1])
+    assert "model cannot be loaded" in message
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_record_that_is_none(trained: Path, tmp_path: Path, refused: Refused) -> None:
+    model = copied(trained, tmp_path)
+    (model / "run.json").write_text("{}")
+    expected = "run.json: found no record of a training, expected one of baselines.train"
+    assert expected in refused(publish, "--model", model)
+    recipe = write_recipe(tmp_path / "r.yaml")
+    assert expected in refused(train, "--config", recipe, "--output", model, "--resume")
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"training": {}, "optimizer": 1}'])
+def test_a_checkpoints_state_that_is_none(
+    content: str, trained: Path, tmp_path: Path, refused: Refused
+) -> None:
+    model = copied(trained, tmp_path)
+    (state,) = model.glob("checkpoints/*/state.json")
+    state.write_text(content)
+    recipe = write_recipe(tmp_path / "r.yaml")
+    message = refused(train, "--config", recipe, "--output", model, "--resume")
+    assert f"{state}: is no state of a training: " in message
+
+
+def test_options_out_of_range(trained: Path, tmp_path: Path, refused: Refused) -> None:
+    recipe = write_recipe(tmp_path / "r.yaml")
+    message = refused(train, "--config", recipe, "--output", tmp_path / "run", "--seed", -1)
+    assert message.endswith("--seed -1: expected 0 to 4294967295\n")
+    some = ("--model", trained, "--output", tmp_path / "out")
+    assert "--shard-size: Expected `int` >= 1" in refused(predict, *some, "--shard-size", 0)
+    message = refused(predict, *LEXICAL, "--output", tmp_path / "out", "--precision", "bf16")
+    assert "--precision bf16: lexical is not trained" in message
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("place", ["file/x", "n" * 300])
+@pytest.mark.parametrize("module", [predict, evaluate, train])
+def test_outputs_that_cannot_be(module: Any, place: str, tmp_path: Path, refused: Refused) -> None:
+    (tmp_path / "file").touch()
+    recipe = write_recipe(tmp_path / "r.yaml")
+    arguments = ("--config", recipe) if module is train else LEXICAL
+    message = refused(module, *arguments, "--output", tmp_path / place)
+    assert any(said in message for said in ("Not a directory", "File name too long"))
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """Let this process write no longer files, as on a disk that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk(tmp_path: Path, refused: Refused) -> None:
+    refused(predict, *LEXICAL, "--output", tmp_path / "no", "--split", "none")  # fills the cache
+    with files_of_at_most(3000):
+        message = refused(predict, *LEXICAL, "--output", tmp_path / "out")
+    assert "File too large" in message
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == []
+    recipe = write_recipe(tmp_path / "r.yaml")
+    with files_of_at_most(100_000):
+        message = refused(train, "--config", recipe, "--output", tmp_path / "run")
+    assert "cannot be written: " in message
+    assert not list((tmp_path / "run").rglob("*.incomplete"))
+
+
+@pytest.mark.parametrize("module", [predict, evaluate, train])
+def test_a_second_run_in_a_folder_is_refused(module: Any, tmp_path: Path, refused: Refused) -> None:
+    recipe = write_recipe(tmp_path / "r.yaml")
+    arguments = ("--config", recipe) if module is train else LEXICAL
+    place = tmp_path / "run" / ("predictions" if module is evaluate else "")
+    with locked(place):
+        message = refused(module, *arguments, "--output", tmp_path / "run")
+        assert f"{place}: another run is writing here, expected a folder of its own" in message
+        assert [path.name for path in place.iterdir()] == [".lock"]
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "line"),
+    [(signal.SIGTERM, 143, "x: terminated\n"), (signal.SIGINT, 130, "x: interrupted\n")],
+)
+def test_signals_end_a_command_in_a_line(
+    number: signal.Signals, status: int, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    assert run_command("x", lambda: signal.raise_signal(number)) == status
+    assert capsys.readouterr().err == line
+    assert signal.getsignal(signal.SIGTERM) is before
