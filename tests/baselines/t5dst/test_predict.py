@@ -197,10 +197,9 @@ def test_shuffled_prediction_reads_its_answers_by_the_order_that_it_showed(
 ) -> None:
     """A tracker that always answers with the first option sets other values for another seed."""
     rows = frames(load("v2", "test", "sample")).select(range(30))
-    config = {"format": "t5dst-options", "max_input": 512, "max_target": 8}
     tokenizer = tiny_tokenizer(rows["utterance"], 400)
     model = tiny_t5(len(tokenizer)).eval()
-    about = About(tracker="t5dst", **config)
+    about = About(tracker="t5dst", format="t5dst-options", max_input=512, max_target=8)
     monkeypatch.setattr(
         tracker_module, "answer_all", lambda tracker, inputs, folder: (["a"] * len(inputs.pairs), 1)
     )
