@@ -26,7 +26,7 @@ from datasets import Dataset, concatenate_datasets
 from rich.console import Console
 from rich.table import Table
 
-from baselines.data.frames import learnable
+from baselines.data.frames import learnable, whole_dialogues
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.sgp_dst.batches import (
     READS,
@@ -190,7 +190,7 @@ def print_tracking(console: Console, tracker: SgpTracker, parts: list[Dataset]) 
 def measure(options: argparse.Namespace, folder: Path) -> None:
     """Print the speed of training and tracking."""
     rows = frames(load("original", "train", options.source))
-    rows = learnable(rows.select(range(min(len(rows), options.frames))), READS)
+    rows = learnable(whole_dialogues(rows, options.frames), READS)
     name = options.model
     if name == "tiny":
         name = str(folder)
@@ -273,7 +273,7 @@ def main() -> None:
     parser.add_argument("--source", default="sample", help="as of python -m sgdx_dataset prepare")
     parser.add_argument("--blame", metavar="RUN", help="a run folder of python -m baselines.train")
     parser.add_argument("--model", default="tiny", help="an encoder's name or folder")
-    parser.add_argument("--frames", type=int, default=20000, help="of train, to make examples of")
+    parser.add_argument("--frames", type=int, default=20000, help="of train, about, to learn from")
     parser.add_argument("--steps", type=int, default=20, help="of training, for each part")
     parser.add_argument("--dialogues", type=int, default=96, help="of test, to track")
     parser.add_argument("--config", nargs="+", default=["original"], help="variants to track")
