@@ -9,108 +9,11 @@ wordings.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
 
 from baselines.copies.derived import derived
-from sgsacc_metric.candidates import candidates
-from sgsacc_metric.claims import context_of
 from sgsacc_metric.cli.references import open_references
-from sgsacc_metric.gold import Options, judge_gold
 from sgsacc_metric.lexical import LexicalNli
-from sgsacc_metric.negatives import Pool, is_tampered, tampered
-from sgsacc_metric.nli import Judge, Nli, Probabilities, entails
-from sgsacc_metric.rows import Action, Turn
-from sgsacc_metric.scoring import score_system
-
-VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
-# Of each variant, of each turn: whether it is faithful, and whether it is valid.
-Verdicts = dict[str, list[tuple[bool, bool]]]
-
-
-class Counted:
-    """A model of entailment that counts the pairs it is sent, one at a time or many."""
-
-    def __init__(self, nli: Nli) -> None:
-        self.nli = nli
-        self.pairs = 0
-
-    def one(self, premise: str, sentence: str) -> Probabilities:
-        """What the model says of one pair."""
-        self.pairs += 1
-        entailment, neutral, contradiction = self.nli([(premise, sentence)])[0]
-        return entailment, neutral, contradiction
-
-
-def plain(
-    turns: Sequence[Turn], utterances: Mapping[str, Sequence[str]], nli: Nli
-) -> tuple[Verdicts, int]:
-    """The verdicts in the plain way, and how many pairs they take."""
-    counted, pool = Counted(nli), Pool.of(turns)
-    found: Verdicts = {}
-    for variant, said in utterances.items():
-        found[variant] = []
-        for turn, utterance in zip(turns, said, strict=True):
-            of_actions = [
-                _plain_action(turn, index, utterance, pool, counted)
-                for index in range(len(turn.actions))
-            ]
-            faithful, valid = (all(one[side] for one in of_actions) for side in (0, 1))
-            found[variant].append((faithful, valid))
-    return found, counted.pairs
-
-
-def _plain_action(
-    turn: Turn, index: int, utterance: str, pool: Pool, counted: Counted
-) -> tuple[bool, bool]:
-    """Whether an utterance is faithful to an action, and whether the action is valid."""
-    action = turn.actions[index]
-    sentences = candidates(turn, action)
-    if not sentences:
-        return True, True
-    gold = [_both(turn, action, turn.utterance, sentence, counted) for sentence in sentences]
-    best, best_key = 0, (False, False, -1.0)
-    for i, (alone, context) in enumerate(gold):
-        in_context = not entails(alone) and entails(context)
-        decided = any(entails(one) for one, _ in gold)
-        in_context = in_context and not decided
-        key = entails(alone), in_context, (context if in_context else alone)[0]
-        if key > best_key:
-            best, best_key = i, key
-    wrong = tampered(turn, index, pool) if is_tampered(action) else None
-    bad = [one for one in candidates(turn, wrong) if one not in sentences] if wrong else []
-    fooled = [_both(turn, action, turn.utterance, one, counted) for one in bad]
-    said = _both(turn, action, utterance, sentences[best], counted)
-    valid = _any(gold) and not _any(fooled)
-    return _any([said]), valid
-
-
-def _both(
-    turn: Turn, action: Action, utterance: str, sentence: str, counted: Counted
-) -> tuple[Probabilities, Probabilities]:
-    """What the model says of a sentence given the utterance alone, and in its context."""
-    context = context_of(turn, action, utterance)
-    alone = counted.one(utterance, sentence)
-    return alone, alone if context is None else counted.one(context, sentence)
-
-
-def _any(answers: Sequence[tuple[Probabilities, Probabilities]]) -> bool:
-    return any(entails(one) for both in answers for one in both)
-
-
-def fast(
-    turns: Sequence[Turn], utterances: Mapping[str, Sequence[str]], nli: Nli
-) -> tuple[Verdicts, int]:
-    """The metric's verdicts, and how many pairs they take."""
-    judge, options = Judge(nli), Options()
-    gold = judge_gold(turns, judge, options)
-    scores = score_system(turns, utterances, gold, judge, options)
-    verdicts = {
-        variant: [
-            (verdict.faithful, turn.valid) for verdict, turn in zip(of.verdicts, gold, strict=True)
-        ]
-        for variant, of in scores.items()
-    }
-    return verdicts, judge.sent
+from tests.sgsacc_metric.slow import VARIANTS, fast, plain
 
 
 def main() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from baselines.copies.derived import derived
-from benchmarks.sgsacc_pairs import VARIANTS, fast, plain
 from sgdx_dataset import open_release
 from sgsacc_metric.cli.references import References
 from sgsacc_metric.lexical import LexicalNli
+
+from .slow import VARIANTS, fast, plain
 
 
 def test_a_fifth_of_the_pairs_of_the_plain_way() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import pytest
 
 from sgdx_dataset.__main__ import main as sgdx_dataset
 from sgsacc_metric.__main__ import main
+
+from ...conftest import ROOT
 
 SAMPLE = ("--source", "sample")
 LEXICAL = ("--nli", "lexical")
@@ -191,3 +195,24 @@ def test_a_wording_of_one_s_own(copies: Path, tmp_path: Path) -> None:
         r"\|generator:original\+mine@([0-9a-f]{8})\|evaluator:mine@\1\|", result["signature"]
     )
     assert result["sgdx"]["differences"]["mine"]["bleu"]["difference"] == 0
+
+
+def test_without_a_model_nothing_needs_torch(copies: Path, tmp_path: Path) -> None:
+    """An import of torch, transformers or accelerate would fail where only sgdx is installed."""
+    script = """
+import sys
+for name in ("torch", "transformers", "accelerate"):
+    sys.modules[name] = None
+from sgsacc_metric.__main__ import main
+sys.exit(main(sys.argv[1:]))
+"""
+    words = ["score", *SAMPLE, "--predictions", copies / "empty", "--output", tmp_path / "x.json"]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, words)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "x.json").read_text())["sgdx"]["bleu_orig"] == 0
