@@ -24,6 +24,7 @@ def command(
 
     def run_main(module: object, *arguments: object) -> subprocess.CompletedProcess[str]:
         capfd.readouterr()
+        status: str | int | None
         try:
             status = MAINS[str(module)]([str(argument) for argument in arguments])
         except SystemExit as exit:

@@ -27,7 +27,7 @@ ROW = prediction({"city": ["Rome", "Roma"]}, requested_slots=["name"]) | {
     "slots": [{"slot": "city", "start": 3, "exclusive_end": 7}]
 }
 GOOD = json.dumps(ROW).encode()
-VALUES = (None, True, "", "x" * 10_000, -1, float("inf"), [], {})
+VALUES: tuple[Any, ...] = (None, True, "", "x" * 10_000, -1, float("inf"), [], {})
 DEEP = b"[" * 100_000 + b"]" * 100_000
 
 Place = tuple[str | int, ...]
