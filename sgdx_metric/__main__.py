@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
+from sgdx_dataset import SgdxError
 from sgdx_dataset.console import BAD_INPUT, run, say
 
 from .cli.commands import run_compare, run_explain, run_install, run_score, run_summarise
@@ -27,7 +28,7 @@ def main(argv: list[str] | None = None) -> int:
         args = _parser().parse_args(argv)
         args.run(args)
 
-    return run(_PROGRAM, command, (ScoreError,))
+    return run(_PROGRAM, command, (ScoreError, SgdxError))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -94,8 +95,8 @@ def _add_score(command: argparse.ArgumentParser) -> None:
         "--dialogues",
         type=Path,
         metavar="FILE",
-        help="score these dialogues only: a text file with one dialogue id a line, or a JSON list; "
-        "predictions of other dialogues are passed over",
+        help="score these dialogues only: a file of `python -m sgdx_dataset subset`, a text file "
+        "with one dialogue id a line, or a JSON list; predictions of other dialogues are passed over",
     )
     command.add_argument(
         "--system-acts",

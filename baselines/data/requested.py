@@ -11,7 +11,7 @@ import numpy as np
 from datasets import Dataset
 
 from sgdx_dataset import SgdxError, frames, load
-from sgdx_metric.cli.references import read_dialogue_ids
+from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.variants import fingerprint, schema_digest, short_digest
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from sgdx_dataset.console import harmless
+from sgdx_dataset.subset import read_dialogue_ids
 
 from ..report import report
 from ..rows import ScoreError
@@ -30,7 +31,7 @@ from .files import (
     write_scores,
 )
 from .predictions import Predictions, prediction_paths, read_predictions, with_frame_ids
-from .references import References, open_folder, open_references, read_dialogue_ids
+from .references import References, open_folder, open_references
 from .summarise import summarise
 from .systems import about_system, check_one_system, is_oracle, system_acts
 from .terminal import (

@@ -18,7 +18,6 @@ import pyarrow.parquet as pq
 from ..columns import column
 from ..rows import REFERENCE, ScoreError
 from ..variants import fingerprint, names_digest, schema_digest
-from .predictions import read_file
 
 # Columns that references need only where spans are predicted.
 _OPTIONAL = ("slots", "utterance")
@@ -151,24 +150,6 @@ def open_folder(folder: Path, variants: Iterable[str]) -> References:
         partial(_fingerprint_in, folder),
         names[0],
     )
-
-
-def read_dialogue_ids(path: Path) -> list[str]:
-    """Read which dialogues are chosen: one id a line, or a JSON list of ids.
-
-    Raises:
-        ScoreError: The file cannot be read, is neither of the two, or has no id.
-    """
-    try:
-        text = read_file(path).decode()
-        ids = json.loads(text) if text.lstrip().startswith("[") else text.split()
-    except (ValueError, RecursionError) as error:  # It is not UTF-8, or not JSON.
-        raise ScoreError(
-            f"{path}: expected dialogue ids, one a line or a JSON list: {error}"
-        ) from None
-    if not ids or not all(isinstance(one, str) for one in ids):
-        raise ScoreError(f"{path}: found no list of ids, expected dialogue ids such as 1_00000")
-    return list(dict.fromkeys(ids))
 
 
 def _read_dialogue(folder: Path, variant: str, dialogue_id: str) -> pa.Table:
