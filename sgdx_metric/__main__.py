@@ -96,7 +96,7 @@ def _add_score(command: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="score these dialogues only: a file of `python -m sgdx_dataset subset`, a text file "
-        "with one dialogue id a line, or a JSON list; predictions of other dialogues are passed over",
+        "with one dialogue id a line, or a JSON list; predictions of others are passed over",
     )
     command.add_argument(
         "--system-acts",
