@@ -154,8 +154,13 @@ class Release:
         return f"unverified:{digest(content.encode())[:16]}"
 
     def _published_files(self, split: str | None) -> list[str]:
-        """The files, of a split or of all, that are neither a user's own nor of this package."""
+        """The files, of a split or of all, that are neither a user's own nor of this package.
+
+        Back-translated schemas are of the train split; SGD itself has those of this package.
+        """
         folders = [SPLITS[split_name(split)]] if split else [*SPLITS.values()]
+        if "train" in folders and not self.is_sgd():
+            folders.append(BACKTRANS)
         return sorted(
             file
             for file in self.files

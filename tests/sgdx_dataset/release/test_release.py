@@ -83,6 +83,9 @@ def test_a_copy_of_the_sample_is_the_sample_until_it_is_changed(tmp_path: Path) 
     again = shutil.make_archive(str(tmp_path / "again"), "gztar", changed)
     assert open_release(again).version("test") == open_release(changed).version("test")
     assert open_release(changed).version("train") == "sample"
+    overlay = changed / "backtrans" / "ja.json"
+    overlay.write_text(overlay.read_text() + "\n")
+    assert open_release(changed).version("train").startswith("unverified:")
 
 
 def test_the_checksums_of_the_sample_are_those_of_its_files() -> None:
