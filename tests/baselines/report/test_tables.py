@@ -59,7 +59,8 @@ def test_a_paired_interval_is_that_of_the_metric(runs: dict[str, Path]) -> None:
     first, second = (read_run(runs[name]) for name in ("plain-0", "backtrans"))
     (group,) = group_runs([first, second])
     sums = [dialogue_sums(r.jga, r.place, np.arange(273), r.rules) for r in (first, second)]
-    expected = compared(sums[0], sums[1], lambda means: figures(means, list(first.jga)), 10)
+    left, right = sums
+    expected = compared(left, right, lambda means: figures(means, list(first.jga)), 10)
     found = tables.paired_differences(*group.systems)
     assert list(found) == ["jga_orig", "jga_v1-5", "ss_jga"]
     for name, cell in found.items():
