@@ -43,7 +43,7 @@ def test_the_card_s_example_runs_and_says_what_greedy_says(model: Path) -> None:
     (_, code) = re.findall(r"```python\n(.*?)```", (model / "README.md").read_text(), re.DOTALL)
     environment = {**os.environ, "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=environment
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=environment
     )
     assert done.returncode == 0, done.stderr
     tokenizer = AutoTokenizer.from_pretrained(model)
@@ -67,7 +67,7 @@ def _prompts(code: str) -> list[str]:
 def test_every_format_has_an_example_of_ten_lines(name: str) -> None:
     code = T5Tracker.example("me/tracker", {"format": name, "max_target": 16})
     prompts = _prompts(code)
-    assert len(prompts) == (1 if name == "d3st" else 2)
+    assert len(prompts) == (1 if name.startswith("d3st") else 2)
     assert len(code.strip().splitlines()) - len(prompts) <= 10
 
 
