@@ -134,8 +134,13 @@ def read_dialogue_ids(path: Path) -> list[str]:
             not those that its SHA-256 was made of.
     """
     try:
+        if path.exists() and not path.is_file():  # a device may have no end
+            found = "a folder" if path.is_dir() else "a device"
+            raise SgdxError(f"{path}: found {found}, expected a file")
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise SgdxError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
         raise SgdxError(f"{path}: cannot be read as text: {error}") from None
     ids: list[str] = []
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,10 @@ os.environ |= {
 }
 for name in ("HF_DATASETS_CACHE", "HF_MODULES_CACHE"):
     os.environ.pop(name, None)
+
+
+# What a shell starts in the background ignores SIGINT, and so would the processes of the tests.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
