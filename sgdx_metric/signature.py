@@ -71,7 +71,8 @@ def signature(
         rules: How the frames were scored.
         split: "train", "validation", "test" or a name of one's own; None gives "unknown".
         release: The commit of the data, or a name of other data; None gives "unknown". Where there
-            are fewer dialogues than the split has, `partial:<found>/<whole>` is written instead.
+            are fewer dialogues than the split has, `partial:<found>/<whole>` is written instead,
+            unless it begins with `unverified:`.
         system_acts: Whether the predictions used the system's dialogue acts: "yes", "no", "mixed"
             or "unknown".
         subset: The dialogues that were chosen; None for all of the split. A subset adds the part
@@ -100,6 +101,8 @@ def signature(
 
 def _release(split: str, dialogues: int, release: str | None) -> str:
     whole = _DIALOGUES.get(split, 0)
+    if release and release.startswith("unverified:"):  # other content than the release's
+        return release
     if release != "sample" and dialogues < whole:
         return f"partial:{dialogues}/{whole}"
     return release or "unknown"

@@ -90,7 +90,7 @@ def open_references(source: str | None, split: str, own: Mapping[str, str]) -> R
         lacking = release.missing()
     if lacking:
         print(f"note: a partial copy of SGD: {lacking}", file=sys.stderr)
-    return References(frame_rows, dialogue, wording, release.version() or None)
+    return References(frame_rows, dialogue, wording, release.version(split) or None)
 
 
 @contextmanager

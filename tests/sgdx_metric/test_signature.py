@@ -16,6 +16,7 @@ from sgdx_metric.variants import fingerprint, schema_digest, wider_set
         (4201, None, "unknown"),
         (4200, "c0ffee", "partial:4200/4201"),
         (36, "sample", "sample"),
+        (36, "unverified:0123456789abcdef", "unverified:0123456789abcdef"),
     ],
 )
 def test_release_in_the_signature(dialogues: int, release: str | None, expected: str) -> None:
