@@ -4,7 +4,7 @@ A figure is a function of sums over dialogues. So each dialogue's sums are taken
 resample is no more than a weight for each dialogue.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,6 +161,92 @@ def compared(
         }
         for name in left
     }
+
+
+def compared_runs(
+    first: Sequence[Sums], second: Sequence[Sums], statistic: Callable[[Floats], Figures]
+) -> dict[str, dict[str, Any]]:
+    """Compare two systems of which there are several runs, such as those of several seeds.
+
+    A system's figure is the mean over its runs. What it would be with other dialogues and with
+    other seeds is estimated by the pigeonhole bootstrap (Owen 2007, Annals of Applied Statistics
+    1(2), 386-411), which errs on the side of wide intervals: in each resample the dialogues are
+    drawn, the same for all runs of both systems, and apart from them each system's runs. Of r runs,
+    r - 1 are drawn with replacement: with r, the spread of the mean of few runs would be
+    underestimated (Rao and Wu 1988, Journal of the American Statistical Association 83, 231-241). A
+    single run stays as it is.
+
+    Args:
+        first, second: The sums of both systems' runs over the same dialogues; there must be at
+            least one dialogue and one run of each.
+        statistic: Computes the figures [draws] of one run from mean scores [draws, rows].
+
+    Returns:
+        For each figure `first` and `second` (means over runs), `difference` (second - first), its
+        95 % `interval` ([low, high]), `p`, and `first_sd` and `second_sd`, the sample standard
+        deviations over runs; None where undefined. The two-sided p is that of the bootstrap test
+        with shifted resamples (Efron and Tibshirani 1993, chapter 16): the share of resamples that
+        lie as far from the difference as the difference does from 0.
+    """
+    whole = np.ones((1, len(first[0].total)))
+    sides = [
+        _stacked([statistic(run.means(whole)) for run in runs]) for runs in (first, second)
+    ]  # Each is figures [runs, 1].
+    random = np.random.default_rng((SEED, 1))  # The dialogues are drawn as for single runs.
+    drawn: list[Figures] = []
+    for weights in resampled(with_replacement, len(first[0].total), RESAMPLES):
+        left, right = (_mean_of_drawn(runs, weights, statistic, random) for runs in (first, second))
+        drawn.append({name: right[name] - left[name] for name in left})
+    found = {}
+    for name, one in sides[0].items():
+        other = sides[1][name]
+        difference = other.mean(axis=0) - one.mean(axis=0)
+        differences = np.concatenate([draw[name] for draw in drawn])
+        found[name] = {
+            "first": _number(one.mean(axis=0)),
+            "second": _number(other.mean(axis=0)),
+            "difference": _number(difference),
+            "interval": _middle(differences),
+            "p": _shifted_p(differences, difference),
+            "first_sd": _deviation(one),
+            "second_sd": _deviation(other),
+        }
+    return found
+
+
+def _stacked(runs: Sequence[Figures]) -> Figures:
+    """The figures [draws] of several runs as figures [runs, draws]."""
+    return {name: np.stack([run[name] for run in runs]) for name in runs[0]}
+
+
+def _mean_of_drawn(
+    runs: Sequence[Sums],
+    weights: Floats,
+    statistic: Callable[[Floats], Figures],
+    random: np.random.Generator,
+) -> Figures:
+    """The mean figures [draws] of runs that are drawn anew for each weighting of the dialogues."""
+    number = max(len(runs) - 1, 1)
+    counts = random.multinomial(number, np.full(len(runs), 1 / len(runs)), len(weights))
+    found = _stacked([statistic(run.means(weights)) for run in runs])
+    return {name: (figure * counts.T).sum(axis=0) / number for name, figure in found.items()}
+
+
+def _shifted_p(differences: Floats, observed: Floats) -> float | None:
+    """The share of resampled differences [draws] as far from the observed one [1] as that from 0.
+
+    The observed difference itself counts as one of them.
+    """
+    defined = differences[~np.isnan(differences)]
+    if np.isnan(observed[0]) or not len(defined):
+        return None
+    far = np.abs(defined - observed[0]) >= np.abs(observed[0]) - 1e-12
+    return (int(far.sum()) + 1) / (len(defined) + 1)
+
+
+def _deviation(runs: Floats) -> float | None:
+    """The sample standard deviation over runs [runs, 1]; None for a single run."""
+    return None if len(runs) < 2 else _number(runs.std(axis=0, ddof=1))
 
 
 def _number(value: Floats) -> float | None:
