@@ -1,15 +1,15 @@
 """``python -m benchmarks.encoders``: tokens per second of an encoder, by precision and dropout.
 
 The encoder reads random tokens without padding, in one thread per core that torch may use
-(``OMP_NUM_THREADS``). Each figure is that of the fastest of several calls, which other work on the
-machine disturbs least. Attention that drops none of its weights runs as one fused operation.
+(``OMP_NUM_THREADS``). On CPUs, tokens are counted per second of CPU time of all threads together,
+so that other work on the machine does not change the figures much. Each figure is that of the
+fastest of several calls. Attention that drops none of its weights runs as one fused operation.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -25,19 +25,14 @@ from baselines.encoders.tiny import tiny_encoder
 from baselines.training.accelerator import make_accelerator
 from baselines.training.precision import autocast
 from baselines.training.settings import Precision
+from benchmarks.clock import now
 
 
 def seconds(work: Callable[[], None]) -> float:
-    """The time that a call takes; on a GPU, until its work is done."""
-    begin = time.perf_counter()
+    """The time that a call takes, by the benchmarks' clock."""
+    begin = now()
     work()
-    _finish()
-    return time.perf_counter() - begin
-
-
-def _finish() -> None:
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
+    return now() - begin
 
 
 def training(model: PreTrainedModel, ids: torch.Tensor, precision: Precision) -> None:

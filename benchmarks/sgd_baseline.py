@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -30,6 +29,7 @@ from baselines.sgd_baseline.labels import ACTIVE, UNCHANGED
 from baselines.sgd_baseline.modeling import ENCODER_INPUTS
 from baselines.sgd_baseline.tracker import About, SgdOptions, SgdTracker, new_model
 from baselines.training.batching import by_length, training_batches
+from benchmarks.clock import now
 from sgdx_dataset import VARIANTS, frames, load
 
 CONFIGS = ["original", *VARIANTS]
@@ -43,9 +43,9 @@ def rows_of(config: str, split: str, options: argparse.Namespace) -> Dataset:
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     """What it gives, and the seconds it takes."""
-    start = time.perf_counter()
+    start = now()
     found = work()
-    return found, time.perf_counter() - start
+    return found, now() - start
 
 
 def predicting(tracker: SgdTracker, options: argparse.Namespace, report: Report) -> None:
@@ -112,8 +112,6 @@ def training(tracker: SgdTracker, options: argparse.Namespace, report: Report) -
         torch.autograd.backward(loss({n: t.to(model.device) for n, t in batch.items()}))
         optimizer.step()
         optimizer.zero_grad()
-        if model.device.type == "cuda":
-            torch.cuda.synchronize()
 
     def whole(batch: dict[str, torch.Tensor]) -> torch.Tensor:
         loss: torch.Tensor = model(**batch).loss

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,6 +59,7 @@ from baselines.tracker import trained_precision
 from baselines.training.accelerator import make_accelerator
 from baselines.training.batching import by_length, epoch
 from baselines.training.precision import autocast, resolved
+from benchmarks.clock import now
 from sgdx_dataset import frames, load
 from sgdx_metric import report, score_frames
 from sgdx_metric.rows import PREDICTION, REFERENCE
@@ -72,12 +72,9 @@ Calls = dict[Part, list[list[Question]]]  # the questions of each time that a su
 
 @contextmanager
 def clock(seconds: dict[str, float], name: str) -> Iterator[None]:
-    """Add the seconds that a block takes: of all threads on CPUs, where other work may run too."""
-    now = time.perf_counter if torch.cuda.is_available() else time.process_time
+    """Add the seconds that a block takes, by the benchmarks' clock."""
     start = now()
     yield
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()  # until its work is done
     seconds[name] = seconds.get(name, 0.0) + now() - start
 
 
