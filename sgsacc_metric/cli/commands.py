@@ -225,4 +225,4 @@ def _header(args: argparse.Namespace, references: References, model: Nli | None)
 
 def _console() -> Console:
     # Piped output has no width of its own.
-    return Console() if sys.stdout.isatty() else Console(width=120)
+    return Console() if sys.stdout.isatty() else Console(width=80)

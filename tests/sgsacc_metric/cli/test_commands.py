@@ -50,8 +50,11 @@ def test_score(copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
         "none": 100,
     }
     printed = capsys.readouterr().out
-    for part in ("BLEU orig", "SGSAcc validated", "changed", "265", gold["signature"], "Judged"):
+    for part in ("BLEU orig: 95 %", "SGSAcc validated", "changed", "265", "Judged"):
         assert part in printed
+    tables, _, signature = printed.rstrip().rpartition("\n")
+    assert signature == gold["signature"]
+    assert all(len(line) <= 80 for line in tables.splitlines()[:-1])  # all but the count of pairs
     rows = [json.loads(line) for line in per_turn.read_text().splitlines()]
     assert len(rows) == 2 * 265 and {row["variant"] for row in rows} == {"original", "v1"}
     assert (
@@ -92,6 +95,8 @@ def test_a_subset_and_a_comparison(
     assert main(["compare", *map(str, files), "--json", str(tmp_path / "c.json")]) == 0
     printed = capsys.readouterr().out
     assert "BLEU orig" in printed and "unseen domains" in printed
+    tables = printed.partition("\nfirst: ")[0].splitlines()
+    assert len(tables) > 20 and all(len(line) <= 80 for line in tables)
     found = json.loads((tmp_path / "c.json").read_text())["groups"]["all"]
     assert found["bleu_orig"]["first"] == pytest.approx(100)
     other = scores_of(tmp_path, copies / "derived", *SAMPLE, *some)
