@@ -44,7 +44,7 @@ def split_name(split: str) -> str:
 
 def signature(
     variants: Sequence[str],
-    evaluator: str,
+    evaluators: Sequence[str],
     turn_ids: Collection[str],
     data: Data,
     nli: str = "none",
@@ -55,29 +55,33 @@ def signature(
 
     Args:
         variants: The wordings that the generator was given.
-        evaluator: The wording that the references of SGSAcc are made of.
+        evaluators: The wordings that the references of SGSAcc are made of.
         turn_ids: The turns that were scored under each variant.
         data: Which turns these are. Where the data has fewer dialogues than the split,
             `release` is `partial:<found>/<whole>`; where fewer are scored than the data has, there
             is a part `dialogues` with their number and a digest of their ids; where fewer turns are
             scored than these dialogues have, `turns` has a digest of the turns' ids.
         nli: The name of the model of entailment; "none" leaves out all parts of SGSAcc.
-        gold: The gold side of the turns.
+        gold: The gold side of the turns; none for several evaluators.
         options: How SGSAcc was computed.
     """
     known = dict(data.wordings)
-    marked = [f"{name}@{known[name]}" if name in known else name for name in (*variants, evaluator)]
+
+    def marked(names: Sequence[str]) -> str:
+        return "+".join(f"{name}@{known[name]}" if name in known else name for name in names)
+
     split = split_name(data.split or "unknown")
     found = sorted({turn_id.rpartition("/")[0] for turn_id in turn_ids})
     available = data.available or len(found)
-    partial = data.release != "sample" and available < _DIALOGUES.get(split, 0)
+    release = data.release or "unknown"
+    known_data = release != "sample" and not release.startswith("unverified:")
+    partial = known_data and available < _DIALOGUES.get(split, 0)
     parts: dict[str, object] = {
-        "generator": "+".join(marked[:-1]),
-        "evaluator": marked[-1],
+        "generator": marked(variants),
+        "evaluator": marked(evaluators),
         "split": split,
-        "release": f"partial:{available}/{_DIALOGUES[split]}" if partial else data.release
-        or "unknown",
-    }  # fmt: skip
+        "release": f"partial:{available}/{_DIALOGUES[split]}" if partial else release,
+    }
     if len(found) < available:
         parts["dialogues"] = f"{len(found)}@{short_digest(found)}"
     chosen = len(turn_ids) < (data.whole or 0)
@@ -86,9 +90,10 @@ def signature(
     if nli != "none":
         options = options or Options()
         parts |= {"rules": options.rules, "context": "yes" if options.context else "no"}
+        if options.validate and gold:
+            parts["validated"] = f"{sum(turn.valid for turn in gold)}/{len(gold)}"
         if options.validate:
-            valid = sum(turn.valid for turn in gold)
-            parts |= {"validated": f"{valid}/{len(gold)}", "negatives-seed": options.seed}
+            parts["negatives-seed"] = options.seed
     parts |= {"ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}", "version": __version__}
     return "|".join([NAME, *(f"{key}:{value}" for key, value in parts.items())])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,8 +13,7 @@ from sgdx_dataset.extras import require
 from . import drawings
 from .analysis import FEWEST_FRAMES
 from .drawings import INK
-from .runs import Group
-from .tables import Analyses
+from .provenance import Group
 
 _STYLE = {
     "svg.fonttype": "none",
@@ -63,7 +62,7 @@ class Drawing(NamedTuple):
     name: str
     title: str
     note: str
-    draw: Callable[[Group, Analyses], Any]
+    draw: Callable[..., Any]
 
 
 DRAWINGS = (
@@ -114,23 +113,31 @@ DRAWINGS = (
 )
 
 
-def draw_figures(group: Group, analyses: Analyses, suffix: str) -> Iterator[Figure]:
+def draw_figures(
+    drawings: Sequence[Drawing], group: Group[Any], suffix: str, *known: Any
+) -> dict[str, Figure]:
     """Draw every figure that a group's runs give.
 
     Args:
+        drawings: What to draw.
         group: The systems to draw.
-        analyses: What they do slot by slot, where the predictions and the data are at hand.
         suffix: The end of the files' names, which tells the groups of a report apart.
+        known: What else the drawings take, such as what the systems do slot by slot.
+
+    Returns:
+        The figures by the drawing's name.
 
     Raises:
         SgdxError: matplotlib is not installed.
     """
     matplotlib = require("matplotlib")
+    figures = {}
     with matplotlib.rc_context(_STYLE):
-        for one in DRAWINGS:
-            drawn = one.draw(group, analyses)
+        for one in drawings:
+            drawn = one.draw(group, *known)
             if drawn is not None:
-                yield _saved(drawn, one, f"{one.name}{suffix}", "; ".join(group.marks))
+                figures[one.name] = _saved(drawn, one, one.name + suffix, "; ".join(group.marks))
+    return figures
 
 
 def _saved(drawn: Any, drawing: Drawing, name: str, note: str) -> Figure:

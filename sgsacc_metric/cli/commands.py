@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from ..nli import Judge, Nli, nli_name
 from ..report import gold_counts, report
 from ..rows import Prediction, ScoreError, Turn
 from ..scoring import TurnScores, score_system, utterances_by_variant
-from ..signature import Data
+from ..signature import Data, signature
 from ..units import units_of
 from ..variants import ORIGINAL, PAPER_VARIANTS
 from .chosen import choose
@@ -106,13 +106,23 @@ def score(
         gold = judge_gold(turns, judge, options, Pool.of(every))
     of_turns = gold if judge and gold else []
     scores = score_system(turns, utterances, of_turns, judge, options)
-    available = len({turn.dialogue_id for turn in every})
-    dialogues = {turn.dialogue_id for turn in turns}
-    whole = sum(turn.dialogue_id in dialogues for turn in every)
-    wordings = references.fingerprints(sorted({*utterances, turns[0].variant}))
-    data = Data(references.split, references.version, available, whole, wordings)
+    data = _data(references, every, turns, [*utterances, turns[0].variant])
     result = report(turns, scores, data, nli_name(model), of_turns, judge, options)
     return Scored(scores, of_turns, result)
+
+
+def _data(
+    references: References, every: Sequence[Turn], turns: Sequence[Turn], variants: Iterable[str]
+) -> Data:
+    """Which turns of all turns of a split are scored, under some variants' words."""
+    dialogues = {turn.dialogue_id for turn in turns}
+    return Data(
+        references.split,
+        references.version,
+        len({turn.dialogue_id for turn in every}),
+        sum(turn.dialogue_id in dialogues for turn in every),
+        references.fingerprints(sorted(set(variants))),
+    )
 
 
 def run_compare(args: argparse.Namespace) -> None:
@@ -172,16 +182,19 @@ def run_validate(args: argparse.Namespace) -> None:
     model = _needed_model(args)
     judge = Judge(model)
     options = Options(True, not args.no_context, args.rules, args.seed)
+    evaluators = list(args.evaluators or (ORIGINAL, *PAPER_VARIANTS))
     gold = {}
-    for variant in args.evaluators or (ORIGINAL, *PAPER_VARIANTS):
+    for variant in evaluators:
         every = references.turns(variant)
         turns = choose(every, args.dialogues, args.turns)
         gold[variant] = judge_gold(turns, judge, options, Pool.of(every))
     result = table2(gold)
+    data = _data(references, every, turns, evaluators)
+    turn_ids = [turn.turn_id for turn in turns]
+    line = signature(["gold"], evaluators, turn_ids, data, nli_name(model), (), options)
     if args.json:
-        write_json({"nli": nli_name(model), "by_evaluator": result}, args.json)
-    note = f"nli: {nli_name(model)}; rules: {options.rules}; {judge.sent} pairs judged"
-    print_table2(result, note, _console())
+        write_json({"signature": line, "nli": nli_name(model), "by_evaluator": result}, args.json)
+    print_table2(result, f"{judge.sent} pairs were judged.\n{line}", _console())
 
 
 def _references(args: argparse.Namespace) -> References:

@@ -1,6 +1,6 @@
 """Rows of tables from scores.json, for reports and pages: strings only, nothing is printed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..bleu import CONVENTIONS
@@ -97,10 +97,9 @@ def published_table() -> tuple[list[str], Rows]:
             one.system,
             str(one.bleu),
             one.bleu_scale,
-            *(
-                " / ".join(map(str, of)) if of else "-"
-                for of in (one.ser, one.sgsacc_validated, one.sgsacc)
-            ),
+            _listed(one.ser, 2),
+            _listed(one.sgsacc_validated, 1),
+            _listed(one.sgsacc, 1),
             one.data,
             one.source,
             one.note,
@@ -108,3 +107,7 @@ def published_table() -> tuple[list[str], Rows]:
         for one in PUBLISHED
     ]
     return headers, rows
+
+
+def _listed(figures: Sequence[float] | None, decimals: int) -> str:
+    return " / ".join(f"{one:.{decimals}f}" for one in figures) if figures else "-"

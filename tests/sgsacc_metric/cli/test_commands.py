@@ -163,8 +163,10 @@ def test_validate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["validate", *SAMPLE, *LEXICAL, "--evaluators", "original", "v5"]
     assert main([*words, "--json", str(output)]) == 0
     printed = capsys.readouterr().out
-    assert "96.30" in printed and "95.40" in printed and "nli: lexical (no model)" in printed
-    found = json.loads(output.read_text())["by_evaluator"]
+    assert "96.30" in printed and "95.40" in printed and "|nli:lexical (no model)|" in printed
+    written = json.loads(output.read_text())
+    assert "|generator:gold|evaluator:original+v5|" in written["signature"]
+    found = written["by_evaluator"]
     assert list(found) == ["original", "v5"]
     one = found["original"]
     assert one["published"] == [0.958, 0.968, 0.963]
