@@ -35,6 +35,10 @@ _STYLE = {
 }
 
 
+# How many pixels of the page a point of a figure has.
+_PIXELS = 1.45
+
+
 @dataclass(frozen=True)
 class Figure:
     """A drawn figure.
@@ -163,7 +167,10 @@ def _inline(svg: str, name: str, label: str) -> str:
     svg = re.sub(r' id="([^"]+)"', lambda m: m[0] if m[1] in used else "", svg)
     svg = re.sub(r'(id="|href="#|url\(#)', lambda m: f"{m[1]}{name}-", svg)
     svg = svg.replace(INK, "currentColor")
+    # A figure is as wide as its text is about as large as that of the page, or less on a phone.
+    width = float(re.search(r' width="([\d.]+)pt"', svg)[1])  # type: ignore[index]
     svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
     svg = re.sub(r"\s*\n\s*", "\n", svg)
     label = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    size = f"max-width: {width * _PIXELS:.0f}px"
+    return svg.replace("<svg", f'<svg role="img" aria-label="{label}" style="{size}"', 1)

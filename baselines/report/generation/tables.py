@@ -149,8 +149,8 @@ def conventions(group: Generators) -> Table:
 
 def by_service(group: Generators) -> Table:
     """The headline figures of each service."""
-    keys = {"bleu_v1_5": "BLEU_v1-5", "ser_v1_5": "SER_v1-5"}
-    keys |= {"sgsacc_v1_5": "SGSAcc_v1-5"} if _judged(group) else {}
+    keys = {"bleu_v1_5": "BLEU", "ser_v1_5": "SER"}
+    keys |= {"sgsacc_v1_5": "SGSAcc"} if _judged(group) else {}
     keys |= {"changed": "changed"}
     rows = []
     for name, first in sorted(group.first.scores.sgdx.by_service.items()):
@@ -162,7 +162,8 @@ def by_service(group: Generators) -> Table:
     columns = [Column("service", numeric=False), Column("turns")]
     columns += [Column(title, s.label) for s in group.systems for title in keys.values()]
     note = (
-        "BLEU from 0 to 100, all else in percent. Services go by the evaluator's names. Figures of "
+        "Under v1 to v5: BLEU from 0 to 100, all else in percent; changed are turns whose text is "
+        "not that under the original schemas. Services go by the evaluator's names. Figures of "
         "services with few turns are rough."
     )
     return table_of(group, "Faithfulness by service", note, columns, rows)
