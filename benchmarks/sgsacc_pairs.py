@@ -9,8 +9,10 @@ wordings.
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from baselines.copies.derived import derived
+from sgsacc_metric.cli.chosen import choose
 from sgsacc_metric.cli.references import open_references
 from sgsacc_metric.lexical import LexicalNli
 from tests.sgsacc_metric.slow import VARIANTS, fast, plain
@@ -20,9 +22,13 @@ def main() -> None:
     """Print both numbers of pairs for the derived copy of a source's test split."""
     parser = argparse.ArgumentParser("python -m benchmarks.sgsacc_pairs", description=__doc__)
     parser.add_argument("--source", default="sample", help="the release; default: sample")
-    references = open_references(parser.parse_args().source, None, "test", {})
-    turns = references.turns("original")
-    said = {name: [derived(turn) for turn in references.turns(name)] for name in VARIANTS}
+    text = "take these dialogues only: a file that 'python -m sgdx_dataset subset' wrote"
+    parser.add_argument("--dialogues", type=Path, metavar="FILE", help=text)
+    options = parser.parse_args()
+    references = open_references(options.source, None, "test", {})
+    chosen = {name: choose(references.turns(name), options.dialogues, None) for name in VARIANTS}
+    turns = chosen["original"]
+    said = {name: [derived(turn) for turn in of_variant] for name, of_variant in chosen.items()}
     ours, sent = fast(turns, said, LexicalNli())
     theirs, plainly = plain(turns, said, LexicalNli())
     same = "the same verdicts" if ours == theirs else "OTHER VERDICTS"

@@ -1,4 +1,4 @@
-"""The metric's Space: drop prediction files for the sample corpus and see what they score."""
+"""The Space of both metrics: drop prediction files for the sample corpus and see their scores."""
 
 import os
 import sys
@@ -6,7 +6,6 @@ import zlib
 from collections.abc import Iterator
 from functools import partial
 from html import escape
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,29 +25,23 @@ import pyarrow as pa
 from sgdx_metric.cli.explain import explain, frame_of
 from sgdx_metric.cli.files import write_scores
 from sgdx_metric.cli.html import CSS, by_service, explanation, overview
-from sgdx_metric.cli.predictions import decode, read_predictions
+from sgdx_metric.cli.predictions import read_predictions
 from sgdx_metric.cli.references import open_references
-from sgdx_metric.cli.systems import Metadata
 from sgdx_metric.report import report
 from sgdx_metric.robustness import variation
 from sgdx_metric.rows import PREDICTION, ScoreError
 from sgdx_metric.scoring import FrameScores, score_frames
+from sgsacc_metric.app import add_generation, framed, has_report, report_of, stated_variant, told
 
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 Tables = dict[str, pa.Table]
 INTRODUCTION = """
-# SGD-X metric
 Does a dialogue state tracker still work when somebody else words the API's schema? Drop one JSONL
 file of predictions per schema variant for the test split of the sample corpus
 (`python -m sgdx_dataset frames --source sample --split test --output DIR` writes its frames). Until
 then an **invented** tracker is shown: gold states with slots dropped at random, more under later
 variants.
 """
-
-
-class _FirstLine(msgspec.Struct):
-    variant: str | None = None
-    metadata: Metadata = msgspec.field(default_factory=Metadata)
 
 
 def load_references() -> Tables:
@@ -83,9 +76,7 @@ def read_dropped(paths: list[str]) -> Tables:
     """
     tables: Tables = {}
     for path in map(Path, paths):
-        line = path.read_bytes().partition(b"\n")[0]
-        first = decode(line, _FirstLine, f"{path}:1")
-        variant = first.variant or first.metadata.variant or "original"
+        variant = stated_variant(path)
         if variant in tables:
             raise ScoreError(f"{path}: a second file for variant '{variant}'")
         tables[variant] = read_predictions(path, "test", variant).rows
@@ -126,10 +117,7 @@ def show(references: Tables, paths: list[str] | None) -> tuple[Any, ...]:
         scores = score(references, predictions)
         result = report(scores, "test", release="sample")
     except ScoreError as error:
-        text = str(error)
-        for path in paths or ():  # The message names the file, not where the upload lies.
-            text = text.replace(path, Path(path).name)
-        raise gr.Error(escape(text)) from None  # Gradio shows the message as HTML.
+        raise told(error, paths) from None
     headers, rows = overview(result)
     known = references["original"]
     seen = set(known["service"].filter(known["seen"]).to_pylist())
@@ -156,20 +144,8 @@ def show_frame(references: Tables, frame_id: str, predictions: Tables) -> str:
     return explanation(row["utterance"][0].as_py() or "", lines)
 
 
-def framed(page: str) -> str:
-    """A report's page in a frame, in which its script cannot reach the Space."""
-    return (
-        "<iframe title='Report' sandbox='allow-scripts' "
-        f"style='width:100%;height:85vh;border:0' srcdoc='{escape(page)}'></iframe>"
-    )
-
-
 def show_report(references: Tables, predictions: Tables) -> str:
     """Make the report of predictions and show it."""
-    from baselines.report.gather import gather
-    from baselines.report.page import render_html
-    from baselines.report.sections import build_report
-
     with TemporaryDirectory() as temporary:
         run = Path(temporary) / "predictions of the sample"
         scores = score(references, predictions)
@@ -179,9 +155,7 @@ def show_report(references: Tables, predictions: Tables) -> str:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(msgspec.json.Encoder().encode_lines(lines))
         write_scores(report(scores, "test", release="sample"), scores, run / "scores.json")
-        gathered = gather([run], "sample", None)
-        command = "python -m baselines.report RUN --output DIR"
-        return framed(render_html(build_report(gathered, command)))
+        return report_of(run)
 
 
 def _rows(predictions: pa.Table) -> Iterator[dict[str, Any]]:
@@ -202,51 +176,61 @@ def show_saved(path: str | None) -> str:
 def add_report(references: Tables, predictions: gr.State) -> None:
     """Add the report of the predictions that are shown, and of saved ones, to the page."""
     with gr.Accordion("Report: tables, figures, costliest rewordings and errors", open=False):
-        saved = gr.File(label="A saved report (index.html)", file_types=[".html"], height=120)
+        label = "A saved report (index.html)"
+        saved = gr.File(label=label, file_types=[".html"], height=120, elem_id="saved")
         shown = gr.HTML()
-        # The report lies in the checkout, not in the installed package: see the card.
-        if find_spec("baselines"):
+        if has_report():
             make = gr.Button("Make the report of the predictions above")
             make.click(partial(show_report, references), predictions, shown)
         saved.change(show_saved, saved, shown)
 
 
 def build(references: Tables) -> gr.Blocks:
-    """Build the page, on which predictions are scored against the references of each variant."""
+    """Build the page: a tab on which predictions of trackers are scored, and one for generators."""
     page: gr.Blocks
     with gr.Blocks(title="SGD-X metric") as page:
-        predictions = gr.State({})
-        gr.Markdown(INTRODUCTION)
-        files = gr.File(
-            label="Predictions (.jsonl), one file per variant",
-            file_count="multiple",
-            file_types=[".jsonl"],
-            height=120,
-        )
-        table = gr.Dataframe(
-            label="Joint goal accuracy and schema sensitivity, % [95 % interval]", interactive=False
-        )
-        signature = gr.Textbox(label="Signature", interactive=False)
-        plot = gr.ScatterPlot(
-            label="Services, % (blue: seen in train, orange: not)",
-            x="JGA_v1-5",
-            y="SS_JGA",
-            color="in train",
-            color_title=" ",
-            color_map={"seen": "#2563eb", "unseen": "#ea580c"},
-            x_lim=[0, 100],
-            tooltip=["service", "JGA_v1-5", "SS_JGA"],
-            height=380,
-        )
-        frame = gr.Dropdown(label="Frame, the most sensitive first", choices=[], interactive=True)
-        details = gr.HTML()
-        add_report(references, predictions)
-        everything = [predictions, table, signature, plot, frame, details]
-        load = partial(show, references)
-        page.load(load, files, everything)
-        files.change(load, files, everything)
-        frame.input(partial(show_frame, references), [frame, predictions], details)
+        gr.Markdown("# SGD-X metric")
+        with gr.Tabs():
+            with gr.Tab("Tracking: what the user wants"):
+                add_tracking(references, page)
+            with gr.Tab("Generation: what the system says") as tab:
+                add_generation(tab)
     return page
+
+
+def add_tracking(references: Tables, page: gr.Blocks) -> None:
+    """Fill the tab on which predictions are scored against the references of each variant."""
+    predictions = gr.State({})
+    gr.Markdown(INTRODUCTION)
+    files = gr.File(
+        label="Predictions (.jsonl), one file per variant",
+        file_count="multiple",
+        file_types=[".jsonl"],
+        height=120,
+    )
+    table = gr.Dataframe(
+        label="Joint goal accuracy and schema sensitivity, % [95 % interval]", interactive=False
+    )
+    signature = gr.Textbox(label="Signature", interactive=False)
+    plot = gr.ScatterPlot(
+        label="Services, % (blue: seen in train, orange: not)",
+        x="JGA_v1-5",
+        y="SS_JGA",
+        color="in train",
+        color_title=" ",
+        color_map={"seen": "#2563eb", "unseen": "#ea580c"},
+        x_lim=[0, 100],
+        tooltip=["service", "JGA_v1-5", "SS_JGA"],
+        height=380,
+    )
+    frame = gr.Dropdown(label="Frame, the most sensitive first", choices=[], interactive=True)
+    details = gr.HTML()
+    add_report(references, predictions)
+    everything = [predictions, table, signature, plot, frame, details]
+    load = partial(show, references)
+    page.load(load, files, everything)
+    files.change(load, files, everything)
+    frame.input(partial(show_frame, references), [frame, predictions], details)
 
 
 if __name__ == "__main__":

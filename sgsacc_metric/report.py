@@ -61,11 +61,8 @@ def report(
     """
     scores = {name: scores[name] for name in sorted(scores, key=lambda v: (v != ORIGINAL, v))}
     units = units_of(turns, scores)
-    dialogues = {turn.dialogue_id for turn in turns}
-    evaluator = turns[0].variant
-    line = signature(
-        list(scores), evaluator, len(turns), dialogues, data, nli, gold, options
-    )  # fmt: skip
+    turn_ids = [turn.turn_id for turn in turns]
+    line = signature(list(scores), [turns[0].variant], turn_ids, data, nli, gold, options)
     return {
         "variants": {name: _group_figures(units, name) for name in scores},
         "sgdx": sgdx_figures(units),
@@ -80,10 +77,10 @@ def sgdx_figures(units: Units) -> dict[str, Any]:
 
     Returns:
         For all turns, and under `seen`, `unseen`, `seen_domains`, `unseen_domains` and, in
-        `by_service`, for each service: the figures of `Units.figures`. All but the services have
-        `confidence`, the 95 % intervals [low, high] over dialogues. For all turns `differences`
-        has, for each variant but the original and each headline figure, the difference to the
-        original, its interval and its p.
+        `by_service`, for each service: `turns`, their number, and the figures of `Units.figures`.
+        All but the services have `confidence`, the 95 % intervals [low, high] over dialogues. For
+        all turns `differences` has, for each variant but the original and each headline figure, the
+        difference to the original, its interval and its p.
     """
     found = {name: _followed(units, these) for name, these in units.groups().items()}
     return {
@@ -91,6 +88,7 @@ def sgdx_figures(units: Units) -> dict[str, Any]:
         **found,
         "by_service": {
             name: _numbers(units.figures(units.dialogue_sums(these).sum(axis=0)))
+            | {"turns": _turns(units, these)}
             for name, these in units.services().items()
         },
         "differences": _differences(units),

@@ -2,7 +2,9 @@
 
 The output folder then holds index.html, which needs no other file and no network, report.md and
 figures/. Runs of one system with different seeds become one row. A run is a folder of
-baselines.evaluate, or any scores.json with predictions/VARIANT.jsonl or VARIANT.jsonl beside it.
+baselines.evaluate, or any scores.json with predictions/VARIANT.jsonl or VARIANT.jsonl beside it, of
+a tracker or of a generator; these stand in parts of their own. What sgsacc_metric validate --json
+wrote may be given too.
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ from sgdx_dataset.files import staged
 from sgdx_metric.cli.files import check_folder
 
 from ..command_line import add_source, run_command
-from .gather import gather
+from .gather import gather, read_any
 from .leaderboard import read_own, read_published, render_leaderboard, row_of, write_own
 from .page import write_report
-from .runs import Run, group_runs, read_run
+from .provenance import group_runs
+from .runs import Run
 from .sections import build_report
 
 NAME = "baselines.report"
@@ -65,9 +68,9 @@ def make_leaderboard(arguments: argparse.Namespace) -> None:
     folder = arguments.output or _DOCS
     check_folder("--output", folder)
     data, page = folder / "leaderboard.toml", folder / "leaderboard.md"
-    runs = [read_run(path) for path in dict.fromkeys(arguments.runs)]
+    runs = [_tracked(path) for path in dict.fromkeys(arguments.runs)]
     rows = [
-        row_of(system, f"python -m baselines.evaluate {_tracked(system.first)}")
+        row_of(system, f"python -m baselines.evaluate {_command_of(system.first)}")
         for group in group_runs(runs)
         for system in group.systems
     ]
@@ -79,7 +82,15 @@ def make_leaderboard(arguments: argparse.Namespace) -> None:
     print(data, page, sep="\n")
 
 
-def _tracked(run: Run) -> str:
+def _tracked(path: Path) -> Run:
+    """The run of a tracker."""
+    found = read_any(path)
+    if not isinstance(found, Run):
+        raise SgdxError(f"{path}: found no run of a tracker, expected one for the leaderboard")
+    return found
+
+
+def _command_of(run: Run) -> str:
     """The options that made a run, as far as it knows them."""
     tracker = run.facts.get("tracker", "TRACKER")
     model = run.facts.get("model")

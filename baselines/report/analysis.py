@@ -16,7 +16,7 @@ from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 from .data import Data, Element, Wording
 from .errors import Counts, Intent, Loss, OtherStates, count_changes, find_losses
 from .origins import FrameState, read_states, slot_origins, value_origins
-from .runs import Run, System
+from .runs import Run, Tracker
 from .slots import Layout, VariantScores, score_variants
 
 KINDS = CATEGORICAL, BOOLEAN, FREE = ("categorical", "yes or no", "free-form")
@@ -50,7 +50,7 @@ class Analysis:
     data: Data
 
 
-def analyse(system: System, data: Data) -> Analysis:
+def analyse(system: Tracker, data: Data) -> Analysis:
     """Score a system's predictions slot by slot and find what its rewordings break.
 
     Args:

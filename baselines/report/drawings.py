@@ -17,7 +17,8 @@ from sgdx_metric.columns import Floats
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .analysis import slot_changes
-from .runs import Group, System, original_first
+from .provenance import original_first
+from .runs import Tracker, Trackers
 from .tables import Analyses, families, headline, system_sums
 
 # Okabe and Ito's colours, which readers with colour-blindness tell apart, less the yellow, which
@@ -30,12 +31,12 @@ _SEEN, _UNSEEN = COLOURS[0], COLOURS[1]
 FEWEST_IN_A_TURN = 20
 
 
-def _reworded(group: Group) -> bool:
+def _reworded(group: Trackers) -> bool:
     """Whether all of v1 to v5 were scored."""
-    return set(PAPER_VARIANTS) <= set(group.variants)
+    return set(PAPER_VARIANTS) <= set(group.first.variants)
 
 
-def _new(
+def new_figure(
     width: float, height: float, rows: int = 1, columns: int = 1, sharey: bool = False
 ) -> tuple[Any, Any]:
     """A figure of a size in inches, and its axes [rows, columns]."""
@@ -44,8 +45,8 @@ def _new(
 
 
 def _panels(
-    systems: Sequence[System],
-    draw: Callable[[Any, System, int], None],
+    systems: Sequence[Tracker],
+    draw: Callable[[Any, Tracker, int], None],
     height: float,
     sharey: bool = False,
 ) -> Any:
@@ -53,7 +54,7 @@ def _panels(
     columns = min(len(systems), 3)
     rows = -(-len(systems) // columns)
     width = 5.4 if columns == 1 else 3.6 * columns
-    figure, axes = _new(width, height * rows + 0.3, rows, columns, sharey)
+    figure, axes = new_figure(width, height * rows + 0.3, rows, columns, sharey)
     for i, panel in enumerate(axes.flat):
         if i >= len(systems):
             panel.set_visible(False)
@@ -64,18 +65,18 @@ def _panels(
 
 
 def _wrapped(text: str) -> str:
-    return "\n".join(re.findall(r".{1,44}(?:\s|$)|\S{1,44}", _plain(text)))
+    return "\n".join(re.findall(r".{1,44}(?:\s|$)|\S{1,44}", shown_text(text)))
 
 
-def _plain(text: str) -> str:
+def shown_text(text: str) -> str:
     """A text in which matplotlib finds no formulae."""
     return text.replace("$", r"\$")
 
 
-def by_variant(group: Group, _: Analyses) -> Any:
+def by_variant(group: Trackers, _: Analyses) -> Any:
     """The paper's Figure 4: a line for each system, with intervals."""
     systems = group.systems
-    figure, ((axes,),) = _new(6.4, 3.6)
+    figure, ((axes,),) = new_figure(6.4, 3.6)
     variants = original_first(list(systems[0].first.jga))
     for i, system in enumerate(systems):
         sums, names = system_sums(system), list(system.first.jga)
@@ -93,7 +94,8 @@ def by_variant(group: Group, _: Analyses) -> Any:
         colour = COLOURS[i % len(COLOURS)]
         axes.errorbar(
             x, middle, (middle - low, high - middle), color=colour, linewidth=1.4, elinewidth=0.9,
-            capsize=2.5, marker=MARKERS[i % len(MARKERS)], markersize=5, label=_plain(system.label),
+            capsize=2.5, marker=MARKERS[i % len(MARKERS)], markersize=5,
+            label=shown_text(system.label),
         )  # fmt: skip
     axes.set_xticks(range(len(variants)), variants)
     axes.set_ylabel("joint goal accuracy, %")
@@ -102,12 +104,12 @@ def by_variant(group: Group, _: Analyses) -> Any:
     return figure
 
 
-def augmentation(group: Group, _: Analyses) -> Any:
+def augmentation(group: Trackers, _: Analyses) -> Any:
     """The paper's Figure 5: bars of JGA_v1-5 for seen and unseen services; None without any."""
     found = families(group)
     if not (found and _reworded(group)):
         return None
-    figure, axes = _new(max(5.4, 3.6 * len(found)), 3.4, 1, len(found))
+    figure, axes = new_figure(max(5.4, 3.6 * len(found)), 3.4, 1, len(found))
     for panel, (plain, others) in zip(axes.flat, found):
         services = {"seen": group.first.place.seen, "unseen": ~group.first.place.seen}
         for i, system in enumerate((plain, *others)):
@@ -118,7 +120,7 @@ def augmentation(group: Group, _: Analyses) -> Any:
             x = np.arange(2) + (i - len(others) / 2) * 0.8 / (1 + len(others))
             bars = panel.bar(
                 x, heights, 0.8 / (1 + len(others)), color=COLOURS[i % len(COLOURS)],
-                label=_plain(system.first.augmentation or "none"),
+                label=shown_text(system.first.augmentation or "none"),
             )  # fmt: skip
             panel.bar_label(bars, fmt="%.1f", fontsize=7, padding=1)
         panel.set_xticks((0, 1), list(services))
@@ -128,7 +130,7 @@ def augmentation(group: Group, _: Analyses) -> Any:
     return figure
 
 
-def services(group: Group, _: Analyses) -> Any:
+def services(group: Trackers, _: Analyses) -> Any:
     """The paper's Figure 6: a point for each service; None where a variant is missing."""
     if not _reworded(group):
         return None
@@ -144,7 +146,7 @@ def services(group: Group, _: Analyses) -> Any:
     }
     highest = max(1.0, 1.08 * max(y for of in points.values() for _, y in of.values()))
 
-    def draw(axes: Any, system: System, _: int) -> None:
+    def draw(axes: Any, system: Tracker, _: int) -> None:
         of = points[system.name]
         axes.set(xlabel="JGA_v1-5, %", ylabel="SS_JGA, %", xlim=(0, 100), ylim=(0, highest))
         for name, point in of.items():
@@ -153,7 +155,7 @@ def services(group: Group, _: Analyses) -> Any:
         scaled = {name: (x / 100, y / highest) for name, (x, y) in of.items()}
         for name, (side, lift) in _label_places(scaled).items():
             axes.annotate(
-                _plain(name), of[name], (4 if side == "left" else -4, 8 * lift), ha=side,
+                shown_text(name), of[name], (4 if side == "left" else -4, 8 * lift), ha=side,
                 va="center", textcoords="offset points", fontsize=6,
             )  # fmt: skip
 
@@ -203,15 +205,15 @@ def _overlap(one: Box, other: Box) -> float:
     return max(0.0, width) * max(0.0, height)
 
 
-def turns(group: Group, _: Analyses) -> Any:
+def turns(group: Trackers, _: Analyses) -> Any:
     """Joint goal accuracy by turn of the user; None without the original or a variant."""
-    if not (_reworded(group) and ORIGINAL in group.variants):
+    if not (_reworded(group) and ORIGINAL in group.first.variants):
         return None
     number = group.first.turn_number
     counts = np.bincount(number)
     shown = [n for n in np.unique(number).tolist() if counts[n] >= FEWEST_IN_A_TURN]
 
-    def draw(axes: Any, system: System, i: int) -> None:
+    def draw(axes: Any, system: Tracker, i: int) -> None:
         found = [headline(system, np.flatnonzero(number == n)) for n in shown]
         for key, style, label in (("jga_orig", "-", "original"), ("jga_v1-5", "--", "v1 to v5")):
             heights = [100 * one[key] for one in found]
@@ -224,11 +226,11 @@ def turns(group: Group, _: Analyses) -> Any:
     return _panels(group.systems, draw, 2.8, sharey=True)
 
 
-def flips(group: Group, _: Analyses) -> Any:
+def flips(group: Trackers, _: Analyses) -> Any:
     """A square for each two variants; None without the original or with no other variant."""
-    if ORIGINAL not in group.variants or len(group.variants) < 2:
+    if ORIGINAL not in group.first.variants or len(group.first.variants) < 2:
         return None
-    variants = original_first(group.variants)
+    variants = original_first(group.first.variants)
     shares = {
         one.name: np.mean([_flip_shares(run.jga, variants) for run in one.runs], axis=0)
         for one in group.systems
@@ -236,7 +238,7 @@ def flips(group: Group, _: Analyses) -> Any:
     highest = max(1e-9, *(float(share.max()) for share in shares.values()))
     names = ["orig." if name == ORIGINAL else name for name in variants]
 
-    def draw(axes: Any, system: System, _: int) -> None:
+    def draw(axes: Any, system: Tracker, _: int) -> None:
         rectangle = require("matplotlib.patches").Rectangle
         for (row, column), value in np.ndenumerate(shares[system.name]):
             if row != column:
@@ -266,13 +268,13 @@ def _flip_shares(jga: Mapping[str, Floats], variants: Sequence[str]) -> Floats:
 _BIN = 5
 
 
-def words_changed(group: Group, analyses: Analyses) -> Any:
+def words_changed(group: Trackers, analyses: Analyses) -> Any:
     """A point for each slot and variant, and the mean; None where nothing was analysed."""
     systems = [one for one in group.systems if one.name in analyses]
-    if not (systems and _reworded(group) and ORIGINAL in group.variants):
+    if not (systems and _reworded(group) and ORIGINAL in group.first.variants):
         return None
 
-    def draw(axes: Any, system: System, i: int) -> None:
+    def draw(axes: Any, system: Tracker, i: int) -> None:
         changes = list(slot_changes(analyses[system.name]))
         words = np.array([one.words for one in changes])
         loss = 100 * np.array([one.loss for one in changes])

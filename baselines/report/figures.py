@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,8 +13,7 @@ from sgdx_dataset.extras import require
 from . import drawings
 from .analysis import FEWEST_FRAMES
 from .drawings import INK
-from .runs import Group
-from .tables import Analyses
+from .provenance import Group
 
 _STYLE = {
     "svg.fonttype": "none",
@@ -34,6 +33,10 @@ _STYLE = {
     "ytick.color": INK,
     "legend.frameon": False,
 }
+
+
+# How many pixels of the page a point of a figure has.
+_PIXELS = 1.45
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Drawing(NamedTuple):
     name: str
     title: str
     note: str
-    draw: Callable[[Group, Analyses], Any]
+    draw: Callable[..., Any]
 
 
 DRAWINGS = (
@@ -114,23 +117,31 @@ DRAWINGS = (
 )
 
 
-def draw_figures(group: Group, analyses: Analyses, suffix: str) -> Iterator[Figure]:
+def draw_figures(
+    drawings: Sequence[Drawing], group: Group[Any], suffix: str, *known: Any
+) -> dict[str, Figure]:
     """Draw every figure that a group's runs give.
 
     Args:
+        drawings: What to draw.
         group: The systems to draw.
-        analyses: What they do slot by slot, where the predictions and the data are at hand.
         suffix: The end of the files' names, which tells the groups of a report apart.
+        known: What else the drawings take, such as what the systems do slot by slot.
+
+    Returns:
+        The figures by the drawing's name.
 
     Raises:
         SgdxError: matplotlib is not installed.
     """
     matplotlib = require("matplotlib")
+    figures = {}
     with matplotlib.rc_context(_STYLE):
-        for one in DRAWINGS:
-            drawn = one.draw(group, analyses)
+        for one in drawings:
+            drawn = one.draw(group, *known)
             if drawn is not None:
-                yield _saved(drawn, one, f"{one.name}{suffix}", "; ".join(group.marks))
+                figures[one.name] = _saved(drawn, one, one.name + suffix, "; ".join(group.marks))
+    return figures
 
 
 def _saved(drawn: Any, drawing: Drawing, name: str, note: str) -> Figure:
@@ -156,7 +167,10 @@ def _inline(svg: str, name: str, label: str) -> str:
     svg = re.sub(r' id="([^"]+)"', lambda m: m[0] if m[1] in used else "", svg)
     svg = re.sub(r'(id="|href="#|url\(#)', lambda m: f"{m[1]}{name}-", svg)
     svg = svg.replace(INK, "currentColor")
+    # A figure is as wide as its text is about as large as that of the page, or less on a phone.
+    width = float(re.search(r' width="([\d.]+)pt"', svg)[1])  # type: ignore[index]
     svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
     svg = re.sub(r"\s*\n\s*", "\n", svg)
     label = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    size = f"max-width: {width * _PIXELS:.0f}px"
+    return svg.replace("<svg", f'<svg role="img" aria-label="{label}" style="{size}"', 1)

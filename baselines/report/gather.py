@@ -6,13 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from sgdx_dataset import SgdxError
+from sgdx_metric.cli.predictions import decode
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import split_name
+from sgsacc_metric.signature import NAME as GENERATION
 
 from .analysis import Analysis, analyse
 from .data import Data, open_references, open_source
-from .runs import Group, Run, group_runs, printable, read_run
+from .generation.runs import GenerationRun, Validation, read_generation, read_validation
+from .provenance import Group, group_runs, printable
+from .reading import scores_of
+from .runs import Run, Trackers, read_run
 
 
 @dataclass(frozen=True)
@@ -20,14 +27,18 @@ class Gathered:
     """All that a report shows.
 
     Attributes:
-        groups: The systems, in groups that compare.
-        analyses: For each group, what its systems do slot by slot, by the system's name; a system
-            whose predictions or data are not at hand is not there.
+        groups: The trackers, in groups that compare.
+        analyses: For each of these groups, what its systems do slot by slot, by the system's name;
+            a system whose predictions or data are not at hand is not there.
+        generators: The generators, in groups that compare.
+        validations: Tests of models of entailment.
         left_out: Why a run, or its analysis, is not there; a sentence each.
     """
 
-    groups: Sequence[Group]
+    groups: Sequence[Trackers]
     analyses: Sequence[dict[str, Analysis]]
+    generators: Sequence[Group[GenerationRun]]
+    validations: Sequence[Validation]
     left_out: Sequence[str]
 
 
@@ -42,36 +53,77 @@ def gather(paths: Sequence[Path], source: str | None, references: Path | None) -
     Raises:
         SgdxError, ScoreError: The only run that was given, or every one, cannot be read.
     """
-    runs, left_out = _read_runs(list(dict.fromkeys(paths)))
-    groups = group_runs(runs)
-    opened: dict[tuple[str | None, str], Data] = {}
-    analyses = []
-    for group in groups:
-        split = split_name(group.first.parts.get("split", "test"))
-        found = {}
-        for system in group.systems:
-            place = source or _source_of(system.first)
-            try:
-                if (place, split) not in opened:
-                    opened[place, split] = (
-                        open_references(references, group.variants)
-                        if references
-                        else open_source(place, split)
-                    )
-                found[system.name] = analyse(system, opened[place, split])
-            except (SgdxError, ScoreError) as error:
-                left_out.append(f"{error}; so the slots and errors of {system.name} are left out")
-        analyses.append(found)
-    return Gathered(groups, analyses, [printable(" ".join(one.split())) for one in left_out])
+    found, left_out = _read_runs(list(dict.fromkeys(paths)))
+    groups = group_runs([one for one in found if isinstance(one, Run)])
+    generators = group_runs([one for one in found if isinstance(one, GenerationRun)])
+    validations = [one for one in found if isinstance(one, Validation)]
+    analyses = [_analysed(group, source, references, left_out) for group in groups]
+    told = [printable(" ".join(one.split())) for one in left_out]
+    return Gathered(groups, analyses, generators, validations, told)
 
 
-def _read_runs(paths: Sequence[Path]) -> tuple[list[Run], list[str]]:
+def _analysed(
+    group: Trackers, source: str | None, references: Path | None, left_out: list[str]
+) -> dict[str, Analysis]:
+    """What a group's systems do slot by slot; why a system is not there goes to ``left_out``."""
+    opened: dict[str | None, Data] = {}
+    split = split_name(group.first.parts.get("split", "test"))
+    found = {}
+    for system in group.systems:
+        place = source or _source_of(system.first)
+        try:
+            if place not in opened:
+                opened[place] = (
+                    open_references(references, group.first.variants)
+                    if references
+                    else open_source(place, split)
+                )
+            found[system.name] = analyse(system, opened[place])
+        except (SgdxError, ScoreError) as error:
+            left_out.append(f"{error}; so the slots and errors of {system.name} are left out")
+    return found
+
+
+def read_any(path: Path) -> Run | GenerationRun | Validation:
+    """Read a run, of a tracker or a generator, or a test of a model of entailment.
+
+    Args:
+        path: A folder with ``scores.json`` and ``predictions/VARIANT.jsonl``, as
+            ``baselines.evaluate`` leaves it; the path of a scores.json of either metric, which may
+            have ``predictions`` or ``VARIANT.jsonl`` beside it; or what
+            ``python -m sgsacc_metric validate --json`` wrote.
+
+    Raises:
+        ScoreError, SgdxError: The folder has no scores, or a file is malformed.
+    """
+    file = scores_of(path)
+    try:
+        kind = decode(file.read_bytes(), _Kind, str(file))
+        if kind.by_evaluator:
+            return read_validation(file)
+        if kind.signature.startswith(f"{GENERATION}|"):
+            return read_generation(path, file)
+        return read_run(path, file)
+    except OSError as error:
+        raise SgdxError(f"{error.filename}: {error.strerror}") from None
+
+
+class _Kind(msgspec.Struct):
+    """What tells the kinds of files of scores apart."""
+
+    signature: str = ""
+    by_evaluator: dict[str, msgspec.Raw] = {}
+
+
+def _read_runs(
+    paths: Sequence[Path],
+) -> tuple[list[Run | GenerationRun | Validation], list[str]]:
     """The runs that can be read, and why the others are left out."""
-    runs: list[Run] = []
+    runs: list[Run | GenerationRun | Validation] = []
     left_out: list[str] = []
     for path in paths:
         try:
-            runs.append(read_run(path))
+            runs.append(read_any(path))
         except (SgdxError, ScoreError) as error:
             if len(paths) == 1:
                 raise

@@ -15,7 +15,8 @@ from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import signature_parts
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .runs import Figures, System, data_marks
+from .provenance import data_marks
+from .runs import Figures, Tracker
 
 # A cell of a table, and a line of code; neither may have characters that end it.
 Text = Annotated[str, msgspec.Meta(max_length=400, pattern=r"^[^\x00-\x1f\x7f<>|]+$")]
@@ -164,7 +165,7 @@ def check_row(row: OwnRow, where: str) -> None:
         raise SgdxError(f"{where}: all: expected jga_orig, jga_v1-5 and ss_jga")
 
 
-def row_of(system: System, command: str) -> OwnRow:
+def row_of(system: Tracker, command: str) -> OwnRow:
     """The row of a system; of several seeds their mean.
 
     Args:

@@ -16,9 +16,9 @@ from sgdx_dataset.files import staged
 from sgdx_metric.version import __version__
 
 from . import tables
+from .contents import Report
 from .errors import CLASSES
-from .runs import printable
-from .sections import Report
+from .provenance import printable
 
 _IN_MARKDOWN = 10
 
@@ -107,6 +107,7 @@ def _rendered(
     environment.filters |= {
         "whole": whole,
         "sentence": lambda text: text[:1].upper() + text[1:] + ".",
+        "by_first": lambda rows: [list(g) for _, g in groupby(rows, lambda cells: cells[0])],
         "code": lambda text: markup(f"`{printable(text).replace('`', ' ')}`"),
         "by_system": lambda columns: [(k, list(g)) for k, g in groupby(columns, _system)],
     }

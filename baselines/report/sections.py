@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any
 
 from sgdx_metric.variants import ORIGINAL
 
 from . import tables
 from .analysis import Analysis
-from .errors import INTENT, Loss, Rewording, costliest, spread
-from .figures import Figure, draw_figures
+from .contents import Example, Part, Report, RewordingList, Section
+from .errors import INTENT, Loss, costliest, spread
+from .figures import DRAWINGS, Figure, draw_figures
 from .gather import Gathered
-from .leaderboard import PublishedRow, read_published
-from .runs import Group, System
+from .generation.sections import generation_parts
+from .generation.tables import published as published_generators
+from .provenance import Group
+from .runs import Tracker, Trackers
 from .tables import Analyses, Cell, Table
 
 # How many errors and rewordings are shown, all systems together, so that the page stays small; the
@@ -22,87 +25,6 @@ from .tables import Analyses, Cell, Table
 _EXAMPLES = 480
 _REWORDINGS = 300
 _MOST_OF_A_SYSTEM = 120
-
-
-class Example(NamedTuple):
-    """An error: the turn, both wordings, the reference and the prediction.
-
-    Attributes:
-        system, kind, variant, service, frame_id: Whose error it is, its class and where it is.
-        seen: ``seen`` or ``unseen``.
-        system_said, user_said: The turn and the one before; empty where they are not at hand.
-        before, after: The name and description under the original and under the variant.
-        reference, predicted, elsewhere: As in ``Loss``.
-    """
-
-    system: str
-    kind: str
-    variant: str
-    service: str
-    frame_id: str
-    seen: str
-    system_said: str
-    user_said: str
-    before: Cell
-    after: Cell
-    reference: str
-    predicted: str
-    elsewhere: str
-
-
-class RewordingList(NamedTuple):
-    """The costliest rewordings of slots, or of intents; ``number`` counts all that cost frames."""
-
-    system: System
-    what: str  # "slots" or "intents"
-    rows: Sequence[Rewording]
-    number: int
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of a group's report: a heading, a text, and what is shown under it, in this order."""
-
-    name: str
-    title: str
-    text: str = ""
-    tables: Sequence[Table] = ()
-    figures: Sequence[Figure] = ()
-    rewordings: Sequence[RewordingList] = ()
-    examples: Sequence[Example] = ()
-    errors: int = 0  # of which the examples are some
-
-
-@dataclass(frozen=True)
-class Part:
-    """All sections about a group of systems that compare."""
-
-    group: Group
-    sections: Sequence[Section]
-
-
-@dataclass(frozen=True)
-class Report:
-    """What is shown.
-
-    Attributes:
-        parts: The groups of systems.
-        left_out: Why a run, or a part of what the report shows of it, is not there; a sentence
-            each.
-        command: The command that makes the report again.
-        published: Rows out of papers.
-    """
-
-    parts: Sequence[Part]
-    left_out: Sequence[str]
-    command: str
-    published: Sequence[PublishedRow] = field(default_factory=read_published)
-
-    def figures(self) -> Iterator[Figure]:
-        """All figures."""
-        for part in self.parts:
-            for section in part.sections:
-                yield from section.figures
 
 
 def build_report(gathered: Gathered, command: str) -> Report:
@@ -115,19 +37,61 @@ def build_report(gathered: Gathered, command: str) -> Report:
     Raises:
         SgdxError: matplotlib is not installed.
     """
+    trackers = list(_tracking(gathered))
+    first = len(trackers) + 1
+    generators = list(generation_parts(gathered.generators, gathered.validations, first))
+    parts = [*trackers, *generators]
+    if len(parts) == 1:
+        parts = [replace(parts[0], title="")]
+    kinds = {
+        "tracker": ("dialogue state trackers", _number_of(gathered.groups)),
+        "generator": ("response generators", _number_of(gathered.generators)),
+    }
+    titles = [title for title, number in kinds.values() if number] or ["models of entailment"]
+    counts = [f"{n} {one}{'' if n == 1 else 's'}" for one, (_, n) in kinds.items() if n]
+    published = [tables.published()] if gathered.groups else []
+    published += [published_generators()] if generators else []
+    return Report(
+        title=f"{' and '.join(titles)} under reworded schemas".capitalize(),
+        lead=f"{' and '.join(counts)}: {_LEAD}" if counts else "",
+        parts=parts,
+        warning=_NOT_ALIKE if len(gathered.groups) > 1 or len(gathered.generators) > 1 else "",
+        left_out=gathered.left_out,
+        command=command,
+        published=published,
+    )
+
+
+def _number_of(groups: Sequence[Group[Any]]) -> int:
+    return sum(len(group.systems) for group in groups)
+
+
+_LEAD = (
+    "how well they do when somebody else words the schemas of the services, where they break, and "
+    "which words break them."
+)
+_NOT_ALIKE = (
+    "The signatures of these runs differ, so each group of runs that were scored alike, on the "
+    "same frames or turns, has tables of its own. Set no figure of one group against another's."
+)
+
+
+def _tracking(gathered: Gathered) -> Iterator[Part]:
+    """The parts about trackers."""
     groups = gathered.groups
-    systems = max(1, sum(len(group.systems) for group in groups))
-    parts = []
+    systems = max(1, _number_of(groups))
     for group, found in zip(groups, gathered.analyses, strict=True):
         suffix = f"_{group.number}" if len(groups) > 1 else ""
-        figures = {one.name: one for one in draw_figures(group, found, suffix)}
-        drawn = {name.removesuffix(suffix): one for name, one in figures.items()}
-        parts.append(Part(group, list(_sections(group, found, drawn, systems))))
-    return Report(parts, gathered.left_out, command)
+        drawn = draw_figures(DRAWINGS, group, suffix, found)
+        title = "Tracking: what the user wants"
+        title += f", group {group.number}" if len(groups) > 1 else ""
+        sections = list(_sections(group, found, drawn, systems))
+        names = [one.name for one in group.systems]
+        yield Part(group.number, title, names, group.marks, group.signatures, sections)
 
 
 def _sections(
-    group: Group, analyses: Analyses, drawn: Mapping[str, Figure], systems: int
+    group: Trackers, analyses: Analyses, drawn: Mapping[str, Figure], systems: int
 ) -> Iterator[Section]:
     """The sections of a group.
 
@@ -190,7 +154,7 @@ def _made(table: Table | None) -> list[Table]:
     return [] if table is None else [table]
 
 
-def _rewordings(system: System, analysis: Analysis, systems: int) -> Iterator[RewordingList]:
+def _rewordings(system: Tracker, analysis: Analysis, systems: int) -> Iterator[RewordingList]:
     found = costliest(analysis.counts, analysis.wordings)
     shown = min(_MOST_OF_A_SYSTEM, _REWORDINGS // systems) // 2
     for what in ("slots", "intents"):
@@ -199,14 +163,14 @@ def _rewordings(system: System, analysis: Analysis, systems: int) -> Iterator[Re
             yield RewordingList(system, what, rows[:shown], len(rows))
 
 
-def _examples(system: System, analysis: Analysis, count: int) -> Iterator[Example]:
+def _examples(system: Tracker, analysis: Analysis, count: int) -> Iterator[Example]:
     """Errors of a system's first run, spread over classes, services and variants."""
     services = system.first.place.service.tolist()
     for loss in spread(analysis.losses, services, count):
         yield _example(system, analysis, loss, services[loss.frame])
 
 
-def _example(system: System, analysis: Analysis, loss: Loss, service: str) -> Example:
+def _example(system: Tracker, analysis: Analysis, loss: Loss, service: str) -> Example:
     run = system.first
     frame_id = run.order[loss.frame].as_py()
     dialogue, turn, _ = frame_id.rsplit("/", 2)

@@ -17,7 +17,8 @@ from sgdx_metric.signature import split_name
 from sgdx_metric.slots import SchemaSlots, score_slots
 
 from .data import Data, chosen_frames
-from .runs import Run, original_first
+from .provenance import original_first
+from .runs import Run
 
 Singles = npt.NDArray[np.float32]
 

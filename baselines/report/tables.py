@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import mean, stdev
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .analysis import KINDS, Analysis, slot_means
 from .errors import CLASSES, MEANINGS, Rewording
+from .leaderboard import read_published
 from .origins import ORIGINS, RULE
-from .runs import Figures, Group, Run, System
+from .provenance import Group
+from .runs import Figures, Run, Tracker, Trackers
 
 NOTHING = "–"
 Analyses = Mapping[str, Analysis]  # by the system's name
@@ -50,14 +52,28 @@ class Table:
         note: How to read it, in whole sentences.
         columns: Its columns; the first names the row.
         rows: Its rows, each as long as ``columns``.
-        group: The group of systems that it is about, whose marks and signatures stand by it.
+        marks: What must stand beside every figure in it, such as that the data is partial.
+        signatures: The signatures of what it shows, each with the names of its systems, or with an
+            empty text where there is one for all.
     """
 
     title: str
     note: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
-    group: Group
+    marks: Sequence[str] = ()
+    signatures: Mapping[str, str] = field(default_factory=dict)
+
+
+def table_of(
+    group: Group[Any],
+    title: str,
+    note: str,
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Cell]],
+) -> Table:
+    """A table about the systems of a group, whose marks and signatures stand by it."""
+    return Table(title, note, columns, rows, group.marks, group.signatures)
 
 
 def percent(fraction: float | None) -> str:
@@ -88,7 +104,7 @@ def _of(run: Run, group: str) -> Figures:
     return figures_of_all if group == "all" else getattr(figures_of_all, group)
 
 
-def comparison(group: Group) -> Table:
+def comparison(group: Trackers) -> Table:
     """The paper's Table 2: the headline figures of all, seen and unseen services."""
     rows = []
     for system in group.systems:
@@ -106,7 +122,7 @@ def comparison(group: Group) -> Table:
                     summed_up([f.ss_jga for f in of_runs], one.get("ss_jga")),
                 ]
             )
-    return Table(
+    return table_of(group,
         "Joint goal accuracy and schema sensitivity",
         "In percent, as Table 2 of the SGD-X paper. JGA_orig is the joint goal accuracy under the "
         "original schemas, JGA_v1-5 its mean under the reworded ones, Diff_rel the relative "
@@ -118,14 +134,12 @@ def comparison(group: Group) -> Table:
             Column("system", numeric=False), Column("services", numeric=False), Column("frames"),
             Column("JGA_orig"), Column("JGA_v1-5"), Column("Diff_rel"), Column("SS_JGA"),
         ],
-        rows,
-        group,
-    )  # fmt: skip
+        rows)  # fmt: skip
 
 
-def families(group: Group) -> list[tuple[System, list[System]]]:
+def families(group: Trackers) -> list[tuple[Tracker, list[Tracker]]]:
     """Systems without augmentation, each with those that differ from it in the augmentation."""
-    by_key: dict[str, list[System]] = {}
+    by_key: dict[str, list[Tracker]] = {}
     for system in group.systems:
         by_key.setdefault(system.first.key(without_augmentation=True), []).append(system)
     found = []
@@ -136,7 +150,7 @@ def families(group: Group) -> list[tuple[System, list[System]]]:
     return found
 
 
-def augmentation(group: Group) -> Table | None:
+def augmentation(group: Trackers) -> Table | None:
     """The paper's Table 3: what training on other words changes; None where nothing was."""
     rows = []
     for plain, others in families(group):
@@ -156,7 +170,7 @@ def augmentation(group: Group) -> Table | None:
             rows.append(row)
     if not rows:
         return None
-    return Table(
+    return table_of(group,
         "Training on other words",
         "In percent, as Table 3 of the SGD-X paper. Each difference is to the row without "
         "augmentation, in percentage points, with its paired 95 % interval over dialogues; where "
@@ -167,12 +181,10 @@ def augmentation(group: Group) -> Table | None:
             Column("JGA_orig"), Column("difference"), Column("JGA_v1-5"), Column("difference"),
             Column("SS_JGA"), Column("difference"),
         ],
-        rows,
-        group,
-    )  # fmt: skip
+        rows)  # fmt: skip
 
 
-def paired_differences(first: System, second: System) -> dict[str, Cell]:
+def paired_differences(first: Tracker, second: Tracker) -> dict[str, Cell]:
     """The second system's headline figures less the first's, each with its paired interval."""
     sums = [system_sums(one) for one in (first, second)]
     variants = list(first.first.jga)
@@ -197,7 +209,7 @@ def _signed(fraction: float) -> str:
     return NOTHING if np.isnan(fraction) else f"{round(100 * fraction, 1) + 0.0:+.1f}"
 
 
-def system_sums(system: System, these: Ints | None = None) -> Sums:
+def system_sums(system: Tracker, these: Ints | None = None) -> Sums:
     """The sums over dialogues of all of a system's runs, whose means are the means over runs."""
     first = system.first
     chosen = np.arange(len(first.order)) if these is None else these
@@ -205,7 +217,7 @@ def system_sums(system: System, these: Ints | None = None) -> Sums:
     return Sums(sum(p.total for p in parts), sum(p.number for p in parts))  # type: ignore[arg-type]
 
 
-def headline(system: System, these: Ints) -> dict[str, float]:
+def headline(system: Tracker, these: Ints) -> dict[str, float]:
     """JGA_orig, JGA_v1-5, Diff_rel and SS_JGA of some frames, as means over the runs.
 
     Those that the variants do not give are left out.
@@ -222,7 +234,7 @@ _SHORT = {"JGA_orig": "jga_orig", "JGA_v1-5": "jga_v1-5", "SS_JGA": "ss_jga"}
 
 
 def _by_frames(
-    group: Group, title: str, note: str, what: str, members: Mapping[str, tuple[str, Ints]]
+    group: Trackers, title: str, note: str, what: str, members: Mapping[str, tuple[str, Ints]]
 ) -> Table:
     """A row for each set of frames and three columns for each system."""
     rows = []
@@ -234,10 +246,10 @@ def _by_frames(
         rows.append(row)
     columns = [Column(what, numeric=False), Column("frames")]
     columns += [Column(name, s.label) for s in group.systems for name in _SHORT]
-    return Table(title, note, columns, rows, group)
+    return table_of(group, title, note, columns, rows)
 
 
-def by_service(group: Group) -> Table:
+def by_service(group: Trackers) -> Table:
     """The headline figures of each service."""
     place = group.first.place
     seen = set(place.service[place.seen])
@@ -252,7 +264,7 @@ def by_service(group: Group) -> Table:
     return _by_frames(group, "By service", note, "service", members)
 
 
-def by_domain(group: Group) -> Table:
+def by_domain(group: Trackers) -> Table:
     """The headline figures of each domain."""
     domain = np.array([name.split("_")[0] for name in group.first.place.service])
     members = {name: ("", np.flatnonzero(domain == name)) for name in sorted(set(domain.tolist()))}
@@ -260,7 +272,7 @@ def by_domain(group: Group) -> Table:
     return _by_frames(group, "By domain", note, "domain", members)
 
 
-def by_slot_kind(group: Group, analyses: Analyses) -> Table | None:
+def by_slot_kind(group: Trackers, analyses: Analyses) -> Table | None:
     """The accuracy of slots by their kind and by who said their value."""
     systems = [one for one in group.systems if one.name in analyses]
     if not systems:
@@ -289,10 +301,10 @@ def by_slot_kind(group: Group, analyses: Analyses) -> Table | None:
         "in every frame whose state holds it; SS is its schema sensitivity. Yes-or-no slots are "
         f"categorical ones with the values True and False. {RULE if first.data.turns else ''}"
     )
-    return Table("By kind of slot, and by who said the value", note, columns, rows, group)
+    return table_of(group, "By kind of slot, and by who said the value", note, columns, rows)
 
 
-def _slot_cells(system: System, analysis: Analysis, these: Ints) -> list[Cell]:
+def _slot_cells(system: Tracker, analysis: Analysis, these: Ints) -> list[Cell]:
     variants = list(system.first.scores.variants)
     original = slot_means(analysis, these, ORIGINAL) if ORIGINAL in variants else None
     reworded = None
@@ -309,7 +321,7 @@ def _slot_cells(system: System, analysis: Analysis, these: Ints) -> list[Cell]:
     ]
 
 
-def official_metrics(group: Group) -> Table:
+def official_metrics(group: Trackers) -> Table:
     """The official scorer's 13 metrics and the sensitivity of each."""
     rows = []
     for metric in METRICS:
@@ -330,10 +342,10 @@ def official_metrics(group: Group) -> Table:
         "schemas, its mean under v1 to v5, and its schema sensitivity. A dash stands where a "
         "metric is not defined, such as slot tagging where no spans are predicted."
     )
-    return Table("The 13 official metrics and their sensitivity", note, columns, rows, group)
+    return table_of(group, "The 13 official metrics and their sensitivity", note, columns, rows)
 
 
-def error_classes(group: Group, analyses: Analyses) -> Table | None:
+def error_classes(group: Trackers, analyses: Analyses) -> Table | None:
     """How many slots and intents the reworded schemas break, by class."""
     systems = [one for one in group.systems if one.name in analyses]
     if not any(ORIGINAL in one.first.jga for one in systems):
@@ -355,7 +367,7 @@ def error_classes(group: Group, analyses: Analyses) -> Table | None:
         "one scores less than 1 under the variant; an intent counts where it is right under the "
         "original and wrong under the variant. Of several seeds this is the first run."
     )
-    return Table("What breaks: errors by class", note, columns, rows, group)
+    return table_of(group, "What breaks: errors by class", note, columns, rows)
 
 
 def rewording_cells(one: Rewording) -> list[Cell]:
@@ -380,3 +392,34 @@ REWORDING_COLUMNS = [
     Column("original words", numeric=False), Column("new words", numeric=False),
     Column("lost"), Column("won"), Column("net"),
 ]  # fmt: skip
+
+
+def published() -> Table:
+    """The published figures of trackers, which stand apart from those of runs."""
+    rows = []
+    for one in read_published():
+        system = f"{one.system} + {one.augmentation}" if one.augmentation else one.system
+        for services, of in (("all", one.all), ("seen", one.seen), ("unseen", one.unseen)):
+            if of is not None:
+                found = (of.jga_orig, of.jga_v1_5, of.relative_difference, of.ss_jga)
+                rows.append(
+                    [
+                        Cell(system, "oracle" if one.oracle else ""),
+                        Cell(services),
+                        *(Cell(NOTHING if v is None else f"{v:.1f}") for v in found),
+                        Cell(one.data),
+                        Cell(", ".join(filter(None, (one.source, one.table)))),
+                        Cell(one.not_comparable),
+                    ]
+                )
+    columns = [
+        Column("system", numeric=False), Column("services", numeric=False), Column("JGA_orig"),
+        Column("JGA_v1-5"), Column("Diff_rel"), Column("SS_JGA"), Column("data", numeric=False),
+        Column("source", numeric=False), Column("not comparable because", numeric=False),
+    ]  # fmt: skip
+    note = (
+        "In percent, out of papers, measured by their authors with their own code. They stand "
+        "apart, because the runs of this report share neither their training nor, where that is "
+        "said there, their data."
+    )
+    return Table("Published figures of trackers", note, columns, rows)

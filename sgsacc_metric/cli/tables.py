@@ -1,25 +1,26 @@
 """Rows of tables from scores.json, for reports and pages: strings only, nothing is printed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..bleu import CONVENTIONS
 from .published import PUBLISHED
 from .terminal import show
 
 GROUPS = {
     "all": "all",
-    "seen": "seen services",
-    "unseen": "unseen services",
+    "seen": "seen",
+    "unseen": "unseen",
     "seen_domains": "seen domains",
     "unseen_domains": "unseen domains",
 }
 _FIGURES = {
-    "bleu_orig": "BLEU_orig",
-    "bleu_v1-5": "BLEU_v1-5",
-    "ser_orig": "SER_orig",
-    "ser_v1-5": "SER_v1-5",
-    "sgsacc_orig": "SGSAcc_orig",
-    "sgsacc_v1-5": "SGSAcc_v1-5",
+    "bleu_orig": "BLEU orig",
+    "bleu_v1-5": "BLEU v1-5",
+    "ser_orig": "SER orig",
+    "ser_v1-5": "SER v1-5",
+    "sgsacc_orig": "SGSAcc orig",
+    "sgsacc_v1-5": "SGSAcc v1-5",
     "ss_sgsacc": "SS_SGSAcc",
     "changed": "changed",
     "flips": "flips",
@@ -55,14 +56,20 @@ def bleu_table(scores: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows
         scores: What scores.json holds, by the system's name.
 
     Returns:
-        The headers, which are sacreBLEU's signatures, and a row for each system that was scored
-        under the original schemas.
+        The headers, which have the tokenizer and the case of sacreBLEU's signatures, and a row for
+        each system that was scored under the original schemas.
     """
     kept = {name: of["conventions"].get("original") for name, of in scores.items()}
     found = {name: of for name, of in kept.items() if of}
-    signatures = [one["signature"] for of in list(found.values())[:1] for one in of.values()]
     rows = [[name, *(f"{one['bleu']:.2f}" for one in of.values())] for name, of in found.items()]
-    return ["system", *signatures], rows
+    return [
+        "system",
+        *(f"tok:{of['tokenize']} case:{_case(of)}" for of in CONVENTIONS.values()),
+    ], rows
+
+
+def _case(convention: Mapping[str, Any]) -> str:
+    return "lc" if convention["lowercase"] else "mixed"
 
 
 def validation_table(result: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
@@ -90,10 +97,9 @@ def published_table() -> tuple[list[str], Rows]:
             one.system,
             str(one.bleu),
             one.bleu_scale,
-            *(
-                " / ".join(map(str, of)) if of else "-"
-                for of in (one.ser, one.sgsacc_validated, one.sgsacc)
-            ),
+            _listed(one.ser, 2),
+            _listed(one.sgsacc_validated, 1),
+            _listed(one.sgsacc, 1),
             one.data,
             one.source,
             one.note,
@@ -101,3 +107,7 @@ def published_table() -> tuple[list[str], Rows]:
         for one in PUBLISHED
     ]
     return headers, rows
+
+
+def _listed(figures: Sequence[float] | None, decimals: int) -> str:
+    return " / ".join(f"{one:.{decimals}f}" for one in figures) if figures else "-"

@@ -20,6 +20,8 @@ from typing import Any
 
 import pytest
 
+from sgdx_dataset import open_release, turn_tables
+
 from ..conftest import ROOT
 from .frames import Row, written
 
@@ -189,7 +191,7 @@ def test_shows_the_report(page: Any, tmp_path: Path) -> None:
     assert page.find_element(By.TAG_NAME, "h1").text.startswith("Dialogue state trackers")
     assert "273 of" not in text(page) and "The costliest rewordings" in text(page)
     page.switch_to.default_content()
-    page.find_elements(By.CSS_SELECTOR, "input[type=file]")[-1].send_keys(str(saved))
+    page.find_element(By.CSS_SELECTOR, "#saved input[type=file]").send_keys(str(saved))
 
     def heading() -> str:
         page.switch_to.frame(page.find_element(By.CSS_SELECTOR, "iframe[title=Report]"))
@@ -198,6 +200,29 @@ def test_shows_the_report(page: Any, tmp_path: Path) -> None:
         return found
 
     until(lambda: heading().startswith("Saved: "))
+
+
+def test_generators_have_a_tab(page: Any, tmp_path: Path) -> None:
+    """The corpus's own responses first, then dropped ones, a bad file, and the report."""
+    button(page, "Generation: what the system says").click()
+    table_of = "return document.querySelector('#faithfulness')?.innerText ?? ''"
+    until(lambda: "SGSAcc" in page.execute_script(table_of), 60)
+    until(lambda: re.search(r"all\s+265\s+100.00\s+100.00", page.execute_script(table_of)), 60)
+    turns = turn_tables(open_release("sample"), "test", "original", ["turn_id"]).to_pylist()
+    rows = [{**row, "variant": "v2", "utterance": "So?"} for row in turns]
+    silent = tmp_path / "silent.jsonl"
+    silent.write_text("\n".join(map(json.dumps, rows)))
+    box = page.find_element(By.CSS_SELECTOR, "#responses input[type=file]")
+    box.send_keys(str(silent))
+    line = "return document.querySelector('#generation-signature textarea').value"
+    until(lambda: "|generator:v2|" in page.execute_script(line), 60)
+    button(page, "Make the report of these responses").click()
+    found = "#generation-report iframe"
+    until(lambda: page.find_elements(By.CSS_SELECTOR, found), 120)
+    page.switch_to.frame(page.find_element(By.CSS_SELECTOR, found))
+    assert page.find_element(By.TAG_NAME, "h1").text.startswith("Response generators")
+    assert "FT-T5" in text(page) and "most likely tok:none" in text(page)
+    page.switch_to.default_content()
 
 
 def button(page: Any, words: str) -> Any:

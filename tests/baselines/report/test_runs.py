@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from baselines.report.runs import data_marks, group_runs, read_run
+from baselines.report.gather import read_any as read_run
+from baselines.report.provenance import data_marks, group_runs
 from sgdx_dataset import SgdxError
 from sgdx_metric.rows import ScoreError
 

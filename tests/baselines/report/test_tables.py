@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from baselines.report import tables
-from baselines.report.runs import Group, group_runs, read_run
+from baselines.report.gather import read_any as read_run
+from baselines.report.provenance import Group, group_runs
 from sgdx_metric.bootstrap import compared
 from sgdx_metric.robustness import dialogue_sums, figures
 

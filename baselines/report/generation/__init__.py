@@ -1,0 +1,1 @@
+"""What the report shows of generators: faithfulness and wording of what the system says."""

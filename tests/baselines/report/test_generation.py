@@ -1,0 +1,201 @@
+"""Runs of generators: read, told from trackers, and put into tables of their own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from statistics import stdev
+
+import pytest
+
+from baselines.copies.__main__ import DEFAULT_CONFIGS, copy_system, generate
+from baselines.report import __main__ as report
+from baselines.report.gather import gather, read_any
+from baselines.report.generation import tables
+from baselines.report.generation.runs import GenerationRun, Validation
+from baselines.report.page import render_html, render_markdown
+from baselines.report.provenance import Group, group_runs
+from baselines.report.sections import build_report
+from sgdx_dataset import SgdxError
+from sgdx_metric.rows import ScoreError
+from sgsacc_metric.__main__ import main as sgsacc
+from sgsacc_metric.cli.commands import score
+from sgsacc_metric.cli.files import write_scores
+from sgsacc_metric.cli.predictions import read_predictions
+from sgsacc_metric.cli.references import open_references
+from sgsacc_metric.lexical import LexicalNli
+from sgsacc_metric.nli import Nli
+from sgsacc_metric.units import units_of
+
+from ..conftest import command
+
+
+@pytest.fixture(scope="module")
+def generators(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Gold and derived responses to some turns of the sample, scored as the commands do it."""
+    root = tmp_path_factory.mktemp("generators")
+    references = open_references("sample", None, "test", {})
+    every = references.turns("original")
+    turns = [one for one in every if one.dialogue_id <= "1_00003"]
+
+    def run(name: str, nli: Nli | None, output: str) -> None:
+        paths = generate(copy_system(name), references, DEFAULT_CONFIGS, root / name)
+        rows = [row for path in paths for row in read_predictions(path, "test", path.stem)[0]]
+        scored = score(references, every, turns, rows, nli)
+        write_scores(scored.result, units_of(turns, scored.scores), root / output)
+
+    run("gold", LexicalNli(), "gold.json")
+    run("derived", LexicalNli(), "derived.json")
+    run("derived", None, "plain.json")
+    ids = root / "ids.txt"
+    ids.write_text("1_00000\n1_00001\n")
+    words = ["validate", "--source", "sample", "--nli", "lexical", "--evaluators", "original"]
+    table = str(root / "table2.json")
+    assert sgsacc([*words, "--dialogues", str(ids), "--json", table]) == 0
+    return root
+
+
+def only_group(*paths: Path) -> Group[GenerationRun]:
+    found = [read_any(path) for path in paths]
+    (group,) = group_runs([one for one in found if isinstance(one, GenerationRun)])
+    return group
+
+
+def test_the_figures_are_those_of_scores_json(generators: Path) -> None:
+    group = only_group(generators / "gold.json", generators / "derived.json")
+    assert [one.name for one in group.systems] == ["gold", "derived"]
+    assert "SGSAcc by a comparison of words, which is no model of entailment" in group.marks
+    table = tables.faithfulness(group)
+    assert [(one.system, one.name) for one in table.columns[3:]] == [
+        ("BLEU", "orig"), ("BLEU", "v1-5"), ("SER", "orig"), ("SER", "v1-5"),
+        ("SGSAcc", "orig"), ("SGSAcc", "v1-5"), ("SGSAcc", "SS"),
+        ("changes", "text"), ("changes", "verdict"),
+    ]  # fmt: skip
+    gold, derived = (
+        next(row for row in table.rows if row[0].text == name and row[1].text == "all")
+        for name in ("gold", "derived")
+    )
+    assert [cell.text for cell in gold[3:7]] == ["100.0", "100.0", "0.00", "0.00"]
+    sgdx = json.loads((generators / "derived.json").read_text())["sgdx"]
+    low, high = sgdx["confidence"]["bleu_v1-5"]
+    assert derived[4] == (f"{sgdx['bleu_v1-5']:.1f}", f"{low:.1f} to {high:.1f}")
+    assert derived[8].text == f"{100 * sgdx['sgsacc_v1-5']:.1f}"
+    assert derived[10].text == f"{100 * sgdx['changed']:.1f}"
+    of_service = tables.by_service(group).rows
+    assert sum(int(row[1].text) for row in of_service) == sgdx["turns"]
+
+
+def test_validated_figures_and_what_fails(generators: Path) -> None:
+    group = only_group(generators / "derived.json")
+    counts = json.loads((generators / "derived.json").read_text())["counts"]
+    table = tables.validated(group)
+    assert table is not None and table.rows[-1][1].text == "all, without the context"
+    assert f"{counts['valid_turns']} of {counts['turns']['all']} turns are" in table.note
+    failing = tables.failing(group)
+    assert failing is not None
+    first = counts["failed_by"][0]
+    assert [cell.text for cell in failing.rows[0]] == [
+        first["act"], first["slot"] or "–", str(first["actions"])
+    ]  # fmt: skip
+
+
+def test_without_a_model_of_entailment_there_is_no_sgsacc(generators: Path) -> None:
+    group = only_group(generators / "plain.json")
+    assert {one.system for one in tables.faithfulness(group).columns} == {
+        "", "BLEU", "SER", "changes"
+    }  # fmt: skip
+    assert "no model of entailment was asked" in tables.faithfulness(group).note
+    assert tables.validated(group) is None and tables.failing(group) is None
+
+
+def test_seeds_become_one_row(generators: Path, tmp_path: Path) -> None:
+    """What a run says of itself makes two seeds one system, as with trackers."""
+    values = []
+    for seed in (0, 1):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        scores = json.loads((generators / "derived.json").read_text())
+        scores["sgdx"]["ser_orig"] = 0.01 * (seed + 1)
+        values.append(1.0 + seed)
+        (folder / "scores.json").write_text(json.dumps(scores))
+        facts = {"tracker": "t2g2", "input": "derived", "seed": seed, "oracle": False}
+        (folder / "run.json").write_text(json.dumps({"evaluation": facts}))
+    group = only_group(tmp_path / "0", tmp_path / "1" / "scores.json")
+    (system,) = group.systems
+    assert system.label == "t2g2 [2 seeds]"
+    row = tables.faithfulness(group).rows[0]
+    assert row[0] == ("t2g2", "input: derived; 2 seeds")
+    assert row[5] == ("1.50", f"± {stdev(values):.2f}")
+
+
+def test_published_figures_name_their_scale_of_bleu() -> None:
+    rows = {row[0].text: [cell.text for cell in row] for row in tables.published().rows}
+    assert rows["FT-T5 (t5-small)"][1:6] == [
+        "32.3", "not stated", "0.04 / 0.05 / 0.00", "97.3 / 98.6 / 88.7", "96.5 / 97.8 / 87.7"
+    ]  # fmt: skip
+    assert rows["T2G2-T5"][2] == "most likely tok:none"
+    assert rows["mT5 XL (GEM)"][1:3] == ["33.01", "tok:13a|case:lc"]
+    assert rows["CVAE"][6] == "SG-NLG, tested on SGD dev"
+
+
+def test_one_report_of_trackers_and_generators(
+    runs: dict[str, Path], generators: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each kind has a part of its own, with its own marks, signatures and published figures."""
+    given = (runs["tiny"], generators / "derived.json", generators / "table2.json")
+    assert command(monkeypatch, report, *given, "--output", tmp_path / "out") == 0
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "<title>Dialogue state trackers and response generators under" in page
+    places = [page.index(f">{title}</h2>") for title in (
+        "Tracking: what the user wants",
+        "Generation: what the system says",
+        "Models of entailment, tested on gold responses",
+        "Published figures",
+    )]  # fmt: skip
+    assert places == sorted(places)
+    tracking, generation, entailment, published = (
+        page[a:b] for a, b in zip(places, [*places[1:], len(page)], strict=True)
+    )
+    assert "sgdx_metric|" in tracking and "sgsacc_metric|" not in tracking
+    assert "sgsacc_metric|" in generation and "sgdx_metric|" not in generation
+    assert "SGSAcc by a comparison of words" in generation
+    assert "a subset of 2 dialogues" in entailment and "96.30" in entailment
+    assert "SPLAT Large" in published and "PT-T5" in published
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "| BLEU: orig | BLEU: v1-5 | SER: orig |" in text
+    assert (tmp_path / "out" / "figures" / "faithfulness_by_variant.png").is_file()
+
+
+def test_generators_alone(generators: Path) -> None:
+    gathered = gather([generators / "gold.json", generators / "plain.json"], None, None)
+    made = build_report(gathered, "command")
+    assert [part.title[-7:] for part in made.parts] == ["group 1", "group 2"] and made.warning
+    assert made.lead.startswith("2 generators: ")
+    for text in (render_html(made), render_markdown(made)):
+        assert "Not all of these runs compare" in text and "SPLAT" not in text
+
+
+def test_what_cannot_be_read(
+    generators: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert isinstance(read_any(generators / "table2.json"), Validation)
+    scores = json.loads((generators / "gold.json").read_text())
+    file = tmp_path / "scores.json"
+    for change, message in (
+        ({"signature": "sgsacc_metric|x"}, "signature is 'sgsacc_metric|x'"),
+        ({"signature": "other|x:1"}, "missing required field"),
+        ({"sgdx": {}}, "missing required field"),
+        ({"counts": {"turns": {"all": 0}}}, "found no turns"),
+        ({"variants": {"v1": {"#ALL_SERVICES": {"bleu": "high"}}}}, "got `str`"),
+    ):
+        file.write_text(json.dumps(scores | change))
+        with pytest.raises((ScoreError, SgdxError), match=message.replace("|", r"\|")) as error:
+            read_any(tmp_path)
+        assert str(tmp_path) in str(error.value)
+    shutil.copy(generators / "gold.json", file)
+    assert command(monkeypatch, report, file, "--leaderboard", "--output", tmp_path / "out") == 2
+    assert "found no run of a tracker, expected one for the leader" in capsys.readouterr().err
