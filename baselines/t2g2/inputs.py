@@ -85,7 +85,7 @@ def schema_input(turn: Turn) -> str:
 
 
 def _action(action: Action, slot: str) -> str:
-    """An action as ``<act>,<slot>, values = <value>,<value>``; what it does not have is left out."""
+    """An action as ``<act>,<slot>, values = <value>,<value>``, without what it does not have."""
     text = ",".join(filter(None, (action.act.lower(), slot)))
     return f"{text}, values = {','.join(action.values)}" if action.values else text
 
