@@ -158,11 +158,12 @@ def _metadata(run: dict[str, Any], scores: dict[str, Any] | None) -> ModelCardDa
     """The card's front matter, which the Hub's search and leaderboards read."""
     settings = run["record"]["settings"]
     is_prefix, on_hub = bool(settings.get("prefix")), is_on_the_hub(settings["model"])
+    more: dict[str, Any] = {"base_model_relation": "adapter"} if is_prefix and on_hub else {}
     tags = [_TASK[_rows(run)], "schema-guided-dialogue", "sgd", "sgd-x"]
     return ModelCardData(
         model_name=_title(run) if scores else None,  # starts a model-index, which must have results
         base_model=settings["model"] if on_hub else None,
-        **({"base_model_relation": "adapter"} if is_prefix and on_hub else {}),
+        **more,
         datasets=["sgdx"],
         language="en",
         library_name=None if is_prefix else "transformers",

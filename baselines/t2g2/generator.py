@@ -56,6 +56,7 @@ from .model import (
     read_about,
     save_generator,
 )
+from .prefix import PrefixTuned
 
 Row = dict[str, Any]
 
@@ -234,8 +235,9 @@ class T2G2Generator(TrainableTracker):
             "trainable_parameters": trainable,
             "pretrained_commit": generator.about.pretrained_commit,
         }
+        whole: Any = generator.model
         return Task(
-            generator.model,
+            whole,
             settings,
             examples.lengths,
             lambda indices: examples.training_batch(indices, settings.static_shapes),
@@ -303,6 +305,7 @@ def _initial_generator(run: Run, say: Say, templates: str, texts: Sequence[str])
     last = last_checkpoint(run, "")
     commit = read_about(str(last)).pretrained_commit if last else commit_of(name, settings.revision)
     about = msgspec.structs.replace(about, pretrained_commit=commit)
+    model: Model
     if settings.prefix is None:
         model, tokenizer = load_model(str(last)) if last else load_model(name, commit or None)
     else:
@@ -313,7 +316,7 @@ def _initial_generator(run: Run, say: Say, templates: str, texts: Sequence[str])
 
 def _prefix_tuned(
     settings: T2G2Settings, name: str, about: About, last: Path | None
-) -> tuple[Model, PreTrainedTokenizerBase, About]:
+) -> tuple[PrefixTuned, PreTrainedTokenizerBase, About]:
     """The T5 at ``name`` with the prefix of the last checkpoint, or with a random one."""
     assert settings.prefix is not None  # noqa: S101
     known = read_about(str(last)).base if last else None
