@@ -229,8 +229,8 @@ def _systems(
     for system in systems[1:]:
         if list(system.said) != list(systems[0].said):
             raise ScoreError(
-                f"--predictions {system.name}: found the variants {', '.join(system.said)}, expected"
-                f" those of {names[0]}: {', '.join(systems[0].said)}"
+                f"--predictions {system.name}: found the variants {', '.join(system.said)}, "
+                f"expected those of {names[0]}: {', '.join(systems[0].said)}"
             )
     return systems
 

@@ -29,8 +29,8 @@ def random_t5(decoder_layers: int = 2) -> T5ForConditionalGeneration:
     """A T5 of two encoder layers whose heads do not fill d_model."""
     set_seed(0)
     config = T5Config(
-        vocab_size=60, d_model=32, d_kv=6, d_ff=48, num_layers=2,
-        num_decoder_layers=decoder_layers, num_heads=3, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0,
+        vocab_size=60, d_model=32, d_kv=6, d_ff=48, num_layers=2, num_heads=3,
+        num_decoder_layers=decoder_layers, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0,
     )  # fmt: skip
     model = T5ForConditionalGeneration(config)
     for name, weight in model.named_parameters():
@@ -64,7 +64,7 @@ def test_seven_million_parameters_are_trained_on_t5_small_s_shape() -> None:
         assert sum(p.numel() for p in trained.values()) == 7_702_656
         assert sum(p.numel() for p in model.parameters()) == 68_209_280
         assert all(name.startswith("networks.") for name in trained)
-        assert sum(prefix.numel() for prefix in model.prefixes().values()) == 184_320
+        assert sum(network().numel() for network in model.networks.values()) == 184_320
 
 
 def test_without_a_prefix_it_is_the_stock_model(batch: dict[str, torch.Tensor]) -> None:
