@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerBase
 from sgdx_dataset import SgdxError
 from sgsacc_metric.rows import Action, Service, Turn
 
-from ..t5dst.inputs import IGNORED, padded
+from ..t5dst.inputs import IGNORED, padded, special_tokens
 from ..training.batching import Ints
 
 Row = dict[str, Any]
@@ -148,6 +148,7 @@ def _tokens(
         return [], np.zeros(0, bool)
     found = tokenizer(list(texts), verbose=False)["input_ids"]
     long = np.array([len(ids) > limit for ids in found])
-    for place in np.flatnonzero(long).tolist():  # which keep their end token
-        found[place] = tokenizer(texts[place], truncation=True, max_length=limit)["input_ids"]
+    _, end = special_tokens(tokenizer)
+    for place in np.flatnonzero(long).tolist():
+        found[place] = [*found[place][: limit - len(end)], *end]
     return [np.array(ids, np.int32) for ids in found], long

@@ -114,6 +114,7 @@ def load_generator(name: str) -> tuple[Model, PreTrainedTokenizerBase]:
     base = str(place) if place.is_dir() else about.base.name
     tuned, tokenizer = load_base(base, about.base, learnt=False)
     _load_weights(tuned.fixed, name, PREFIX)
+    tuned.base.generation_config = beam_settings(tuned, about)
     return tuned.eval(), tokenizer
 
 
@@ -175,9 +176,8 @@ def save_generator(
         folder: Folder for the files.
         weights: The weights of the whole model, by parameter name.
     """
-    settings = beam_settings(model, about)
     if not isinstance(model, PrefixTuned):
-        save_model(model, tokenizer, about, settings, folder, weights)
+        save_model(model, tokenizer, about, beam_settings(model, about), folder, weights)
         return
     begin = "networks."
     networks = {n.removeprefix(begin): w for n, w in weights.items() if n.startswith(begin)}
@@ -187,4 +187,3 @@ def save_generator(
     save_file(prefix, folder / PREFIX)
     config = {"model_type": "t5-prefix", "sgdx": msgspec.to_builtins(about)}
     (folder / "config.json").write_bytes(msgspec.json.format(msgspec.json.encode(config), indent=2))
-    settings.save_pretrained(folder)
