@@ -77,7 +77,8 @@ class Handler(BaseHTTPRequestHandler):
         found = re.fullmatch(r"/(\w+/[\w-]+)/resolve/\w+/(.+)", self.path)
         files = self.server.repositories.get(found[1], {}) if found else {}
         if not found or found[2] not in files:
-            missing = "EntryNotFound" if found and files else "RepoNotFound"
+            known = any(name in self.path for name in self.server.repositories)
+            missing = "EntryNotFound" if known else "RepoNotFound"
             self.send_response(404)
             self.send_header("X-Error-Code", missing)
             self.send_header("X-Repo-Commit", COMMIT)
