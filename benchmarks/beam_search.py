@@ -1,0 +1,119 @@
+"""``python -m benchmarks.beam_search``: tokens a second against the plain loop, outputs compared.
+
+The plain loop gives ``model.generate`` the inputs in the order of the turns, as many at a time as
+ours has in its largest batch of the longest inputs, padded to the longest of them. Without
+``--model`` it is a tiny T5 of random weights: that measures the work, not what a trained model
+would say, and its outputs hardly ever end before the limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from datasets import Dataset, concatenate_datasets
+from transformers import PreTrainedTokenizerBase
+
+from baselines.data.turns import turn_rows, visible
+from baselines.t2g2.beams import say_all, texts_of
+from baselines.t2g2.examples import Examples, read_turns
+from baselines.t2g2.generator import T2G2Generator
+from baselines.t2g2.inputs import derived_input
+from baselines.t2g2.model import Model, load_generator
+from baselines.t5dst.model import generation_settings
+from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
+from baselines.training.accelerator import make_accelerator
+from sgdx_dataset import VARIANTS, load
+
+
+def plain(
+    model: Any, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], settings: Any, size: int
+) -> list[str]:
+    """What one would write first: batches in the order of the turns."""
+    said: list[str] = []
+    for start in range(0, len(texts), size):
+        batch = tokenizer(list(texts[start : start + size]), padding=True, return_tensors="pt")
+        written = model.generate(
+            input_ids=batch["input_ids"].to(model.device),
+            attention_mask=batch["attention_mask"].to(model.device),
+            generation_config=settings,
+        )
+        said += texts_of(tokenizer, written)
+    return said
+
+
+def read(source: str, count: int) -> Dataset:
+    """``count`` turns of each config's test split."""
+    rows = [
+        turn_rows(load(config, "test", source), "test", source)
+        for config in ("original", *VARIANTS)
+    ]
+    return visible(
+        concatenate_datasets([some.select(range(min(count, len(some)))) for some in rows]),
+        T2G2Generator.READS,
+    )
+
+
+def opened(
+    name: str | None, texts: Sequence[str], accelerator: Accelerator
+) -> tuple[Model, PreTrainedTokenizerBase]:
+    """A trained generator, or a tiny T5 of random weights with a tokenizer of these texts."""
+    if name:
+        model, tokenizer = load_generator(name)
+        return model.to(accelerator.device), tokenizer
+    tokenizer = tiny_tokenizer(texts)
+    return tiny_t5(len(tokenizer)).eval().to(accelerator.device), tokenizer
+
+
+def timed(function: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
+    """Seconds, and the result."""
+    begin = time.perf_counter()
+    result = function(*arguments)
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - begin, result
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser("python -m benchmarks.beam_search", description=__doc__)
+    parser.add_argument("--model", help="folder of a training of the generator t2g2")
+    parser.add_argument("--source", default="sample", help="as of python -m sgdx_dataset prepare")
+    parser.add_argument("--turns", type=int, default=100, help="of each of the six configs")
+    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--beams", type=int, default=4)
+    parser.add_argument("--max-target", type=int, default=48)
+    options = parser.parse_args()
+    accelerator = make_accelerator()
+    rows = read(options.source, options.turns)
+    texts = list(map(derived_input, read_turns(rows, original=False)))
+    model, tokenizer = opened(options.model, texts, accelerator)
+    t5: Any = getattr(model, "base", model)
+    settings = generation_settings(t5, options.max_target, options.beams, 0.6)
+    examples = Examples(tokenizer, (512, options.max_target), texts)
+    budget = options.batch_size * int(examples.lengths.max()) * options.beams
+    limits = (4 * options.batch_size, budget, 256)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        ours, said = timed(
+            say_all, model, tokenizer, examples, settings, limits, accelerator, place
+        )
+    theirs, expected = timed(plain, model, tokenizer, texts, settings, options.batch_size)
+    found = [utterance for utterance, _ in said]
+    same = sum(map(str.__eq__, found, expected))
+    tokens = sum(len(ids) for ids in tokenizer(expected)["input_ids"])
+    print(f"weights: {options.model or 'untrained'}; device: {accelerator.device}; {tokens} tokens")
+    print(f"{len(rows)} turns, {len(examples.inputs)} different inputs, {options.beams} beams")
+    print(f"plain loop  {theirs:7.1f} s  {tokens / theirs:7.1f} tokens/s")
+    print(f"this        {ours:7.1f} s  {tokens / ours:7.1f} tokens/s, likelihoods too")
+    print(f"ratio {theirs / ours:.1f}; equal outputs {same} of {len(found)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,425 @@
+"""Generators through the commands: train, go on, generate, score, and load again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import torch
+from huggingface_hub import ModelCard
+from safetensors.torch import load_file
+
+from baselines import evaluate, predict, publish, train
+from baselines.model_card import published
+from baselines.t2g2 import beams
+from baselines.t2g2.generator import T2G2Settings, bleu
+from baselines.t2g2.model import About, Base, load_generator, read_about
+from baselines.t5dst.model import generation_settings, save_model
+from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
+from baselines.tracker import tracker_of
+from baselines.training.settings import read_recipe
+from baselines.use import load_tracker, say
+from sgdx_dataset import SgdxError
+
+from ...conftest import ROOT, Run
+from ..conftest import LAUNCH, command
+from ..training import broken_off
+from .conftest import KINDS, PREFIX, write_recipe
+
+BOTH = pytest.mark.parametrize("kind", KINDS)
+CHOSEN = "1_00000\n"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The models in a run folder and in its checkpoints, to the byte."""
+    files = [*folder.glob("*.safetensors"), *folder.glob("checkpoints/*/*"), folder / "config.json"]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def losses(folder: Path) -> list[float]:
+    lines = map(json.loads, (folder / "log.jsonl").read_text().splitlines())
+    return [line["loss"] for line in lines if "loss" in line]
+
+
+@BOTH
+def test_broken_off_and_resumed_it_ends_in_the_same_bytes(
+    kind: str, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = write_recipe(tmp_path / "r.yaml", **KINDS[kind])
+    assert command(monkeypatch, broken_off, "--config", recipe, "--output", tmp_path / "run") == 0
+    assert contents(tmp_path / "run") == contents(unbroken)
+    assert losses(tmp_path / "run") == losses(unbroken)
+
+
+@pytest.mark.slow
+@BOTH
+def test_killed_and_resumed_it_ends_in_the_same_bytes(
+    kind: str, unbroken: Path, run: Run, tmp_path: Path
+) -> None:
+    recipe = write_recipe(tmp_path / "r.yaml", **KINDS[kind])
+    arguments = ["baselines.train", "--config", recipe, "--output", tmp_path / "run"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([sys.executable, "-m", *map(str, arguments)], env=environment) as process:
+        checkpoints = tmp_path / "run" / "checkpoints"
+        while process.poll() is None and not list(checkpoints.glob("step-*")):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+    assert [folder.name for folder in checkpoints.glob("step-*")] == ["step-00000002"]
+    done = run(*arguments, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert contents(tmp_path / "run") == contents(unbroken)
+
+
+@pytest.mark.slow
+@BOTH
+def test_two_processes_do_what_one_does(kind: str, run: Run, tmp_path: Path) -> None:
+    """They train the same but for rounding, and generate the same to the byte."""
+    alone = write_recipe(tmp_path / "alone.yaml", accumulation=2, **KINDS[kind])
+    done = run("baselines.train", "--config", alone, "--output", "alone")
+    assert done.returncode == 0, done.stderr
+    recipe = write_recipe(tmp_path / "r.yaml", **KINDS[kind])
+    done = run(*LAUNCH, "baselines.train", "--config", recipe, "--output", "both")
+    assert done.returncode == 0, done.stderr
+    for file in (tmp_path / "alone").glob("checkpoints/*/*.safetensors"):
+        first = load_file(file)
+        second = load_file(tmp_path / "both" / file.relative_to(tmp_path / "alone"))
+        assert first.keys() == second.keys()
+        for name, tensor in first.items():
+            torch.testing.assert_close(second[name], tensor, rtol=1e-3, atol=1e-4)
+    (tmp_path / "ids.txt").write_text(CHOSEN)
+    given = ("--model", "alone", "--config", "original", "v2", "--dialogues", "ids.txt")
+    given += ("--shard-size", "4", "--output")
+    for place, launch in (("one", ()), ("two", LAUNCH)):
+        done = run(*launch, "baselines.predict", *given, place)
+        assert done.returncode == 0, done.stderr
+    for name in ("original.jsonl", "v2.jsonl"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+@BOTH
+def test_training_falls_and_leaves_the_base_of_a_prefix(kind: str, unbroken: Path) -> None:
+    assert tracker_of(str(unbroken)) == "t2g2"
+    facts = json.loads((unbroken / "run.json").read_text())
+    assert facts["record"]["data"]["train"]["turns"] < 482
+    weights = {path.name for path in unbroken.glob("*.safetensors")}
+    if kind == "fine-tuned":
+        assert weights == {"model.safetensors"}
+        return
+    assert weights == {"prefix.safetensors", "prefix_networks.safetensors"}
+    learnt = load_file(unbroken / "prefix_networks.safetensors")
+    assert facts["trainable_parameters"] == sum(tensor.numel() for tensor in learnt.values())
+    base = read_about(str(unbroken)).base
+    assert base is not None
+    assert (base.name, base.length, base.hidden) == ("initial", 3, 16)
+    model, _ = load_generator(str(unbroken))
+    first = load_file(unbroken / "initial" / "model.safetensors")
+    now = model.base.state_dict()  # type: ignore[union-attr]
+    assert all(torch.equal(now[name], weight) for name, weight in first.items())
+
+
+def test_augmented_training_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = write_recipe(tmp_path / "r.yaml", steps=1, evaluate_every=1, train_dialogues=2)
+    given = ("--config", recipe, "--output", tmp_path / "run", "--augment", "backtrans")
+    assert command(monkeypatch, train, *given) == 0
+    about = read_about(str(tmp_path / "run"))
+    assert about.train == ("original", "backtrans-ja", "backtrans-ko", "backtrans-zh")
+    assert not about.oracle
+
+
+@pytest.fixture
+def ids(tmp_path: Path) -> Path:
+    (tmp_path / "ids.txt").write_text(CHOSEN)
+    return tmp_path / "ids.txt"
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_generation_goes_on_at_the_shard_where_it_broke_off(
+    fine_tuned: Path, ids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And neither that nor the size of batches changes what is said."""
+    calls: list[int] = []
+    search = beams.beam_search
+
+    def counted(*arguments: Any) -> Any:
+        calls.append(len(arguments[1]))
+        if len(calls) == 3 and not (tmp_path / "whole").exists():
+            raise SgdxError("broken off")
+        return search(*arguments)
+
+    monkeypatch.setattr(beams, "beam_search", counted)
+    given: tuple[object, ...] = ("--model", fine_tuned, "--dialogues", ids)
+    given += ("--config", "original", "v1", "--shard-size", 3, "--batch-size", 2)
+    assert command(monkeypatch, predict, *given, "--output", tmp_path / "broken") == 2
+    assert command(monkeypatch, predict, *given, "--output", tmp_path / "broken") == 0
+    resumed, calls[:] = calls[3:], []
+    (tmp_path / "whole").mkdir()
+    assert command(monkeypatch, predict, *given, "--output", tmp_path / "whole") == 0
+    assert resumed == calls[2:]
+    assert max(calls) == 2
+    for name in ("original.jsonl", "v1.jsonl"):
+        found = (tmp_path / "broken" / name).read_bytes()
+        assert found == (tmp_path / "whole" / name).read_bytes()
+    alone = (*given[:-1], 1, "--output", tmp_path / "alone")
+    assert command(monkeypatch, predict, *alone) == 0
+    _, *expected = rows_of(tmp_path / "whole" / "v1.jsonl")
+    _, *rows = rows_of(tmp_path / "alone" / "v1.jsonl")
+    assert [row["utterance"] for row in rows] == [row["utterance"] for row in expected]
+    assert [row["score"] for row in rows] == pytest.approx([row["score"] for row in expected])
+
+
+@BOTH
+def test_the_score_is_the_mean_log_likelihood_of_what_is_said(kind: str, unbroken: Path) -> None:
+    model, tokenizer = load_generator(str(unbroken))
+    inputs = tokenizer(["SYSTEM | A hotel.", "SYSTEM | Bye."], return_tensors="pt", padding=True)
+    settings = model.generation_config
+    settings.eos_token_id, settings.pad_token_id = 1, 0
+    said = torch.tensor([[0, 9, 1, 0], [0, 7, 8, 9]])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(model), "generate", lambda *_, **__: said)
+        tokens, likelihood = beams.beam_search(
+            model, inputs["input_ids"], inputs["attention_mask"], settings
+        )
+    assert torch.equal(tokens, said[:, 1:])
+    for row, real in ((0, 2), (1, 3)):  # what follows the end token does not count
+        with torch.no_grad():
+            logits = model(
+                input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"],
+                decoder_input_ids=said[:, :-1],
+            ).logits[row]  # fmt: skip
+        each = [logits[i].log_softmax(-1)[said[row, i + 1]].item() for i in range(real)]
+        assert likelihood[row].item() == pytest.approx(sum(each) / real, abs=1e-5)
+
+
+def test_an_evaluated_run_shows_its_scores_on_its_card(
+    prefix_tuned: Path, ids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "run"
+    shutil.copytree(prefix_tuned, place)
+    given = ("--model", place, "--source", "sample", "--dialogues", ids, "--output", place)
+    assert command(monkeypatch, evaluate, *given) == 0
+    scores = json.loads((place / "scores.json").read_text())
+    assert scores["signature"].startswith(
+        "sgsacc_metric|generator:original+v1+v2+v3+v4+v5|evaluator:original|split:test|"
+    )
+    header, *rows = rows_of(place / "predictions" / "v3.jsonl")
+    assert header["metadata"].items() >= {
+        "split": "test", "variant": "v3", "input": "derived", "beams": 2, "length_penalty": 0.6,
+        "oracle": False, "train": ["original"],
+    }.items()  # fmt: skip
+    assert "system_acts" not in header["metadata"]
+    assert {row["variant"] for row in rows} == {"v3"}
+    assert all(row["score"] < 0 for row in rows)
+    assert command(monkeypatch, publish, "--model", place) == 0
+    card = ModelCard.load(place / "README.md")
+    assert "# Response generator t2g2, input derived, prefix of 3: tiny" in card.text
+    assert card.data.to_dict()["metrics"] == ["sgsacc_metric"]
+    found = {r.metric_name: r.metric_value for r in card.data.eval_results or []}
+    assert found["BLEU_orig"] == round(scores["sgdx"]["bleu_orig"], 2)
+    assert found["SER_v1-5"] == round(100 * scores["sgdx"]["ser_v1-5"], 2)
+    assert "SGSAcc_orig" not in found  # no model of entailment was asked
+    assert f"| all | {scores['counts']['turns']['all']} |" in card.text
+
+
+@BOTH
+def test_the_card_s_examples_run_and_the_second_has_five_lines(
+    kind: str, unbroken: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    card = (unbroken / "README.md").read_text()
+    first, second = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    assert len(second.strip().splitlines()) == 5
+    capsys.readouterr()
+    exec(first, {})  # noqa: S102
+    exec(second, {})  # noqa: S102
+    actions, text = capsys.readouterr().out.splitlines()
+    model, tokenizer = load_generator(str(unbroken))
+    inputs = tokenizer([_input(second)], return_tensors="pt")
+    output = model.generate(**inputs, num_beams=2, length_penalty=0.6, max_new_tokens=8)  # type: ignore[operator]
+    assert text == str(tokenizer.batch_decode(output, skip_special_tokens=True))
+    assert isinstance(actions, str)
+
+
+def _input(code: str) -> str:
+    (found,) = re.findall(r"'(SYSTEM \| .*?)'\]", code)
+    return str(found)
+
+
+SERVICE = {
+    "service_name": "Cabs_9",
+    "description": "Rides",
+    "slots": [{"name": "to", "description": "Where the ride goes to"}],
+    "intents": [{"name": "OrderCab", "description": "Call a cab"}],
+}
+ACTIONS = [{"act": "CONFIRM", "slot": "to", "values": ["Rome"]}]
+
+
+def test_templates_are_read_for_a_model_that_was_trained_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = write_recipe(
+        tmp_path / "r.yaml", input="t2g2", templates=str(tmp_path / "t"), steps=1, evaluate_every=1,
+        train_dialogues=1,
+    )  # fmt: skip
+    given = ("--config", recipe, "--output", tmp_path / "run")
+    assert command(monkeypatch, train, *given) == 2
+    assert "found no *.tsv" in capsys.readouterr().err
+    _write_templates(tmp_path / "t")
+    assert command(monkeypatch, train, *given) == 0
+    with pytest.raises(SgdxError, match="input t2g2: found no folder of templates"):
+        load_tracker(str(tmp_path / "run"))
+    generator = load_tracker(str(tmp_path / "run"), templates=str(tmp_path / "t"))
+    assert len(generator.describe()["templates"]) == 64
+    assert generator.say is not None  # type: ignore[attr-defined]
+    out = tmp_path / "out"
+    (tmp_path / "ids.txt").write_text("1_00000\n")
+    given = ("--model", tmp_path / "run", "--templates", tmp_path / "t", "--output", out)
+    given += ("--dialogues", tmp_path / "ids.txt", "--config", "original", "v4")
+    assert command(monkeypatch, predict, *given) == 0
+    (_, *original), (_, *reworded) = (rows_of(out / f"{v}.jsonl") for v in ("original", "v4"))
+    said = [[row["utterance"] for row in rows] for rows in (original, reworded)]
+    assert said[0] == said[1]  # hand-written templates do not move with the wording
+
+
+def _write_templates(folder: Path) -> None:
+    """A template for every action of the sample's turns: the key itself, made of what it has."""
+    from baselines.copies.templates import template_key
+    from sgsacc_metric.cli.references import open_references
+
+    keys: dict[str, set[str]] = {}
+    for split in ("train", "validation", "test"):
+        for turn in open_references("sample", None, split, {}).turns("original"):
+            for action in turn.actions:
+                keys.setdefault(action.service, set()).add(template_key(turn, action))
+    folder.mkdir()
+    for service, of in keys.items():
+        lines = [f"{key}\t{key.replace('!!', ' ')}.\n" for key in sorted(of)]
+        (folder / f"{service}.tsv").write_text("".join(lines))
+
+
+def test_what_cannot_be_said_or_loaded(
+    fine_tuned: Path, prefix_tuned: Path, tmp_path: Path
+) -> None:
+    assert isinstance(say(load_tracker(str(fine_tuned)), SERVICE, ACTIONS), str)
+    with pytest.raises(SgdxError, match="lexical: is a tracker, expected a generator"):
+        say(load_tracker("lexical"), SERVICE, ACTIONS)
+    with pytest.raises(SgdxError, match="input derived: found a folder of templates, expected one"):
+        _write_templates(tmp_path / "t")
+        load_tracker(str(fine_tuned), templates=str(tmp_path / "t"))
+    place = tmp_path / "moved"
+    shutil.copytree(prefix_tuned, place)
+    assert load_generator(str(place))  # the tiny T5 moves with the folder
+    shutil.copy(fine_tuned / "model.safetensors", place / "initial")
+    with pytest.raises(SgdxError, match="found a T5 with other weights than the prefix is for"):
+        load_generator(str(place))
+    (place / "prefix.safetensors").write_bytes(b"x")
+    shutil.copytree(prefix_tuned / "initial", place / "initial", dirs_exist_ok=True)
+    with pytest.raises(SgdxError, match="prefix.safetensors: prefix cannot be loaded"):
+        load_generator(str(place))
+    (place / "prefix.safetensors").unlink()
+    with pytest.raises(SgdxError, match=r"found no prefix.safetensors, expected one beside"):
+        load_generator(str(place))
+    (place / "config.json").write_text('{"sgdx": {"tracker": "t5dst"}}')
+    with pytest.raises(SgdxError, match="expected the 'sgdx' of a generator of baselines.train"):
+        load_generator(str(place))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"input": "t2g2"}, "templates: found None with the input t2g2"),
+        ({"templates": "x"}, "templates: found 'x' with the input derived"),
+        ({"input": "gold"}, "Invalid enum value 'gold'"),
+        ({**PREFIX, "gradient_checkpointing": True}, "gradient_checkpointing: found true"),
+        ({"prefix": 0}, "Expected `int` >= 1"),
+    ],
+)
+def test_a_recipe_at_fault(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(SgdxError, match=re.escape(message)) as error:
+        read_recipe(write_recipe(tmp_path / "r.yaml", **changed), T2G2Settings)
+    assert "\n" not in str(error.value)
+
+
+def test_shipped_recipes_are_whole() -> None:
+    recipes = {path.stem: path for path in (ROOT / "baselines/t2g2/config").glob("*.yaml")}
+    assert set(recipes) == {"paper_ft", "paper_pt", "smoke", "smoke_prefix"}
+    for path in recipes.values():
+        settings = read_recipe(path, T2G2Settings)
+        assert settings.augment is None
+        for said in ("Hardware:", "Time:", "Result:", "Source:"):
+            assert f"# {said}" in path.read_text()
+    paper = read_recipe(recipes["paper_ft"], T2G2Settings)
+    assert (paper.model, paper.batch_size, paper.learning_rate) == ("google-t5/t5-small", 8, 1e-4)
+    assert paper.steps == 3 * -(-164_982 // 8)
+    tuned = read_recipe(recipes["paper_pt"], T2G2Settings)
+    assert msgspec.structs.replace(tuned, prefix=None) == paper
+    assert (tuned.prefix, tuned.prefix_hidden) == (10, 384)
+
+
+def test_bleu_of_dev_is_a_fraction() -> None:
+    assert bleu(["a b c d e"], ["a b c d e"]) == pytest.approx(1.0)
+    assert bleu(["x"], ["a b c d e"]) == 0.0
+
+
+def on_the_hub(folder: Path, name: str, commit: str) -> Path:
+    """A tiny T5 in a cache of the Hub, as if it had been downloaded."""
+    repository = folder / f"models--{name.replace('/', '--')}"
+    model, tokenizer = tiny_t5(300), tiny_tokenizer(["a cab"], 300)
+    place, about = (
+        repository / "snapshots" / commit,
+        About(input="derived", max_input=8, max_target=8, beams=1, length_penalty=1.0),
+    )
+    greedily = generation_settings(model, 8)
+    save_model(model, tokenizer, about, greedily, place, model.state_dict())
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(commit)
+    return place
+
+
+@pytest.fixture
+def from_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a run that trained a prefix for a T5 of the Hub."""
+    on_the_hub(tmp_path / "hub", "me/tiny-t5", "a" * 40)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("transformers.utils.hub.HF_HUB_CACHE", str(tmp_path / "hub"), raising=False)
+    changed = {"steps": 2, "evaluate_every": 2, "train_dialogues": 2, "model": "me/tiny-t5"}
+    recipe = write_recipe(tmp_path / "r.yaml", **PREFIX, **changed)
+    assert command(monkeypatch, broken_off, "--config", recipe, "--output", tmp_path / "run") == 0
+    return tmp_path / "run"
+
+
+def test_a_prefix_names_its_base_and_is_small(from_the_hub: Path) -> None:
+    base = read_about(str(from_the_hub)).base
+    assert base is not None
+    digest = base.sha256
+    assert base == Base("me/tiny-t5", "a" * 40, digest, 3, 16)
+    files = published(from_the_hub)
+    assert "prefix.safetensors" in files
+    assert not {"prefix_networks.safetensors", "model.safetensors", "tokenizer.json"} & set(files)
+    weights = load_file(from_the_hub / "prefix.safetensors")
+    assert sum(tensor.numel() for tensor in weights.values()) == 3 * 2 * 2 * 4 * 3 * 16
+    card = ModelCard.load(from_the_hub / "README.md").data.to_dict()
+    assert (card["base_model"], card["base_model_relation"]) == ("me/tiny-t5", "adapter")
+    model, _ = load_generator(str(from_the_hub))
+    assert model.generation_config.num_beams == 2
+
+
+def test_a_prefix_of_a_local_model_is_not_pushed(
+    prefix_tuned: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ("--model", prefix_tuned, "--push-to-hub", "me/prefix")
+    assert command(monkeypatch, publish, *given) == 2
+    message = capsys.readouterr().err
+    assert "holds a prefix for the model tiny, expected one for a model on the Hub" in message
+    assert message.count("\n") == 1
