@@ -37,6 +37,7 @@ TRACKERS = {
     "t5dst": "baselines.t5dst.tracker:T5Tracker",
     "sgp_dst": "baselines.sgp_dst.tracker:SgpTracker",
     "sgd_baseline": "baselines.sgd_baseline.tracker:SgdTracker",
+    "onepass": "baselines.onepass.tracker:OnePassTracker",
 }
 Row = dict[str, Any]
 
