@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..sgp_dst.dialogues import DONTCARE as DONTCARE_VALUE
-from ..sgp_dst.dialogues import State
+from ..data.dialogues import DONTCARE as DONTCARE_VALUE
+from ..data.dialogues import State
 from .frames import FrameInput
 from .labels import DONTCARE, FROM, GIVEN, KEEP, SAY, TextSpan
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..sgp_dst.dialogues import DONTCARE, Frame, Memory, Schema, Turn, offers
+from ..data.dialogues import DONTCARE, Frame, Memory, Schema, Turn, offers
 
 SYSTEM, USER = "SYSTEM", "USER"
 

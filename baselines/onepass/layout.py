@@ -62,7 +62,7 @@ class Vocabulary:
         tokenizer.add_tokens(list(MARKERS), special_tokens=True)
         self.tokenizer = tokenizer
         self.markers: dict[str, int] = {
-            name: int(tokenizer.convert_tokens_to_ids(name)) for name in MARKERS
+            name: tokenizer.convert_tokens_to_ids(name) for name in MARKERS
         }
         self._texts: dict[str, Tokens] = {}
 
@@ -263,10 +263,10 @@ class _Pieces(NamedTuple):
         """The sequence of a part with the given slots."""
         found = TokenSequence(text=self.head.text, service=self.head.service)
         start = found.add(self.head.ids, 0, 0)[1]
-        block = 0
-        for block, (name, ids) in enumerate(self.intents if first else (), 1):
+        intents = self.intents if first else []
+        for block, (name, ids) in enumerate(intents, 1):
             found.intents[name] = found.add(ids, block, start)
-        for block, slot in enumerate(slots, block + 1):
+        for block, slot in enumerate(slots, len(intents) + 1):
             piece = self.slots[slot]
             begin, end = found.slots[slot] = found.add(piece.ids, block, start)
             values = found.values[slot] = []

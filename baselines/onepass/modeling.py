@@ -39,15 +39,11 @@ class OnePassConfig(PreTrainedConfig):
         encoder: dict[str, Any] | None = None,
         dropout: float = 0.1,
         pointer: int = 128,
-        attention: str = "block",
-        pool: str = "mean",
         **kwargs: Any,
     ):
         self.encoder = encoder or {"model_type": "bert"}
         self.dropout = dropout
         self.pointer = pointer
-        self.attention = attention
-        self.pool = pool
         super().__init__(**kwargs)
 
 
@@ -132,6 +128,12 @@ class OnePassModel(PreTrainedModel):
         self.to_known = nn.Linear(size, config.pointer)
         self.post_init()  # type: ignore[no-untyped-call]
 
+    def reset_heads(self) -> None:
+        """Initialise the heads anew, with larger weights than encoders have, to learn faster."""
+        for name, module in self.named_modules():
+            if isinstance(module, nn.Linear) and not name.startswith("encoder."):
+                nn.init.xavier_uniform_(module.weight)
+
     def take(self, encoder: Any) -> None:
         """Use the given encoder, without its pooler, which nothing would train."""
         if getattr(encoder, "pooler", None) is not None:
@@ -141,12 +143,13 @@ class OnePassModel(PreTrainedModel):
 
     def encode(self, batch: Tensors) -> torch.Tensor:
         """The vectors of tokens [frames, tokens, hidden]."""
-        inputs = {"input_ids": batch["input_ids"], "attention_mask": batch["attention_mask"]}
+        inputs = {
+            "input_ids": batch["input_ids"],
+            "attention_mask": attended(batch["blocks"], batch["attention_mask"]),
+            "position_ids": batch["positions"],
+        }
         if self.segments:
             inputs["token_type_ids"] = batch["token_type_ids"]
-        if self.config.attention == "block":
-            inputs["attention_mask"] = attended(batch["blocks"], batch["attention_mask"])
-            inputs["position_ids"] = batch["positions"]
         hidden: torch.Tensor = self.encoder(**inputs).last_hidden_state
         return self.dropout(hidden).float()
 
@@ -167,9 +170,7 @@ class OnePassModel(PreTrainedModel):
             hidden: Vectors of the tokens [frames, tokens, hidden].
             batch: Tensors of the batch.
         """
-        sums = None
-        if self.config.pool == "mean":
-            sums = nn.functional.pad(hidden.cumsum(1), (0, 0, 1, 0))
+        sums = nn.functional.pad(hidden.cumsum(1), (0, 0, 1, 0))
         frame = batch["frame"]
         rows = torch.arange(len(hidden), device=hidden.device)
         intents = pooled(hidden, sums, rows[:, None], batch["intents"])
@@ -206,24 +207,23 @@ def attended(blocks: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def pooled(
-    hidden: torch.Tensor, sums: torch.Tensor | None, rows: torch.Tensor, places: torch.Tensor
+    hidden: torch.Tensor, sums: torch.Tensor, rows: torch.Tensor, places: torch.Tensor
 ) -> torch.Tensor:
-    """The mean vector of the tokens of each place.
+    """The vector of each place: that of its marker plus the mean of all its tokens.
 
     Args:
-        hidden: vectors
+        hidden: Vectors of the tokens [frames, tokens, hidden].
         sums: Sum of the vectors before each token [frames, tokens + 1, hidden].
         rows: Frame of each place; must broadcast with ``places``.
         places: Tokens [begin, end) of each place [..., 2].
 
     Returns:
-        Vectors [..., hidden]; zeros for empty places.
+        Vectors [..., hidden]; of no meaning for empty places.
     """
     begin, end = places.unbind(-1)
-    if sums is None:
-        return hidden[rows.expand_as(begin), begin]
     rows = rows.expand_as(begin)
-    return (sums[rows, end] - sums[rows, begin]) / (end - begin).clamp(min=1)[..., None]
+    mean = (sums[rows, end] - sums[rows, begin]) / (end - begin).clamp(min=1)[..., None]
+    return hidden[rows, begin] + mean
 
 
 def spans(starts: torch.Tensor, ends: torch.Tensor, utterance: torch.Tensor) -> torch.Tensor:

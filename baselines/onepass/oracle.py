@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..sgp_dst.dialogues import Dialogue, State
+from ..data.dialogues import Dialogue, State
 from .decode import Answer, SlotAnswer, decode
 from .frames import FrameInput, GoldFrame
 from .labels import DONTCARE, FROM, GIVEN, KEEP, NONE, SAY, STATUSES, Labels, Paths, labels_of

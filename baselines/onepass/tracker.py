@@ -1,7 +1,8 @@
 """The tracker onepass: one pass of an encoder per frame, over the turn and the whole schema.
 
-Reading begins here: ``frames`` is what is read of a frame, ``layout`` makes tokens of it, ``modeling``
-is the model, ``decode`` makes the state of its answers, and ``labels`` says which answers are right.
+Reading begins here: ``frames`` is what is read of a frame, ``layout`` makes tokens of it,
+``modeling`` is the model, ``decode`` makes the state of its answers, and ``labels`` says which
+answers are right.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -21,11 +22,17 @@ from transformers import AutoConfig, AutoModel, PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 
+from ..data.dialogues import (
+    Dialogue,
+    State,
+    dialogue_bounds,
+    prediction_rows,
+    read_dialogues,
+    shards_side_by_side,
+)
 from ..data.frames import SYSTEM_ACTS, describe, learnable, visible, whole_dialogues
 from ..encoders.load import load_encoder, load_tokenizer
 from ..encoders.tiny import corpus_texts, tiny_encoder
-from ..sgp_dst.dialogues import Dialogue, State, read_dialogues
-from ..sgp_dst.tracker import dialogue_bounds, prediction_rows, shards_side_by_side
 from ..tracker import (
     BatchSize,
     PredictionOptions,
@@ -80,8 +87,6 @@ class OnePassSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, 
     utterances: Count = 2
     max_tokens: Annotated[int, msgspec.Meta(ge=32)] = 512
     dropout: Fraction = 0.1
-    attention: Literal["block", "full"] = "block"
-    pool: Literal["mean", "marker"] = "mean"
 
     def __post_init__(self) -> None:
         if self.static_shapes:
@@ -341,13 +346,9 @@ def new_model(
         for marker, token in vocabulary.markers.items():
             embedded.weight[token] = embedded.weight[pieces[marker]].mean(0)
     torch.manual_seed(about.seed)
-    config = OnePassConfig(
-        encoder=encoder.config.to_dict(),
-        dropout=settings.dropout,
-        attention=settings.attention,
-        pool=settings.pool,
-    )
+    config = OnePassConfig(encoder=encoder.config.to_dict(), dropout=settings.dropout)
     model = OnePassModel(config)
+    model.reset_heads()
     model.take(encoder)
     return model, vocabulary
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from ..sgp_dst.dialogues import Dialogue, Memory, State
+from ..data.dialogues import Dialogue, Memory, State
 from .frames import FrameInput, frame_input, last_utterances
 
 
