@@ -7,19 +7,16 @@ from collections.abc import Sequence
 from .batches import Item, Tensors
 from .decode import Answer, SlotAnswer
 from .labels import TextSpan
-from .modeling import WIDTH, OnePassOutput
+from .modeling import WIDTH, Logits
 
 
-def best_of(found: OnePassOutput) -> Tensors:
+def best_of(found: Logits) -> Tensors:
     """The likeliest candidate of each kind for each slot, and the logits that decide, on the CPU.
 
     Returns:
         ``intent`` [frames]; ``requested``, ``span``, ``span_score``, ``value`` and ``known``
         [slots]; ``statuses`` [slots, 5].
     """
-    assert found.span is not None and found.intent is not None  # noqa: S101
-    assert found.value is not None and found.known is not None  # noqa: S101
-    assert found.requested is not None and found.status is not None  # noqa: S101
     score, span = found.span.flatten(1).max(1)
     best = {
         "intent": found.intent.argmax(1),
@@ -33,12 +30,12 @@ def best_of(found: OnePassOutput) -> Tensors:
     return {name: tensor.cpu() for name, tensor in best.items()}
 
 
-def read_answers(items: Sequence[Item], found: OnePassOutput) -> list[Answer]:
+def read_answers(items: Sequence[Item], found: Logits) -> list[Answer]:
     """What the model says about each sequence of a batch.
 
     Args:
         items: The sequences.
-        found: The output of the model.
+        found: What the model computes for them.
 
     Returns:
         An answer for each sequence, with the slots of the sequence; its intent is empty if the

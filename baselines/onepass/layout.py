@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from transformers import PreTrainedTokenizerBase
 
@@ -61,9 +61,8 @@ class Vocabulary:
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         tokenizer.add_tokens(list(MARKERS), special_tokens=True)
         self.tokenizer = tokenizer
-        self.markers: dict[str, int] = {
-            name: tokenizer.convert_tokens_to_ids(name) for name in MARKERS
-        }
+        ids: Any = tokenizer.convert_tokens_to_ids(list(MARKERS))
+        self.markers: dict[str, int] = dict(zip(MARKERS, ids))
         self._texts: dict[str, Tokens] = {}
 
     def learn(self, texts: Iterable[str]) -> None:

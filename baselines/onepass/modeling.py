@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -47,29 +47,45 @@ class OnePassConfig(PreTrainedConfig):
         super().__init__(**kwargs)
 
 
-@dataclass
-class OnePassOutput(ModelOutput):
-    """Output of ``OnePassModel``. Logits of what is impossible are -1e4.
+class Logits(NamedTuple):
+    """What the heads compute. The logits of what is impossible are -1e4.
 
     Attributes:
-        loss: The loss, a scalar; None without labels.
-        losses: The three terms of the loss; None without labels.
         intent: Logits of intents [frames, intents].
         requested: Logits of slots [slots].
         status: Logits of the statuses of slots [slots, 5].
-        span: Log-probabilities of spans by first token and width [slots, text, 12].
+        span: Log-probabilities of spans by first token and further ones [slots, text, 12].
         value: Log-probabilities of the possible values of slots [slots, values].
         known: Log-probabilities of the values of other services [slots, known].
     """
 
+    intent: torch.Tensor
+    requested: torch.Tensor
+    status: torch.Tensor
+    span: torch.Tensor
+    value: torch.Tensor
+    known: torch.Tensor
+
+
+@dataclass
+class OnePassOutput(ModelOutput):
+    """Output of ``OnePassModel``.
+
+    Attributes:
+        loss: The loss, a scalar; None without labels.
+        losses: The three terms of the loss, summed over the batch; None without labels.
+        logits: What the heads compute, by the names of ``Logits``.
+    """
+
     loss: torch.Tensor | None = None
     losses: Tensors | None = None
-    intent: torch.Tensor | None = None
-    requested: torch.Tensor | None = None
-    status: torch.Tensor | None = None
-    span: torch.Tensor | None = None
-    value: torch.Tensor | None = None
-    known: torch.Tensor | None = None
+    logits: Tensors | None = None
+
+
+def first_position(encoder: Any) -> int:
+    """The position of the first token: RoBERTa and its like count from the padding on."""
+    padding = getattr(getattr(encoder, "embeddings", None), "padding_idx", None)
+    return 0 if padding is None else int(padding) + 1
 
 
 class Scorer(nn.Sequential):
@@ -140,30 +156,43 @@ class OnePassModel(PreTrainedModel):
             encoder.pooler = None
         self.encoder: Any = encoder
         self.segments = getattr(encoder.config, "type_vocab_size", 0) > 1
-
-    def encode(self, batch: Tensors) -> torch.Tensor:
-        """The vectors of tokens [frames, tokens, hidden]."""
-        inputs = {
-            "input_ids": batch["input_ids"],
-            "attention_mask": attended(batch["blocks"], batch["attention_mask"]),
-            "position_ids": batch["positions"],
-        }
-        if self.segments:
-            inputs["token_type_ids"] = batch["token_type_ids"]
-        hidden: torch.Tensor = self.encoder(**inputs).last_hidden_state
-        return self.dropout(hidden).float()
+        self.first_position = first_position(encoder)
 
     def forward(self, **batch: torch.Tensor) -> OnePassOutput:
         """Compute the logits of a batch, and the loss if it has labels."""
-        hidden = self.encode(batch)
-        with torch.autocast(hidden.device.type, enabled=False):  # the heads are small
-            found = self.judge(hidden, batch)
-            if "intent_label" in batch:
-                found.losses = losses(found, batch)
-                found.loss = torch.stack(list(found.losses.values())).sum() / len(hidden)
-        return found
+        found = self.read(batch)
+        if "intent_label" not in batch:
+            return OnePassOutput(logits=found._asdict())
+        terms = losses(found, batch)
+        loss = torch.stack(list(terms.values())).sum() / len(batch["input_ids"])
+        return OnePassOutput(loss=loss, losses=terms, logits=found._asdict())
 
-    def judge(self, hidden: torch.Tensor, batch: Tensors) -> OnePassOutput:
+    def read(self, batch: Tensors) -> Logits:
+        """Compute the logits of a batch."""
+        hidden = self.dropout(self.encode(batch)).float()
+        with torch.autocast(hidden.device.type, enabled=False):  # the heads are small
+            return self.judge(hidden, batch)
+
+    def encode(self, batch: Tensors) -> torch.Tensor:
+        """The vectors of tokens [frames, tokens, hidden]."""
+        mask = attended(batch["blocks"], batch["attention_mask"])
+        inputs = {"position_ids": batch["positions"] + self.first_position}
+        if self.segments:
+            inputs["token_type_ids"] = batch["token_type_ids"]
+        output: torch.Tensor
+        if self.config.encoder["model_type"] in ("deberta", "deberta-v2"):
+            # As a whole, DeBERTa takes only masks that are the same for all tokens.
+            tokens = self.encoder.embeddings(
+                batch["input_ids"], mask=batch["attention_mask"], **inputs
+            )
+            output = self.encoder.encoder(tokens, mask[:, 0]).last_hidden_state
+        else:
+            output = self.encoder(
+                input_ids=batch["input_ids"], attention_mask=mask, **inputs
+            ).last_hidden_state
+        return output
+
+    def judge(self, hidden: torch.Tensor, batch: Tensors) -> Logits:
         """Compute the logits of all heads.
 
         Args:
@@ -182,7 +211,7 @@ class OnePassModel(PreTrainedModel):
         starts = torch.einsum("sp,stp->st", first, self.to_first(text)[frame])
         ends = torch.einsum("sp,stp->st", last, self.to_last(text)[frame])
         points = torch.einsum("sp,skp->sk", other, self.to_known(known)[frame])
-        return OnePassOutput(
+        return Logits(
             intent=_masked(self.intent(intents)[..., 0], _present(batch["intents"])),
             requested=self.requested(slots)[..., 0],
             status=_masked(self.status(slots), batch["open"]),
@@ -252,14 +281,12 @@ def _masked(logits: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
     return logits.masked_fill(~kept, LOWEST)
 
 
-def losses(found: OnePassOutput, labels: Tensors) -> Tensors:
+def losses(found: Logits, labels: Tensors) -> Tensors:
     """The terms of the loss, summed over the batch: ``slots``, ``intent`` and ``requested``.
 
     The first is the negative logarithm of the probability of the joint goal: for each slot that of
     all right paths together, where a path's is the product of status and candidate.
     """
-    assert found.status is not None and found.span is not None  # noqa: S101
-    assert found.value is not None and found.known is not None  # noqa: S101
     status = found.status.log_softmax(-1)
     span = found.span.flatten(1).gather(1, labels["span_label"].clamp(min=0))
     say = torch.cat(

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from datasets import Dataset
-from transformers import AutoConfig, AutoModel, PreTrainedTokenizerBase
+from transformers import AutoConfig, AutoModel, PreTrainedModel, PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 
@@ -56,7 +56,7 @@ from .decode import Answer, decode
 from .examples import Examples
 from .frames import FrameInput, gold_frames
 from .layout import MARKERS, Vocabulary, sequences
-from .modeling import OnePassConfig, OnePassModel
+from .modeling import OnePassConfig, OnePassModel, first_position
 from .oracle import walk
 from .tracking import Reading, track_dialogues
 
@@ -222,7 +222,7 @@ class OnePassTracker(TrainableTracker):
     def _answer(self, model: OnePassModel, items: Sequence[Item]) -> list[Answer]:
         batch = make_batch(items, self.vocabulary.tokenizer.pad_token_id)
         on_device = {name: tensor.to(model.device) for name, tensor in batch.items()}
-        return read_answers(items, model(**on_device))
+        return read_answers(items, model.read(on_device))
 
     @classmethod
     def dev(cls, rows: Dataset, count: int) -> Dataset:
@@ -333,24 +333,29 @@ def new_model(
     """
     encoder, tokenizer = load_encoder(name, settings.attention_dropout)
     most = getattr(encoder.config, "max_position_embeddings", None) or about.max_tokens
+    most -= first_position(encoder)
     if most < about.max_tokens:
         raise SgdxError(f"{name}: reads {most} tokens, expected max_tokens: {about.max_tokens}")
-    pieces = {
-        m: tokenizer(word, add_special_tokens=False)["input_ids"] for m, word in MARKERS.items()
-    }
     vocabulary = Vocabulary(tokenizer)
-    embedded = encoder.get_input_embeddings()
-    if len(tokenizer) > embedded.num_embeddings:
-        embedded = encoder.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-    with torch.no_grad():
-        for marker, token in vocabulary.markers.items():
-            embedded.weight[token] = embedded.weight[pieces[marker]].mean(0)
+    _add_markers(encoder, vocabulary)
     torch.manual_seed(about.seed)
     config = OnePassConfig(encoder=encoder.config.to_dict(), dropout=settings.dropout)
     model = OnePassModel(config)
     model.reset_heads()
     model.take(encoder)
     return model, vocabulary
+
+
+def _add_markers(encoder: PreTrainedModel, vocabulary: Vocabulary) -> None:
+    """Give the markers vectors: each the mean of the vectors of the pieces of its word."""
+    embedded: Any = encoder.get_input_embeddings()
+    size = len(vocabulary.tokenizer)
+    if size > embedded.num_embeddings:
+        embedded = encoder.resize_token_embeddings(size, mean_resizing=False)
+    with torch.no_grad():
+        for marker, word in MARKERS.items():
+            pieces = vocabulary.tokens(word).ids
+            embedded.weight[vocabulary.markers[marker]] = embedded.weight[pieces].mean(0)
 
 
 def load_model(name: str) -> tuple[OnePassModel, Vocabulary, About]:

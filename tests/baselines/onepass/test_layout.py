@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from baselines.data.dialogues import Schema
@@ -29,8 +31,8 @@ EXAMPLE = """
 
 
 def tokens_of(vocabulary: Vocabulary, sequence: TokenSequence) -> list[str]:
-    found: list[str] = vocabulary.tokenizer.convert_ids_to_tokens(sequence.ids)
-    return found
+    found: Any = vocabulary.tokenizer.convert_ids_to_tokens(sequence.ids)
+    return list(found)
 
 
 def only(frame: FrameInput, vocabulary: Vocabulary) -> TokenSequence:
@@ -71,9 +73,7 @@ def test_marks(restaurants: Schema, vocabulary: Vocabulary) -> None:
     )
     sequence = only(frame, vocabulary)
     tokens = tokens_of(vocabulary, sequence)
-    marks = {
-        slot: " ".join(tokens[slice(*place)]) for slot, place in sequence.slots.items()
-    }
+    marks = {slot: " ".join(tokens[slice(*place)]) for slot, place in sequence.slots.items()}
     assert marks == {
         "price": "[SLOT] price : how expensive it is",  # not tracked: it has no marks
         "time": "[SLOT] time : when to eat [HAS] 7 pm",  # what was told is carried already
