@@ -107,7 +107,7 @@ def _predict(
         **tracker.describe(),
         **arithmetic,
         **request.data.facts(),
-        "system_acts": SYSTEM_ACTS in request.kind.READS,
+        "system_acts": SYSTEM_ACTS in tracker.READS,
     }
     paths = {config: output / f"{config}.jsonl" for config in request.configs}
     own = {c: {"variant": c, **request.data.wording(c)} for c in paths}

@@ -52,7 +52,7 @@ def make_batch(items: Sequence[Item], pad: int) -> Tensors:
         "open": torch.tensor([_open(items[i], slot) for i, slot in slots]).view(-1, STATUSES),
         "values": _places([sequences[i].values[slot] for i, slot in slots]),
         "known": _places([s.known for s in sequences]),
-        "takes": _flags([_takes(items[i].frame, slot) for i, slot in slots], known),
+        "takes": _flags([_takes(items[i], slot) for i, slot in slots], known),
         "text": _padded([[token.place for token in s.text] for s in sequences]),
         "utterance": _padded([[token.utterance + 1 for token in s.text] for s in sequences]),
     }
@@ -104,15 +104,17 @@ def _open(item: Item, slot: str) -> list[bool]:
         SAY: bool(sequence.values[slot] or sequence.text),
         DONTCARE: True,
         GIVEN: frame.given(slot) is not None,
-        FROM: any(_takes(frame, slot)),
+        FROM: any(_takes(item, slot)),
     }
     return [is_open[number] for number in range(STATUSES)]
 
 
-def _takes(frame: FrameInput, slot: str) -> list[bool]:
+def _takes(item: Item, slot: str) -> list[bool]:
     """The values of other services that a slot may take: none if it has a value."""
-    free = slot in frame.schema.tracked and slot not in frame.carried
-    return [free and frame.schema.admits(slot, value) for _, value in frame.known]
+    schema = item.frame.schema
+    free = slot in schema.tracked and slot not in item.frame.carried
+    read = item.frame.known[: len(item.sequence.known)]
+    return [free and schema.admits(slot, value) for _, value in read]
 
 
 def _intent(item: Item, labels: Labels) -> int:
@@ -159,5 +161,5 @@ def _chosen(rows: Sequence[Sequence[int]], width: int) -> torch.Tensor:
     """For each row of indices True at these indices [rows, width]."""
     chosen = np.zeros((len(rows), width), bool)
     for number, row in enumerate(rows):
-        chosen[number, list(row)] = True
+        chosen[number, [index for index in row if index < width]] = True
     return torch.from_numpy(chosen)

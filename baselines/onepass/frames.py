@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from datasets import Dataset
 
 from ..data.dialogues import DONTCARE, Frame, Memory, Schema, Turn, offers
+from ..data.frames import GOLD
 
 SYSTEM, USER = "SYSTEM", "USER"
 
@@ -149,10 +152,10 @@ class GoldFrame(NamedTuple):
     spans: Mapping[str, Sequence[tuple[int, int]]]
 
 
-def gold_frames(rows: Any) -> dict[tuple[str, str], GoldFrame]:
+def gold_frames(rows: Dataset) -> dict[tuple[str, str], GoldFrame]:
     """The gold annotations of frame rows by variant and ``frame_id``."""
     found = {}
-    for row in rows:
+    for row in rows.select_columns(["variant", "frame_id", *GOLD]):
         spans: dict[str, list[tuple[int, int]]] = {}
         for span in row["slots"]:
             spans.setdefault(span["slot"], []).append((span["start"], span["exclusive_end"]))

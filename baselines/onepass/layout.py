@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from transformers import PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 
-from .frames import SYSTEM, FrameInput, Known, Utterance
+from ..data.dialogues import Schema
+from .frames import SYSTEM, FrameInput, Utterance
 from .labels import NONE
 
 # The marker tokens, each with the word that its vector begins as.
@@ -99,6 +101,7 @@ def _without_space(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
+@lru_cache(maxsize=65536)  # schemas have the same names in every frame
 def words(name: str) -> str:
     """The name of a schema element as words in lower case.
 
@@ -125,12 +128,16 @@ class Wording(NamedTuple):
     slots: dict[str, str]
 
 
-def wording_of(frame: FrameInput) -> Wording:
-    """The texts of a frame's schema as they are, in its order."""
-    schema = frame.schema
+def wording_of(schema: Schema, text: Callable[[str, str], str] = element_text) -> Wording:
+    """The texts of a schema's elements, in its order.
+
+    Args:
+        schema: The schema.
+        text: Makes the text of an element from its name and its description.
+    """
     return Wording(
-        {name: element_text(name, each["description"]) for name, each in schema.intents.items()},
-        {name: element_text(name, each["description"]) for name, each in schema.slots.items()},
+        {name: text(name, each["description"]) for name, each in schema.intents.items()},
+        {name: text(name, each["description"]) for name, each in schema.slots.items()},
     )
 
 
@@ -198,28 +205,44 @@ def sequences(
         frame: What is read.
         vocabulary: The tokenizer.
         limit: Maximum number of tokens of a sequence.
-        wording: Texts and order of the schema's elements; None for the schema's own.
+        wording: Other texts for the schema's elements, no longer than its own, and another order;
+            None for its own, which always determine the parts.
 
     Raises:
         SgdxError: The limit is too small for one slot.
     """
-    wording = wording or wording_of(frame)
-    pieces = _Pieces(
-        _head(frame, vocabulary, limit),
-        list(_intents(frame, wording, vocabulary)),
-        {slot: _slot(frame, slot, text, vocabulary) for slot, text in wording.slots.items()},
-        [vocabulary.ids("[FROM]", _known_text(known)) for known in frame.known],
-        vocabulary.tokenizer.sep_token_id,
-    )
+    pieces = _pieces(frame, vocabulary, limit, wording_of(frame.schema))
+    parts = _parts(frame, pieces, limit)
+    if wording is not None:
+        pieces = _pieces(frame, vocabulary, limit, wording)
+        parts = [[slot for slot in wording.slots if slot in part] for part in parts]
+    return [pieces.joined(part, first=number == 0) for number, part in enumerate(parts)]
+
+
+def _parts(frame: FrameInput, pieces: _Pieces, limit: int) -> list[Sequence[str]]:
+    """The slots of each part of a frame: as few equal parts as fit."""
     slots = list(pieces.slots)
     for count in range(1, max(1, len(slots)) + 1):
         parts = _equal_parts(slots, count)
-        if all(pieces.length(part, first=part is parts[0]) <= limit for part in parts):
-            return [pieces.joined(part, first=part is parts[0]) for part in parts]
-    longest = max(slots, key=lambda slot: pieces.length([slot], first=slot == slots[0]))
+        if all(pieces.length(part, first=n == 0) <= limit for n, part in enumerate(parts)):
+            return parts
+    lengths = {slot: pieces.length([slot], first=slot == slots[0]) for slot in slots}
+    longest = max(lengths, key=lambda slot: lengths[slot], default=None)
+    needed = pieces.length([], first=True) if longest is None else lengths[longest]
+    where = "" if longest is None else f"slot '{longest}' of "
     raise SgdxError(
-        f"max_tokens: {limit} leave no room for slot '{longest}' of {frame.schema.service}, "
-        f"expected {pieces.length([longest], first=longest == slots[0])} or more"
+        f"max_tokens: {limit} leave no room for {where}{frame.schema.service}, expected {needed} "
+        "or more"
+    )
+
+
+def _pieces(frame: FrameInput, vocabulary: Vocabulary, limit: int, wording: Wording) -> _Pieces:
+    return _Pieces(
+        _head(frame, vocabulary, limit // 2),
+        list(_intents(frame, wording, vocabulary)),
+        {slot: _slot(frame, slot, text, vocabulary) for slot, text in wording.slots.items()},
+        _known(frame, vocabulary, limit // 4),
+        vocabulary.tokenizer.sep_token_id,
     )
 
 
@@ -281,13 +304,13 @@ class _Pieces(NamedTuple):
 def _head(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> _Head:
     """``[CLS]``, the utterances, ``[SEP]`` and the service.
 
-    A dialogue that would take more than half of the limit loses its first tokens.
+    A dialogue of more tokens than the limit loses its first ones.
     """
     tokenizer = vocabulary.tokenizer
     spoken: list[tuple[int, TextToken | None]] = []
     for number, utterance in enumerate(frame.utterances):
         spoken += _spoken(number, utterance, vocabulary)
-    spoken = spoken[-(limit // 2) :]
+    spoken = spoken[-limit:]
     ids = [tokenizer.cls_token_id, *(token for token, _ in spoken), tokenizer.sep_token_id]
     text = [token._replace(place=place) for place, (_, token) in enumerate(spoken, 1) if token]
     return _Head(ids + vocabulary.ids("[SERVICE]", frame.schema.description), text, len(ids))
@@ -328,5 +351,9 @@ def _slot(frame: FrameInput, slot: str, text: str, vocabulary: Vocabulary) -> _S
     return _SlotPiece(ids, [vocabulary.ids("[VALUE]", v) for v in frame.schema.values(slot)])
 
 
-def _known_text(known: Known) -> str:
-    return f"{words(known.slot)} = {known.value}"
+def _known(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> list[Ids]:
+    """The values of other services; the last are left out if all take more than the limit."""
+    texts = (f"{words(known.slot)} = {known.value}" for known in frame.known)
+    ids = [vocabulary.ids("[FROM]", text) for text in texts]
+    ends = itertools.accumulate(map(len, ids))
+    return [each for each, end in zip(ids, ends) if end <= limit]

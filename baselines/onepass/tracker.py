@@ -53,7 +53,7 @@ from .answers import join, read_answers
 from .batches import Item, Tensors, make_batch
 from .card_example import example
 from .decode import Answer, decode
-from .examples import Examples
+from .examples import Examples, SchemaNoise
 from .frames import FrameInput, gold_frames
 from .layout import MARKERS, Vocabulary, sequences
 from .modeling import OnePassConfig, OnePassModel, first_position
@@ -79,6 +79,13 @@ class OnePassSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, 
         utterances: Maximum number of utterances that are read, the user's last one included.
         max_tokens: Maximum number of tokens of a sequence; a longer schema is read in parts.
         dropout: Probability of dropout on the encoder's outputs, in [0, 1].
+        shuffle: Whether the elements of a schema stand in random order in training. This matters
+            only for encoders such as DeBERTa, which are not told where a token stands.
+        drop_names: Fraction of the schema elements whose name is left out of a training example,
+            in [0, 1].
+        drop_descriptions: Fraction of the schema elements whose description is left out of a
+            training example, in [0, 1].
+        expected: The expected result and its source, for the reader of the recipe.
     """
 
     epochs: Count
@@ -87,10 +94,16 @@ class OnePassSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, 
     utterances: Count = 2
     max_tokens: Annotated[int, msgspec.Meta(ge=32)] = 512
     dropout: Fraction = 0.1
+    shuffle: bool = False
+    drop_names: Fraction = 0.0
+    drop_descriptions: Fraction = 0.0
+    expected: str
 
     def __post_init__(self) -> None:
         if self.static_shapes:
             raise ValueError("static_shapes: schemas differ in size, expected false")
+        if self.drop_names + self.drop_descriptions > 1:
+            raise ValueError("drop_names and drop_descriptions: expected 1 or less together")
 
 
 class OnePassOptions(PredictionOptions, frozen=True, kw_only=True):
@@ -237,7 +250,14 @@ class OnePassTracker(TrainableTracker):
         rows = learnable(run.rows, tracker.READS)
         dialogues = list(read_dialogues(rows))
         frames, _ = walk(dialogues, gold_frames(rows), tracker.reading)
-        examples = Examples(frames, tracker.vocabulary, tracker.about.max_tokens)
+        settings: OnePassSettings = run.settings
+        examples = Examples(
+            frames,
+            tracker.vocabulary,
+            settings.max_tokens,
+            SchemaNoise(settings.shuffle, settings.drop_names, settings.drop_descriptions),
+            settings.seed,
+        )
         inputs = visible(run.dev, tracker.READS)
 
         def evaluate(model: Any) -> float:
@@ -251,7 +271,7 @@ class OnePassTracker(TrainableTracker):
         def save(folder: Path, model: Any, weights: Tensors) -> None:
             save_model(model, tracker.vocabulary.tokenizer, tracker.about, folder, weights)
 
-        settings = with_steps(run.settings, examples.lengths, run.accelerator.num_processes)
+        settings = with_steps(settings, examples.lengths, run.accelerator.num_processes)
         facts = {"examples": len(examples.lengths), "labels": examples.counts}
         return Task(
             tracker.model, settings, examples.lengths, examples.batch, evaluate, save, facts
