@@ -110,7 +110,7 @@ def _predict(
         **request.data.facts(),
     }
     if request.kind.ROWS == "frames":
-        header["system_acts"] = SYSTEM_ACTS in request.kind.READS
+        header["system_acts"] = SYSTEM_ACTS in tracker.READS
     paths = {config: output / f"{config}.jsonl" for config in request.configs}
     own = {c: {"variant": c, **request.data.wording(c)} for c in paths}
     missing = [c for c, path in paths.items() if not is_finished(path, {**header, **own[c]})]

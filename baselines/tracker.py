@@ -39,6 +39,7 @@ TRACKERS = {
     "t5dst": "baselines.t5dst.tracker:T5Tracker",
     "sgp_dst": "baselines.sgp_dst.tracker:SgpTracker",
     "sgd_baseline": "baselines.sgd_baseline.tracker:SgdTracker",
+    "onepass": "baselines.onepass.tracker:OnePassTracker",
     "t2g2": "baselines.t2g2.generator:T2G2Generator",
 }
 Row = dict[str, Any]

@@ -25,6 +25,7 @@ from datasets import Dataset, concatenate_datasets
 from rich.console import Console
 from rich.table import Table
 
+from baselines.data.dialogues import NULL, Dialogue, prediction_rows, read_dialogues
 from baselines.data.frames import learnable, whole_dialogues
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.sgp_dst.batches import (
@@ -33,7 +34,6 @@ from baselines.sgp_dst.batches import (
     TrainingData,
     training_examples,
 )
-from baselines.sgp_dst.dialogues import NULL, Dialogue, read_dialogues
 from baselines.sgp_dst.oracle import oracle
 from baselines.sgp_dst.prompts import cross_prompt
 from baselines.sgp_dst.questions import (
@@ -46,7 +46,7 @@ from baselines.sgp_dst.questions import (
 )
 from baselines.sgp_dst.sequences import Questions, Sequences
 from baselines.sgp_dst.submodels import PARTS, About, Part, SubModel, new_part
-from baselines.sgp_dst.tracker import SgpOptions, SgpTracker, prediction_rows
+from baselines.sgp_dst.tracker import SgpOptions, SgpTracker
 from baselines.sgp_dst.tracking import (
     Candidates,
     FrameQuery,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from .dialogues import (
+from ..data.dialogues import (
     DONTCARE,
     NULL,
     Dialogue,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from .dialogues import DONTCARE, Dialogue, Frame, Memory, State, Turn, Values
+from ..data.dialogues import DONTCARE, Dialogue, Frame, Memory, State, Turn, Values
 from .examples import from_elsewhere, new_values, taken_across, walk
 from .questions import Candidate, text_of
 from .rules import Scored, Span

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
-from .dialogues import NULL, Schema
+from ..data.dialogues import NULL, Schema
 
 CLS, SEP = "[CLS]", "[SEP]"
 SPAN = -1  # marks the tokens that a span may contain

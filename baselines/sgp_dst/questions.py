@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .dialogues import Frame, Memory, Schema, Turn
+from ..data.dialogues import Frame, Memory, Schema, Turn
 from .prompts import (
     Prompt,
     TurnText,

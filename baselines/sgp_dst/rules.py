@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from .dialogues import NULL, Schema, State, Values
+from ..data.dialogues import NULL, Schema, State, Values
 
 # Thresholds that the score of an answer must exceed.
 REQUESTED, SPAN, VALUE, CROSS, COPY = 0.9, 1.0, 0.8, 0.9, 0.85

@@ -6,7 +6,6 @@ The rules combine the answers into the state. Source: Ruan et al. 2020 (arXiv 20
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,8 +23,14 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntry
 
 from sgdx_dataset import SgdxError
 
+from ..data.dialogues import (
+    NULL,
+    dialogue_bounds,
+    prediction_rows,
+    read_dialogues,
+    shards_side_by_side,
+)
 from ..data.frames import describe
-from ..data.prediction_files import prediction_row
 from ..tracker import (
     BatchSize,
     PredictionOptions,
@@ -42,7 +47,6 @@ from ..training.shards import run_shards
 from .batches import READS, training_task
 from .card_example import example
 from .decode import Found, decode
-from .dialogues import NULL, Dialogue, State, read_dialogues
 from .questions import Question, combine_questions, intent_question
 from .rules import Scored
 from .sequences import Questions, Sequences
@@ -213,45 +217,3 @@ def _answer(sub: SubModel, sequences: Sequences, batch: Ints) -> list[Found]:
     """Answer one batch of questions, given by their indices."""
     tensors = {n: t.to(sub.model.device) for n, t in sequences.batch(batch).items()}
     return decode(sub.model(**tensors), sequences, batch)
-
-
-def dialogue_bounds(rows: Dataset) -> Ints:
-    """Index of the first frame row of each dialogue under each variant, then the number of rows."""
-    keys = list(zip(rows["variant"], rows["dialogue_id"]))
-    starts = [i for i in range(len(keys)) if i == 0 or keys[i] != keys[i - 1]]
-    return np.array([*starts, len(keys)], np.int64)
-
-
-def shards_side_by_side(variants: np.ndarray, size: int) -> list[Ints]:
-    """Divide dialogues into shards in which a dialogue stands beside itself under other schemas.
-
-    So its turns are tokenized once, and sequences of similar length are found for one batch.
-
-    Args:
-        variants: Variant of each dialogue [dialogues].
-        size: Maximum number of dialogues in a shard.
-
-    Returns:
-        Indices of the dialogues of each shard.
-    """
-    seen: Counter[str] = Counter()
-    places = []
-    for variant in variants.tolist():
-        places.append(seen[variant])
-        seen[variant] += 1
-    order = np.argsort(places, kind="stable")
-    return [order[i : i + size] for i in range(0, len(order), size)]
-
-
-def prediction_rows(dialogue: Dialogue, states: Sequence[State]) -> list[Row]:
-    """The prediction rows of a dialogue, from the states of its frames in order."""
-    frames = [frame for turn in dialogue.turns for frame in turn.frames]
-    return [
-        prediction_row(
-            {"frame_id": frame.frame_id, "variant": dialogue.variant},
-            state.intent,
-            state.requested,
-            state.values,
-        )
-        for frame, state in zip(frames, states, strict=True)
-    ]

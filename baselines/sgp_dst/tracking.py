@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import groupby, islice
 from typing import NamedTuple
 
-from .dialogues import Dialogue, Frame, Memory, State, Turn
+from ..data.dialogues import Dialogue, Frame, Memory, State, Turn
 from .questions import Candidate, copy_candidates, cross_candidates
 from .rules import (
     RULES,

@@ -102,4 +102,4 @@ def test_every_tracker_declares_inputs_alone(name: str) -> None:
     kind = get_tracker(name)
     assert name == kind.NAME
     assert set(kind.READS) <= set(INPUTS if kind.ROWS == "frames" else turns.INPUTS)
-    assert ("system_acts" in kind.READS) is (name in ("lexical", "sgp_dst"))
+    assert ("system_acts" in kind.READS) is (name in ("lexical", "sgp_dst", "onepass"))

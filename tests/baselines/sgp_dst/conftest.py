@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from baselines.sgp_dst.dialogues import Schema, read_schema
+from baselines.data.dialogues import Schema, read_schema
 
 from ..conftest import train_once
 

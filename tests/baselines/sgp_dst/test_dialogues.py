@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from baselines.data.dialogues import Memory, Schema, State, gives, read_dialogues
 from baselines.data.frames import learnable, visible
 from baselines.sgp_dst.batches import READS
-from baselines.sgp_dst.dialogues import Memory, Schema, State, gives, read_dialogues
 from sgdx_dataset import frames, load
 
 

@@ -9,9 +9,7 @@ from collections import Counter
 
 import pytest
 
-from baselines.data.frames import learnable
-from baselines.sgp_dst.batches import READS
-from baselines.sgp_dst.dialogues import (
+from baselines.data.dialogues import (
     Dialogue,
     Frame,
     Gold,
@@ -22,6 +20,8 @@ from baselines.sgp_dst.dialogues import (
     Values,
     read_dialogues,
 )
+from baselines.data.frames import learnable
+from baselines.sgp_dst.batches import READS
 from baselines.sgp_dst.examples import (
     EASY,
     EXAMPLES,

@@ -12,8 +12,8 @@ import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer, BertConfig, RobertaConfig, set_seed
 
+from baselines.data.dialogues import Schema
 from baselines.sgp_dst.decode import best_spans
-from baselines.sgp_dst.dialogues import Schema
 from baselines.sgp_dst.modeling import (
     CombineModel,
     CopyModel,

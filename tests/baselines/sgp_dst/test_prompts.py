@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from baselines.sgp_dst.dialogues import Schema
+from baselines.data.dialogues import Schema
 from baselines.sgp_dst.prompts import (
     Prompt,
     TurnText,

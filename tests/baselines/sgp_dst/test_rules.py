@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from baselines.sgp_dst.dialogues import Schema, State, Values
+from baselines.data.dialogues import Schema, State, Values
 from baselines.sgp_dst.rules import (
     RULES,
     Evidence,

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerBase
 
+from baselines.data.dialogues import Schema, read_schema
 from baselines.data.frames import learnable
 from baselines.encoders.tiny import corpus_texts, tiny_tokenizer
 from baselines.sgp_dst.batches import READS, ExampleColumns, TrainingData, training_examples
-from baselines.sgp_dst.dialogues import Schema, read_schema
 from baselines.sgp_dst.prompts import combine_prompt, intent_prompt, turn_text
 from baselines.sgp_dst.questions import Question
 from baselines.sgp_dst.sequences import Questions, Sequences, Vocabulary

@@ -10,18 +10,21 @@ import numpy as np
 import pytest
 from accelerate import Accelerator
 
+from baselines.data.dialogues import (
+    State,
+    prediction_rows,
+    read_dialogues,
+    shards_side_by_side,
+)
 from baselines.data.frames import GOLD, IDENTITY, learnable, track, visible
 from baselines.sgp_dst import tracking
 from baselines.sgp_dst.batches import READS
-from baselines.sgp_dst.dialogues import State, read_dialogues
 from baselines.sgp_dst.oracle import oracle
 from baselines.sgp_dst.questions import Question
 from baselines.sgp_dst.rules import FrameEvidence, Outcome
 from baselines.sgp_dst.tracker import (
     SgpOptions,
     SgpTracker,
-    prediction_rows,
-    shards_side_by_side,
 )
 from baselines.sgp_dst.tracking import Candidates, Queries, track_dialogues
 from baselines.training.evaluation import joint_goal_accuracy

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple
+
+import numpy as np
+from datasets import Dataset as Rows
+
+from ..training.batching import Ints
+from .prediction_files import prediction_row
 
 Row = dict[str, Any]
 Values = dict[str, list[str]]  # for each slot that is set, the wordings of its value
@@ -125,7 +132,7 @@ class Turn(NamedTuple):
     Attributes:
         system: The system's utterance; empty in the first turn.
         user: The user's utterance.
-        acts: The system's dialogue acts.
+        acts: The system's dialogue acts; none if the tracker does not read them.
         frames: The frames of the user turn.
     """
 
@@ -175,7 +182,7 @@ def read_dialogues(rows: Iterable[Row]) -> Iterator[Dialogue]:
 def _turn(row: Row, read: int) -> Turn:
     """A user turn without frames; the system turn is looked up in the history from ``read`` on."""
     system = [turn for turn in row["history"][read:] if turn["speaker"] == "SYSTEM"]
-    acts = [act for turn in system for act in turn["actions"]]
+    acts = [act for turn in system for act in turn.get("actions", ())]
     return Turn(system[-1]["utterance"] if system else "", row["utterance"], acts, [])
 
 
@@ -244,3 +251,45 @@ def offers(act: Row) -> bool:
 def gives(act: Row) -> bool:
     """Whether a dialogue act of the system gives a value, as a proposal or as information."""
     return offers(act) or (act["act"] == "INFORM" and bool(act["values"]))
+
+
+def dialogue_bounds(rows: Rows) -> Ints:
+    """Index of the first frame row of each dialogue under each variant, then the number of rows."""
+    keys = list(zip(rows["variant"], rows["dialogue_id"]))
+    starts = [i for i in range(len(keys)) if i == 0 or keys[i] != keys[i - 1]]
+    return np.array([*starts, len(keys)], np.int64)
+
+
+def shards_side_by_side(variants: np.ndarray, size: int) -> list[Ints]:
+    """Divide dialogues into shards in which a dialogue stands beside itself under other schemas.
+
+    So its turns are tokenized once, and sequences of similar length are found for one batch.
+
+    Args:
+        variants: Variant of each dialogue [dialogues].
+        size: Maximum number of dialogues in a shard.
+
+    Returns:
+        Indices of the dialogues of each shard.
+    """
+    seen: Counter[str] = Counter()
+    places = []
+    for variant in variants.tolist():
+        places.append(seen[variant])
+        seen[variant] += 1
+    order = np.argsort(places, kind="stable")
+    return [order[i : i + size] for i in range(0, len(order), size)]
+
+
+def prediction_rows(dialogue: Dialogue, states: Sequence[State]) -> list[Row]:
+    """The prediction rows of a dialogue, from the states of its frames in order."""
+    frames = [frame for turn in dialogue.turns for frame in turn.frames]
+    return [
+        prediction_row(
+            {"frame_id": frame.frame_id, "variant": dialogue.variant},
+            state.intent,
+            state.requested,
+            state.values,
+        )
+        for frame, state in zip(frames, states, strict=True)
+    ]

@@ -1,0 +1,165 @@
+"""Batches of token sequences as tensors, with and without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from .frames import FrameInput
+from .labels import DONTCARE, FROM, GIVEN, KEEP, SAY, STATUSES, Labels, Paths, TextSpan
+from .layout import Place, TextToken, TokenSequence
+from .modeling import WIDTH
+
+Tensors = dict[str, torch.Tensor]
+_MULTIPLE = 8  # batches are padded to a multiple of this width, which GPUs process faster
+
+
+class Item(NamedTuple):
+    """A sequence of a batch.
+
+    Attributes:
+        frame: What is read.
+        sequence: The frame, or a part of it, as tokens.
+    """
+
+    frame: FrameInput
+    sequence: TokenSequence
+
+
+def make_batch(items: Sequence[Item], pad: int) -> Tensors:
+    """The tensors that the model reads, as explained at ``OnePassModel``.
+
+    Args:
+        items: The sequences.
+        pad: The padding token.
+    """
+    sequences = [item.sequence for item in items]
+    width = -(-max(len(sequence.ids) for sequence in sequences) // _MULTIPLE) * _MULTIPLE
+    slots = [(i, slot) for i, item in enumerate(items) for slot in item.sequence.slots]
+    known = max(1, *(len(s.known) for s in sequences))
+    return {
+        "input_ids": _padded([s.ids for s in sequences], width, pad),
+        "attention_mask": _padded([[1] * len(s.ids) for s in sequences], width),
+        "token_type_ids": _padded([_segments(s) for s in sequences], width),
+        "positions": _padded([s.positions for s in sequences], width),
+        "blocks": _padded([s.blocks for s in sequences], width),
+        "intents": _places([list(s.intents.values()) for s in sequences]),
+        "slots": torch.tensor([sequences[i].slots[slot] for i, slot in slots]).view(-1, 2),
+        "frame": torch.tensor([i for i, _ in slots], dtype=torch.long),
+        "open": torch.tensor([_open(items[i], slot) for i, slot in slots]).view(-1, STATUSES),
+        "values": _places([sequences[i].values[slot] for i, slot in slots]),
+        "known": _places([s.known for s in sequences]),
+        "takes": _flags([_takes(items[i], slot) for i, slot in slots], known),
+        "text": _padded([[token.place for token in s.text] for s in sequences]),
+        "utterance": _padded([[token.utterance + 1 for token in s.text] for s in sequences]),
+    }
+
+
+def label_batch(items: Sequence[Item], labels: Sequence[Labels], shapes: Tensors) -> Tensors:
+    """The labels of a batch, as explained at ``OnePassModel``.
+
+    Args:
+        items: The sequences.
+        labels: The labels of the frame of each sequence.
+        shapes: The batch that the labels are for.
+    """
+    slots = [
+        (i, slot, labels[i].paths.get(slot, Paths()))
+        for i, item in enumerate(items)
+        for slot in item.sequence.slots
+    ]
+    paths = [each for _, _, each in slots]
+    spans = [_span_indices(items[i].sequence.text, each.spans) for i, _, each in slots]
+    statuses = [[number in each.statuses for number in range(STATUSES)] for each in paths]
+    return {
+        "intent_label": torch.tensor([_intent(*pair) for pair in zip(items, labels)]),
+        "requested_label": torch.tensor(
+            [float(slot in labels[i].requested) for i, slot, _ in slots]
+        ),
+        "scored": torch.tensor(
+            [bool(s or each.statuses or each.values or each.known) for s, each in zip(spans, paths)]
+        ),
+        "status_label": torch.tensor(statuses).view(-1, STATUSES),
+        "span_label": _padded(spans, fill=-1),
+        "value_label": _chosen([each.values for each in paths], shapes["values"].shape[1]),
+        "known_label": _chosen([each.known for each in paths], shapes["takes"].shape[1]),
+    }
+
+
+def _segments(sequence: TokenSequence) -> list[int]:
+    """0 up to the first ``[SEP]``, which the service follows, then 1."""
+    return [0] * sequence.service + [1] * (len(sequence.ids) - sequence.service)
+
+
+def _open(item: Item, slot: str) -> list[bool]:
+    """The statuses that a slot may have."""
+    frame, sequence = item
+    if slot not in frame.schema.tracked:
+        return [number == KEEP for number in range(STATUSES)]
+    is_open = {
+        KEEP: True,
+        SAY: bool(sequence.values[slot] or sequence.text),
+        DONTCARE: True,
+        GIVEN: frame.given(slot) is not None,
+        FROM: any(_takes(item, slot)),
+    }
+    return [is_open[number] for number in range(STATUSES)]
+
+
+def _takes(item: Item, slot: str) -> list[bool]:
+    """The values of other services that a slot may take: none if it has a value."""
+    schema = item.frame.schema
+    free = slot in schema.tracked and slot not in item.frame.carried
+    read = item.frame.known[: len(item.sequence.known)]
+    return [free and schema.admits(slot, value) for _, value in read]
+
+
+def _intent(item: Item, labels: Labels) -> int:
+    names = list(item.sequence.intents)
+    return names.index(labels.intent) if labels.intent in names else -100
+
+
+def _span_indices(text: Sequence[TextToken], spans: Sequence[TextSpan]) -> list[int]:
+    """Spans as indices of [text, 12]; without those that no tokens cover exactly."""
+    found = []
+    for utterance, start, end in spans:
+        first = [i for i, t in enumerate(text) if (t.utterance, t.start) == (utterance, start)]
+        last = [i for i, t in enumerate(text) if (t.utterance, t.end) == (utterance, end)]
+        # Several tokens have the same characters where they are bytes of one character.
+        if first and last and 0 <= last[-1] - first[0] < WIDTH:
+            found.append(first[0] * WIDTH + last[-1] - first[0])
+    return found
+
+
+def _padded(rows: Sequence[Sequence[int]], width: int = 0, fill: int = 0) -> torch.Tensor:
+    """Rows of different lengths as a tensor [rows, width or the longest row, at least 1]."""
+    width = max(1, width, *(len(row) for row in rows))
+    padded = np.full((len(rows), width), fill, np.int64)
+    for number, row in enumerate(rows):
+        padded[number, : len(row)] = row
+    return torch.from_numpy(padded)
+
+
+def _places(rows: Sequence[Sequence[Place]]) -> torch.Tensor:
+    """Places as a tensor [rows, longest row, 2]."""
+    width = max(1, *(len(row) for row in rows))
+    padded = np.zeros((len(rows), width, 2), np.int64)
+    for number, row in enumerate(rows):
+        if row:
+            padded[number, : len(row)] = row
+    return torch.from_numpy(padded)
+
+
+def _flags(rows: Sequence[Sequence[bool]], width: int) -> torch.Tensor:
+    return _padded(rows, width) > 0
+
+
+def _chosen(rows: Sequence[Sequence[int]], width: int) -> torch.Tensor:
+    """For each row of indices True at these indices [rows, width]."""
+    chosen = np.zeros((len(rows), width), bool)
+    for number, row in enumerate(rows):
+        chosen[number, [index for index in row if index < width]] = True
+    return torch.from_numpy(chosen)

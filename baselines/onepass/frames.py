@@ -1,0 +1,168 @@
+"""What the tracker reads of a frame, and the right answers about a frame with gold annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from datasets import Dataset
+
+from ..data.dialogues import DONTCARE, Frame, Memory, Schema, Turn, offers
+from ..data.frames import GOLD
+
+SYSTEM, USER = "SYSTEM", "USER"
+
+
+class Utterance(NamedTuple):
+    """An utterance that the tracker reads.
+
+    Attributes:
+        speaker: ``SYSTEM`` or ``USER``.
+        text: What is said.
+        readable: Whether spans of it may be values.
+    """
+
+    speaker: str
+    text: str
+    readable: bool
+
+
+class Known(NamedTuple):
+    """A value that another service of the dialogue has.
+
+    Attributes:
+        slot: Name of the slot that has it.
+        value: The value.
+    """
+
+    slot: str
+    value: str
+
+
+@dataclass(frozen=True)
+class FrameInput:
+    """What the tracker reads of a frame. Nothing of it is gold.
+
+    Attributes:
+        utterances: The last utterances, oldest first; the last one is the user's.
+        schema: Schema of the service.
+        first: Whether the service has had no frame before.
+        intent: Name of the service's last intent, ``NONE`` at first.
+        carried: Value of each slot that the service's state has so far.
+        asked: Slots for which the system's last turn asked, without proposing a value.
+        last: Values that the system's last turn proposed.
+        told: The latest values that earlier turns of the system proposed, of slots not in ``last``.
+        known: The distinct values of other services.
+    """
+
+    utterances: tuple[Utterance, ...]
+    schema: Schema
+    first: bool
+    intent: str
+    carried: Mapping[str, str]
+    asked: frozenset[str]
+    last: Mapping[str, str]
+    told: Mapping[str, str]
+    known: tuple[Known, ...]
+
+    def told_before(self, slot: str) -> str | None:
+        """The value that an earlier turn of the system proposed and that is not carried."""
+        value = self.told.get(slot)
+        return None if value == self.carried.get(slot) else value
+
+    def given(self, slot: str) -> str | None:
+        """The system's latest proposal that the slot can take; None if there is none."""
+        value = self.last.get(slot) or self.told_before(slot)
+        return value if value is not None and self.schema.admits(slot, value) else None
+
+
+def frame_input(memory: Memory, heard: Sequence[Utterance], turn: Turn, frame: Frame) -> FrameInput:
+    """What the tracker reads of a frame.
+
+    Args:
+        memory: What is known before the user turn, the system turn before it included.
+        heard: The utterances to read, of ``last_utterances``.
+        turn: The user turn.
+        frame: A frame of the turn.
+    """
+    schema = frame.schema
+    state = memory.state(schema.service)
+    own = [act for act in turn.acts if act["service"] == schema.service]
+    last = {act["slot"]: act["values"][0] for act in own if offers(act)}
+    offered = memory.offered.get(schema.service, {})
+    return FrameInput(
+        tuple(heard),
+        schema,
+        schema.service not in memory.states,
+        state.intent,
+        {slot: values[0] for slot, values in state.values.items()},
+        frozenset(act["slot"] for act in own if act["act"] == "REQUEST" and not offers(act)),
+        last,
+        {slot: value for slot, value in offered.items() if slot not in last},
+        tuple(_known_elsewhere(memory, schema.service)),
+    )
+
+
+def last_utterances(turns: Sequence[Turn], count: int, *, acts: bool) -> list[Utterance]:
+    """The last utterances of a dialogue up to a user turn, oldest first.
+
+    Args:
+        turns: The turns up to the one that is tracked.
+        count: Maximum number of utterances.
+        acts: Whether the system's dialogue acts are read. Then values that the system said are in
+            the acts, and only the last user utterance has spans; else all utterances have.
+    """
+    texts = [
+        pair
+        for turn in turns[-count:]
+        for pair in ((SYSTEM, turn.system), (USER, turn.user))
+        if pair[1] or pair[0] == USER
+    ][-count:]
+    last = len(texts) - 1
+    return [Utterance(*pair, not acts or place == last) for place, pair in enumerate(texts)]
+
+
+def _known_elsewhere(memory: Memory, service: str) -> Iterator[Known]:
+    """The distinct values of other services: of their states, then of what their system said."""
+    seen = {DONTCARE}
+    states = {name: state.values for name, state in memory.states.items()}
+    given = {n: {slot: [value] for slot, value in of.items()} for n, of in memory.given.items()}
+    for source in (states, given):
+        for name, values in source.items():
+            for slot, (value, *_) in values.items():
+                if name != service and value not in seen:
+                    seen.add(value)
+                    yield Known(slot, value)
+
+
+class GoldFrame(NamedTuple):
+    """The gold annotation of a frame.
+
+    Attributes:
+        intent: Name of the active intent, or ``NONE``.
+        values: The wordings of the value of each slot that is set.
+        requested: Slots that the user asks for.
+        spans: For each slot the characters [start, end) of the user's utterance that are annotated.
+    """
+
+    intent: str
+    values: Mapping[str, Sequence[str]]
+    requested: frozenset[str]
+    spans: Mapping[str, Sequence[tuple[int, int]]]
+
+
+def gold_frames(rows: Dataset) -> dict[tuple[str, str], GoldFrame]:
+    """The gold annotations of frame rows by variant and ``frame_id``."""
+    found = {}
+    for row in rows.select_columns(["variant", "frame_id", *GOLD]):
+        spans: dict[str, list[tuple[int, int]]] = {}
+        for span in row["slots"]:
+            spans.setdefault(span["slot"], []).append((span["start"], span["exclusive_end"]))
+        found[row["variant"], row["frame_id"]] = GoldFrame(
+            row["active_intent"],
+            {entry["slot"]: entry["values"] for entry in row["slot_values"]},
+            frozenset(row["requested_slots"]),
+            spans,
+        )
+    return found

@@ -1,0 +1,359 @@
+"""Frames as sequences of tokens: the dialogue's end, then every element of the schema.
+
+[CLS] [SYS] ... [USR] ... [SEP] [SERVICE] ... [INTENT] ... [SLOT] ... [VALUE] ... [FROM] ... [SEP]
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from transformers import PreTrainedTokenizerBase
+
+from sgdx_dataset import SgdxError
+
+from ..data.dialogues import Schema
+from .frames import SYSTEM, FrameInput, Utterance
+from .labels import NONE
+
+# The marker tokens, each with the word that its vector begins as.
+MARKERS = {
+    "[SYS]": "system",
+    "[USR]": "user",
+    "[SERVICE]": "service",
+    "[INTENT]": "goal",
+    "[NOW]": "current",
+    "[SLOT]": "field",
+    "[HAS]": "equals",
+    "[ASK]": "asked",
+    "[LAST]": "offered",
+    "[TOLD]": "earlier",
+    "[VALUE]": "value",
+    "[FROM]": "known",
+}
+_AT_ONCE = 4096  # number of texts that are tokenized in one call
+Ids = list[int]
+Place = tuple[int, int]  # tokens [begin, end) of a sequence
+
+
+class Tokens(NamedTuple):
+    """The tokens of an utterance.
+
+    Attributes:
+        ids: The tokens.
+        offsets: Characters [start, end) of each token.
+    """
+
+    ids: Ids
+    offsets: list[tuple[int, int]]
+
+
+class Vocabulary:
+    """A fast tokenizer with the markers, which remembers the tokens of texts.
+
+    Attributes:
+        tokenizer: The tokenizer.
+        markers: The token of each marker.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        tokenizer.add_tokens(list(MARKERS), special_tokens=True)
+        self.tokenizer = tokenizer
+        ids: Any = tokenizer.convert_tokens_to_ids(list(MARKERS))
+        self.markers: dict[str, int] = dict(zip(MARKERS, ids))
+        self._texts: dict[str, Tokens] = {}
+
+    def learn(self, texts: Iterable[str]) -> None:
+        """Tokenize the texts that are not yet known, in large batches."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._texts]
+        for begin in range(0, len(new), _AT_ONCE):
+            chunk = new[begin : begin + _AT_ONCE]
+            # Special tokens in a text count as plain text.
+            encoded = self.tokenizer(
+                chunk,
+                add_special_tokens=False,
+                split_special_tokens=True,
+                return_offsets_mapping=True,
+                verbose=False,
+            )
+            for text, ids, offsets in zip(chunk, encoded["input_ids"], encoded["offset_mapping"]):
+                self._texts[text] = Tokens(ids, [_without_space(text, *pair) for pair in offsets])
+
+    def tokens(self, text: str) -> Tokens:
+        """The tokens of a text."""
+        if text not in self._texts:
+            self.learn([text])
+        return self._texts[text]
+
+    def ids(self, marker: str, text: str) -> Ids:
+        """A marker and the tokens of a text."""
+        return [self.markers[marker], *self.tokens(text).ids]
+
+
+def _without_space(text: str, start: int, end: int) -> tuple[int, int]:
+    """A token's characters without the space before it, which some tokenizers count in."""
+    while start < end and text[start].isspace():
+        start += 1
+    return start, end
+
+
+@lru_cache(maxsize=65536)  # schemas have the same names in every frame
+def words(name: str) -> str:
+    """The name of a schema element as words in lower case.
+
+    >>> words("FindRestaurants"), words("party_size")
+    ('find restaurants', 'party size')
+    """
+    return " ".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", " ", name).lower().split())
+
+
+def element_text(name: str, description: str) -> str:
+    """The text of a schema element: its name in words and its description."""
+    return " : ".join(filter(None, (words(name), description)))
+
+
+class Wording(NamedTuple):
+    """The texts of a schema's elements, in the order in which they are read.
+
+    Attributes:
+        intents: Text of each intent.
+        slots: Text of each slot.
+    """
+
+    intents: dict[str, str]
+    slots: dict[str, str]
+
+
+def wording_of(schema: Schema, text: Callable[[str, str], str] = element_text) -> Wording:
+    """The texts of a schema's elements, in its order.
+
+    Args:
+        schema: The schema.
+        text: Makes the text of an element from its name and its description.
+    """
+    return Wording(
+        {name: text(name, each["description"]) for name, each in schema.intents.items()},
+        {name: text(name, each["description"]) for name, each in schema.slots.items()},
+    )
+
+
+class TextToken(NamedTuple):
+    """A token that may be part of a value.
+
+    Attributes:
+        place: Index in the sequence.
+        utterance: Index of the utterance in ``FrameInput.utterances``.
+        start: First character of the token in the utterance.
+        end: Character after its last one.
+    """
+
+    place: int
+    utterance: int
+    start: int
+    end: int
+
+
+@dataclass
+class TokenSequence:
+    """The tokens of a frame, or of a part of it, and where its elements are.
+
+    Attributes:
+        ids: The tokens.
+        blocks: What each token belongs to: 0 the dialogue and the service, 1 and up an element of
+            the schema, -1 and down a value of another service.
+        positions: Position of each token; those of all elements begin at the end of the service.
+        text: The tokens that may be part of a value.
+        intents: Place of each intent by name, ``NONE`` last; empty in all parts but the first.
+        slots: Place of each slot by name, up to its first possible value.
+        values: Places of the possible values of each slot in ``slots``.
+        known: Place of each value of another service.
+        service: Index of ``[SERVICE]``, with which the second segment begins.
+    """
+
+    ids: Ids = field(default_factory=list)
+    blocks: Ids = field(default_factory=list)
+    positions: Ids = field(default_factory=list)
+    text: list[TextToken] = field(default_factory=list)
+    intents: dict[str, Place] = field(default_factory=dict)
+    slots: dict[str, Place] = field(default_factory=dict)
+    values: dict[str, list[Place]] = field(default_factory=dict)
+    known: list[Place] = field(default_factory=list)
+    service: int = 0
+
+    def add(self, ids: Ids, block: int, position: int) -> Place:
+        """Append tokens of a block, the first of which has the given position."""
+        begin = len(self.ids)
+        self.ids += ids
+        self.blocks += [block] * len(ids)
+        self.positions += range(position, position + len(ids))
+        return begin, len(self.ids)
+
+
+def sequences(
+    frame: FrameInput, vocabulary: Vocabulary, limit: int, wording: Wording | None = None
+) -> list[TokenSequence]:
+    """The token sequence of a frame, or several for a schema that is too long for one.
+
+    The parts of a long schema share the slots equally, in order; each of them has the dialogue, the
+    service and the values of other services, and the first one has the intents.
+
+    Args:
+        frame: What is read.
+        vocabulary: The tokenizer.
+        limit: Maximum number of tokens of a sequence.
+        wording: Other texts for the schema's elements, no longer than its own, and another order;
+            None for its own, which always determine the parts.
+
+    Raises:
+        SgdxError: The limit is too small for one slot.
+    """
+    pieces = _pieces(frame, vocabulary, limit, wording_of(frame.schema))
+    parts = _parts(frame, pieces, limit)
+    if wording is not None:
+        pieces = _pieces(frame, vocabulary, limit, wording)
+        parts = [[slot for slot in wording.slots if slot in part] for part in parts]
+    return [pieces.joined(part, first=number == 0) for number, part in enumerate(parts)]
+
+
+def _parts(frame: FrameInput, pieces: _Pieces, limit: int) -> list[Sequence[str]]:
+    """The slots of each part of a frame: as few equal parts as fit."""
+    slots = list(pieces.slots)
+    for count in range(1, max(1, len(slots)) + 1):
+        parts = _equal_parts(slots, count)
+        if all(pieces.length(part, first=n == 0) <= limit for n, part in enumerate(parts)):
+            return parts
+    lengths = {slot: pieces.length([slot], first=slot == slots[0]) for slot in slots}
+    longest = max(lengths, key=lambda slot: lengths[slot], default=None)
+    needed = pieces.length([], first=True) if longest is None else lengths[longest]
+    where = "" if longest is None else f"slot '{longest}' of "
+    raise SgdxError(
+        f"max_tokens: {limit} leave no room for {where}{frame.schema.service}, expected {needed} "
+        "or more"
+    )
+
+
+def _pieces(frame: FrameInput, vocabulary: Vocabulary, limit: int, wording: Wording) -> _Pieces:
+    return _Pieces(
+        _head(frame, vocabulary, limit // 2),
+        list(_intents(frame, wording, vocabulary)),
+        {slot: _slot(frame, slot, text, vocabulary) for slot, text in wording.slots.items()},
+        _known(frame, vocabulary, limit // 4),
+        vocabulary.tokenizer.sep_token_id,
+    )
+
+
+def _equal_parts(slots: Sequence[str], count: int) -> list[Sequence[str]]:
+    bounds = [len(slots) * number // count for number in range(count + 1)]
+    return [slots[begin:end] for begin, end in itertools.pairwise(bounds)]
+
+
+class _Head(NamedTuple):
+    """The dialogue and the service."""
+
+    ids: Ids
+    text: list[TextToken]
+    service: int
+
+
+class _SlotPiece(NamedTuple):
+    """A slot with its marks, and its possible values."""
+
+    ids: Ids
+    values: list[Ids]
+
+
+class _Pieces(NamedTuple):
+    """The tokens of a frame before they are joined."""
+
+    head: _Head
+    intents: list[tuple[str, Ids]]
+    slots: dict[str, _SlotPiece]
+    known: list[Ids]
+    sep: int
+
+    def length(self, slots: Sequence[str], *, first: bool) -> int:
+        """The number of tokens of a part with the given slots."""
+        intents = sum(len(ids) for _, ids in self.intents) if first else 0
+        own = sum(len(self.slots[s].ids) + sum(map(len, self.slots[s].values)) for s in slots)
+        return len(self.head.ids) + intents + own + sum(map(len, self.known)) + 1
+
+    def joined(self, slots: Sequence[str], *, first: bool) -> TokenSequence:
+        """The sequence of a part with the given slots."""
+        found = TokenSequence(text=self.head.text, service=self.head.service)
+        start = found.add(self.head.ids, 0, 0)[1]
+        intents = self.intents if first else []
+        for block, (name, ids) in enumerate(intents, 1):
+            found.intents[name] = found.add(ids, block, start)
+        for block, slot in enumerate(slots, len(intents) + 1):
+            piece = self.slots[slot]
+            begin, end = found.slots[slot] = found.add(piece.ids, block, start)
+            values = found.values[slot] = []
+            for ids in piece.values:
+                values.append(found.add(ids, block, start + end - begin))
+                end = values[-1][1]
+        for number, ids in enumerate(self.known, 1):
+            found.known.append(found.add(ids, -number, start))
+        found.add([self.sep], 0, start)
+        return found
+
+
+def _head(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> _Head:
+    """``[CLS]``, the utterances, ``[SEP]`` and the service.
+
+    A dialogue of more tokens than the limit loses its first ones.
+    """
+    tokenizer = vocabulary.tokenizer
+    spoken: list[tuple[int, TextToken | None]] = []
+    for number, utterance in enumerate(frame.utterances):
+        spoken += _spoken(number, utterance, vocabulary)
+    spoken = spoken[-limit:]
+    ids = [tokenizer.cls_token_id, *(token for token, _ in spoken), tokenizer.sep_token_id]
+    text = [token._replace(place=place) for place, (_, token) in enumerate(spoken, 1) if token]
+    return _Head(ids + vocabulary.ids("[SERVICE]", frame.schema.description), text, len(ids))
+
+
+def _spoken(
+    number: int, utterance: Utterance, vocabulary: Vocabulary
+) -> Iterator[tuple[int, TextToken | None]]:
+    """The tokens of an utterance; those that may be part of a value are told as such."""
+    yield vocabulary.markers["[SYS]" if utterance.speaker == SYSTEM else "[USR]"], None
+    tokens = vocabulary.tokens(utterance.text)
+    for token, (start, end) in zip(tokens.ids, tokens.offsets):
+        yield token, TextToken(-1, number, start, end) if utterance.readable else None
+
+
+def _intents(
+    frame: FrameInput, wording: Wording, vocabulary: Vocabulary
+) -> Iterator[tuple[str, Ids]]:
+    """Each intent and ``NONE``, which a mark ends where it was the last one."""
+    for name, text in (*wording.intents.items(), (NONE, "none")):
+        now = [vocabulary.markers["[NOW]"]] if name == frame.intent else []
+        yield name, vocabulary.ids("[INTENT]", text) + now
+
+
+def _slot(frame: FrameInput, slot: str, text: str, vocabulary: Vocabulary) -> _SlotPiece:
+    """A slot; one that no intent has is only ever requested, and has neither marks nor values."""
+    ids = vocabulary.ids("[SLOT]", text)
+    if slot not in frame.schema.tracked:
+        return _SlotPiece(ids, [])
+    if slot in frame.carried:
+        ids += vocabulary.ids("[HAS]", frame.carried[slot])
+    if slot in frame.asked:
+        ids.append(vocabulary.markers["[ASK]"])
+    if slot in frame.last:
+        ids += vocabulary.ids("[LAST]", frame.last[slot])
+    elif (told := frame.told_before(slot)) is not None:
+        ids += vocabulary.ids("[TOLD]", told)
+    return _SlotPiece(ids, [vocabulary.ids("[VALUE]", v) for v in frame.schema.values(slot)])
+
+
+def _known(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> list[Ids]:
+    """The values of other services; the last are left out if all take more than the limit."""
+    texts = (f"{words(known.slot)} = {known.value}" for known in frame.known)
+    ids = [vocabulary.ids("[FROM]", text) for text in texts]
+    ends = itertools.accumulate(map(len, ids))
+    return [each for each, end in zip(ids, ends) if end <= limit]

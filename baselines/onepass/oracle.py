@@ -1,0 +1,77 @@
+"""The reader that knows the gold states: it makes the training examples, and shows the ceiling.
+
+It reads gold annotations, so it is for training and diagnosis alone, never for prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..data.dialogues import Dialogue, State
+from .decode import Answer, SlotAnswer, decode
+from .frames import FrameInput, GoldFrame
+from .labels import DONTCARE, FROM, GIVEN, KEEP, NONE, SAY, STATUSES, Labels, Paths, labels_of
+from .tracking import Reading, track_dialogues
+
+
+class Example(NamedTuple):
+    """A training example.
+
+    Attributes:
+        frame: What is read of the frame.
+        gold: Its gold annotation.
+    """
+
+    frame: FrameInput
+    gold: GoldFrame
+
+
+def walk(
+    dialogues: Sequence[Dialogue],
+    gold: Mapping[tuple[str, str], GoldFrame],
+    reading: Reading,
+) -> tuple[list[Example], list[list[State]]]:
+    """Track dialogues with right answers, each relative to the values that are carried.
+
+    Returns:
+        The example of each frame, in the order in which frames are read; and for each dialogue the
+        states of its frames, which differ from the gold states where no path leads there.
+    """
+    examples: list[Example] = []
+
+    def reader(frames: Sequence[tuple[str, str, FrameInput]]) -> list[State]:
+        read = [Example(frame, gold[variant, name]) for variant, name, frame in frames]
+        examples.extend(read)
+        return [decode(example.frame, right_answer(*example)) for example in read]
+
+    return examples, track_dialogues(reader, dialogues, reading)
+
+
+def right_answer(frame: FrameInput, gold: GoldFrame) -> Answer:
+    """The answer that ``labels_of`` calls right."""
+    labels = labels_of(frame, gold)
+    answers = {slot: _answer(slot, labels) for slot in frame.schema.slots}
+    return Answer(labels.intent or NONE, answers)
+
+
+def _answer(slot: str, labels: Labels) -> SlotAnswer:
+    paths = labels.paths.get(slot, Paths())
+    status = _chosen(paths)
+    return SlotAnswer(
+        float(slot in labels.requested),
+        tuple(float(number == status) for number in range(STATUSES)),
+        paths.spans[0] if paths.spans else None,
+        0.0,
+        paths.values[0] if paths.values else 0,
+        paths.known[0] if paths.known else 0,
+    )
+
+
+def _chosen(paths: Paths) -> int:
+    """One of the right statuses; ``KEEP`` if there is none."""
+    if KEEP in paths.statuses or not paths:
+        return KEEP
+    if paths.spans or paths.values:
+        return SAY
+    return next((s for s in (DONTCARE, GIVEN) if s in paths.statuses), FROM)

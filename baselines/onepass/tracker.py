@@ -1,0 +1,420 @@
+"""The tracker onepass: one pass of an encoder per frame, over the turn and the whole schema.
+
+Reading begins here: ``frames`` is what is read of a frame, ``layout`` makes tokens of it,
+``modeling`` is the model, ``decode`` makes the state of its answers, and ``labels`` says which
+answers are right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+import numpy as np
+import torch
+from accelerate import Accelerator
+from datasets import Dataset
+from transformers import AutoConfig, AutoModel, PreTrainedModel, PreTrainedTokenizerBase
+
+from sgdx_dataset import SgdxError
+
+from ..data.dialogues import (
+    Dialogue,
+    State,
+    dialogue_bounds,
+    prediction_rows,
+    read_dialogues,
+    shards_side_by_side,
+)
+from ..data.frames import SYSTEM_ACTS, describe, learnable, visible, whole_dialogues
+from ..encoders.load import load_encoder, load_tokenizer
+from ..encoders.tiny import corpus_texts, tiny_encoder
+from ..tracker import (
+    BatchSize,
+    PredictionOptions,
+    Predictions,
+    Run,
+    Task,
+    TokenBudget,
+    TrainableTracker,
+    TrainedOn,
+)
+from ..training.batching import Ints, by_length, epoch, share
+from ..training.checkpoint import load_complete, loading, weights_digest
+from ..training.evaluation import score_on
+from ..training.loop import initial_model, last_checkpoint
+from ..training.settings import Count, EncoderSettings, Fraction, Settings
+from ..training.shards import run_shards
+from .answers import join, read_answers
+from .batches import Item, Tensors, make_batch
+from .card_example import example
+from .decode import Answer, decode
+from .examples import Examples, SchemaNoise
+from .frames import FrameInput, gold_frames
+from .layout import MARKERS, Vocabulary, sequences
+from .modeling import OnePassConfig, OnePassModel, first_position
+from .oracle import walk
+from .tracking import Reading, track_dialogues
+
+# With this, AutoModel uses the project's classes instead of the copied code beside the weights.
+AutoConfig.register(OnePassConfig.model_type, OnePassConfig, exist_ok=True)
+AutoModel.register(OnePassConfig, OnePassModel, exist_ok=True)
+Row = dict[str, Any]
+READS = ("history", "utterance", "schema", SYSTEM_ACTS)
+
+
+class OnePassSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The settings that recipes of onepass have besides the common ones.
+
+    The examples of a batch are frames.
+
+    Attributes:
+        epochs: Number of epochs, which determines the number of steps.
+        steps: Maximum number of steps, if the epochs would take more; None for no maximum.
+        acts: Whether the system's dialogue acts are read.
+        utterances: Maximum number of utterances that are read, the user's last one included.
+        max_tokens: Maximum number of tokens of a sequence; a longer schema is read in parts.
+        dropout: Probability of dropout on the encoder's outputs, in [0, 1].
+        shuffle: Whether the elements of a schema stand in random order in training. This matters
+            only for encoders such as DeBERTa, which are not told where a token stands.
+        drop_names: Fraction of the schema elements whose name is left out of a training example,
+            in [0, 1].
+        drop_descriptions: Fraction of the schema elements whose description is left out of a
+            training example, in [0, 1].
+        expected: The expected result and its source, for the reader of the recipe.
+    """
+
+    epochs: Count
+    steps: Count | None = None  # type: ignore[assignment]  # the epochs determine the steps
+    acts: bool = True
+    utterances: Count = 2
+    max_tokens: Annotated[int, msgspec.Meta(ge=32)] = 512
+    dropout: Fraction = 0.1
+    shuffle: bool = False
+    drop_names: Fraction = 0.0
+    drop_descriptions: Fraction = 0.0
+    expected: str
+
+    def __post_init__(self) -> None:
+        if self.static_shapes:
+            raise ValueError("static_shapes: schemas differ in size, expected false")
+        if self.drop_names + self.drop_descriptions > 1:
+            raise ValueError("drop_names and drop_descriptions: expected 1 or less together")
+
+
+class OnePassOptions(PredictionOptions, frozen=True, kw_only=True):
+    """The options of prediction with onepass; batches consist of frames, shards of dialogues."""
+
+    batch_size: BatchSize = 128
+    token_budget: TokenBudget = 4096
+    shard_size: Annotated[
+        Count,
+        msgspec.Meta(description="number of dialogues whose results are saved together to resume"),
+    ] = 192
+
+
+class About(TrainedOn, frozen=True, kw_only=True):
+    """Provenance of a model, stored in its ``config.json`` under ``sgdx``.
+
+    Attributes:
+        acts: Whether the system's dialogue acts are read.
+        utterances: Maximum number of utterances that are read.
+        max_tokens: Maximum number of tokens of a sequence.
+    """
+
+    acts: bool
+    utterances: int
+    max_tokens: int
+
+
+@dataclass(frozen=True)
+class OnePassTracker(TrainableTracker):
+    """Predicts the changes that turns make to the states of services.
+
+    Attributes:
+        model: The model, on the accelerator's device.
+        vocabulary: Tokenizer of the encoder, with the markers.
+        about: Provenance of the model.
+        options: Options of prediction.
+        accelerator: The processes and the device.
+    """
+
+    NAME: ClassVar[str] = "onepass"
+    READS: ClassVar[tuple[str, ...]] = READS
+    OPTIONS: ClassVar[type[OnePassOptions]] = OnePassOptions
+    SETTINGS: ClassVar[type[Settings]] = OnePassSettings
+    TASKS: ClassVar[tuple[str, ...]] = ("",)
+
+    model: OnePassModel
+    vocabulary: Vocabulary
+    about: About
+    options: OnePassOptions
+    accelerator: Accelerator
+
+    @classmethod
+    def load(
+        cls, model: str, options: OnePassOptions, accelerator: Accelerator | None
+    ) -> OnePassTracker:
+        """Load a trained model from a folder or the Hub."""
+        assert accelerator is not None  # noqa: S101  # trainable trackers get an accelerator
+        loaded, vocabulary, about = load_model(model)
+        loaded.to(accelerator.device)
+        kind = OnePassTracker if about.acts else TextOnlyTracker
+        return kind(loaded, vocabulary, about, options, accelerator)
+
+    @property
+    def reading(self) -> Reading:
+        """How much of a dialogue the model reads."""
+        return Reading(self.about.acts, self.about.utterances)
+
+    def describe(self) -> Row:
+        """The model's digest and provenance."""
+        return {"weights": weights_digest(self.model), **msgspec.to_builtins(self.about)}
+
+    def predict(self, rows: Dataset, shards: Path) -> Predictions:
+        """Predict turn by turn, for all dialogues of a shard together."""
+        return Predictions(self.track(self.model, rows, shards), {})
+
+    def track(self, model: OnePassModel, rows: Dataset, shards: Path) -> list[Row]:
+        """Predict the states of frame rows.
+
+        Args:
+            model: The model, in evaluation mode, on the accelerator's device.
+            rows: Frame rows of whole dialogues in order, without gold states.
+            shards: Folder for partial results, from which a killed run can resume.
+
+        Returns:
+            The prediction row of each frame, the same in every process.
+        """
+        bounds = dialogue_bounds(rows)
+        variants = np.array(rows["variant"])[bounds[:-1]]
+
+        def work(indices: Ints) -> list[list[Row]]:
+            kept = [np.arange(bounds[index], bounds[index + 1]) for index in indices]
+            dialogues = list(read_dialogues(rows.select(np.concatenate(kept))))
+            tracked = self.track_dialogues(model, dialogues)
+            return [prediction_rows(*pair) for pair in zip(dialogues, tracked)]
+
+        cut = shards_side_by_side(variants, self.options.shard_size)
+        decisive = repr((weights_digest(model), self.about, describe(rows), self.options))
+        folder = shards / hashlib.sha256(decisive.encode()).hexdigest()[:16]
+        predicted = run_shards(self.accelerator, cut, work, folder)
+        return [row for dialogue in predicted for row in dialogue]
+
+    def track_dialogues(
+        self, model: OnePassModel, dialogues: Sequence[Dialogue]
+    ) -> list[list[State]]:
+        """Predict the state of every frame of several dialogues."""
+        texts = (text for d in dialogues for turn in d.turns for text in (turn.system, turn.user))
+        self.vocabulary.learn(texts)
+
+        def reader(frames: Sequence[tuple[str, str, FrameInput]]) -> list[State]:
+            inputs = [frame for _, _, frame in frames]
+            return [decode(*pair) for pair in zip(inputs, self.answers(model, inputs))]
+
+        return track_dialogues(reader, dialogues, self.reading)
+
+    def answers(self, model: OnePassModel, frames: Sequence[FrameInput]) -> list[Answer]:
+        """What the model says about frames, which are read in large batches of similar length."""
+        parts = [sequences(frame, self.vocabulary, self.about.max_tokens) for frame in frames]
+        items = [Item(frame, part) for frame, of_frame in zip(frames, parts) for part in of_frame]
+        found: list[Answer | None] = [None] * len(items)
+        lengths = np.array([len(item.sequence.ids) for item in items], np.int64)
+        for batch in by_length(lengths, self.options.batch_size, self.options.token_budget):
+            chosen = [items[index] for index in batch.tolist()]
+            for index, answer in zip(batch.tolist(), self._answer(model, chosen)):
+                found[index] = answer
+        in_order = iter([answer for answer in found if answer is not None])
+        return [join([next(in_order) for _ in of_frame]) for of_frame in parts]
+
+    @torch.inference_mode()
+    def _answer(self, model: OnePassModel, items: Sequence[Item]) -> list[Answer]:
+        batch = make_batch(items, self.vocabulary.tokenizer.pad_token_id)
+        on_device = {name: tensor.to(model.device) for name, tensor in batch.items()}
+        return read_answers(items, model.read(on_device))
+
+    @classmethod
+    def dev(cls, rows: Dataset, count: int) -> Dataset:
+        """Select whole dialogues, as a state is the sum of the changes in a dialogue."""
+        return whole_dialogues(rows, count)
+
+    @classmethod
+    def task(cls, run: Run, name: str) -> Task:
+        """Build the task of fine-tuning the model."""
+        tracker = _initial_tracker(run)
+        tracker.model.to(run.accelerator.device)
+        rows = learnable(run.rows, tracker.READS)
+        dialogues = list(read_dialogues(rows))
+        frames, _ = walk(dialogues, gold_frames(rows), tracker.reading)
+        settings: OnePassSettings = run.settings
+        examples = Examples(
+            frames,
+            tracker.vocabulary,
+            settings.max_tokens,
+            SchemaNoise(settings.shuffle, settings.drop_names, settings.drop_descriptions),
+            settings.seed,
+        )
+        inputs = visible(run.dev, tracker.READS)
+
+        def evaluate(model: Any) -> float:
+            return score_on(
+                run.dev,
+                lambda shards: tracker.track(model, inputs, shards),
+                run.accelerator,
+                run.output / "dev",
+            )
+
+        def save(folder: Path, model: Any, weights: Tensors) -> None:
+            save_model(model, tracker.vocabulary.tokenizer, tracker.about, folder, weights)
+
+        settings = with_steps(settings, examples.lengths, run.accelerator.num_processes)
+        facts = {"examples": len(examples.lengths), "labels": examples.counts}
+        return Task(
+            tracker.model, settings, examples.lengths, examples.batch, evaluate, save, facts
+        )
+
+    @staticmethod
+    def example(repository: str, settings: Row) -> str:
+        """Python code that reads one frame and imports only torch and transformers."""
+        return example(repository)
+
+
+class TextOnlyTracker(OnePassTracker):
+    """A model that was trained without the system's dialogue acts, and does not get them."""
+
+    READS: ClassVar[tuple[str, ...]] = tuple(part for part in READS if part != SYSTEM_ACTS)
+
+
+def with_steps(settings: OnePassSettings, lengths: Ints, processes: int) -> OnePassSettings:
+    """The recipe with the number of steps that its epochs take.
+
+    The last step is full: it may begin the next epoch.
+
+    Args:
+        settings: The recipe.
+        lengths: Number of tokens of each example [examples].
+        processes: Number of processes.
+    """
+    size = share(settings.batch_size, settings.accumulation, processes)
+    epochs = (
+        epoch(lengths, size, settings.token_budget, settings.seed, number)
+        for number in range(settings.epochs)
+    )
+    of_epochs = -(-sum(map(len, epochs)) // (settings.accumulation * processes))
+    steps = min(settings.steps or of_epochs, of_epochs)
+    return msgspec.structs.replace(settings, steps=steps)
+
+
+def _initial_tracker(run: Run) -> OnePassTracker:
+    """The tracker that training starts from: the last checkpoint, or the recipe's encoder.
+
+    The recipe's model ``tiny`` is made here, with random weights.
+    """
+    settings: OnePassSettings = run.settings
+    options = OnePassOptions()
+    if last := last_checkpoint(run, ""):
+        return OnePassTracker.load(str(last), options, run.accelerator)
+    about = About(
+        acts=settings.acts,
+        utterances=settings.utterances,
+        max_tokens=settings.max_tokens,
+        **msgspec.structs.asdict(run.seen),
+    )
+
+    def write_tiny(folder: Path) -> None:
+        texts = [*corpus_texts(run.rows), " ".join(MARKERS.values())]
+        for component in tiny_encoder(texts, seed=settings.seed):
+            component.save_pretrained(folder)
+
+    name = str(initial_model(run, write_tiny)) if settings.model == "tiny" else settings.model
+    model, vocabulary = new_model(name, about, settings)
+    kind = OnePassTracker if about.acts else TextOnlyTracker
+    return kind(model, vocabulary, about, options, run.accelerator)
+
+
+def new_model(
+    name: str, about: About, settings: OnePassSettings
+) -> tuple[OnePassModel, Vocabulary]:
+    """Create a model of a pretrained encoder, vectors of the markers, and random heads.
+
+    The vector of a marker begins as the mean of the vectors of the pieces of a word.
+
+    Args:
+        name: Name of the encoder on the Hub, or its folder.
+        about: Provenance of the model, whose ``seed`` determines the heads.
+        settings: The recipe.
+
+    Raises:
+        SgdxError: The encoder cannot be loaded, or cannot read ``about.max_tokens`` tokens.
+    """
+    encoder, tokenizer = load_encoder(name, settings.attention_dropout)
+    most = getattr(encoder.config, "max_position_embeddings", None) or about.max_tokens
+    most -= first_position(encoder)
+    if most < about.max_tokens:
+        raise SgdxError(f"{name}: reads {most} tokens, expected max_tokens: {about.max_tokens}")
+    vocabulary = Vocabulary(tokenizer)
+    _add_markers(encoder, vocabulary)
+    torch.manual_seed(about.seed)
+    config = OnePassConfig(encoder=encoder.config.to_dict(), dropout=settings.dropout)
+    model = OnePassModel(config)
+    model.reset_heads()
+    model.take(encoder)
+    return model, vocabulary
+
+
+def _add_markers(encoder: PreTrainedModel, vocabulary: Vocabulary) -> None:
+    """Give the markers vectors: each the mean of the vectors of the pieces of its word."""
+    embedded: Any = encoder.get_input_embeddings()
+    size = len(vocabulary.tokenizer)
+    if size > embedded.num_embeddings:
+        embedded = encoder.resize_token_embeddings(size, mean_resizing=False)
+    with torch.no_grad():
+        for marker, word in MARKERS.items():
+            pieces = vocabulary.tokens(word).ids
+            embedded.weight[vocabulary.markers[marker]] = embedded.weight[pieces].mean(0)
+
+
+def load_model(name: str) -> tuple[OnePassModel, Vocabulary, About]:
+    """Load a trained model, in evaluation mode, with its tokenizer and provenance.
+
+    Args:
+        name: Name on the Hub, or a folder.
+
+    Raises:
+        SgdxError: The model cannot be loaded, or is not a onepass model.
+    """
+    with loading(name, "model"):
+        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
+        if not isinstance(config, OnePassConfig):
+            raise SgdxError(f"{name}: is a {config.model_type} model, expected one of onepass")
+        model: OnePassModel = load_complete(OnePassModel.from_pretrained, name)
+    try:
+        about = msgspec.convert(getattr(config, "sgdx", None), About)
+    except msgspec.ValidationError as error:
+        raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
+    return model.train(False), Vocabulary(load_tokenizer(name)), about
+
+
+def save_model(
+    model: OnePassModel,
+    tokenizer: PreTrainedTokenizerBase,
+    about: About,
+    folder: Path,
+    weights: Tensors,
+) -> None:
+    """Write a model for ``AutoModel`` (with ``trust_remote_code``) and ``AutoTokenizer``.
+
+    Args:
+        model: The model.
+        tokenizer: Tokenizer of the encoder, with the markers.
+        about: Provenance of the model.
+        folder: Folder for the files.
+        weights: The weights to write, by parameter name.
+    """
+    model.config.sgdx = msgspec.to_builtins(about)
+    model.save_pretrained(folder, state_dict=weights)
+    tokenizer.save_pretrained(folder)

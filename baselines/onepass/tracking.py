@@ -1,0 +1,64 @@
+"""Tracking of dialogues, turn by turn: frames are read, and their states are remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from ..data.dialogues import Dialogue, Memory, State
+from .frames import FrameInput, frame_input, last_utterances
+
+
+class Reading(NamedTuple):
+    """How much of a dialogue is read.
+
+    Attributes:
+        acts: Whether the system's dialogue acts are read.
+        utterances: Maximum number of utterances.
+    """
+
+    acts: bool
+    utterances: int
+
+
+# Returns the state of each frame, given what is read of it, the variant and the ``frame_id``.
+Reader = Callable[[Sequence[tuple[str, str, FrameInput]]], Sequence[State]]
+
+
+def track_dialogues(
+    reader: Reader, dialogues: Sequence[Dialogue], reading: Reading
+) -> list[list[State]]:
+    """Predict the state of every frame of several dialogues.
+
+    The first turns of all dialogues are predicted together, then all second turns, and so on. What
+    is read of a frame depends on the utterances, the system's dialogue acts and the states that
+    ``reader`` returned before.
+
+    Returns:
+        For each dialogue the states of its frames, in order.
+    """
+    memories = [Memory() for _ in dialogues]
+    states: list[list[State]] = [[] for _ in dialogues]
+    for depth in range(max((len(dialogue.turns) for dialogue in dialogues), default=0)):
+        unfinished = [i for i, dialogue in enumerate(dialogues) if len(dialogue.turns) > depth]
+        frames = []
+        for i in unfinished:
+            dialogue, memory = dialogues[i], memories[i]
+            turn = dialogue.turns[depth]
+            if reading.acts:
+                memory.hear(turn.acts)
+            heard = last_utterances(
+                dialogue.turns[: depth + 1], reading.utterances, acts=reading.acts
+            )
+            frames += [
+                (dialogue.variant, frame.frame_id, frame_input(memory, heard, turn, frame))
+                for frame in turn.frames
+            ]
+        predicted = iter(reader(frames))
+        for i in unfinished:
+            turn = dialogues[i].turns[depth]
+            of_turn = list(islice(predicted, len(turn.frames)))
+            memories[i].learn(turn, of_turn)
+            states[i] += of_turn
+    return states

@@ -1,0 +1,96 @@
+"""A restaurant's schema, a frame of it, and a recipe of seconds, shared by the tests of onepass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from baselines.data.dialogues import Schema, read_schema
+from baselines.encoders.tiny import tiny_tokenizer
+from baselines.onepass.frames import FrameInput, Known, Utterance
+from baselines.onepass.layout import MARKERS, Vocabulary
+
+from ..conftest import train_once
+from ..sgp_dst.conftest import intent, slot
+
+Row = dict[str, Any]
+
+RESTAURANTS: Row = {
+    "service_name": "Restaurants_9",
+    "description": "Tables at restaurants",
+    "slots": [
+        slot("price", "how expensive it is"),
+        slot("time", "when to eat"),
+        slot("party_size", "how many people come", "1", "2", "3"),
+        slot("restaurant", "its name"),
+        slot("day", "date of the visit"),
+    ],
+    "intents": [
+        intent("FindPlace", "look for restaurants", [], ["restaurant"]),
+        intent("ReserveTable", "book a table", ["restaurant", "time"], ["party_size", "day"]),
+    ],
+}
+SYSTEM, USER = "Shall I book Luigi's at 7 pm for 2?", "Make it 8 please. Is it dear?"
+
+
+@pytest.fixture
+def restaurants() -> Schema:
+    return read_schema(RESTAURANTS)
+
+
+def frame_of(schema: Schema, **changes: Any) -> FrameInput:
+    """A frame in which the system has just proposed to book a table, changed."""
+    given: Row = {
+        "utterances": (Utterance("SYSTEM", SYSTEM, False), Utterance("USER", USER, True)),
+        "schema": schema,
+        "first": False,
+        "intent": "NONE",
+        "carried": {"time": "7 pm", "restaurant": "Luigi's"},
+        "asked": frozenset(),
+        "last": {"time": "7 pm", "party_size": "2", "restaurant": "Luigi's"},
+        "told": {},
+        "known": (Known("concert_date", "May 5th"),),
+    }
+    return FrameInput(**(given | changes))
+
+
+@pytest.fixture
+def vocabulary() -> Vocabulary:
+    """A tokenizer that has all words of these tests whole."""
+    texts = [SYSTEM, USER, "find reserve place party size", "concert date = May 5th none"]
+    texts += [str(RESTAURANTS), *MARKERS.values()]
+    return Vocabulary(tiny_tokenizer(texts))
+
+
+SETTINGS: Row = {
+    "tracker": "onepass",
+    "model": "tiny",
+    "epochs": 1,
+    "steps": 12,
+    "batch_size": 8,
+    "token_budget": 4096,
+    "optimizer": "adamw",
+    "learning_rate": 0.001,
+    "clip": 1.0,
+    "precision": "fp32",
+    "log_every": 4,
+    "save_every": 4,
+    "evaluate_every": 12,
+    "evaluate_frames": 20,
+    "expected": "nothing",
+}
+
+
+def write_recipe(path: Path, **settings: Any) -> Path:
+    """A recipe file: the settings above, changed."""
+    path.write_bytes(msgspec.yaml.encode(SETTINGS | settings))
+    return path
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run's folder."""
+    return train_once(tmp_path_factory, write_recipe)

@@ -1,0 +1,139 @@
+"""The commands: a run's folder, resuming, prediction files, the card's example, bad input."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import AutoModel, AutoTokenizer
+
+from baselines import predict, train
+from baselines.onepass.card_example import example as card_example
+from baselines.onepass.modeling import OnePassModel
+from baselines.onepass.tracker import OnePassSettings
+from baselines.training import loop
+from baselines.training.settings import read_recipe
+
+from ...conftest import ROOT
+from ..conftest import command
+from .conftest import write_recipe
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "model.safetensors").read_bytes()
+
+
+def test_a_run_s_folder(trained: Path) -> None:
+    run = json.loads((trained / "run.json").read_text())
+    assert run["oracle"] is False
+    assert run["examples"] == 492
+    assert run["labels"] == {"slots": 3139, "without_path": 11}
+    assert "trust_remote_code=True" in (trained / "README.md").read_text()
+    assert isinstance(AutoModel.from_pretrained(trained), OnePassModel)
+    tokenizer = AutoTokenizer.from_pretrained(trained)
+    assert tokenizer.tokenize("[SLOT] [TOLD]") == ["[SLOT]", "[TOLD]"]
+
+
+def test_a_killed_training_ends_in_the_same_weights(
+    monkeypatch: pytest.MonkeyPatch, trained: Path, tmp_path: Path
+) -> None:
+    recipe = write_recipe(tmp_path / "recipe.yaml")
+    arguments = ("--config", recipe, "--output", tmp_path / "run")
+    with monkeypatch.context() as patch:
+        step = loop._step
+
+        def killed(*given: Any) -> None:
+            if given[5] == 9:
+                raise KeyboardInterrupt
+            step(*given)
+
+        patch.setattr(loop, "_step", killed)
+        assert command(patch, train, *arguments) == 130
+    assert command(monkeypatch, train, *arguments, "--resume") == 0
+    assert weights(tmp_path / "run") == weights(trained)
+
+
+def test_without_acts_and_with_changed_schemas(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    recipe = write_recipe(
+        tmp_path / "r.yaml", acts=False, utterances=4, steps=2, evaluate_frames=4,
+        shuffle=True, drop_names=0.2, drop_descriptions=0.2,
+    )  # fmt: skip
+    run, out = tmp_path / "run", tmp_path / "out"
+    assert command(monkeypatch, train, "--config", recipe, "--output", run) == 0
+    arguments = ("--model", run, "--config", "v1", "--output", out)
+    assert command(monkeypatch, predict, *arguments) == 0
+    metadata = json.loads((out / "v1.jsonl").read_text().splitlines()[0])["metadata"]
+    assert metadata["system_acts"] is metadata["acts"] is False
+    assert (metadata["tracker"], metadata["utterances"]) == ("onepass", 4)
+
+
+def test_prediction_files(monkeypatch: pytest.MonkeyPatch, trained: Path, tmp_path: Path) -> None:
+    arguments = ("--model", trained, "--config", "v3", "--output", tmp_path)
+    assert command(monkeypatch, predict, *arguments) == 0
+    lines = (tmp_path / "v3.jsonl").read_text().splitlines()
+    metadata = json.loads(lines[0])["metadata"]
+    assert metadata["system_acts"] is metadata["acts"] is True
+    assert metadata["train"] == ["original"]
+    assert len(lines) == 1 + 273
+
+
+def test_the_card_s_example_runs_without_the_project(trained: Path, tmp_path: Path) -> None:
+    """In a process that cannot import it: the code beside the weights is enough."""
+    example = card_example(str(trained))
+    assert example.strip() in (trained / "README.md").read_text()
+    environment = {name: v for name, v in os.environ.items() if name != "PYTHONPATH"}
+    script = "import importlib.util\nassert not importlib.util.find_spec('baselines')\n" + example
+    (tmp_path / "use.py").write_text(script)
+    done = subprocess.run(
+        [sys.executable, "-P", "use.py"],
+        cwd=tmp_path,
+        env=environment | {"HF_MODULES_CACHE": str(tmp_path / "modules")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    printed = ast.literal_eval(done.stdout.splitlines()[-1])
+    assert printed.keys() == {"intent", "requested", "status", "destination", "shared"}
+    assert printed["destination"]
+    assert {len(printed["requested"]), len(printed["status"])} == {2}
+
+
+@pytest.mark.parametrize("recipe", sorted((ROOT / "baselines/onepass/config").glob("*.yaml")))
+def test_recipes_can_be_read(recipe: Path) -> None:
+    settings = read_recipe(recipe, OnePassSettings)
+    text = recipe.read_text()
+    assert settings.tracker == "onepass"
+    for word in ("Hardware", "Time", "Result" if "cpu" in recipe.stem else "Expected"):
+        assert word in text or (word == "Expected" and "Result" in text)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"static_shapes": True}, "static_shapes: schemas differ in size, expected false"),
+        (
+            {"drop_names": 0.6, "drop_descriptions": 0.6},
+            "drop_names and drop_descriptions: expected 1 or less together",
+        ),
+        ({"max_tokens": 1024}, "reads 512 tokens, expected max_tokens: 1024"),
+    ],
+)
+def test_bad_recipes(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    settings: dict[str, Any],
+    message: str,
+) -> None:
+    recipe = write_recipe(tmp_path / "r.yaml", **settings)
+    assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 2
+    assert message in capsys.readouterr().err

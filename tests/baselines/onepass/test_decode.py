@@ -1,0 +1,82 @@
+"""Decoding: the rules, each with a literal case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from baselines.data.dialogues import Schema
+from baselines.onepass.decode import Answer, SlotAnswer, decode
+from baselines.onepass.frames import Known
+from baselines.onepass.labels import DONTCARE, FROM, GIVEN, KEEP, SAY, STATUSES, TextSpan
+
+from .conftest import frame_of
+
+EIGHT = TextSpan(1, 8, 9)
+
+
+def says(status: int, **changes: Any) -> SlotAnswer:
+    """An answer whose likeliest status is the given one."""
+    logits = tuple(float(number == status) for number in range(STATUSES))
+    given: dict[str, Any] = {"requested": 0.0, "span": None, "span_score": 0.0}
+    return SlotAnswer(statuses=logits, **({"value": 0, "known": 0} | given | changes))
+
+
+@pytest.mark.parametrize(
+    ("slot", "answer", "value"),
+    [
+        ("time", says(KEEP), "7 pm"),
+        ("time", says(SAY, span=EIGHT), "8"),
+        ("time", says(DONTCARE), "dontcare"),
+        ("party_size", says(SAY, value=2), "3"),
+        ("party_size", says(GIVEN), "2"),
+        ("day", says(FROM), "May 5th"),
+        ("price", says(KEEP), None),
+    ],
+)
+def test_statuses(restaurants: Schema, slot: str, answer: SlotAnswer, value: str | None) -> None:
+    frame = frame_of(restaurants, first=True)
+    state = decode(frame, Answer("FindPlace", {slot: answer}))
+    assert state.intent == "FindPlace"
+    assert state.values.get(slot) == (None if value is None else [value])
+    assert state.values["restaurant"] == ["Luigi's"]  # carried
+    assert frame.carried["time"] == "7 pm"  # nothing is changed in place
+
+
+def test_requested_slots_are_those_over_one_half(restaurants: Schema) -> None:
+    answers = {"price": says(KEEP, requested=0.51), "day": says(KEEP, requested=0.5)}
+    assert decode(frame_of(restaurants), Answer("NONE", answers)).requested == ("price",)
+
+
+def test_other_services_are_asked_in_a_first_frame_or_at_a_new_intent(restaurants: Schema) -> None:
+    answers = {"day": says(FROM)}
+    later = frame_of(restaurants, intent="FindPlace")
+    assert "day" not in decode(later, Answer("FindPlace", answers)).values
+    assert decode(later, Answer("ReserveTable", answers)).values["day"] == ["May 5th"]
+    first = frame_of(restaurants, first=True, known=(Known("x", "1"), Known("y", "2")))
+    answers = {"day": says(FROM, known=1)}
+    assert decode(first, Answer("NONE", answers)).values["day"] == ["2"]
+
+
+def test_two_slots_never_share_a_span(restaurants: Schema) -> None:
+    answers = {
+        "time": says(SAY, span=EIGHT, span_score=-0.7),
+        "day": says(SAY, span=EIGHT, span_score=-0.1),
+        "restaurant": says(SAY, span=TextSpan(1, 0, 4), span_score=-3.0),
+    }
+    values = decode(frame_of(restaurants), Answer("NONE", answers)).values
+    assert values == {"time": ["7 pm"], "day": ["8"], "restaurant": ["Make"]}
+
+
+def test_the_bias_of_keeping(restaurants: Schema) -> None:
+    answers = Answer("NONE", {"time": says(SAY, span=EIGHT)})
+    frame = frame_of(restaurants)
+    assert decode(frame, answers, keep_bias=0.9).values["time"] == ["8"]
+    assert decode(frame, answers, keep_bias=1.1).values["time"] == ["7 pm"]
+
+
+def test_untracked_slots_are_dropped(restaurants: Schema) -> None:
+    frame = frame_of(restaurants, carried={"price": "dear", "time": "7 pm"})
+    answers = {"price": says(DONTCARE)}
+    assert decode(frame, Answer("NONE", answers)).values == {"time": ["7 pm"]}

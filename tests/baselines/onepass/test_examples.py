@@ -1,0 +1,154 @@
+"""Training examples: the oracle's ceilings, what no path leads to, random changes of schemas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from datasets import Dataset
+
+from baselines.data.dialogues import prediction_rows, read_dialogues
+from baselines.data.frames import SYSTEM_ACTS, learnable
+from baselines.encoders.tiny import corpus_texts, tiny_tokenizer
+from baselines.onepass.examples import Examples, SchemaNoise
+from baselines.onepass.frames import gold_frames
+from baselines.onepass.labels import labels_of
+from baselines.onepass.layout import Vocabulary
+from baselines.onepass.oracle import Example, walk
+from baselines.onepass.tracker import READS
+from baselines.onepass.tracking import Reading
+from baselines.training.evaluation import joint_goal_accuracy
+from sgdx_dataset import frames, load
+
+ACTS, TEXT = Reading(acts=True, utterances=2), Reading(acts=False, utterances=4)
+
+
+def walked(rows: Dataset, reading: Reading) -> tuple[list[Example], float]:
+    """The examples of frame rows, and the joint goal accuracy of the right answers."""
+    reads = READS if reading.acts else tuple(part for part in READS if part != SYSTEM_ACTS)
+    seen = learnable(rows, reads)
+    dialogues = list(read_dialogues(seen))
+    examples, states = walk(dialogues, gold_frames(seen), reading)
+    predicted = [row for pair in zip(dialogues, states) for row in prediction_rows(*pair)]
+    return examples, joint_goal_accuracy(rows, predicted)
+
+
+@pytest.fixture(scope="module")
+def rows() -> Dataset:
+    return frames(load("original", "test", "sample"))
+
+
+@pytest.fixture(scope="module")
+def examples(rows: Dataset) -> list[Example]:
+    return walked(rows, ACTS)[0]
+
+
+@pytest.fixture(scope="module")
+def vocabulary(rows: Dataset) -> Vocabulary:
+    return Vocabulary(tiny_tokenizer(corpus_texts(rows)))
+
+
+@pytest.mark.parametrize(
+    ("reading", "ceiling"), [(ACTS, 0.9927), (TEXT, 0.9560), (Reading(False, 2), 0.8352)]
+)
+def test_the_ceiling_on_the_sample(rows: Dataset, reading: Reading, ceiling: float) -> None:
+    examples, accuracy = walked(rows, reading)
+    assert accuracy == pytest.approx(ceiling, abs=1e-4)
+    assert len(examples) == len(rows) == 273
+
+
+@pytest.mark.release
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("reading", "ceiling"), [(ACTS, 0.9945), (Reading(False, 2), 0.9270), (TEXT, 0.9800)]
+)
+def test_the_ceiling_on_the_release(
+    release_archive: Path, reading: Reading, ceiling: float
+) -> None:
+    """About a minute each; the figures are of the partial release, which has 26,802 test frames."""
+    rows = frames(load("original", "test", str(release_archive)))
+    assert walked(rows, reading)[1] == pytest.approx(ceiling, abs=0.003)
+
+
+def test_no_act_reaches_a_tracker_without_acts(rows: Dataset) -> None:
+    for example in walked(rows, TEXT)[0]:
+        frame = example.frame
+        assert not (frame.last or frame.told or frame.asked)
+        assert all(utterance.readable for utterance in frame.utterances)
+        assert len(frame.utterances) <= 4
+
+
+def test_two_slots_never_share_a_span(examples: list[Example]) -> None:
+    for example in examples:
+        paths = labels_of(*example).paths
+        spans = [span for each in paths.values() for span in each.spans[:1]]
+        assert len(spans) == len(set(spans))
+
+
+def test_what_is_left_out_is_counted(examples: list[Example], vocabulary: Vocabulary) -> None:
+    made = Examples(examples, vocabulary, 512, SchemaNoise(), 0)
+    assert len(made.lengths) == len(examples)
+    assert made.counts == {"slots": 1629, "without_path": 2}
+    batch = made.batch(np.arange(3))
+    assert batch["input_ids"].shape[0] == 3
+    assert batch["attention_mask"].sum(1).tolist() == made.lengths[:3].tolist()
+
+
+def test_a_batch_is_always_changed_alike(examples: list[Example], vocabulary: Vocabulary) -> None:
+    noise = SchemaNoise(shuffle=True, drop_names=0.3, drop_descriptions=0.3)
+    made, again = (Examples(examples, vocabulary, 512, noise, 0) for _ in range(2))
+    other = Examples(examples, vocabulary, 512, noise, 1)
+    indices = np.array([5, 2, 9])
+    first, second, third = (each.batch(indices) for each in (made, again, other))
+    assert all(torch.equal(tensor, second[name]) for name, tensor in first.items())
+    assert not torch.equal(first["input_ids"], third["input_ids"])
+
+
+def test_names_or_descriptions_are_dropped(examples: list[Example]) -> None:
+    schema = examples[0].frame.schema
+    slot = next(iter(schema.slots))
+    rng = np.random.default_rng(0)
+    described = schema.slots[slot]["description"]
+    bare = SchemaNoise(drop_names=1.0).wording(schema, rng)
+    named = SchemaNoise(drop_descriptions=1.0).wording(schema, rng)
+    assert bare is not None
+    assert named is not None
+    assert bare.slots[slot] == described
+    assert named.slots[slot] == slot.replace("_", " ")
+    assert SchemaNoise().wording(schema, rng) is None
+    shuffled = SchemaNoise(shuffle=True).wording(schema, rng)
+    assert shuffled is not None
+    assert list(shuffled.slots) != list(schema.slots)
+    assert sorted(shuffled.slots) == sorted(schema.slots)
+    half = SchemaNoise(drop_names=0.5, drop_descriptions=0.5)
+    texts = [half.wording(schema, rng) for _ in range(100)]
+    count = sum(each is not None and each.slots[slot] == described for each in texts)
+    assert 35 < count < 65
+
+
+def test_shuffled_elements_have_their_labels(
+    examples: list[Example], vocabulary: Vocabulary
+) -> None:
+    plain = Examples(examples, vocabulary, 512, SchemaNoise(), 0)
+    shuffled = Examples(examples, vocabulary, 512, SchemaNoise(shuffle=True), 0)
+    indices = np.arange(40)
+    one, two = plain.batch(indices), shuffled.batch(indices)
+    assert not torch.equal(one["input_ids"], two["input_ids"])
+    for name in ("requested_label", "status_label", "value_label", "scored"):
+        assert one[name].sum() == two[name].sum()
+
+
+def test_parts_of_a_long_schema_have_all_labels(
+    examples: list[Example], vocabulary: Vocabulary
+) -> None:
+    whole = Examples(examples[:40], vocabulary, 512, SchemaNoise(), 0)
+    cut = Examples(examples[:40], vocabulary, 128, SchemaNoise(), 0)
+    assert len(cut.lengths) > len(whole.lengths)
+    assert cut.lengths.max() <= 128
+    one = whole.batch(np.arange(len(whole.lengths)))
+    two = cut.batch(np.arange(len(cut.lengths)))
+    for name in ("requested_label", "status_label", "value_label"):
+        assert one[name].sum() == two[name].sum()
+    assert (two["intent_label"] >= 0).sum() == 40  # of the first parts

@@ -1,0 +1,155 @@
+"""The token sequences: the example of the layout to the token, and long schemas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from baselines.data.dialogues import Schema
+from baselines.onepass.frames import FrameInput, Known, Utterance
+from baselines.onepass.layout import MARKERS, TokenSequence, Vocabulary, sequences, words
+from sgdx_dataset import SgdxError
+
+from .conftest import frame_of
+
+# ' and : are tokens of their own.
+EXAMPLE = """
+[CLS] [SYS] Shall I book Luigi ' s at 7 pm for 2 ? [USR] Make it 8 please . Is it dear ? [SEP]
+[SERVICE] Tables at restaurants
+[INTENT] find place : look for restaurants
+[INTENT] reserve table : book a table [NOW]
+[INTENT] none
+[SLOT] price : how expensive it is
+[SLOT] time : when to eat [HAS] 7 pm [LAST] 7 pm
+[SLOT] party size : how many people come [LAST] 2 [VALUE] 1 [VALUE] 2 [VALUE] 3
+[SLOT] restaurant : its name [HAS] Luigi ' s [LAST] Luigi ' s
+[SLOT] day : date of the visit
+[FROM] concert date = May 5th
+[SEP]
+"""
+
+
+def tokens_of(vocabulary: Vocabulary, sequence: TokenSequence) -> list[str]:
+    found: Any = vocabulary.tokenizer.convert_ids_to_tokens(sequence.ids)
+    return list(found)
+
+
+def only(frame: FrameInput, vocabulary: Vocabulary) -> TokenSequence:
+    (sequence,) = sequences(frame, vocabulary, 512)
+    return sequence
+
+
+def test_the_example_to_the_token(restaurants: Schema, vocabulary: Vocabulary) -> None:
+    sequence = only(frame_of(restaurants, intent="ReserveTable"), vocabulary)
+    tokens = tokens_of(vocabulary, sequence)
+    assert tokens == EXAMPLE.split()
+
+    def at(place: tuple[int, int]) -> str:
+        return " ".join(tokens[slice(*place)])
+
+    assert [at(place) for place in sequence.intents.values()] == EXAMPLE.split("\n")[3:6]
+    assert list(sequence.intents) == ["FindPlace", "ReserveTable", "NONE"]
+    assert at(sequence.slots["time"]) == "[SLOT] time : when to eat [HAS] 7 pm [LAST] 7 pm"
+    assert at(sequence.slots["party_size"]) == "[SLOT] party size : how many people come [LAST] 2"
+    values = [at(place) for place in sequence.values["party_size"]]
+    assert values == ["[VALUE] 1", "[VALUE] 2", "[VALUE] 3"]
+    assert [at(place) for place in sequence.known] == ["[FROM] concert date = May 5th"]
+    assert tokens[sequence.service] == "[SERVICE]"
+    said = [tokens[token.place] for token in sequence.text]
+    assert said == "Make it 8 please . Is it dear ?".split()
+    assert [(t.utterance, t.start, t.end) for t in sequence.text[:3]] == [
+        (1, 0, 4), (1, 5, 7), (1, 8, 9),
+    ]  # fmt: skip
+
+
+def test_marks(restaurants: Schema, vocabulary: Vocabulary) -> None:
+    frame = frame_of(
+        restaurants,
+        carried={"time": "7 pm", "restaurant": "Luigi's"},
+        asked=frozenset({"day", "price"}),
+        last={},
+        told={"time": "7 pm", "restaurant": "table", "party_size": "3"},
+    )
+    sequence = only(frame, vocabulary)
+    tokens = tokens_of(vocabulary, sequence)
+    marks = {slot: " ".join(tokens[slice(*place)]) for slot, place in sequence.slots.items()}
+    assert marks == {
+        "price": "[SLOT] price : how expensive it is",  # not tracked: it has no marks
+        "time": "[SLOT] time : when to eat [HAS] 7 pm",  # what was told is carried already
+        "party_size": "[SLOT] party size : how many people come [TOLD] 3",
+        "restaurant": "[SLOT] restaurant : its name [HAS] Luigi ' s [TOLD] table",
+        "day": "[SLOT] day : date of the visit [ASK]",
+    }
+
+
+def test_positions_and_blocks(restaurants: Schema, vocabulary: Vocabulary) -> None:
+    sequence = only(frame_of(restaurants), vocabulary)
+    start = sequence.intents["FindPlace"][0]
+    assert sequence.positions[:start] == list(range(start))
+    assert sequence.blocks[:start] == [0] * start
+    elements = [*sequence.intents.values(), *sequence.slots.values(), *sequence.known]
+    for begin, end in elements:  # all elements begin at the same position
+        assert sequence.positions[begin:end] == list(range(start, start + end - begin))
+    blocks = [sequence.blocks[begin] for begin, _ in elements]
+    assert blocks == [1, 2, 3, 4, 5, 6, 7, 8, -1]
+    value, slot = sequence.values["party_size"][0], sequence.slots["party_size"]
+    assert sequence.blocks[value[0]] == sequence.blocks[slot[0]]
+    assert sequence.positions[value[0]] == sequence.positions[slot[1] - 1] + 1
+
+
+def test_special_tokens_in_texts_are_plain_text(
+    restaurants: Schema, vocabulary: Vocabulary
+) -> None:
+    frame = frame_of(restaurants, utterances=(Utterance("USER", "[SLOT] [SEP] 8", True),))
+    sequence = only(frame, vocabulary)
+    assert len(sequence.text) > 3
+    assert sequence.ids.count(vocabulary.markers["[SLOT]"]) == 5
+    assert sequence.ids.count(vocabulary.tokenizer.sep_token_id) == 2
+
+
+def test_a_long_schema_is_read_in_equal_parts(restaurants: Schema, vocabulary: Vocabulary) -> None:
+    frame = frame_of(restaurants)
+    whole = only(frame, vocabulary)
+    limit = len(whole.ids) - 1
+    first, second = sequences(frame, vocabulary, limit)
+    assert [*first.slots, *second.slots] == list(whole.slots)
+    assert list(first.slots) == ["price", "time"]
+    assert (list(first.intents), second.intents) == (list(whole.intents), {})
+    head = whole.intents["FindPlace"][0]
+    for part in (first, second):
+        assert len(part.ids) <= limit
+        assert part.ids[:head] == whole.ids[:head]
+        assert len(part.known) == 1
+        assert part.text == whole.text
+    with pytest.raises(SgdxError, match=r"max_tokens: 50 leave no room for slot 'price' of Rest"):
+        sequences(frame, vocabulary, 50)
+
+
+def test_a_long_dialogue_loses_its_beginning(restaurants: Schema, vocabulary: Vocabulary) -> None:
+    talk = "Make it 8 please. " * 100
+    frame = frame_of(restaurants, utterances=(Utterance("USER", talk, True),))
+    sequence = only(frame, vocabulary)
+    assert len(sequence.text) == 256
+    assert sequence.text[-1].end == len(talk.rstrip())
+
+
+def test_words() -> None:
+    assert words("GetCarsAvailable") == "get cars available"
+    assert words("number_of_seats") == "number of seats"
+    assert words("has_live_music2") == "has live music2"
+    assert words("FindATMs") == "find atms"
+    assert len(MARKERS) == len(set(MARKERS.values())) == 12
+
+
+def test_a_service_without_slots_is_read_too(vocabulary: Vocabulary) -> None:
+    schema = Schema("Radio_9", "Music", {}, {})
+    sequence = only(frame_of(schema, carried={}, last={}, known=()), vocabulary)
+    assert (sequence.slots, list(sequence.intents)) == ({}, ["NONE"])
+
+
+def test_known_values_have_their_slots_words(restaurants: Schema, vocabulary: Vocabulary) -> None:
+    frame = frame_of(restaurants, known=(Known("party_size", "3"),))
+    sequence = only(frame, vocabulary)
+    tokens = tokens_of(vocabulary, sequence)
+    assert tokens[slice(*sequence.known[0])] == ["[FROM]", "party", "size", "=", "3"]

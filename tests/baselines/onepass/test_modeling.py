@@ -1,0 +1,236 @@
+"""The model: what attends to what, pooling, spans, the loss, and encoders of several kinds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from transformers import (
+    BertConfig,
+    DebertaV2Config,
+    ModernBertConfig,
+    PreTrainedConfig,
+    RobertaConfig,
+)
+
+from baselines.data.dialogues import Schema
+from baselines.onepass.batches import Item, Tensors, label_batch, make_batch
+from baselines.onepass.frames import FrameInput, GoldFrame
+from baselines.onepass.labels import GIVEN, KEEP, SAY, labels_of
+from baselines.onepass.layout import Vocabulary, Wording, sequences, wording_of
+from baselines.onepass.modeling import (
+    LOWEST,
+    Logits,
+    OnePassConfig,
+    OnePassModel,
+    attended,
+    losses,
+    pooled,
+    spans,
+)
+
+from .conftest import frame_of
+
+SIZES: dict[str, Any] = {
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "vocab_size": 600,
+    "pad_token_id": 0,
+}
+ENCODERS = {
+    "bert": BertConfig(**SIZES),
+    "roberta": RobertaConfig(**SIZES | {"pad_token_id": 1}, type_vocab_size=1),
+    "deberta-v2": DebertaV2Config(
+        **SIZES,
+        type_vocab_size=0,
+        position_biased_input=False,
+        relative_attention=True,
+        pos_att_type=["p2c", "c2p"],
+        max_position_embeddings=128,
+    ),
+    "modernbert": ModernBertConfig(**SIZES, local_attention=16),
+}
+
+
+def untrained(encoder: PreTrainedConfig) -> OnePassModel:
+    torch.manual_seed(0)
+    model = OnePassModel(OnePassConfig(encoder=encoder.to_dict()))
+    model.reset_heads()
+    model.train(False)
+    return model
+
+
+def item(frame: FrameInput, vocabulary: Vocabulary, wording: Wording | None = None) -> Item:
+    (sequence,) = sequences(frame, vocabulary, 512, wording)
+    return Item(frame, sequence)
+
+
+@torch.inference_mode()
+def read(model: OnePassModel, *items: Item) -> Logits:
+    return model.read(make_batch(items, 0))
+
+
+@pytest.mark.parametrize("kind", ENCODERS)
+def test_a_frame_is_read_alike_in_a_batch_and_alone(
+    kind: str, restaurants: Schema, vocabulary: Vocabulary
+) -> None:
+    model = untrained(ENCODERS[kind])
+    short = item(frame_of(restaurants), vocabulary)
+    longer = item(frame_of(restaurants, asked=frozenset({"day"})), vocabulary)
+    alone, beside = read(model, short), read(model, longer, short)
+    assert len(beside.status) == 2 * len(alone.status)
+    torch.testing.assert_close(alone.status, beside.status[5:], atol=1e-5, rtol=0)
+    torch.testing.assert_close(alone.intent[0], beside.intent[1], atol=1e-5, rtol=0)
+    torch.testing.assert_close(alone.span, beside.span[5:], atol=1e-5, rtol=0)
+    different = (beside.status[:5] - beside.status[5:]).abs().amax(1)
+    assert different[4] > 1e-4  # the day, which the system asks for
+
+
+# DeBERTa knows only how far apart two tokens stand in the sequence.
+@pytest.mark.parametrize("kind", sorted(ENCODERS.keys() - {"deberta-v2"}))
+def test_the_order_of_the_elements_cannot_matter(
+    kind: str, restaurants: Schema, vocabulary: Vocabulary
+) -> None:
+    model = untrained(ENCODERS[kind])
+    frame = frame_of(restaurants)
+    own = wording_of(restaurants)
+    backwards = Wording(dict(reversed(own.intents.items())), dict(reversed(own.slots.items())))
+    there = read(model, item(frame, vocabulary))
+    back = read(model, item(frame, vocabulary, backwards))
+    torch.testing.assert_close(there.status, back.status.flip(0), atol=1e-5, rtol=0)
+    torch.testing.assert_close(there.requested, back.requested.flip(0), atol=1e-5, rtol=0)
+    torch.testing.assert_close(there.intent[0, :2], back.intent[0, :2].flip(0), atol=1e-5, rtol=0)
+
+
+def test_what_attends_to_what() -> None:
+    blocks = torch.tensor([[0, 0, 1, 2, 2, -1, 0]])
+    mask = torch.tensor([[1, 1, 1, 1, 1, 1, 0]])
+    found = attended(blocks, mask)[0, 0].int().tolist()
+    assert found == [
+        [1, 1, 1, 1, 1, 1, 0],  # the dialogue, to all
+        [1, 1, 1, 1, 1, 1, 0],
+        [1, 1, 1, 0, 0, 1, 0],  # an element, to the dialogue, to what is known and to itself
+        [1, 1, 0, 1, 1, 1, 0],
+        [1, 1, 0, 1, 1, 1, 0],
+        [1, 1, 0, 0, 0, 1, 0],  # what is known, to the dialogue and to what is known
+        [1, 1, 1, 1, 1, 1, 0],  # padding, to which nothing attends
+    ]
+
+
+def test_pooling_adds_the_marker_and_the_mean() -> None:
+    hidden = torch.tensor([[[1.0], [2.0], [6.0]], [[10.0], [20.0], [30.0]]])
+    sums = torch.nn.functional.pad(hidden.cumsum(1), (0, 0, 1, 0))
+    places = torch.tensor([[0, 2], [1, 3], [2, 3]])
+    found = pooled(hidden, sums, torch.tensor([0, 0, 1]), places)
+    assert found[:, 0].tolist() == [1 + 1.5, 2 + 4.0, 30 + 30.0]
+
+
+def test_spans_stay_within_an_utterance() -> None:
+    starts, ends = torch.zeros(1, 3), torch.tensor([[0.0, math.log(2), 0.0]])
+    found = spans(starts, ends, torch.tensor([[1, 1, 2]]))[0].exp()
+    expected = torch.zeros(3, 12)
+    expected[0, 0], expected[0, 1], expected[1, 0], expected[2, 0] = 1 / 6, 2 / 6, 2 / 6, 1 / 6
+    torch.testing.assert_close(found, expected)
+    padded = spans(torch.zeros(1, 4), torch.zeros(1, 4), torch.tensor([[1, 1, 0, 0]]))[0].exp()
+    assert padded[:2].sum().item() == pytest.approx(1.0)
+    assert padded[2:].sum().item() == 0
+
+
+def labels_for(*slots: dict[str, Any]) -> Tensors:
+    """Labels of slots that have nothing right, changed."""
+    wrong = {
+        "scored": True,
+        "status_label": [False] * 5,
+        "span_label": [-1],
+        "value_label": [False] * 2,
+        "known_label": [False],
+        "requested_label": 0.0,
+    }
+    rows = [wrong | slot for slot in slots]
+    columns = {name: torch.tensor([row[name] for row in rows]) for name in wrong}
+    return columns | {"intent_label": torch.tensor([0])}
+
+
+def test_the_loss_is_of_all_right_paths_together() -> None:
+    status = torch.tensor([[0.5, 0.2, 0.1, 0.1, 0.1]]).log()
+    found = Logits(
+        intent=torch.tensor([[0.75, 0.25]]).log(),
+        requested=torch.tensor([0.0]),
+        status=status,
+        span=torch.full((1, 1, 12), LOWEST).index_fill(2, torch.tensor([0]), 0.0),
+        value=torch.tensor([[0.9, 0.1]]).log(),
+        known=torch.zeros(1, 1),
+    )
+    keep = [number == KEEP for number in range(5)]
+    both = [number in (KEEP, GIVEN) for number in range(5)]
+    for slot, p in (
+        ({"status_label": keep}, 0.5),
+        ({"status_label": both}, 0.6),
+        ({"value_label": [True, False]}, 0.2 * 0.9),
+        ({"span_label": [0], "status_label": both}, 0.6 + 0.2),
+        ({"known_label": [True]}, 0.1),
+        ({"scored": False}, 1.0),
+    ):
+        terms = losses(found, labels_for(slot))
+        assert terms["slots"].item() == pytest.approx(-math.log(p), abs=1e-5)
+        assert terms["intent"].item() == pytest.approx(-0.5 * math.log(0.75))
+        assert terms["requested"].item() == pytest.approx(0.5 * math.log(2))
+
+
+def test_impossible_statuses_are_closed(restaurants: Schema, vocabulary: Vocabulary) -> None:
+    batch = make_batch([item(frame_of(restaurants), vocabulary)], 0)
+    keep, say, dontcare, given, known = batch["open"].T.tolist()
+    assert keep == [True] * 5
+    assert say == dontcare == [False, True, True, True, True]  # price is not tracked
+    assert given == [False, True, True, True, False]
+    assert known == [False, False, False, False, True]  # the party size has a list without it
+    silent = frame_of(restaurants, utterances=(), known=())
+    closed = make_batch([item(silent, vocabulary)], 0)["open"]
+    assert closed[:, SAY].tolist() == [False, False, True, False, False]
+
+
+def test_labels_as_tensors(restaurants: Schema, vocabulary: Vocabulary) -> None:
+    frame = frame_of(restaurants, carried={})
+    gold = GoldFrame(
+        "ReserveTable",
+        {"time": ["8"], "party_size": ["3"], "restaurant": ["Luigi's"], "day": ["never said"]},
+        frozenset({"price"}),
+        {"time": [(8, 9)]},
+    )
+    items = [item(frame, vocabulary)]
+    batch = make_batch(items, 0)
+    labels = label_batch(items, [labels_of(frame, gold)], batch)
+    assert labels["intent_label"].tolist() == [1]
+    assert labels["requested_label"].tolist() == [1, 0, 0, 0, 0]
+    assert labels["scored"].tolist() == [False, True, True, True, False]
+    assert labels["span_label"].tolist() == [[-1], [2 * 12], [-1], [-1], [-1]]
+    assert labels["value_label"][2].tolist() == [False, False, True]
+    assert labels["status_label"][3].tolist() == [False, False, False, True, False]
+    assert not labels["known_label"].any()
+
+
+def test_an_overfitted_model_says_what_it_learnt(
+    restaurants: Schema, vocabulary: Vocabulary
+) -> None:
+    frame = frame_of(restaurants, carried={})
+    gold = GoldFrame(
+        "ReserveTable",
+        {"time": ["8"], "party_size": ["3"], "restaurant": ["Luigi's"]},
+        frozenset({"price"}),
+        {"time": [(8, 9)]},
+    )
+    items = [item(frame, vocabulary)]
+    batch = make_batch(items, 0)
+    batch |= label_batch(items, [labels_of(frame, gold)], batch)
+    model = untrained(ENCODERS["bert"])
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    for _ in range(40):
+        loss = model(**batch).loss
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    assert loss.item() < 0.1

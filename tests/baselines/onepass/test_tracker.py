@@ -1,0 +1,116 @@
+"""Prediction: what is read, what the batch does to it, and parts of long schemas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from datasets import Dataset, concatenate_datasets
+
+from baselines.data.dialogues import read_dialogues
+from baselines.data.frames import GOLD, IDENTITY, SYSTEM_ACTS, learnable, track, visible
+from baselines.onepass.decode import Answer
+from baselines.onepass.frames import FrameInput
+from baselines.onepass.tracker import OnePassOptions, OnePassTracker, TextOnlyTracker
+from baselines.training.accelerator import make_accelerator
+from sgdx_dataset import frames, load
+
+Row = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def tracker(trained: Path) -> OnePassTracker:
+    return OnePassTracker.load(str(trained), OnePassOptions(), make_accelerator())
+
+
+@pytest.fixture(scope="module")
+def rows() -> Dataset:
+    rows = frames(load("v2", "test", "sample"))
+    return rows.select(range(30))
+
+
+def states(rows: list[Row]) -> list[tuple[str, list[str], list[Row]]]:
+    return [(row["active_intent"], row["requested_slots"], row["slot_values"]) for row in rows]
+
+
+def test_predictions_have_the_frames_and_their_order(
+    tracker: OnePassTracker, rows: Dataset, tmp_path: Path
+) -> None:
+    predicted = track(tracker, rows, tmp_path).rows
+    assert [row["frame_id"] for row in predicted] == rows["frame_id"]
+    assert {row["variant"] for row in predicted} == {"v2"}
+    for row, frame in zip(predicted, rows):
+        slots = {slot["name"] for slot in frame["schema"]["slots"]}
+        assert {given["slot"] for given in row["slot_values"]} <= slots
+
+
+def test_gold_states_change_nothing(tracker: OnePassTracker, rows: Dataset, tmp_path: Path) -> None:
+    assert {*GOLD}.isdisjoint({*IDENTITY, *tracker.READS})
+    blind, seeing = (
+        list(read_dialogues(select(rows, tracker.READS))) for select in (visible, learnable)
+    )
+    with_gold = tracker.track_dialogues(tracker.model, seeing)
+    assert with_gold == tracker.track_dialogues(tracker.model, blind)
+
+
+def test_batches_shards_and_other_variants_change_nothing(
+    tracker: OnePassTracker, rows: Dataset, tmp_path: Path
+) -> None:
+    together = track(tracker, rows, tmp_path / "a").rows
+    few = msgspec.structs.replace(tracker.options, batch_size=2, shard_size=1)
+    alone = OnePassTracker(
+        tracker.model, tracker.vocabulary, tracker.about, few, tracker.accelerator
+    )
+    assert states(track(alone, rows, tmp_path / "b").rows) == states(together)
+    others = frames(load("v5", "test", "sample")).select(range(30))
+    both = track(tracker, concatenate_datasets([others, rows]), tmp_path / "c").rows
+    assert states(both[30:]) == states(together)
+
+
+def test_parts_of_a_schema_give_what_the_whole_gives(
+    tracker: OnePassTracker, rows: Dataset
+) -> None:
+    """The parts are decoded together; how they are read differs, as they lack other elements."""
+    asked: list[tuple[FrameInput, Answer]] = []
+
+    class Listening(OnePassTracker):
+        def answers(self, model: Any, frames: Any) -> list[Answer]:
+            found = super().answers(model, frames)
+            asked.extend(zip(frames, found))
+            return found
+
+    about = msgspec.structs.replace(tracker.about, max_tokens=200)
+    cut = Listening(tracker.model, tracker.vocabulary, about, tracker.options, tracker.accelerator)
+    cut.track_dialogues(cut.model, list(read_dialogues(visible(rows, cut.READS))))
+    assert len(asked) == 30
+    for frame, answer in asked:
+        assert list(answer.slots) == list(frame.schema.slots)
+        assert answer.intent in {*frame.schema.intents, "NONE"}
+
+
+def test_a_tracker_without_acts_does_not_get_them(
+    tracker: OnePassTracker, rows: Dataset, tmp_path: Path
+) -> None:
+    about = msgspec.structs.replace(tracker.about, acts=False, utterances=4)
+    silent = TextOnlyTracker(
+        tracker.model, tracker.vocabulary, about, tracker.options, tracker.accelerator
+    )
+    assert SYSTEM_ACTS not in silent.READS
+    assert SYSTEM_ACTS in tracker.READS
+    heard: list[FrameInput] = []
+
+    class Listening(TextOnlyTracker):
+        def answers(self, model: Any, frames: Any) -> list[Answer]:
+            heard.extend(frames)
+            return super().answers(model, frames)
+
+    listening = Listening(
+        tracker.model, tracker.vocabulary, about, tracker.options, tracker.accelerator
+    )
+    predicted = track(listening, rows, tmp_path).rows
+    assert len(predicted) == len(heard) == 30
+    assert not any(frame.last or frame.told or frame.asked for frame in heard)
+    assert max(len(frame.utterances) for frame in heard) == 4
+    assert states(predicted) == states(track(silent, rows, tmp_path / "b").rows)
