@@ -14,6 +14,7 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 from sgdx_dataset import SgdxError
 
 from .training.run_folder import read_json, read_log, read_run, write_bytes
+from .training.settings import Fraction, NotNegative
 
 # The files of a run folder that are published: the model, its code, card, record and scores.
 _PUBLISHED = ["*.json", "*.safetensors", "*.py", "README.md", "log.jsonl", "*.model", "*.txt"]
@@ -61,6 +62,31 @@ print(states[-1])
 """
 
 
+class _Figures(msgspec.Struct, rename={"jga_v1_5": "jga_v1-5"}):
+    jga_orig: Fraction | None
+    jga_v1_5: Fraction | None
+    ss_jga: NotNegative | None
+
+
+class _AllFigures(_Figures):
+    seen: _Figures
+    unseen: _Figures
+
+
+class _Frames(msgspec.Struct):
+    all: int
+    seen: int
+    unseen: int
+
+
+class _Scores(msgspec.Struct):
+    """What the card shows of a scores.json."""
+
+    sgdx: _AllFigures
+    frames: _Frames
+    signature: str
+
+
 def write_card(output: Path, repository: str, example: str) -> None:
     """Write the model card ``README.md`` from ``run.json``, ``log.jsonl`` and ``scores.json``.
 
@@ -75,7 +101,8 @@ def write_card(output: Path, repository: str, example: str) -> None:
         SgdxError: A file of the run is missing or cannot be read.
     """
     run = read_run(output)
-    scores = read_json(output / "scores.json") if (output / "scores.json").exists() else None
+    place = output / "scores.json"
+    scores = read_json(place, _Scores, "a scores.json") if place.exists() else None
     sections = [
         f"# {_title(run)}",
         _ORACLE if run["oracle"] else "",
