@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sgdx_dataset import SgdxError, open_release
+from sgdx_dataset import open_release
 from sgdx_metric.__main__ import main as score_states
 from sgsacc_metric.__main__ import main as score_utterances
 
@@ -65,9 +65,7 @@ def _read_record(output: Path) -> dict[str, Any]:
     path = output / "run.json"
     if not path.exists():
         return {}
-    found = read_json(path)
-    if not isinstance(found, dict):
-        raise SgdxError(f"{path}: found {type(found).__name__}, expected an object")
+    found: dict[str, Any] = read_json(path, dict[str, Any], "the record of a run")
     return found
 
 

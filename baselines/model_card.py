@@ -15,6 +15,7 @@ from sgdx_dataset import SgdxError
 
 from .tracker import get_tracker
 from .training.run_folder import read_json, read_log, read_run, write_bytes
+from .training.settings import Fraction, NotNegative
 
 # The files of a run folder that are published: the model, its code, card, record and scores.
 _PUBLISHED = ["*.json", "*.safetensors", "*.py", "README.md", "log.jsonl", "*.model", "*.txt"]
@@ -106,6 +107,46 @@ _PLAIN = {
 }
 
 
+class _Figures(msgspec.Struct, rename={"jga_v1_5": "jga_v1-5"}):
+    jga_orig: Fraction | None
+    jga_v1_5: Fraction | None
+    ss_jga: NotNegative | None
+
+
+class _AllFigures(_Figures):
+    seen: _Figures
+    unseen: _Figures
+
+
+class _Counts(msgspec.Struct):
+    all: int
+    seen: int
+    unseen: int
+
+
+class _Scores(msgspec.Struct):
+    """What the card shows of a tracker's scores.json."""
+
+    sgdx: _AllFigures
+    frames: _Counts
+    signature: str
+
+
+class _Turns(msgspec.Struct):
+    turns: _Counts
+
+
+class _TurnScores(msgspec.Struct):
+    """What the card shows of a generator's scores.json; which figures there are depends."""
+
+    sgdx: dict[str, NotNegative | None | dict[str, Any]]
+    counts: _Turns
+    signature: str
+
+
+_SCORES = {"frames": _Scores, "turns": _TurnScores}
+
+
 def write_card(output: Path, repository: str, example: str) -> None:
     """Write the model card ``README.md`` from ``run.json``, ``log.jsonl`` and ``scores.json``.
 
@@ -122,7 +163,8 @@ def write_card(output: Path, repository: str, example: str) -> None:
     run = read_run(output)
     rows = _rows(run)
     use, code = _USE[rows]
-    scores = read_json(output / "scores.json") if (output / "scores.json").exists() else None
+    place = output / "scores.json"
+    scores = read_json(place, _SCORES[rows], "a scores.json") if place.exists() else None
     sections = [
         f"# {_title(run)}",
         _ORACLE if run["oracle"] else "",

@@ -24,6 +24,8 @@ from huggingface_hub.errors import (
 )
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.files import read_file
+from sgdx_dataset.release.json_files import parse_json
 
 from .training.settings import Augment, Count, Precision, Settings
 
@@ -282,10 +284,9 @@ def tracker_of(model: str) -> str:
     """
     for file, keys in (("run.json", ("record", "seen")), ("config.json", ("sgdx",))):
         path = model_file(model, file)
-        try:
-            found: Any = msgspec.json.decode(path.read_bytes()) if path else None
-        except (OSError, msgspec.DecodeError) as error:
-            raise SgdxError(f"{path}: {error}") from None
+        found: Any = None
+        if path:
+            found = parse_json(read_file(path), object, str(path), "a record or configuration")
         for key in keys:
             found = found.get(key) if isinstance(found, dict) else None
         if isinstance(found, dict) and found.get("tracker"):
@@ -309,7 +310,7 @@ def trained_precision(model: str) -> Precision:
             found = found.get(key) if isinstance(found, dict) else None
         precision: Precision = msgspec.convert(found, Precision)
         return precision
-    except (OSError, msgspec.DecodeError, msgspec.ValidationError):
+    except (OSError, ValueError, RecursionError):  # loading the model says what is wrong with it
         return "auto"
 
 

@@ -26,6 +26,12 @@ class _Terminated(BaseException):
     """The signal SIGTERM, which schedulers send; as an exception it lets files be cleaned up."""
 
 
+_ENDS: dict[int, type[BaseException]] = {
+    signal.SIGINT: KeyboardInterrupt,
+    signal.SIGTERM: _Terminated,
+}
+
+
 def run(
     program: str,
     command: Callable[[], int | None],
@@ -42,9 +48,10 @@ def run(
         speaks: Whether to print how the command ended; of several processes only one does.
 
     Returns:
-        The exit status: the command's own; 2 when the input cannot be used or something cannot be
-        written; 1 where nobody reads standard output any more, as in ``| head``; 130 after Ctrl-C
-        and 143 after SIGTERM, when what was being written has been removed.
+        The exit status: the command's own; 2 when the input cannot be used, something cannot be
+        written, or there is too little memory; 1 where nobody reads standard output any more, as in
+        ``| head``; 130 after Ctrl-C and 143 after SIGTERM, when what was being written has been
+        removed.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # such as one that is ASCII alone
@@ -62,6 +69,8 @@ def run(
         end, line = 128 + signal.SIGINT, "interrupted"
     except _Terminated:
         end, line = 128 + signal.SIGTERM, "terminated"
+    except MemoryError:
+        end, line = BAD_INPUT, "error: found too little memory for this input"
     except BrokenPipeError:
         _discard_output()
         end = NOBODY_READS
@@ -108,19 +117,29 @@ def harmless(text: str) -> str:
 
 @contextmanager
 def _ending_in_order() -> Iterator[None]:
-    """Let SIGTERM raise an exception, so that what is half-written is removed."""
+    """Let SIGTERM, as SIGINT does, raise an exception, so that what is half-written is removed.
+
+    Only the first signal counts, as a second one would break off the cleaning up. Programs such as
+    ``timeout`` and launchers of several processes send each process two.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals belong to the main thread
         return
+    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in _ENDS}
 
-    def end(_: int, __: Any) -> None:
-        raise _Terminated
+    def end(number: int, _: Any) -> None:
+        for one in _ENDS:
+            signal.signal(one, signal.SIG_IGN)
+        raise _ENDS[number]
 
-    before = signal.signal(signal.SIGTERM, end)
+    for number, handler in before.items():
+        if handler != signal.SIG_IGN:  # as SIGINT is where a shell starts a command in background
+            signal.signal(number, end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

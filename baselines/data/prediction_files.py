@@ -71,7 +71,7 @@ def is_finished(path: Path, metadata: Row) -> bool:
         with path.open("rb") as file:
             header = msgspec.json.decode(file.readline(), type=dict[str, dict[str, Any]])
         found = header.get("metadata", {})
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):  # of what is no JSON in UTF-8
         found = {}
     for key, value in msgspec.json.decode(msgspec.json.encode(metadata)).items():
         if found.get(key) != value:

@@ -29,6 +29,8 @@ from torch.distributed.checkpoint.state_dict import (
 )
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.files import read_file
+from sgdx_dataset.release.json_files import parse_json
 
 # DDP and FSDP may split tensors. Whole ones are saved from the CPU of the first process, and are
 # loaded by every process.
@@ -163,12 +165,7 @@ class _State(msgspec.Struct):
 
 
 def _read_state(path: Path) -> _State:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=_State)
-    except OSError as error:
-        raise SgdxError(f"{path}: {error.strerror}") from None
-    except msgspec.DecodeError as error:
-        raise SgdxError(f"{path}: is no state of a training: {error}") from None
+    return parse_json(read_file(path), _State, str(path), "the state of a training")
 
 
 def weights_digest(model: nn.Module) -> str:

@@ -14,6 +14,10 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.files import read_file
+from sgdx_dataset.release.json_files import parse_json
+
+from .settings import Augment, Fraction
 
 _PACKAGES = ("torch", "transformers", "accelerate", "datasets")
 
@@ -78,18 +82,23 @@ def write_json(path: Path, value: Any) -> None:
     write_bytes(path, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, kind: type[Any], what: str) -> Any:
     """Read a JSON file.
 
+    Args:
+        path: The file.
+        kind: What the file must have at least, as a type that ``msgspec`` checks.
+        what: What the file should be, for error messages, as in ``a scores.json``.
+
+    Returns:
+        All of the file, as JSON values.
+
     Raises:
-        SgdxError: The file is missing or is not JSON.
+        SgdxError: The file is missing, is not JSON, or is not of that kind.
     """
-    try:
-        return msgspec.json.decode(path.read_bytes())
-    except OSError as error:
-        raise SgdxError(f"{path}: {error.strerror}") from None
-    except msgspec.DecodeError as error:
-        raise SgdxError(f"{path}: {error}") from None
+    content = read_file(path)
+    parse_json(content, kind, str(path), what)
+    return msgspec.json.decode(content)
 
 
 def read_run(output: Path) -> dict[str, Any]:
@@ -101,25 +110,44 @@ def read_run(output: Path) -> dict[str, Any]:
     Raises:
         SgdxError: The file is missing, is not JSON or has no record of a training.
     """
-    path = output / "run.json"
-    found = read_json(path)
-    try:
-        msgspec.convert(found, _Training)
-    except msgspec.ValidationError as error:
-        raise SgdxError(
-            f"{path}: found no record of a training, expected one of baselines.train: {error}"
-        ) from None
-    training: dict[str, Any] = found
+    what = "the record of a training, as baselines.train writes it"
+    training: dict[str, Any] = read_json(output / "run.json", _Training, what)
     return training
+
+
+class _Settings(msgspec.Struct):
+    tracker: str
+    model: str
+    format: str = ""
+
+
+class _Seen(msgspec.Struct):
+    train: list[str]
+    augment: Augment | None
+    overlaps: int
+
+
+class _Frames(msgspec.Struct):
+    frames: int
+
+
+class _Data(msgspec.Struct):
+    release: str
+    train: _Frames
+    dev: _Frames
 
 
 class _Record(msgspec.Struct):
     """What the record of a training has at least."""
 
-    settings: dict[str, Any]
-    seen: dict[str, Any]
-    data: dict[str, Any]
+    settings: _Settings
+    seen: _Seen
+    data: _Data
     processes: int
+
+
+class _Evaluation(msgspec.Struct):
+    split: str = "test"
 
 
 class _Training(msgspec.Struct):
@@ -128,6 +156,7 @@ class _Training(msgspec.Struct):
     record: _Record
     oracle: bool
     versions: dict[str, str]
+    evaluation: _Evaluation | msgspec.UnsetType = msgspec.UNSET
 
 
 def check_output(output: Path, record: dict[str, Any], resume: bool) -> None:
@@ -182,16 +211,35 @@ def append_log(output: Path, line: dict[str, Any]) -> None:
         file.write(msgspec.json.encode(line) + b"\n")
 
 
+class _Line(msgspec.Struct):
+    """What a line of ``log.jsonl`` has at least."""
+
+    step: int
+    dev_joint_goal_accuracy: Fraction | msgspec.UnsetType = msgspec.UNSET
+
+
 def read_log(output: Path) -> list[dict[str, Any]]:
-    """The lines of the ``log.jsonl`` in a folder, in order."""
-    lines = (output / "log.jsonl").read_bytes().splitlines()
+    """The lines of the ``log.jsonl`` in a folder, in order.
+
+    Raises:
+        SgdxError: The file is missing, or a line is not one of a training's log.
+    """
+    path = output / "log.jsonl"
+    lines = read_file(path).splitlines()
+    for number, line in enumerate(lines, 1):
+        _step(path, number, line)
     return [msgspec.json.decode(line) for line in lines]
 
 
 def trim_log(output: Path, step: int) -> None:
     """Remove the lines of ``log.jsonl`` after ``step``, the step at which a run resumes."""
     path = output / "log.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    lines = read_file(path).splitlines(keepends=True) if path.exists() else []
     # A run that was killed may have written only part of its last line.
     whole = [line for line in lines if line.endswith(b"\n")]
-    write_bytes(path, b"".join(x for x in whole if msgspec.json.decode(x)["step"] <= step))
+    kept = [line for number, line in enumerate(whole, 1) if _step(path, number, line) <= step]
+    write_bytes(path, b"".join(kept))
+
+
+def _step(path: Path, number: int, line: bytes) -> int:
+    return parse_json(line, _Line, f"{path}:{number}", "a line of a training's log").step

@@ -103,10 +103,13 @@ def _write_configs(
         return _write_split(release, *job, folder, max_shard_bytes)
 
     written = []
-    with ThreadPoolExecutor(2) as pool:
+    pool = ThreadPoolExecutor(2)
+    try:
         for (config, split), info in zip(jobs, pool.map(write, jobs)):
             written.append(info)
             advance(len(release.variants(config)) * len(release.dialogue_files(split)))
+    finally:  # a build that is stopped does not wait for what has not begun
+        pool.shutdown(cancel_futures=True)
     return {config: _info(folder, config, jobs, written) for config in release.configs()}
 
 

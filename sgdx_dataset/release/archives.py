@@ -27,8 +27,8 @@ Read = Callable[[str], bytes]
 
 _SPLIT = "(?:train|dev|test)"
 _WANTED = re.compile(
-    rf"(?:[^/]+/)?((?:sgd_x/data/v\d+/)?{_SPLIT}/schema\.json"
-    rf"|{_SPLIT}/dialogues_\d+\.json|backtrans/[a-z]+\.json)"
+    rf"([^/]+/)?((?:sgd_x/data/v[0-9]+/)?{_SPLIT}/schema\.json"
+    rf"|{_SPLIT}/dialogues_[0-9]+\.json|backtrans/[a-z]+\.json)"
 )
 _FOLDERS = ("", "*/", "sgd_x/data/*/*/")
 
@@ -110,13 +110,14 @@ class _Listing:
         self.name = name
         self.files: set[str] = set()
         self.entries = self.total = 0
+        self.top: str | None = None  # the folder that has the release, if it is in one
 
     def file_of(self, path: str, size: int) -> str | None:
         """The release's path of an entry, or None for one that is no file of the release.
 
         Raises:
             SgdxError: The entry's path leads out of the archive, its size or the number of entries
-                is beyond reason, or the file was there before.
+                is beyond reason, the file was there before, or others are in another folder.
         """
         self.entries += 1
         if self.entries > MAX_ENTRIES:
@@ -133,10 +134,15 @@ class _Listing:
         if not 0 <= size <= MAX_FILE_BYTES or self.total > MAX_TOTAL_BYTES:
             limits = f"at most {MAX_FILE_BYTES} bytes a file and {MAX_TOTAL_BYTES} in all"
             raise SgdxError(f"{self.name}: {path}: claims {size} bytes, expected {limits}")
-        if match[1] in self.files:
+        top, file = match.groups(default="")
+        if file in self.files:
             raise SgdxError(f"{self.name}: {path}: is there twice, expected one copy")
-        self.files.add(match[1])
-        return match[1]
+        if self.top not in (None, top):
+            expected = f"expected all files in {self.top or 'no folder'}, as one release has them"
+            raise SgdxError(f"{self.name}: {path}: is of another release, {expected}")
+        self.top = top
+        self.files.add(file)
+        return file
 
 
 def _read_zip(name: str, path: Path) -> tuple[set[str], Read]:
@@ -149,8 +155,17 @@ def _read_zip(name: str, path: Path) -> tuple[set[str], Read]:
         if wanted := listing.file_of(info.filename, info.file_size):
             if stat.S_ISLNK(info.external_attr >> 16):
                 raise SgdxError(f"{name}: {info.filename}: is a link, expected a file")
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                found = f"compressed by method {info.compress_type}"
+                raise SgdxError(f"{name}: {info.filename}: is {found}, expected deflate or none")
             members[wanted] = info
-    return set(members), lambda wanted: archive.read(members[wanted])
+
+    def read(wanted: str) -> bytes:
+        # Reading without a limit, or by other methods, unpacks more than an entry says it has.
+        with archive.open(members[wanted]) as entry:
+            return entry.read(members[wanted].file_size + 1)
+
+    return set(members), read
 
 
 def _check_entries(name: str, archive: zipfile.ZipFile, file: BinaryIO) -> None:

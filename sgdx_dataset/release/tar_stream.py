@@ -82,5 +82,5 @@ class TarStream:
         if len(block) < _BLOCK or any(block):
             raise ValueError(f"found no header at byte {self._position - len(block)}")
         while chunk := self.read(1 << 16):
-            if any(chunk):
+            if chunk.count(0) < len(chunk):
                 raise ValueError(f"found more data behind its end, before byte {self._position}")

@@ -175,7 +175,7 @@ WRONG: dict[str, tuple[Any, tuple[object, ...], str]] = {
         evaluate, ("--model", "{trained}", "--shuffle", "x"), "--shuffle: Expected `int | null`",
     ),
     "a folder of another run": (
-        evaluate, (*LEXICAL, "--output", "{trained}/../o"), "run.json: found list, expected an",
+        evaluate, (*LEXICAL, "--output", "{trained}/../o"), "run.json: not the record of a run: ",
     ),
 }  # fmt: skip
 

@@ -86,3 +86,33 @@ def test_an_error_is_one_line_without_control_characters(
 )
 def test_what_a_terminal_would_obey_is_escaped(text: str, shown: str) -> None:
     assert harmless(text) == shown
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_does_not_break_off_the_cleaning_up(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """As ``timeout`` and launchers send it."""
+
+    def command() -> None:
+        try:
+            signal.raise_signal(number)
+        finally:
+            signal.raise_signal(number)
+            (tmp_path / "cleaned up").touch()
+
+    assert run("program", command) == 128 + number
+    assert (tmp_path / "cleaned up").exists()
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert run("program", lambda: signal.raise_signal(signal.SIGINT)) == 0
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_too_little_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("program", lambda: len(bytes(1 << 62)) and None) == 2
+    assert capsys.readouterr().err == ("program: error: found too little memory for this input\n")

@@ -21,7 +21,6 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.release.archives import sha256
 from sgdx_dataset.release.download import COMMIT, download
 from sgdx_dataset.release.open import open_release
-from tools.fuzz_dataset import ACCEPTED, ALLOWED, UNVERIFIED, fuzz_archives, fuzz_json
 
 from ..conftest import ROOT
 from .hub.test_prepare import load_here
@@ -263,24 +262,3 @@ def test_a_full_disk(tmp_path: Path, command: str) -> None:
     assert len(done.stderr.splitlines()) == 1
     whole = {"prepare": "sgdx/original/1.0.0/sgdx/", "build": "/it/data"}[command]
     assert all(whole in line for line in done.stdout.splitlines())
-
-
-def test_damaged_archives_give_an_error_or_the_right_data(tmp_path: Path) -> None:
-    """With other random damage than ``python -m tools.fuzz_dataset`` does, and less of it."""
-    counts = fuzz_archives(tmp_path, flips=6, cuts=2, seed=1)
-    for what, outcomes in counts.items():
-        assert outcomes.keys() <= ALLOWED, what
-        # Only a plain tar has no checksum of its data; the known checksums of the files tell then.
-        assert UNVERIFIED not in outcomes or what == "flip .tar", what
-
-
-def test_broken_json_is_an_error_that_names_the_file() -> None:
-    for what, outcomes in fuzz_json(every=10).items():
-        assert outcomes.keys() <= ALLOWED, what
-        assert ACCEPTED not in outcomes or not what.endswith("broken"), what
-
-
-@pytest.mark.slow
-def test_every_field_of_every_kind_of_file() -> None:
-    for what, outcomes in fuzz_json().items():
-        assert outcomes.keys() <= ALLOWED, what

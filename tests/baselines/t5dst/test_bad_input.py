@@ -183,13 +183,10 @@ def test_the_hub_out_of_reach(
     message = refuse(publish, "--model", tmp_path / "model", "--push-to-hub", "me/tracker")
     assert message.startswith("me/tracker: cannot be published: ")
     assert "secret" not in message
-    assert "run.json: No such file" in refuse(publish, "--model", tmp_path / "nothing")
+    assert "run.json: cannot be read: " in refuse(publish, "--model", tmp_path / "nothing")
 
 
 def test_through_the_real_command(run: Run, tmp_path: Path) -> None:
     done = run("baselines.train", "--config", tmp_path / "none.yaml")
     assert (done.returncode, done.stdout) == (2, "")
-    assert (
-        done.stderr
-        == f"baselines.train: error: {tmp_path / 'none.yaml'}: No such file or directory\n"
-    )
+    assert done.stderr.startswith(f"baselines.train: error: {tmp_path / 'none.yaml'}: cannot be ")

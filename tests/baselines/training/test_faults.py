@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -10,6 +11,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +21,16 @@ from safetensors.torch import load_file, save_file
 
 from baselines import evaluate, predict, publish, train
 from baselines.command_line import run_command
+from baselines.model_card import write_card
+from baselines.t5dst.tracker import T5Settings
 from baselines.training.checkpoint import load_complete
 from baselines.training.run_folder import locked
+from baselines.training.settings import read_recipe
 from sgdx_dataset import SgdxError
+from tools.attack.json_files import break_files
+from tools.attack.outcomes import ACCEPTED, ERROR, SURVIVED, all_survived
 
-from ..conftest import command, write_recipe
+from ..conftest import SETTINGS, command, write_recipe
 
 LEXICAL = ("--tracker", "lexical", "--config", "original", "--source", "sample")
 Refused = Callable[..., str]
@@ -126,7 +133,7 @@ def test_code_of_a_model_is_never_run(
 def test_a_record_that_is_none(trained: Path, tmp_path: Path, refused: Refused) -> None:
     model = copied(trained, tmp_path)
     (model / "run.json").write_text("{}")
-    expected = "run.json: found no record of a training, expected one of baselines.train"
+    expected = "run.json: not the record of a training, as baselines.train writes it: "
     assert expected in refused(publish, "--model", model)
     recipe = write_recipe(tmp_path / "r.yaml")
     assert expected in refused(train, "--config", recipe, "--output", model, "--resume")
@@ -141,7 +148,82 @@ def test_a_checkpoints_state_that_is_none(
     state.write_text(content)
     recipe = write_recipe(tmp_path / "r.yaml")
     message = refused(train, "--config", recipe, "--output", model, "--resume")
-    assert f"{state}: is no state of a training: " in message
+    assert f"{state}: not the state of a training: " in message
+
+
+def test_a_log_that_is_cut(trained: Path, tmp_path: Path, refused: Refused) -> None:
+    """As a run that was killed may leave it; resuming goes on all the same."""
+    model = copied(trained, tmp_path)
+    log = model / "log.jsonl"
+    log.write_bytes(log.read_bytes()[:-3])
+    assert (
+        f"{log}:{len(log.read_bytes().splitlines())}: not a line of a training's log: "
+        in refused(publish, "--model", model)
+    )
+
+
+@pytest.mark.parametrize("name", ["run.json", "scores.json"])
+def test_every_field_that_a_card_shows(name: str, trained: Path, tmp_path: Path) -> None:
+    """Every place of a record and of scores, with every fifth other value."""
+    figures = {"jga_orig": 0.5, "jga_v1-5": 0.25, "ss_jga": 1.5}
+    scores = {
+        "sgdx": {**figures, "seen": figures, "unseen": figures},
+        "frames": {"all": 3, "seen": 2, "unseen": 1},
+        "signature": "sgdx_metric|version:0",
+    }
+    model = copied(trained, tmp_path)
+    valid = scores if name == "scores.json" else json.loads((model / name).read_bytes())
+
+    def show(data: bytes) -> None:
+        (model / name).write_bytes(data)
+        with contextlib.chdir(tmp_path):
+            try:
+                write_card(Path("model"), "you/model", "")
+            except SgdxError as error:
+                assert str(error).startswith(f"model/{name}: ")
+                raise SgdxError("file") from None
+
+    counts = break_files({name: (valid, show)}, every=5)
+    assert all_survived(counts), counts
+    assert ACCEPTED not in counts[f"{name}: broken"], counts
+
+
+def test_every_field_of_a_recipe(tmp_path: Path) -> None:
+    """JSON is YAML, which has more: a mark of the byte order, words for numbers, comments."""
+    settings = SETTINGS | {"augment": {"schemas": "backtrans", "ratio": 0.5, "seed": 1}}
+
+    def read(data: bytes) -> None:
+        with contextlib.chdir(tmp_path):
+            Path("file").write_bytes(data)
+            read_recipe(Path("file"), T5Settings)
+
+    counts = break_files({"recipe": (settings, read)})
+    harmless = {"byte order mark accepted"}
+    assert counts["recipe: broken"].keys() - harmless == {ERROR}, counts
+    assert counts["recipe: each field"].keys() <= SURVIVED, counts
+
+
+# Each line stands for nine times what the line before it stands for.
+LAUGHS = "a: &a [x]\n" + "".join(f"{b}: &{b} [{9 * f'*{a},'}]\n" for a, b in pairwise("abcdefghij"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("seed: 1\nseed: 2\n", "found 'seed' twice, expected each setting once"),
+        ("augment: {seed: 1, schemas: x, seed: 2}\n", "found 'seed' twice, expected each"),
+        (LAUGHS, "missing required field `tracker`"),
+        ("[" * 100_000 + "]" * 100_000, "found over 20 lists or mappings in each other"),
+        ("a: &a [*a]\n", "r.yaml: "),
+        ("!!python/object/apply:os.system ['touch ran']\n", "could not determine a constructor"),
+    ],
+)  # fmt: skip
+def test_recipes_that_attack(text: str, expected: str, tmp_path: Path, refused: Refused) -> None:
+    recipe = tmp_path / "r.yaml"
+    recipe.write_text(text)
+    message = refused(train, "--config", recipe, "--output", tmp_path / "run")
+    assert expected in message
+    assert [path.name for path in tmp_path.iterdir()] == ["r.yaml"]
 
 
 def test_options_out_of_range(trained: Path, tmp_path: Path, refused: Refused) -> None:
@@ -208,7 +290,7 @@ def test_a_second_run_in_a_folder_is_refused(module: Any, tmp_path: Path, refuse
 def test_signals_end_a_command_in_a_line(
     number: signal.Signals, status: int, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = signal.getsignal(signal.SIGTERM)
+    before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
     assert run_command("x", lambda: signal.raise_signal(number)) == status
     assert capsys.readouterr().err == line
-    assert signal.getsignal(signal.SIGTERM) is before
+    assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before

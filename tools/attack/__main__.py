@@ -1,0 +1,120 @@
+"""Attack the project, and print what came of it as a table in Markdown."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from .outcomes import Counts, all_survived, table
+
+
+def main() -> int:
+    """Run the attacks that the command line names; exit status 1 unless all were survived."""
+    options = _parser().parse_args()
+    with tempfile.TemporaryDirectory(prefix="sgdx-attack-") as folder:
+        # The libraries look for their home when they are imported, which is why the attacks are
+        # imported after this.
+        os.environ |= {
+            "HF_HOME": f"{folder}/home",
+            "HF_HUB_OFFLINE": "1",
+            "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+            "OMP_NUM_THREADS": "1",
+            "SGDX_SOURCE": "sample",
+        }
+        work = Path(folder) / "work"
+        work.mkdir()
+        counts: Counts = options.run(options, work)
+    print(table(counts))
+    return 0 if all_survived(counts) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.attack", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="ATTACK", title="attacks")
+
+    command = commands.add_parser("archives", help="flip bits of archives, and cut them off")
+    text = "the release: a directory, an archive, or 'sample'; default: sample"
+    command.add_argument("--source", default="sample", help=text)
+    text = "read only the first N dialogue files of each split; default: all"
+    command.add_argument("--files", type=int, metavar="N", help=text)
+    _add_number(command, "--flips", 200, "how many bits to flip in each kind of archive")
+    _add_number(command, "--cuts", 50, "how often to cut each kind of archive off")
+    text = "kinds of archives, as in .zip .tar.gz; default: all"
+    command.add_argument("--kind", nargs="+", metavar="KIND", help=text)
+    _add_number(command, "--seed", 0, "random seed")
+    command.set_defaults(run=_damaged)
+
+    command = commands.add_parser("hostile", help="open archives that were made to do harm")
+    command.set_defaults(run=_hostile)
+
+    command = commands.add_parser("files", help="break each field and the bytes of JSON files")
+    _add_number(command, "--every", 1, "try only every n-th field and value")
+    command.set_defaults(run=_files)
+
+    text = "kill commands at random moments and run them again; start two at once"
+    command = commands.add_parser("kills", help=text)
+    names = ("prepare", "build", "frames", "score", "predict", "train")
+    command.add_argument("--command", nargs="+", choices=names, default=names)
+    _add_number(command, "--times", 20, "how often to send each command each signal")
+    _add_number(command, "--seed", 0, "random seed of the moments")
+    command.set_defaults(run=_kills)
+
+    text = "load a config while two sources are prepared in turn in one cache"
+    command = commands.add_parser("loading", help=text)
+    _add_number(command, "--seconds", 60, "how long")
+    command.set_defaults(run=_loading)
+
+    text = "run commands without room, rights, memory, home, and with secrets"
+    command = commands.add_parser("surroundings", help=text)
+    command.add_argument("--only", nargs="+", metavar="NAME", help="some of the surroundings")
+    command.set_defaults(run=_surroundings)
+    return parser
+
+
+def _add_number(command: argparse.ArgumentParser, name: str, default: int, text: str) -> None:
+    text = f"{text}; default: {default}"
+    command.add_argument(name, type=int, default=default, metavar="N", help=text)
+
+
+def _damaged(options: argparse.Namespace, work: Path) -> Counts:
+    from .archives import damaged, files_of
+
+    files = files_of(options.source, options.files)
+    return damaged(files, work, options.flips, options.cuts, options.seed, options.kind)
+
+
+def _hostile(_: argparse.Namespace, work: Path) -> Counts:
+    from .archives import files_of, hostile
+
+    return hostile(files_of("sample"), work)
+
+
+def _files(options: argparse.Namespace, _: Path) -> Counts:
+    from .json_files import break_files, kinds
+
+    return break_files(kinds(), options.every)
+
+
+def _kills(options: argparse.Namespace, work: Path) -> Counts:
+    from .kills import kill
+
+    return kill(work, options.command, options.times, options.seed)
+
+
+def _loading(options: argparse.Namespace, work: Path) -> Counts:
+    from .kills import read_while_preparing
+
+    return read_while_preparing(work, options.seconds)
+
+
+def _surroundings(options: argparse.Namespace, work: Path) -> Counts:
+    from .surroundings import ALL, surround, words_of
+
+    return surround(work, options.only or [*ALL], [*words_of("")])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+"""Commands that are killed or stopped at random, started twice, or read while they write."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+from .commands import Command, Process, commands, content, start
+from .outcomes import ERROR, RIGHT, SAME, Counts
+
+_SAID = {
+    signal.SIGINT: (130, "interrupted"),
+    signal.SIGTERM: (143, "terminated"),
+}
+
+
+def kill(folder: Path, names: list[str], times: int, seed: int) -> Counts:
+    """Send commands a signal at random moments, run them again, and compare what they write.
+
+    Args:
+        folder: An empty folder to work in.
+        names: The commands, of ``commands``.
+        times: How often each command gets each signal.
+        seed: Random seed of the moments.
+    """
+    chance = random.Random(seed)  # noqa: S311  # it is no secret
+    counts: Counts = {}
+    known = commands(folder)
+    for name in names:
+        command = known[name]
+        expected, seconds = _undisturbed(command, folder / "undisturbed")
+        for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+            found = counts.setdefault(f"{name}: {number.name}, then run again", Counter())
+            for _ in range(times):
+                moment = chance.uniform(0, seconds)
+                found[_signalled(command, folder / "killed", number, moment, expected)] += 1
+        found = counts.setdefault(f"{name}: two at once", Counter())
+        for _ in range(max(1, times // 2)):
+            found[_two(command, folder / "two", chance.uniform(0, seconds / 2), expected)] += 1
+    return counts
+
+
+def _undisturbed(command: Command, folder: Path) -> tuple[dict[str, str], float]:
+    """What a command writes, and how many seconds it takes."""
+    shutil.rmtree(folder, ignore_errors=True)
+    begin = time.monotonic()
+    ended = start(command, folder).wait()
+    if ended.status:
+        raise RuntimeError(ended.errors)
+    return content(folder), time.monotonic() - begin
+
+
+def _signalled(
+    command: Command, folder: Path, number: signal.Signals, moment: float, expected: dict[str, str]
+) -> str:
+    """What comes of a command that gets a signal after some seconds and is then run again."""
+    shutil.rmtree(folder, ignore_errors=True)
+    process = start(command, folder)
+    time.sleep(moment)
+    process.send(number)
+    ended = process.wait()
+    if ended.status == 0:  # it had ended before, or was about to
+        return _compared(content(folder), expected)
+    if number != signal.SIGKILL:
+        status, word = _SAID[number]
+        if ended.status == -number and not ended.errors:
+            pass  # it came before the command had begun
+        elif ended.status != status or not _is_one_line(ended.errors, word):
+            return f"{number.name}: status {ended.status}, said {ended.errors.strip()[-90:]!r}"
+        if left := _half_made(folder):
+            return f"{number.name}: left {left}"
+    again = start(command, folder).wait()
+    if again.status:
+        return f"again: {again.errors.strip()[-90:]}"
+    return _compared(content(folder), expected)
+
+
+def _is_one_line(errors: str, word: str) -> bool:
+    lines = [line for line in errors.splitlines() if not line.startswith("note: ")]
+    return len(lines) == 1 and lines[0].endswith(f": {word}")
+
+
+def _half_made(folder: Path) -> str:
+    """The first file or folder whose name says that it is not whole; empty if there is none."""
+    temporary = list((folder / "tmp").iterdir()) if folder.exists() else []
+    hidden = [
+        path for path in folder.rglob("*") if path.name.startswith(".") and path.name != ".lock"
+    ]
+    return next((path.relative_to(folder).as_posix() for path in (*temporary, *hidden)), "")
+
+
+def _compared(found: dict[str, str], expected: dict[str, str]) -> str:
+    for file in sorted(found.keys() | expected.keys()):
+        if found.get(file) != expected.get(file):
+            what = {False: "lacks", True: "has"}[file in found]
+            return f"other bytes: {file}" if found.keys() == expected.keys() else f"{what} {file}"
+    return SAME
+
+
+def _two(command: Command, folder: Path, apart: float, expected: dict[str, str]) -> str:
+    """What comes of a command that is started twice on one output, some seconds apart."""
+    shutil.rmtree(folder, ignore_errors=True)
+    first = start(command, folder)
+    time.sleep(apart)
+    second = start(command, folder)
+    ends = [first.wait(), second.wait()]
+    for ended in ends:
+        if ended.status not in (0, 2) or "Traceback" in ended.errors:
+            return f"two: status {ended.status}, said {ended.errors.strip()[-90:]!r}"
+    if all(ended.status for ended in ends):
+        return f"two: neither, {ends[0].errors.strip()[-90:]}"
+    return _compared(content(folder), expected)
+
+
+def read_while_preparing(folder: Path, seconds: float) -> Counts:
+    """Load a config again and again while two sources take turns in its cache."""
+    from sgdx_dataset import prepare
+
+    from .archives import files_of, zip_of
+
+    other = folder / "other.zip"
+    files = dict(files_of("sample"))
+    del files["test/dialogues_002.json"]
+    other.write_bytes(zip_of(files))
+    cache, results = folder / "cache", folder / "results.json"
+    rows = []
+    for source in ("sample", str(other)):
+        prepare(source, ["original", "v3"], cache)
+        rows.append(_loaded(cache))
+    reader = _fork_reader(cache, rows, results, seconds)
+    end = time.monotonic() + seconds
+    turn = 0
+    while time.monotonic() < end:
+        prepare(("sample", str(other))[turn % 2], ["original", "v3"], cache)
+        turn += 1
+    os.waitpid(reader.number, 0)
+    found = Counter(json.loads(results.read_text()))
+    return {f"loading, while {turn} sources are prepared in turn": found}
+
+
+def _loaded(cache: Path) -> list[str]:
+    """The ids and last utterances of a split, as ``load_dataset`` gives them."""
+    from datasets import load_dataset
+
+    loaded = load_dataset("sgdx", "v3", cache_dir=str(cache), split="test")
+    return [f"{row['dialogue_id']} {row['turns'][-1]['utterance']}" for row in loaded]
+
+
+def _fork_reader(cache: Path, known: list[list[str]], results: Path, seconds: float) -> Process:
+    if number := os.fork():
+        return Process(number, results)
+    found: Counter[str] = Counter()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            found[RIGHT if _loaded(cache) in known else "other data"] += 1
+        except Exception:  # as there is none for the moment
+            found[ERROR] += 1
+    results.write_text(json.dumps(found))
+    os._exit(0)
