@@ -258,7 +258,10 @@ def _plan(options: argparse.Namespace, program: str | None = None) -> Plan:
     again = getattr(options, "retry_invalid", 0)
     if program and again:
         raise SgdxError("--retry-invalid: expected only for a server, not with --command")
-    return Plan(data, configs, settings, host, options.repeats, again)
+    plan = Plan(data, configs, settings, host, options.repeats, again)
+    if not plan.dialogues:  # they are read here, before anything is written
+        raise SgdxError("found no dialogues, expected one at least")
+    return plan
 
 
 def _price(options: argparse.Namespace) -> Price | None:

@@ -20,6 +20,8 @@ from .functions import Json
 class AnswerFile:
     """Answers by the key of their request, of ``requests.request_key``. Only places are in memory.
 
+    A file without answers is removed at the end.
+
     Args:
         path: The file; it is made if need be. A last line that is half-written is removed.
 
@@ -66,6 +68,8 @@ class AnswerFile:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+        if not self._places:
+            self._path.unlink(missing_ok=True)
 
     def __contains__(self, key: str) -> bool:
         return key in self._places

@@ -42,7 +42,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def plan(three: Path) -> Plan:
     """Those dialogues under two wordings."""
     return plan_of(three)
