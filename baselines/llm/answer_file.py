@@ -54,8 +54,9 @@ class AnswerFile:
                 break
             try:
                 found = json.loads(line)
+                if "body" not in found:
+                    raise KeyError("body")
                 self._places.setdefault(found["key"], place)
-                found["body"]  # noqa: B018 - it has to be there
             except (ValueError, KeyError, TypeError, RecursionError):
                 raise SgdxError(
                     f"{self._path}:{number}: found no answer, expected an object with key and body;"

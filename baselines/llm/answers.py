@@ -112,9 +112,7 @@ def read_state(found: Any, service: Service, counted: Counter[str] | None = None
     return Reading(intent, requested, values, +counts)
 
 
-def read_call(
-    body: Any, functions: Mapping[str, tuple[Service, Intent]]
-) -> CallReading:
+def read_call(body: Any, functions: Mapping[str, tuple[Service, Intent]]) -> CallReading:
     """Read which function an answer calls.
 
     Args:
@@ -279,9 +277,7 @@ def _read_requests(found: Any, service: Service, counts: Counter[str]) -> tuple[
     return tuple(dict.fromkeys(names))
 
 
-def _read_values(
-    found: Any, slots: Mapping[str, Slot], counts: Counter[str]
-) -> dict[str, str]:
+def _read_values(found: Any, slots: Mapping[str, Slot], counts: Counter[str]) -> dict[str, str]:
     """The values of slots, by the slots' names in the schema."""
     if not isinstance(found, dict):
         counts["wrong_types"] += int(found is not None)

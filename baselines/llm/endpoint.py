@@ -82,9 +82,7 @@ def connect(url: str, timeout: float = TIMEOUT) -> Send:
     if not key and url == OPENAI:
         raise SgdxError(f"found no key in the environment variable {KEY}, expected one of OpenAI")
     host = host_of(url)
-    client = openai.AsyncOpenAI(
-        base_url=url, api_key=key or "none", max_retries=0, timeout=timeout
-    )
+    client = openai.AsyncOpenAI(base_url=url, api_key=key or "none", max_retries=0, timeout=timeout)
 
     async def send(body: Json) -> Any:
         try:

@@ -14,7 +14,7 @@ from typing import Any
 
 DONTCARE = "dontcare"
 NO_INTENT = "NONE"
-# Raise it when the function that is made of a schema changes: answers to the old one do not compare.
+# Raise it when the function that a schema becomes changes: answers to the old one do not compare.
 MAPPING = 1
 LONGEST_NAME = 64
 STATE_KEYS = ("active_intent", "requested_slots", "slot_values")
@@ -155,9 +155,7 @@ def state_function(service: Service, strict: bool = False) -> Json:
         ``name``, ``description`` and ``parameters``, which is a JSON schema; with ``strict``, that
         key too.
     """
-    values = {
-        shown: _value(slot, strict) for shown, slot in service.slots.items() if slot.is_input
-    }
+    values = {shown: _value(slot, strict) for shown, slot in service.slots.items() if slot.is_input}
     intents = dict.fromkeys([*(intent.name for intent in service.intents), NO_INTENT])
     properties = {
         "active_intent": {"type": "string", "enum": list(intents)},
@@ -197,9 +195,7 @@ def call_functions(services: Iterable[Service]) -> dict[str, tuple[Service, Inte
     """
     pairs = [(service, intent) for service in services for intent in service.intents]
     names = safe_names(f"{service.name}__{intent.name}" for service, intent in pairs)
-    return {
-        names[f"{service.name}__{intent.name}"]: (service, intent) for service, intent in pairs
-    }
+    return {names[f"{service.name}__{intent.name}"]: (service, intent) for service, intent in pairs}
 
 
 def call_function(name: str, service: Service, intent: Intent) -> Json:

@@ -1,8 +1,8 @@
 """Asking a program instead of a server: request lines in, answer lines out.
 
 The program is started once, without a shell. It gets all requests on its standard input and may
-answer them in any order, while it reads or at the end. An answer line is ``{"custom_id": ...,
-"state": {...}}``, or has the chat completion as ``{"custom_id": ..., "response": {"body": {...}}}``.
+answer them in any order, while it reads or at the end. An answer line has the ``custom_id`` of its
+request, and either the ``state`` or, as ``{"response": {"body": {...}}}``, a chat completion.
 """
 
 from __future__ import annotations

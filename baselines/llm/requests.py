@@ -123,8 +123,7 @@ def call_body(row: Mapping[str, Any], services: Sequence[Service], settings: Set
     """
     functions = call_functions(services)
     tools = [
-        {"type": "function", "function": call_function(name, *of)}
-        for name, of in functions.items()
+        {"type": "function", "function": call_function(name, *of)} for name, of in functions.items()
     ]
     how = {"tools": tools, "tool_choice": settings.tool_choice, "parallel_tool_calls": False}
     return _body(settings, _turns(row), how)

@@ -12,7 +12,13 @@ from sgdx_dataset import SgdxError
 
 
 class Price(msgspec.Struct, frozen=True):
-    """What a million tokens cost: those sent, those of them that the server had cached, those made."""
+    """What a million tokens cost.
+
+    Attributes:
+        sent: Of requests.
+        cached: Of requests, where the server had them cached.
+        made: Of answers.
+    """
 
     sent: float
     cached: float
@@ -30,7 +36,9 @@ def read_price(text: str) -> Price:
     except ValueError:
         numbers = []
     if len(numbers) != 3 or not all(0 <= number < float("inf") for number in numbers):
-        raise SgdxError(f"--price {text}: expected IN,CACHED,OUT, three numbers such as 2.5,1.25,10")
+        raise SgdxError(
+            f"--price {text}: expected IN,CACHED,OUT, three numbers such as 2.5,1.25,10"
+        )
     return Price(*numbers)
 
 

@@ -79,7 +79,7 @@ def serving(stand_in: StandIn) -> Iterator[StandIn]:
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
-        def do_POST(self) -> None:  # noqa: N802 - the library wants this name
+        def do_POST(self) -> None:
             with stand_in.lock:
                 stand_in.under_way += 1
                 stand_in.most = max(stand_in.most, stand_in.under_way)

@@ -168,9 +168,10 @@ def test_batch_files_give_the_same_predictions(
     rest.write_text("".join(json.dumps(one) + "\n" for one in answers[:12]))
     assert ask("collect", *arguments, tmp_path / "batch", rest) == 0
     for name in ("original", "v5"):
-        assert read(tmp_path / "batch" / f"{name}.jsonl")[1] == read(
-            tmp_path / "sent" / f"{name}.jsonl"
-        )[1]
+        assert (
+            read(tmp_path / "batch" / f"{name}.jsonl")[1]
+            == read(tmp_path / "sent" / f"{name}.jsonl")[1]
+        )
 
 
 PROGRAM = """
@@ -209,7 +210,8 @@ def test_a_program_is_asked(
     [
         ("no-such-program", "--command no-such-program: cannot be started: No such file"),
         ("'", "--command ': cannot be read: No closing quotation"),
-        (f"{sys.executable} -c \"import sys; sys.exit('no memory')\"", "exit status 1; it said: no memory"),
+        (f"{sys.executable} -c \"import sys; sys.exit('no memory')\"",
+         "exit status 1; it said: no memory"),
     ],
 )  # fmt: skip
 def test_a_program_that_fails_is_named(
@@ -273,7 +275,10 @@ def test_an_estimate_sends_nothing(three: Path, capsys: pytest.CaptureFixture[st
         (["--omit", "model"], "--set, --omit: found model, which is not free to choose"),
         (["--max-cost", "1"], "--max-cost: found no --price, expected what tokens cost"),
         (["--concurrency", "0"], "--concurrency 0: expected more than 0"),
-        (["--task", "calls", "--answer", "text"], "--answer text: expected tool for the task calls"),
+        (
+            ["--task", "calls", "--answer", "text"],
+            "--answer text: expected tool for the task calls",
+        ),
         (["--base-url", "localhost"], "--base-url: expected an address such as http://localhost"),
         (["--dialogues", "no.json"], "no.json: No such file or directory"),
         (["--repeats", "2"], "--repeats 2: found 2 wordings, expected one"),
@@ -313,9 +318,7 @@ def test_predictions_of_another_run_are_kept(
     assert len(stand_in.bodies) == sent
 
 
-def test_calls_are_asked_for_and_written(
-    three: Path, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_calls_are_asked_for_and_written(three: Path, stand_in: StandIn, tmp_path: Path) -> None:
     plan = plan_of(three, settings=Settings(model="m", task="calls"), configs=VARIANTS)
     arguments = ("--dialogues", three, "--output", tmp_path / "out", "--base-url", stand_in.url)
     assert ask("predict", *arguments, "--task", "calls") == 0
@@ -324,3 +327,21 @@ def test_calls_are_asked_for_and_written(
         row["frame_id"] for one in plan.requests() for row in one.rows
     }
     assert all(set(row) == {"frame_id", "variant", "service_call"} for row in rows)
+
+
+def test_what_cannot_be_read_stands_beside_the_score(
+    three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stand_in.answer = lambda body: {"choices": []}
+    output = tmp_path / "out"
+    arguments = ("--dialogues", three, "--output", output, "--base-url", stand_in.url)
+    assert ask("predict", *arguments) == 0
+    assert "requests 26, invalid 26, empty 26" in capsys.readouterr().err
+    words = ["--source", "sample", "--dialogues", str(three), "--predictions", str(output)]
+    assert metric(["score", *words, "--output", str(tmp_path / "scores.json")]) == 0
+    said = capsys.readouterr().out
+    scores = json.loads((tmp_path / "scores.json").read_text())
+    floor = f"{100 * scores['sgdx']['jga_orig']:.2f} %"
+    assert "original: 26 of 26 answers invalid (100.00 %)" in said
+    assert f"An invalid answer counts as the empty state, whose JGA is {floor}." in said
+    assert scores["predictions"]["v5"]["counts"]["invalid"] == 26
