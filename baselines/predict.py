@@ -229,7 +229,7 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
     if options.precision is not None and not learns(kind):
         raise SgdxError(f"--precision {options.precision}: {kind.NAME} is not trained, has none")
     tracker_options = read_struct(options, kind.OPTIONS)
-    variants = _own_variants(options.variant)
+    variants = own_variants(options.variant)
     configs = list(dict.fromkeys(options.config or (*DEFAULT_CONFIGS, *variants)))
     data = Data(options.source, split_name(options.split), variants, options.dialogues)
     model = options.model or kind.NAME
@@ -237,8 +237,12 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
     return request, options.output
 
 
-def _own_variants(arguments: Sequence[str]) -> dict[str, str]:
-    """NAME=PATH arguments of ``--variant`` as a mapping."""
+def own_variants(arguments: Sequence[str]) -> dict[str, str]:
+    """NAME=PATH arguments of ``--variant`` as a mapping.
+
+    Raises:
+        SgdxError: An argument has another form.
+    """
     found = {}
     for argument in arguments:
         name, _, path = argument.partition("=")

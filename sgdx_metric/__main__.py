@@ -8,7 +8,14 @@ from typing import NoReturn
 from sgdx_dataset import SgdxError
 from sgdx_dataset.console import BAD_INPUT, run, say
 
-from .cli.commands import run_compare, run_explain, run_install, run_score, run_summarise
+from .cli.commands import (
+    run_calls,
+    run_compare,
+    run_explain,
+    run_install,
+    run_score,
+    run_summarise,
+)
 from .rows import ScoreError
 from .signature import ZERO_MEAN, split_name
 
@@ -47,6 +54,12 @@ def _parser() -> argparse.ArgumentParser:
             run_score,
             _add_score,
             "score one tracker's predictions for one or more schema variants",
+        ),
+        (
+            "calls",
+            run_calls,
+            _add_calls,
+            "score predicted API calls for one or more schema variants",
         ),
         (
             "summarise",
@@ -115,6 +128,20 @@ def _add_score(command: argparse.ArgumentParser) -> None:
         default="0",
         help="schema sensitivity of a frame that is wrong under every variant: counted as 0, the "
         "default, or dropped from the mean",
+    )
+
+
+def _add_calls(command: argparse.ArgumentParser) -> None:
+    _add_inputs(command)
+    command.add_argument(
+        "--output", type=Path, required=True, metavar="FILE", help="the JSON file to write"
+    )
+    command.add_argument(
+        "--dialogues",
+        type=Path,
+        metavar="FILE",
+        help="score these dialogues only: a file of `python -m sgdx_dataset subset`, a text file "
+        "with one dialogue id a line, or a JSON list",
     )
 
 

@@ -75,6 +75,19 @@ def report(
     }
 
 
+def nothing_scores(variants: Mapping[str, FrameScores]) -> float | None:
+    """The joint goal accuracy of a system that predicts no slot at all.
+
+    It is the share of frames whose reference has no slot. In those alone, the average goal accuracy
+    is undefined.
+
+    Args:
+        variants: Per-frame scores by variant.
+    """
+    scores = next(iter(variants.values())).scores["average_goal_accuracy"]
+    return mean_defined(np.isnan(scores).astype(np.float64))
+
+
 def group_means(
     frames: FrameScores, rules: Rules = OFFICIAL, turn: Ints | None = None
 ) -> dict[str, dict[str, float | None]]:

@@ -20,7 +20,7 @@ from .variants import ORIGINAL, PAPER_VARIANTS, own_wordings, wider_set
 
 HEADLINE = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga")
 # The headline figures that get confidence intervals.
-FIGURES = ("jga_orig", "jga_v1-5", "ss_jga")
+FIGURES = ("jga_orig", "jga_v1-5", "drop", "ss_jga")
 
 
 def variation(scores: Floats, zero_mean: str = "0") -> Floats:
@@ -59,9 +59,10 @@ def robustness(variants: Mapping[str, FrameScores], place: Places, rules: Rules)
 
     Returns:
         The part `sgdx` of scores.json. Accuracies are in [0, 1], `relative_difference` is in
-        [-1, inf), sensitivities are in [0, sqrt K]; None where undefined. Where there are variants
-        beside the paper's, a key such as `ss_jga(v1..v5+mine)` has the sensitivity over all of
-        them, and `ss_jga` stays that of the paper's.
+        [-1, inf), `drop` (jga_v1-5 - jga_orig) is in [-1, 1], sensitivities are in [0, sqrt K];
+        None where undefined. Where there are variants beside the paper's, a key such as
+        `ss_jga(v1..v5+mine)` has the sensitivity over all of them, and `ss_jga` stays that of the
+        paper's.
     """
     jga = {name: frames.scores["joint_goal_accuracy"] for name, frames in variants.items()}
     groups = place.groups()
@@ -110,6 +111,7 @@ def _group(
         "relative_difference": (
             (jga - original) / original if original and jga is not None else None
         ),
+        "drop": None if jga is None or original is None else jga - original,
         "ss_jga": sensitivity["joint_goal_accuracy"],
         "mean_v1-5": average,
         "sensitivity": sensitivity,
@@ -132,10 +134,22 @@ def _confidence(
 ) -> dict[str, Interval]:
     """95 % intervals of FIGURES, and of sensitivity over a wider set; None where undefined."""
     sums = dialogue_sums(jga, place, these, rules)
-    found = bootstrap(lambda weights: figures(sums.means(weights), list(jga)), len(sums.total))
+    found = bootstrap(
+        lambda weights: with_drop(figures(sums.means(weights), list(jga))), len(sums.total)
+    )
     wider = wider_set(list(jga))
     names = [*FIGURES, *([f"ss_jga({wider})"] if wider else [])]
     return {figure: found.get(figure) for figure in names}
+
+
+def with_drop(found: Figures) -> Figures:
+    """The figures and, where they allow it, the drop: the mean over v1 to v5 less the original.
+
+    Both are of the same dialogues, so that the interval of the drop is that of a paired difference.
+    """
+    if "jga_orig" not in found or "jga_v1-5" not in found:
+        return found
+    return {**found, "drop": found["jga_v1-5"] - found["jga_orig"]}
 
 
 def _differences(

@@ -61,6 +61,7 @@ def signature(
     system_acts: str = "unknown",
     subset: Subset | None = None,
     oracle: bool = False,
+    task: str = "state",
 ) -> str:
     """Write the line `sgdx_metric|key:value|...`.
 
@@ -79,9 +80,12 @@ def signature(
             `dialogues`, and `release` then goes by the number of dialogues that the data has.
         oracle: Whether the predictions say that their model was trained on schemas that it is
             evaluated on. Only such a score has the part `oracle`.
+        task: What was predicted: "state", or "calls", in which case `frames` are calls. Only a
+            score of calls has the part `task`.
     """
     split = split_name(split or "unknown")
     parts = {
+        **({"task": task} if task != "state" else {}),
         "variants": "+".join(variants),
         "split": split,
         "release": _release(split, subset.available if subset else dialogues, release),

@@ -53,6 +53,7 @@ BRIEF_SERVICE = pa.struct(
 ACTION = pa.struct(
     {"act": _STRING, "slot": _STRING, "values": _STRINGS, "canonical_values": _STRINGS}
 )
+SERVICE_CALL = pa.struct({"method": _STRING, "parameters": pa.list_(_SLOT_VALUE)})
 STATE = pa.struct(
     {"active_intent": _STRING, "requested_slots": _STRINGS, "slot_values": _SLOT_VALUES}
 )
@@ -62,7 +63,7 @@ FRAME = pa.struct(
         "slots": _SPANS,
         "actions": pa.list_(ACTION),
         "state": STATE,
-        "service_call": pa.struct({"method": _STRING, "parameters": pa.list_(_SLOT_VALUE)}),
+        "service_call": SERVICE_CALL,
         "service_results": pa.list_(pa.list_(_SLOT_VALUE)),
     }
 )
@@ -103,6 +104,8 @@ FRAME_COLUMNS = pa.schema(
         "requested_slots": _STRINGS,
         "slot_values": _SLOT_VALUES,
         "slots": _SPANS,
+        # The call of the service that the system makes next, as gold; null where it makes none.
+        "service_call": SERVICE_CALL,
         "schema_slots": pa.list_(BRIEF_SLOT),
     }
 )

@@ -98,7 +98,7 @@ def _dialogue_tables(
 
 def _is_brief(columns: Sequence[str] | None) -> bool:
     """Whether these columns can be made from dialogues without actions and whole schemas."""
-    return not {"history", "schema"}.intersection(columns or FRAME_COLUMNS.names)
+    return not {"history", "schema", "service_call"}.intersection(columns or FRAME_COLUMNS.names)
 
 
 def check_columns(columns: Sequence[str] | None) -> None:
@@ -126,7 +126,8 @@ def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa
     stated = pc.struct_field(all_frames, "state").is_valid().to_numpy(zero_copy_only=False)
     picked = np.flatnonzero(users[turn_of_frame] & stated)
     turn = turn_of_frame[picked]
-    dialogue = pc.list_parent_indices(turn_lists).to_numpy()[turn]
+    owner = pc.list_parent_indices(turn_lists).to_numpy()
+    dialogue = owner[turn]
     first_turn = (turn_lists.offsets.to_numpy() - turn_lists.offsets[0].as_py())[dialogue]
 
     rows = all_frames.take(pa.array(picked))
@@ -153,6 +154,7 @@ def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa
         "schema": lambda: schemas.take(schema),
         **{gold.name: partial(rows.field("state").field, gold.name) for gold in STATE},
         "slots": lambda: rows.field("slots"),
+        "service_call": lambda: _next_calls(turns, owner, turn, rows.field("service")),
         "schema_slots": lambda: _schema_slots(pc.struct_field(schemas, "slots")).take(schema),
     }
     schema_of_rows = pa.schema([FRAME_COLUMNS.field(n) for n in columns or FRAME_COLUMNS.names])
@@ -217,6 +219,34 @@ def _system_actions(turns: pa.StructArray, users: np.ndarray) -> pa.ListArray:
     )
     offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
     return pa.ListArray.from_arrays(offsets, with_service)
+
+
+def _next_calls(
+    turns: pa.StructArray, owner: np.ndarray, turn: np.ndarray, services: pa.StringArray
+) -> pa.StructArray:
+    """The call of each row's service in the turn after, which is the system's; null without one.
+
+    Args:
+        turns: All turns of the dialogues, laid end to end.
+        owner: The dialogue of each of ``turns``, as an index.
+        turn: Each row's own turn, as an index in ``turns``.
+        services: Each row's service.
+    """
+    frame_lists = pc.struct_field(turns, "frames")
+    all_frames = frame_lists.flatten()
+    calls = pc.struct_field(all_frames, "service_call")
+    calling = np.flatnonzero(calls.is_valid().to_numpy(zero_copy_only=False))
+    place = pc.list_parent_indices(frame_lists).to_numpy()[calling]
+    names = pc.struct_field(all_frames, "service").take(pa.array(calling))
+    known = _joined(owner[place], place, names)
+    found = pc.index_in(_joined(owner[turn], turn + 1, services), value_set=known)
+    return calls.take(pa.array(calling)).take(found)
+
+
+def _joined(dialogue: np.ndarray, turn: np.ndarray, services: pa.StringArray) -> pa.StringArray:
+    """Dialogues, turns and services as one key each."""
+    numbers = (pa.array(part).cast(pa.string()) for part in (dialogue, turn))
+    return pc.binary_join_element_wise(*numbers, services, "/")
 
 
 def _schema_slots(slot_lists: pa.ListArray) -> pa.ListArray:

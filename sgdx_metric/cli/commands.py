@@ -13,7 +13,8 @@ from rich.console import Console
 from sgdx_dataset.console import harmless
 from sgdx_dataset.subset import read_dialogue_ids
 
-from ..report import report
+from ..calls import CALL_REFERENCE, CallScores, report_calls, score_calls
+from ..report import nothing_scores, report
 from ..rows import ScoreError
 from ..scoring import FrameScores, score_frames
 from ..signature import Rules
@@ -30,16 +31,30 @@ from .files import (
     write_per_frame,
     write_scores,
 )
-from .predictions import Predictions, prediction_paths, read_predictions, with_frame_ids
+from .predictions import (
+    Predictions,
+    prediction_paths,
+    read_calls,
+    read_predictions,
+    with_frame_ids,
+)
 from .references import References, open_folder, open_references
 from .summarise import summarise
-from .systems import about_system, check_one_system, is_oracle, system_acts
+from .systems import (
+    about_system,
+    check_one_system,
+    is_oracle,
+    system_acts,
+    unread_answers,
+)
 from .terminal import (
     print_broken,
+    print_calls,
     print_comparison,
     print_explanation,
     print_scores,
     print_summary,
+    print_unread,
 )
 
 
@@ -97,6 +112,43 @@ def run_score(args: argparse.Namespace) -> None:
     write_scores(result, scores, args.output)
     _warn(result, is_oracle(said))
     print_scores(result, _console())
+    print_unread(unread_answers(said), nothing_scores(scores), _console())
+
+
+def run_calls(args: argparse.Namespace) -> None:
+    """Score files of predicted calls; write the scores; print a table."""
+    check_output("--output", args.output)
+    rules = Rules(not args.no_fuzzy_match)
+    paths = _prediction_paths(args)
+    check_apart({"--output": args.output}, [*paths.values(), *_reference_paths(args, paths)])
+    dialogue_ids = read_dialogue_ids(args.dialogues) if args.dialogues else None
+    predictions = {name: read_calls(path, args.split, name) for name, path in paths.items()}
+    if args.references:
+        references = open_folder(args.references, predictions, CALL_REFERENCE)
+    else:
+        own = _own_variants(args.variant)
+        references = open_references(args.source, args.split, own, CALL_REFERENCE)
+    said = {name: given.said for name, given in predictions.items()}
+    check_one_system(said)
+    scores: dict[str, CallScores] = {}
+    wordings: dict[str, str] = {}
+    subset: Subset | None = None
+    dialogues = 0
+    for name, given in predictions.items():
+        frames, rows = references.of(name), given.rows
+        if own_wordings([name]):
+            wordings[name] = references.fingerprint(name, frames)
+        if dialogue_ids:
+            subset = subset_of(frames, dialogue_ids, str(args.dialogues))
+            frames, rows = only_dialogues(frames, subset), only_dialogues(rows, subset)
+        scores[name] = score_calls(frames, rows, name, rules)
+        dialogues = len({one.rsplit("/", 2)[0] for one in frames["frame_id"].to_pylist()})
+    acts = system_acts(said, None)
+    release = references.release
+    result = report_calls(scores, dialogues, args.split, rules, release, wordings, subset, acts)
+    result["predictions"] = {name: about_system(said[name]) for name in scores}
+    write_json(result, args.output)
+    print_calls(result, _console())
 
 
 def run_compare(args: argparse.Namespace) -> None:

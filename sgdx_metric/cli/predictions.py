@@ -11,6 +11,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..calls import CALL_PREDICTION
 from ..columns import column, strings
 from ..rows import PREDICTION, Prediction, ScoreError, SlotValue, Span, Values, arrow_table
 from ..signature import split_name
@@ -18,7 +19,7 @@ from .systems import Metadata
 
 # What the official scorer writes into the directory of predictions that it scored.
 _SCORER_OUTPUT = "dialogues_and_metrics.json"
-_ROW = msgspec.json.Decoder(Prediction)
+
 _T = TypeVar("_T")
 
 
@@ -133,8 +134,31 @@ class Predictions:
     by_user_turn: bool = False
 
 
+class CallParameter(msgspec.Struct, gc=False):
+    """A parameter of a call."""
+
+    slot: str
+    value: str
+
+
+class PredictedCall(msgspec.Struct, gc=False):
+    """A call of a service, under the names of the variant's schema."""
+
+    service: str
+    method: str
+    parameters: list[CallParameter]
+
+
+class CallPrediction(msgspec.Struct, gc=False):
+    """Which call is predicted to follow a frame's turn; None where none is."""
+
+    frame_id: str
+    variant: str
+    service_call: PredictedCall | None
+
+
 def read_predictions(path: Path, split: str, variant: str) -> Predictions:
-    """Read one variant's predictions.
+    """Read one variant's predictions of the dialogue state.
 
     Args:
         path: A JSONL file of prediction rows, whose first line may be {"metadata": {...}}, or a
@@ -147,6 +171,26 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions:
     """
     if path.is_dir():
         return Predictions(_read_directory(path, variant), by_user_turn=True)
+    return _read_lines(path, split, variant, Prediction, PREDICTION)
+
+
+def read_calls(path: Path, split: str, variant: str) -> Predictions:
+    """Read one variant's predictions of calls: a JSONL file of rows of ``CALL_PREDICTION``.
+
+    Raises:
+        ScoreError: As `read_predictions` does.
+    """
+    return _read_lines(path, split, variant, CallPrediction, CALL_PREDICTION)
+
+
+def _read_lines(
+    path: Path,
+    split: str,
+    variant: str,
+    kind: type[Prediction] | type[CallPrediction],
+    schema: pa.Schema,
+) -> Predictions:
+    """Read the rows of a JSONL file, each of which must be of a kind."""
     data = read_file(path)
     metadata = Metadata()
     first, _, rest = data.partition(b"\n")
@@ -161,9 +205,9 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions:
         if found not in (None, expected):
             raise ScoreError(f"{path}:1: metadata: {key} is '{found}', not '{expected}'")
     lines = data.split(b"\n")
-    _check_rows(lines, variant, path)
+    _check_rows(lines, variant, path, kind)
     try:
-        return Predictions(arrow_table(lines, PREDICTION, str(path)), metadata)
+        return Predictions(arrow_table(lines, schema, str(path)), metadata)
     except ScoreError:
         # A row has a key twice; the error should name the line.
         for number, line in _numbered(lines):
@@ -171,15 +215,16 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions:
         raise
 
 
-def _check_rows(lines: list[bytes], variant: str, path: Path) -> None:
+def _check_rows(
+    lines: list[bytes], variant: str, path: Path, kind: type[Prediction] | type[CallPrediction]
+) -> None:
     """Raise ScoreError for the first line that is not a prediction row for the variant."""
+    decoder = msgspec.json.Decoder(kind)
     for number, line in _numbered(lines):
         try:
-            found = _ROW.decode(line).variant
+            found = decoder.decode(line).variant
         except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
-            found = decode(
-                line, Prediction, f"{path}:{number}"
-            ).variant  # It raises the named error.
+            found = decode(line, kind, f"{path}:{number}").variant  # It raises the named error.
         if found != variant:
             raise ScoreError(f"{path}:{number}: variant is '{found}', not '{variant}'")
 

@@ -20,7 +20,7 @@ from ..rows import REFERENCE, ScoreError
 from ..variants import fingerprint, names_digest, schema_digest
 
 # Columns that references need only where spans are predicted.
-_OPTIONAL = ("slots", "utterance")
+_OPTIONAL = ("slots", "utterance", "service_call")
 _WITH_HISTORY = [*REFERENCE.names, "history"]
 
 
@@ -29,8 +29,8 @@ class References:
     """The references of a split.
 
     Attributes:
-        of: Makes the frame rows of a variant, with the columns of REFERENCE; raises ScoreError
-            where they cannot be had.
+        of: Makes the frame rows of a variant, with the columns of REFERENCE, or those that were
+            asked for; raises ScoreError where they cannot be had.
         dialogue: Makes the frame rows of one dialogue, given a variant's name and the dialogue's
             id, without those of the others. They have the column `history` besides, the turns
             before the frame's own (`speaker`, `utterance`, ...), where the data has it.
@@ -45,7 +45,9 @@ class References:
     release: str | None
 
 
-def open_references(source: str | None, split: str, own: Mapping[str, str]) -> References:
+def open_references(
+    source: str | None, split: str, own: Mapping[str, str], columns: pa.Schema = REFERENCE
+) -> References:
     """Open the SGD release for its frame rows.
 
     Args:
@@ -53,6 +55,7 @@ def open_references(source: str | None, split: str, own: Mapping[str, str]) -> R
             that is unset, what `sgdx_dataset prepare` was given.
         split: "train", "validation" or "test".
         own: The user's own schema variants: a directory or an overlay by name.
+        columns: The columns that frame rows are to have.
 
     Raises:
         ScoreError: The source or a variant of the user's own cannot be opened.
@@ -61,7 +64,7 @@ def open_references(source: str | None, split: str, own: Mapping[str, str]) -> R
 
     def frame_rows(variant: str) -> pa.Table:
         with _as_score_error(SgdxError):
-            return frame_tables(release, split, variant, REFERENCE.names)
+            return frame_tables(release, split, variant, columns.names)
 
     @cache
     def narrowed(dialogue_id: str) -> Any:
@@ -118,12 +121,15 @@ def _of_dialogue(frame_ids: Any, dialogue_id: str) -> Any:
     return pc.starts_with(frame_ids, f"{dialogue_id}/")
 
 
-def open_folder(folder: Path, variants: Iterable[str]) -> References:
+def open_folder(
+    folder: Path, variants: Iterable[str], columns: pa.Schema = REFERENCE
+) -> References:
     """Open a folder of the Parquet files that `python -m sgdx_dataset frames` writes.
 
     Args:
         folder: Has `VARIANT.parquet` for each of `variants`.
         variants: The variants that will be asked for; their files are looked at now.
+        columns: The columns that frame rows are to have.
 
     Raises:
         ScoreError: A file is missing, is no Parquet file, or lacks a column; or the files are of
@@ -137,7 +143,7 @@ def open_folder(folder: Path, variants: Iterable[str]) -> References:
                 f"--references {folder}: found no {path.name}, expected the frame rows of "
                 f"{variant} as 'python -m sgdx_dataset frames' writes them"
             )
-        releases[variant] = _release_of(path)
+        releases[variant] = _release_of(path, columns)
     names = list(releases.values())
     if odd := [variant for variant, release in releases.items() if release != names[0]]:
         raise ScoreError(
@@ -145,7 +151,7 @@ def open_folder(folder: Path, variants: Iterable[str]) -> References:
             f"'{names[0]}' as the others are"
         )
     return References(
-        partial(_read_variant, folder),
+        partial(_read_variant, folder, columns),
         partial(_read_dialogue, folder),
         partial(_fingerprint_in, folder),
         names[0],
@@ -177,31 +183,31 @@ def _fingerprint_in(folder: Path, variant: str, frames: pa.Table) -> str:
     )
 
 
-def _release_of(path: Path) -> str | None:
+def _release_of(path: Path, columns: pa.Schema) -> str | None:
     """What data a file of frame rows is of, from its schema's metadata; None if it has none."""
     try:
         schema = pq.read_schema(path)
     except (OSError, pa.ArrowException) as error:
         raise ScoreError(f"{path}: not a Parquet file: {error}") from None
-    if lacking := [name for name in REFERENCE.names if name not in schema.names]:
+    if lacking := [name for name in columns.names if name not in schema.names]:
         raise ScoreError(f"{path}: found no column {', '.join(lacking)}, expected frame rows")
     release = (schema.metadata or {}).get(b"release", b"")
     return release.decode() or None
 
 
-def _read_variant(folder: Path, variant: str) -> pa.Table:
-    """The frame rows in a variant's file, with the columns of REFERENCE."""
+def _read_variant(folder: Path, columns: pa.Schema, variant: str) -> pa.Table:
+    """The frame rows in a variant's file, with some columns."""
     path = folder / f"{variant}.parquet"
     try:
-        table = pq.read_table(path, columns=REFERENCE.names).select(REFERENCE.names)
-        table = table.replace_schema_metadata().cast(REFERENCE)
+        table = pq.read_table(path, columns=columns.names).select(columns.names)
+        table = table.replace_schema_metadata().cast(columns)
     except (OSError, pa.ArrowException) as error:
         raise ScoreError(f"{path}: cannot be read as frame rows: {error}") from None
     found = column(table, "variant").unique().to_pylist()
     if found != [variant]:
         names = ", ".join(map(str, found)) or "no rows"
         raise ScoreError(f"{path}: found variant {names}, expected {variant}")
-    for name in REFERENCE.names:
+    for name in columns.names:
         if name not in _OPTIONAL and (row := _first_null(column(table, name))) is not None:
             raise ScoreError(f"{path}: row {row}: found no value in {name}, expected one")
     return table

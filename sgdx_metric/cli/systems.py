@@ -23,6 +23,8 @@ class Metadata(msgspec.Struct, omit_defaults=True):
         seed: The random seed of the training.
         oracle: Whether the model was trained on schemas that it is evaluated on.
         system_acts: Whether the tracker was given the system's dialogue acts.
+        counts: What was counted while predicting, such as how many answers of a language model were
+            ``invalid``, out of how many ``requests``.
     """
 
     split: str | None = None
@@ -33,6 +35,7 @@ class Metadata(msgspec.Struct, omit_defaults=True):
     seed: Any = None
     oracle: bool | None = None
     system_acts: bool | None = None
+    counts: Any = None
 
 
 def about_system(said: Metadata) -> dict[str, Any]:
@@ -81,6 +84,17 @@ def _shown(said: Metadata, key: str) -> str:
 def is_oracle(said: Mapping[str, Metadata]) -> bool:
     """Whether any variant's predictions say that they are of an oracle."""
     return any(one.oracle for one in said.values())
+
+
+def unread_answers(said: Mapping[str, Metadata]) -> dict[str, tuple[int, int]]:
+    """How many answers could not be read, and of how many, by variant; only where that is said."""
+    found = {}
+    for name, one in said.items():
+        counts = one.counts if isinstance(one.counts, dict) else {}
+        numbers = counts.get("invalid"), counts.get("requests")
+        if all(type(number) is int for number in numbers):
+            found[name] = numbers
+    return found
 
 
 def system_acts(said: Mapping[str, Metadata], chosen: str | None) -> str:

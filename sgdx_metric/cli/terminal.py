@@ -1,6 +1,6 @@
 """Scores, comparisons and explanations as tables on the terminal, which fit into 80 columns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -25,6 +25,15 @@ _SHORT = len("difference")
 _SCORE_LEGEND = """\
 JGA: joint goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how
 far a frame's score varies over variants. difference: JGA less that of original.
+"""
+_CALLS = {
+    "call_name_accuracy": "name",
+    "call_argument_accuracy": "arguments",
+    "call_accuracy": "both",
+}
+_CALLS_LEGEND = """\
+drop: v1-5 less original, with its 95 % interval over dialogues. SS: how far a
+call's score varies over variants.
 """
 _COMPARE_LEGEND = """\
 difference: second less first, with its 95 % interval over dialogues. p: how
@@ -59,7 +68,10 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
     title = "Joint goal accuracy and schema sensitivity, in %"
     _print_table(title, ["services", "frames", *names.values()], rows, console)
     for key, ends in sgdx["confidence"].items():
-        if ends:
+        if ends and key == "drop":
+            drop = f"JGA_v1-5 - JGA_orig: {percent(sgdx[key])}"
+            _print_line(f"{drop}, 95 % interval {_interval(ends)}", console)
+        elif ends:
             _print_line(f"{names[key]}: 95 % interval {_interval(ends)}", console)
     _print_line("", console)
     _print_variants(result, console)
@@ -74,6 +86,26 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
     _print_line(result["signature"], console)
 
 
+def print_unread(
+    unread: Mapping[str, tuple[int, int]], nothing: float | None, console: Console
+) -> None:
+    """Print how many answers could not be read, which the scores count as the empty state.
+
+    Args:
+        unread: How many, and of how many, by variant; nothing is printed where it is empty.
+        nothing: The joint goal accuracy of the empty state in all frames.
+        console: Where to print.
+    """
+    for name, (invalid, requests) in unread.items():
+        share = percent(invalid / requests if requests else None)
+        _print_line(f"{name}: {invalid} of {requests} answers invalid ({share} %)", console)
+    if unread:
+        _print_line(
+            f"An invalid answer counts as the empty state, whose JGA is {percent(nothing)} %.",
+            console,
+        )
+
+
 def _print_variants(result: dict[str, Any], console: Console) -> None:
     """Print the joint goal accuracy under each variant, and its difference to the original's."""
     headers = ["variant", *_GROUPS, "difference", "95 % interval", "p"]
@@ -86,6 +118,36 @@ def _print_variants(result: dict[str, Any], console: Console) -> None:
             [name, *map(percent, means), *_difference(to.get("difference"), ends, to.get("p"))]
         )
     _print_table("Joint goal accuracy by variant, in %", headers, rows, console)
+
+
+def print_calls(result: dict[str, Any], console: Console) -> None:
+    """Print the accuracies of calls and their sensitivity, in percent, and the signature.
+
+    Args:
+        result: What `report_calls` returned.
+        console: Where to print.
+    """
+    rows = []
+    for metric, of_all in result["calls"].items():
+        for group in _GROUPS:
+            figures = of_all if group == "all" else of_all[group]
+            keys = ("original", "v1-5", "sensitivity")
+            name = f"{_CALLS[metric]}, {group}"
+            cells = (percent(figures[key]) for key in keys)
+            ends = figures["confidence"]["drop"]
+            rows.append([name, str(result["frames"][group]), *cells, percent(figures["drop"]),
+                         _interval(ends) if ends else "-"])  # fmt: skip
+    headers = ["calls", "frames", "original", "v1-5", "SS", "drop", "95 % interval"]
+    _print_table("Accuracy of calls and its sensitivity, in %", headers, rows, console)
+    accuracies = result["calls"]["call_accuracy"]["by_variant"]
+    decided = [(name, figures) for name, figures in result["decision"].items() if figures]
+    rows = [[name, percent(accuracies[name])] for name in accuracies]
+    _print_table("Accuracy of whole calls by variant, in %", ["variant", "all"], rows, console)
+    for name, found in decided:
+        shares = f"precision {percent(found['precision'])}, recall {percent(found['recall'])}"
+        _print_line(f"{name}: decision to call: {shares}", console)
+    _print_line(_CALLS_LEGEND, console)
+    _print_line(result["signature"], console)
 
 
 def print_comparison(result: dict[str, Any], names: tuple[str, str], console: Console) -> None:

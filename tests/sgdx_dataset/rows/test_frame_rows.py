@@ -29,6 +29,8 @@ def plain(dialogue: Json) -> Iterator[Json]:
         for frame in turn["frames"] if turn["speaker"] == "USER" else []:
             schema = schemas[frame["service"]]
             slots = schema["slots"]
+            after = dialogue["turns"][index + 1]["frames"] if dialogue["turns"][index + 1 :] else []
+            calls = [one["service_call"] for one in after if one["service"] == frame["service"]]
             yield {
                 "frame_id": f"{dialogue['dialogue_id']}/{index}/{schema['original_name']}",
                 "variant": dialogue["variant"],
@@ -41,6 +43,7 @@ def plain(dialogue: Json) -> Iterator[Json]:
                 "schema": schema,
                 **frame["state"],
                 "slots": frame["slots"],
+                "service_call": calls[0] if calls else None,
                 "schema_slots": [{k: s[k] for k in ("name", "is_categorical")} for s in slots],
             }
 

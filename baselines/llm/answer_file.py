@@ -1,0 +1,114 @@
+"""The file of answers: what each request was answered with, one JSON object a line.
+
+Answers are only ever added, so a run that is killed loses none but one that is half-written, and
+the next run asks only for what is missing.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from sgdx_dataset import SgdxError
+
+from .functions import Json
+
+
+class AnswerFile:
+    """Answers by the key of their request, of ``requests.request_key``. Only places are in memory.
+
+    A file without answers is removed at the end.
+
+    Args:
+        path: The file; it is made if need be. A last line that is half-written is removed.
+
+    Raises:
+        SgdxError: The file cannot be read and written, or another line is no answer.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._places: dict[str, int] = {}
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.exists() and not path.is_file():
+                raise SgdxError(f"{path}: found no regular file, expected a file of answers")
+            self._file = path.open("a+b")
+        except OSError as error:
+            raise SgdxError(f"{path}: cannot be opened: {error.strerror}") from None
+        try:
+            self._read_places()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _read_places(self) -> None:
+        self._file.seek(0)
+        place = 0
+        for number, line in enumerate(self._file, 1):
+            if not line.endswith(b"\n"):
+                self._file.truncate(place)
+                break
+            try:
+                found = json.loads(line)
+                if "body" not in found:
+                    raise KeyError("body")
+                self._places.setdefault(found["key"], place)
+            except (ValueError, KeyError, TypeError, RecursionError):
+                raise SgdxError(
+                    f"{self._path}:{number}: found no answer, expected an object with key and body;"
+                    " remove the line to have it asked again"
+                ) from None
+            place += len(line)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        if not self._places:
+            self._path.unlink(missing_ok=True)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def get(self, key: str) -> Json | None:
+        """The line of an answer: ``key``, ``custom_id``, ``at`` and ``body``; None without one."""
+        if key not in self._places:
+            return None
+        self._file.seek(self._places[key])
+        found: Json = json.loads(self._file.readline())
+        return found
+
+    def add(self, key: str, custom_id: str, body: Any) -> None:
+        """Keep an answer, unless the key has one.
+
+        Args:
+            key: The request's key.
+            custom_id: The request's name, for whoever reads the file.
+            body: The answer as it came.
+
+        Raises:
+            SgdxError: The file cannot be written.
+        """
+        if key in self._places:
+            return
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        line = {"key": key, "custom_id": custom_id, "at": at, "body": body}
+        # As ASCII, since a model's text may hold halves of characters that UTF-8 cannot have.
+        written = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+        try:
+            place = self._file.seek(0, 2)
+            self._file.write(written)
+            self._file.flush()
+        except OSError as error:
+            with suppress(OSError):
+                self._file.truncate(place)
+            raise SgdxError(f"{self._path}: cannot be written: {error.strerror}") from None
+        self._places[key] = place

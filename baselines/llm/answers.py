@@ -1,0 +1,322 @@
+"""Reading what a model answers. Nothing here raises, whatever a model or a server writes.
+
+What cannot be used is left out and counted, so that the counts can stand beside the scores.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..t5dst.formats.values import allowed_value
+from .functions import DONTCARE, NO_INTENT, STATE_KEYS, Intent, Service, Slot, safe_names
+
+# What is counted, in the order in which it is shown. The first ones are of whole answers:
+# ``salvaged`` were found in the text, not where they should be; ``invalid`` have no state, so that
+# the frame gets the empty one. An invalid answer may be ``empty``, ``refused`` by the model or a
+# filter, or be a call of another function (``wrong_names``); ``truncated`` are cut at the limit of
+# tokens. The others are of parts of answers.
+COUNTS = (
+    "salvaged", "invalid", "truncated", "refused", "empty", "wrong_names", "extra_calls",
+    "bad_values", "wrong_types", "unknown_slots", "unknown_intents", "unknown_requests",
+)  # fmt: skip
+# A model's text is searched for JSON no further than this, in characters and in places to begin.
+_SEARCHED, _BEGINNINGS = 100_000, 1000
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What an answer says of the dialogue state.
+
+    Attributes:
+        active_intent: Name of the intent, or ``NONE``.
+        requested_slots: Names of the slots that the user asks for.
+        slot_values: The value of each slot that is set, by the slot's name in the schema.
+        counts: How often each of ``COUNTS`` occurred; those that did not are left out.
+    """
+
+    active_intent: str = NO_INTENT
+    requested_slots: tuple[str, ...] = ()
+    slot_values: Mapping[str, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class CallReading:
+    """Which call an answer makes.
+
+    Attributes:
+        service: Name of the service in the schema; empty where no function was called.
+        method: Name of the intent.
+        parameters: The value of each parameter, by the slot's name in the schema.
+        counts: How often each of ``COUNTS`` occurred; those that did not are left out.
+    """
+
+    service: str = ""
+    method: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+def read_answer(body: Any, service: Service, in_call: bool) -> Reading:
+    """Read the dialogue state from an answer.
+
+    Args:
+        body: A chat completion, the body of an error, or ``{"state": {...}}`` of a system that is
+            no language model.
+        service: The service that was asked about.
+        in_call: Whether the state is expected in a call of the service's function; else in the
+            text.
+    """
+    if isinstance(body, dict) and "state" in body:
+        return read_state(body["state"], service)
+    counts: Counter[str] = Counter()
+    message = _message(body, counts)
+    found = None
+    if in_call:
+        name = safe_names([service.name])[service.name]
+        found = _arguments(message, {name, service.name}, counts)
+    if found is None:
+        found = _object_in(_text(message), STATE_KEYS, counts, expected=not in_call)
+    if found is None:
+        _count_lack(message, counts)
+        counts["invalid"] += 1
+        return Reading(counts=+counts)
+    return read_state(found, service, counts)
+
+
+def read_state(found: Any, service: Service, counted: Counter[str] | None = None) -> Reading:
+    """Read a state that is written as the arguments of ``functions.state_function``.
+
+    Args:
+        found: The arguments. One that has none of their three keys is invalid.
+        service: The service.
+        counted: What has been counted so far, which the result's counts begin with.
+    """
+    counts = Counter(counted or {})
+    if not isinstance(found, dict) or not set(STATE_KEYS) & found.keys():
+        counts["invalid"] += 1
+        counts["empty"] += int(found in ({}, None))
+        return Reading(counts=+counts)
+    intent = _read_intent(found.get("active_intent"), service, counts)
+    requested = _read_requests(found.get("requested_slots"), service, counts)
+    values = _read_values(found.get("slot_values"), service.by_any_name, counts)
+    return Reading(intent, requested, values, +counts)
+
+
+def read_call(body: Any, functions: Mapping[str, tuple[Service, Intent]]) -> CallReading:
+    """Read which function an answer calls.
+
+    Args:
+        body: A chat completion, or the body of an error.
+        functions: The functions that could be called, of ``functions.call_functions``.
+    """
+    counts: Counter[str] = Counter()
+    message = _message(body, counts)
+    calls = _calls(message)
+    counts["extra_calls"] += max(len(calls) - 1, 0)
+    if calls:
+        name, arguments = calls[0]
+    else:
+        written = _object_in(_text(message), ("name",), counts, expected=False) or {}
+        name, arguments = written.get("name"), written.get("arguments", written.get("parameters"))
+    if not isinstance(name, str) or name not in functions:
+        if calls:
+            counts["wrong_names"] += 1
+        else:
+            _count_lack(message, counts)
+        counts["invalid"] += 1
+        return CallReading(counts=+counts)
+    service, intent = functions[name]
+    inputs = {*intent.required, *intent.optional}
+    slots = {name: slot for name, slot in service.by_any_name.items() if slot.name in inputs}
+    values = _read_values(_decoded(arguments, counts), slots, counts)
+    return CallReading(service.name, intent.name, values, +counts)
+
+
+def _message(body: Any, counts: Counter[str]) -> Json:
+    """The message of a completion's first choice; empty where there is none."""
+    if not isinstance(body, dict):
+        return {}
+    if _is_filtered(body.get("error")):
+        counts["refused"] += 1
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, dict):
+        return {}
+    message = choice.get("message")
+    if choice.get("finish_reason") == "length":
+        counts["truncated"] += 1
+    refused = isinstance(message, dict) and bool(message.get("refusal"))
+    if refused or choice.get("finish_reason") == "content_filter":
+        counts["refused"] += 1
+    return message if isinstance(message, dict) else {}
+
+
+def _is_filtered(error: Any) -> bool:
+    return isinstance(error, dict) and error.get("code") == "content_filter"
+
+
+def _count_lack(message: Json, counts: Counter[str]) -> None:
+    """Count an answer without text and without calls as empty, if it was not refused."""
+    if not _text(message).strip() and not _calls(message) and not counts["refused"]:
+        counts["empty"] += 1
+
+
+def _calls(message: Json) -> list[tuple[Any, Any]]:
+    """The names and arguments of a message's calls."""
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list):
+        return []
+    functions = [call.get("function") for call in calls if isinstance(call, dict)]
+    return [(f.get("name"), f.get("arguments")) for f in functions if isinstance(f, dict)]
+
+
+def _arguments(message: Json, names: Collection[str], counts: Counter[str]) -> Any:
+    """The arguments of the first call of a function; None if it is not called."""
+    calls = _calls(message)
+    counts["extra_calls"] += max(len(calls) - 1, 0)
+    for name, arguments in calls:
+        if isinstance(name, str) and name in names:
+            return _decoded(arguments, counts)
+    counts["wrong_names"] += int(bool(calls))
+    return None
+
+
+def _decoded(arguments: Any, counts: Counter[str]) -> Any:
+    """The arguments of a call, which most servers send as JSON in a string."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError):
+        return _object_in(arguments, (), counts, expected=False)
+
+
+def _text(message: Json) -> str:
+    """The text of a message, which may come in parts."""
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
+def _object_in(
+    text: str, keys: Collection[str], counts: Counter[str], expected: bool
+) -> Json | None:
+    """The first JSON object in a text that has one of some keys, or any object if keys are empty.
+
+    Args:
+        text: What a model wrote.
+        keys: The keys.
+        counts: Where an object that is not the whole text, or not ``expected``, is ``salvaged``.
+        expected: Whether the text was to be such an object.
+    """
+    bare = text.strip()
+    whole = _parsed(bare, 0)
+    if whole is not None and whole[1] == len(bare) and _is_one(whole[0], keys):
+        counts["salvaged"] += int(not expected)
+        return dict(whole[0])
+    # A code fence needs no care of its own: the object in it is found behind its first line.
+    text = _THOUGHT.sub("", text[:_SEARCHED])
+    start = text.find("{")
+    for _ in range(_BEGINNINGS):
+        if start < 0:
+            return None
+        found = _parsed(text, start)
+        if found is not None and _is_one(found[0], keys):
+            counts["salvaged"] += 1
+            return dict(found[0])
+        start = text.find("{", start + 1)
+    return None
+
+
+def _parsed(text: str, start: int) -> tuple[Any, int] | None:
+    """The JSON value that begins at a place of a text, and its end; None if there is none."""
+    try:
+        return json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_one(value: Any, keys: Collection[str]) -> bool:
+    return isinstance(value, dict) and (not keys or bool(value.keys() & set(keys)))
+
+
+def _read_intent(found: Any, service: Service, counts: Counter[str]) -> str:
+    if found is None or found == "":
+        return NO_INTENT
+    names = [intent.name for intent in service.intents]
+    name = allowed_value(found, [*names, NO_INTENT]) if isinstance(found, str) else None
+    counts["unknown_intents"] += int(name is None)
+    return name or NO_INTENT
+
+
+def _read_requests(found: Any, service: Service, counts: Counter[str]) -> tuple[str, ...]:
+    if found is None:
+        return ()
+    if not isinstance(found, list):
+        counts["wrong_types"] += 1
+        found = [found]
+    names = []
+    for name in found:
+        slot = service.by_any_name.get(name) if isinstance(name, str) else None
+        if slot is None:
+            counts["unknown_requests"] += 1
+        else:
+            names.append(slot.name)
+    return tuple(dict.fromkeys(names))
+
+
+def _read_values(found: Any, slots: Mapping[str, Slot], counts: Counter[str]) -> dict[str, str]:
+    """The values of slots, by the slots' names in the schema."""
+    if not isinstance(found, dict):
+        counts["wrong_types"] += int(found is not None)
+        return {}
+    values: dict[str, str] = {}
+    for name, given in found.items():
+        slot = slots.get(name)
+        if slot is None or not slot.is_input:
+            counts["unknown_slots"] += 1
+        elif (value := _read_value(given, slot, counts)) is not None:
+            values.setdefault(slot.name, value)
+    return values
+
+
+def _read_value(given: Any, slot: Slot, counts: Counter[str]) -> str | None:
+    """A slot's value as text; None where it is unset, or cannot be the slot's."""
+    while isinstance(given, list) and given:
+        given = given[0]
+    if given is None or given == []:
+        return None
+    if isinstance(given, float) and given.is_integer() and abs(given) < 2**53:
+        given = int(given)
+    if not isinstance(given, (str, bool, int, float)):
+        counts["wrong_types"] += 1
+        return None
+    text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", str(given))
+    if not text.strip():
+        return None
+    if not slot.values:
+        return None if text.strip().casefold() in ("none", "null") else text
+    value = allowed_value(text, [*slot.values, DONTCARE])
+    if value is None and text.strip().casefold() not in ("none", "null"):
+        counts["bad_values"] += 1
+    return value
+
+
+def summed(readings: Sequence[Counter[str]]) -> dict[str, int]:
+    """The counts of many answers, in the order of ``COUNTS``; those that are 0 as well."""
+    total: Counter[str] = Counter()
+    for counts in readings:
+        total.update(counts)
+    return {name: total[name] for name in COUNTS}

@@ -1,0 +1,146 @@
+"""Requests as OpenAI batch files, and the files of answers to them.
+
+Several providers take such files at half the price, and vLLM answers them without a server.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.files import staged
+
+from .answer_file import AnswerFile
+from .functions import Json
+from .plan import Plan
+
+# OpenAI takes 50,000 lines and 200 MB; these leave room.
+MOST_LINES, MOST_BYTES = 25_000, 150_000_000
+
+
+def write_requests(plan: Plan, answers: AnswerFile, folder: Path) -> tuple[list[Path], int]:
+    """Write the requests that have no answer yet; earlier files in the folder are replaced.
+
+    Args:
+        plan: What is asked.
+        answers: The answers so far.
+        folder: The folder for ``requests-001.jsonl`` and so on. It holds no other files.
+
+    Returns:
+        The files, and how many requests they have.
+
+    Raises:
+        SgdxError: The folder has other files, or cannot be written.
+    """
+    if folder.exists():
+        others = [one for one in folder.iterdir() if not one.match("requests-*.jsonl")]
+        if others or not folder.is_dir():
+            raise SgdxError(f"{folder}: found {others[0].name}, expected only files of requests")
+        shutil.rmtree(folder)
+    names: list[str] = []
+    count = 0
+    with staged(folder) as staging:
+        staging.mkdir()
+        for lines in _parts(_lines(plan, answers)):
+            names.append(f"requests-{len(names) + 1:03d}.jsonl")
+            (staging / names[-1]).write_bytes(b"".join(lines))
+            count += len(lines)
+    return [folder / name for name in names], count
+
+
+def _lines(plan: Plan, answers: AnswerFile) -> Iterator[bytes]:
+    asked = set()
+    for request in plan.requests():
+        attempt = plan.missing(request, answers)
+        if attempt is None or request.keys[attempt] in asked:
+            continue
+        asked.add(request.keys[attempt])
+        line = {
+            "custom_id": request.custom_id,
+            "method": "POST",
+            "url": "/v1/chat/completions",
+            "body": request.bodies[attempt],
+        }
+        yield json.dumps(line, ensure_ascii=False).encode() + b"\n"
+
+
+def _parts(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """The lines in parts that a batch file may have."""
+    part: list[bytes] = []
+    size = 0
+    for line in lines:
+        if part and (len(part) == MOST_LINES or size + len(line) > MOST_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(line)
+        size += len(line)
+    if part:
+        yield part
+
+
+def collect(plan: Plan, answers: AnswerFile, files: Iterable[Path]) -> Counter[str]:
+    """Keep the answers in files, whose order does not matter.
+
+    Args:
+        plan: What was asked.
+        answers: Where answers are kept.
+        files: JSON Lines, as a provider gives them back for files of ``write_requests``, or as a
+            system that is no language model writes them: ``{"custom_id": ..., "state": {...}}``.
+
+    Returns:
+        How many lines were ``answered``; ``failed``, where the line reports an error; ``unknown``,
+        not asked by this plan; ``unreadable``; and ``repeated``, as the request has its answer.
+
+    Raises:
+        SgdxError: A file cannot be read.
+    """
+    keys: dict[str, list[str]] = {r.custom_id: list(r.keys) for r in plan.requests()}
+    counts: Counter[str] = Counter()
+    for file in files:
+        try:
+            with file.open("rb") as lines:
+                for line in lines:
+                    if line.strip():
+                        counts[_collected(line, keys, answers)] += 1
+        except OSError as error:
+            raise SgdxError(f"{file}: cannot be read: {error.strerror}") from None
+    return counts
+
+
+def _collected(line: bytes, keys: dict[str, list[str]], answers: AnswerFile) -> str:
+    """Keep the answer in a line; says what the line was."""
+    try:
+        found: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return "unreadable"
+    name = found.get("custom_id") if isinstance(found, dict) else None
+    if not isinstance(name, str):
+        return "unreadable"
+    if name not in keys:
+        return "unknown"
+    body = answer_in(found)
+    if body is None:
+        return "failed"
+    free = [key for key in keys[name] if key not in answers]
+    if not free:
+        return "repeated"
+    answers.add(free[0], name, body)
+    return "answered"
+
+
+def answer_in(line: Any) -> Any:
+    """The answer in an answer line, as it is kept; None if it has none, or reports an error."""
+    if not isinstance(line, dict):
+        return None
+    if "state" in line:
+        return {"state": line["state"]}
+    response = line.get("response")
+    if not isinstance(response, dict) or response.get("status_code", 200) != 200:
+        return None
+    body: Json | None = response.get("body")
+    return body if isinstance(body, dict) and "error" not in body else None

@@ -1,0 +1,161 @@
+"""Prediction files of answers: one a wording, each only when all of its answers are there."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sgdx_dataset.files import staged
+
+from ..data.prediction_files import is_finished, write_predictions
+from ..training.run_folder import versions
+from .answer_file import AnswerFile
+from .answers import summed
+from .functions import MAPPING, Json
+from .plan import Answered, Plan, Request, Row, done_dialogues
+from .usage import Price, Usage, usage_of
+
+DONE = "done.json"
+
+
+def header(plan: Plan) -> Json:
+    """What the headers of all prediction files of a run have in common."""
+    return {
+        "model": plan.settings.model,
+        "tracker": "llm",
+        "host": plan.host,
+        **plan.settings.facts(),
+        "mapping": MAPPING,
+        "services": "dialogue" if plan.settings.task == "calls" else "frame",
+        "retry_invalid": plan.retry_invalid,
+        **plan.data.facts(),
+        "system_acts": False,
+    }
+
+
+def own_header(plan: Plan, name: str) -> Json:
+    """What the header of one of the files has besides."""
+    config, repeat = plan.names[name]
+    own: Json = {"variant": name, **plan.data.wording(config)}
+    return own | ({"repeat": repeat, "of_variant": config} if plan.repeats > 1 else {})
+
+
+def finished(plan: Plan, output: Path) -> list[str]:
+    """The names of the predictions that are in a folder already.
+
+    Raises:
+        SgdxError: A file holds another run's predictions.
+    """
+    common = header(plan)
+    return [
+        name
+        for name in plan.names
+        if is_finished(output / f"{name}.jsonl", {**common, **own_header(plan, name)})
+    ]
+
+
+def write_finished(
+    plan: Plan, answers: AnswerFile, output: Path, price: Price | None = None
+) -> tuple[dict[str, Json], Counter[str]]:
+    """Write the predictions of every wording whose answers are all there.
+
+    While answers are missing, ``done.json`` in the folder lists the dialogues that have all of
+    theirs, which is what ``--dialogues`` takes.
+
+    Args:
+        plan: What was asked.
+        answers: The answers.
+        output: The folder.
+        price: What tokens cost, if it is known.
+
+    Returns:
+        The figures in the header of each file that was written, and how many requests have no
+        answer, by name.
+    """
+    done, lacking = done_dialogues(plan, answers)
+    written: dict[str, Json] = {}
+    common = header(plan)
+    for name in plan.names:
+        if lacking[name]:
+            continue
+        tally = _Tally()
+        rows = list(tally.rows(plan, name, answers))
+        figures = tally.facts(price)
+        metadata = {**common, **own_header(plan, name), **figures, "versions": versions()}
+        write_predictions(output / f"{name}.jsonl", metadata, rows)
+        written[name] = figures
+    if +lacking:
+        with staged(output / DONE) as staging:
+            staging.write_bytes(msgspec.json.encode(done) + b"\n")
+    else:
+        (output / DONE).unlink(missing_ok=True)
+    return written, +lacking
+
+
+class _Tally:
+    """What the answers of one file have in common, gathered while its rows are made."""
+
+    def __init__(self) -> None:
+        self._counts: list[Counter[str]] = []
+        self._requests = self._answers = 0
+        self._usage = Usage()
+        self._models: Counter[str] = Counter()
+        self._fingerprints: Counter[str] = Counter()
+        self._dates: list[str] = []
+
+    def rows(self, plan: Plan, name: str, answers: AnswerFile) -> Iterator[Row]:
+        """The prediction rows, in the order of the frame rows."""
+        for dialogue in sorted(plan.dialogues):
+            for request in plan.requests_of(name, dialogue):
+                found = plan.answered(request, answers)
+                if found is not None:
+                    self._add(request, found)
+                    yield from found.rows(request)
+
+    def _add(self, request: Request, found: Answered) -> None:
+        line = found.lines[found.place]
+        body = line["body"]
+        self._requests += 1
+        self._answers += len(found.lines)
+        self._counts.append(found.reading.counts)
+        for one in found.lines:
+            self._usage += usage_of(one["body"])
+        for key, names in (("model", self._models), ("system_fingerprint", self._fingerprints)):
+            if isinstance(body, Mapping) and isinstance(body.get(key), str):
+                names[_printed(body[key])] += 1
+        self._dates.append(str(line.get("at", "")))
+
+    def facts(self, price: Price | None) -> Json:
+        """Figures for the header of the prediction file."""
+        asked_again = self._answers - self._requests
+        found: Json = {
+            "counts": {
+                "requests": self._requests,
+                "asked_again": asked_again,
+                **summed(self._counts),
+            },
+            "tokens": self._usage.facts(),
+            "served_models": dict(self._models.most_common(5)),
+            "fingerprints": dict(self._fingerprints.most_common(5)),
+            "dates": [min(self._dates), max(self._dates)] if self._dates else [],
+        }
+        if price is not None:
+            found["price"] = msgspec.to_builtins(price)
+            found["cost"] = round(self._usage.cost(price), 6)
+        return found
+
+
+def _printed(text: str) -> str:
+    """A name that a server gives, as ASCII and of a decent length."""
+    return json.dumps(text)[1:-1][:200]
+
+
+def spoken_counts(counts: Mapping[str, Any]) -> str:
+    """The counts that are not 0, in one line."""
+    shown = [f"{name.replace('_', ' ')} {number}" for name, number in counts.items() if number]
+    return ", ".join(shown)

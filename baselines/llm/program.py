@@ -1,0 +1,158 @@
+"""Asking a program instead of a server: request lines in, answer lines out.
+
+The program is started once, without a shell. It gets all requests on its standard input and may
+answer them in any order, while it reads or at the end. An answer line has the ``custom_id`` of its
+request, and either the ``state`` or, as ``{"response": {"body": {...}}}``, a chat completion.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import IO, Any
+
+from sgdx_dataset import SgdxError
+
+from .answer_file import AnswerFile
+from .batch_files import answer_in
+from .functions import Json
+from .plan import Plan, Request
+
+HOST = "command:"  # what a program's answers are kept under, before its command line
+
+
+def run_program(
+    line: str, plan: Plan, answers: AnswerFile, advance: Callable[[], None] = lambda: None
+) -> Counter[str]:
+    """Ask a program everything that has no answer yet, and keep what it answers.
+
+    Args:
+        line: The command line of the program.
+        plan: What is asked.
+        answers: Where answers are kept.
+        advance: Called for each answer.
+
+    Returns:
+        How many ``requests`` were sent, how many ``answered``, how many answers were there before
+        (``cached``), and how many lines were no answer to any of the requests (``strange_lines``).
+
+    Raises:
+        SgdxError: The program cannot be started, or ends with another status than 0. Its answers
+            until then are kept.
+    """
+    arguments = split_command(line)
+    keys: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    with tempfile.TemporaryFile() as said:
+        try:
+            program = subprocess.Popen(
+                arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said
+            )
+        except OSError as error:
+            raise SgdxError(f"--command {line}: cannot be started: {error.strerror}") from None
+        assert program.stdin and program.stdout  # noqa: S101 - as they are pipes
+        feeder = _Feeder(_lines(plan, answers, keys, counts), program.stdin)
+        feeder.start()
+        try:
+            for written in program.stdout:
+                if _keep(written, keys, answers):
+                    counts["answered"] += 1
+                    advance()
+                elif written.strip():
+                    counts["strange_lines"] += 1
+            status = program.wait()
+        finally:
+            program.kill()
+            program.wait()
+            feeder.join()
+        if feeder.fault is not None:
+            raise feeder.fault
+        if status:
+            said.seek(0)
+            last = said.read().decode(errors="replace").strip().rpartition("\n")[2] or "nothing"
+            raise SgdxError(f"--command {line}: exit status {status}; it said: {last[:300]}")
+    return counts
+
+
+def split_command(line: str) -> list[str]:
+    """The words of a command line.
+
+    Raises:
+        SgdxError: It has none, or its quotes do not match.
+    """
+    try:
+        arguments = shlex.split(line)
+    except ValueError as error:
+        raise SgdxError(f"--command {line}: cannot be read: {error}") from None
+    if not arguments:
+        raise SgdxError("--command: found no program, expected one with its arguments")
+    return arguments
+
+
+def request_line(request: Request) -> Json:
+    """What a program reads of a request: its name, the frame row and the body for a model.
+
+    The frame row has what a tracker may see: ``history``, ``utterance``, ``schema`` and the ids.
+    """
+    frame = {name: value for name, value in request.rows[0].items() if name != "asked"}
+    return {"custom_id": request.custom_id, "frame": frame, "body": request.bodies[0]}
+
+
+def _lines(
+    plan: Plan, answers: AnswerFile, keys: dict[str, str], counts: Counter[str]
+) -> Iterator[Json]:
+    """The requests that have no answer; ``keys`` then has what each answer is kept under."""
+    asked = set()
+    for request in plan.requests():
+        key = request.keys[0]
+        if key in asked:
+            continue
+        asked.add(key)
+        if key in answers:
+            counts["cached"] += 1
+            continue
+        keys[request.custom_id] = key
+        counts["requests"] += 1
+        yield request_line(request)
+
+
+def _keep(written: bytes, keys: dict[str, str], answers: AnswerFile) -> bool:
+    """Keep the answer in a line; False if it is none, or one to something that was not asked."""
+    try:
+        found: Any = json.loads(written)
+    except (ValueError, RecursionError):
+        return False
+    name = found.get("custom_id") if isinstance(found, dict) else None
+    body = answer_in(found)
+    if not isinstance(name, str) or name not in keys or body is None or keys[name] in answers:
+        return False
+    answers.add(keys[name], name, body)
+    return True
+
+
+class _Feeder(threading.Thread):
+    """Writes lines to a program while its answers are read; else both could wait for each other."""
+
+    def __init__(self, lines: Iterator[Json], to: IO[bytes]) -> None:
+        super().__init__(daemon=True)
+        self._lines = lines
+        self._to = to
+        self.fault: SgdxError | None = None
+
+    def run(self) -> None:
+        try:
+            for line in self._lines:
+                self._to.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+        except SgdxError as error:
+            self.fault = error
+        except (OSError, ValueError):  # the program has ended, or closed its input
+            pass
+        finally:
+            with suppress(OSError, ValueError):
+                self._to.close()

@@ -1,0 +1,99 @@
+"""Tokens that answers report, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from sgdx_dataset import SgdxError
+
+
+class Price(msgspec.Struct, frozen=True):
+    """What a million tokens cost.
+
+    Attributes:
+        sent: Of requests.
+        cached: Of requests, where the server had them cached.
+        made: Of answers.
+    """
+
+    sent: float
+    cached: float
+    made: float
+
+
+def read_price(text: str) -> Price:
+    """Read ``IN,CACHED,OUT``, such as ``2.5,1.25,10``.
+
+    Raises:
+        SgdxError: There are not three numbers of 0 or more.
+    """
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != 3 or not all(0 <= number < float("inf") for number in numbers):
+        raise SgdxError(
+            f"--price {text}: expected IN,CACHED,OUT, three numbers such as 2.5,1.25,10"
+        )
+    return Price(*numbers)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens.
+
+    Attributes:
+        sent: Tokens of requests.
+        cached: Those of them that the server had cached.
+        made: Tokens of answers.
+        reasoning: Those of them that the model thought with.
+    """
+
+    sent: int = 0
+    cached: int = 0
+    made: int = 0
+    reasoning: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.sent + other.sent,
+            self.cached + other.cached,
+            self.made + other.made,
+            self.reasoning + other.reasoning,
+        )
+
+    def cost(self, price: Price) -> float:
+        """What the tokens cost, in the currency of the price."""
+        fresh = self.sent - self.cached
+        return (fresh * price.sent + self.cached * price.cached + self.made * price.made) / 1e6
+
+    def facts(self) -> dict[str, int]:
+        """The numbers, as the header of a prediction file has them."""
+        return {
+            "in": self.sent,
+            "cached": self.cached,
+            "out": self.made,
+            "reasoning": self.reasoning,
+        }
+
+
+def usage_of(answer: Any) -> Usage:
+    """The tokens that the body of an answer reports; what it does not report is 0."""
+    found = answer.get("usage") if isinstance(answer, Mapping) else None
+    sent, made = _number(found, "prompt_tokens"), _number(found, "completion_tokens")
+    cached = _number(_part(found, "prompt_tokens_details"), "cached_tokens")
+    reasoning = _number(_part(found, "completion_tokens_details"), "reasoning_tokens")
+    return Usage(sent, min(cached, sent), made, min(reasoning, made))
+
+
+def _part(found: Any, name: str) -> Any:
+    return found.get(name) if isinstance(found, Mapping) else None
+
+
+def _number(found: Any, name: str) -> int:
+    number = _part(found, name)
+    return number if isinstance(number, int) and 0 <= number < 2**53 else 0

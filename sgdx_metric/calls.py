@@ -1,0 +1,274 @@
+"""Whether a system calls the right API with the right arguments, in place of its dialogue state.
+
+It is scored in the frames after whose user turn the system makes a call. A model that has to call
+there cannot be too shy to, so that reluctance is not taken for misreading.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .bootstrap import Figures, bootstrap
+from .columns import Bools, Floats, Ints, Side, SlotValues, column, field, flags, positions, strings
+from .robustness import dialogue_sums, figures, with_drop
+from .rows import REFERENCE, ScoreError
+from .signature import OFFICIAL, Rules, signature
+from .slots import SchemaSlots, score_slots
+from .subset import Subset
+from .units import ALL, SEEN, UNSEEN, Places, places
+from .variants import ORIGINAL
+
+CALL_METRICS = ("call_name_accuracy", "call_argument_accuracy", "call_accuracy")
+# What the figures of joint goal accuracy are called where they are of another score.
+_FIGURES = {
+    "jga_orig": "original",
+    "jga_v1-5": "v1-5",
+    "drop": "drop",
+    "ss_jga": "sensitivity",
+}
+_PARAMETERS = pa.list_(pa.struct([("slot", pa.string()), ("value", pa.string())]))
+# Gold calls are of the frame's own service; a predicted call says which service it is of.
+CALL_REFERENCE = REFERENCE.append(
+    pa.field("service_call", pa.struct([("method", pa.string()), ("parameters", _PARAMETERS)]))
+)
+CALL_PREDICTION = pa.schema(
+    {
+        "frame_id": pa.string(),
+        "variant": pa.string(),
+        "service_call": pa.struct(
+            [("service", pa.string()), ("method", pa.string()), ("parameters", _PARAMETERS)]
+        ),
+    }
+)
+
+
+@dataclass(frozen=True)
+class CallScores:
+    """The scores of one variant's gold calls, sorted by `frame_id`.
+
+    Attributes:
+        frame_id: The ids of the frames that a call follows [calls].
+        seen: Whether the service is in the original train split [calls].
+        scores: For each of CALL_METRICS, values in [0, 1] [calls].
+        decision: `precision` and `recall` of the decision to call, over all frames that are
+            predicted; None where all of them are followed by a call, as there is nothing to decide.
+    """
+
+    frame_id: pa.Array
+    seen: Bools
+    scores: dict[str, Floats]
+    decision: dict[str, float | None] | None
+
+
+def score_calls(
+    references: pa.Table, predictions: pa.Table, variant: str, rules: Rules = OFFICIAL
+) -> CallScores:
+    """Score one variant's calls.
+
+    `call_name_accuracy` is 1 where the call is of the right service and intent.
+    `call_argument_accuracy` is the product over the schema's slots: 1 where neither call has the
+    slot and 0 where only one has it. Where both have it, a categorical slot scores 1 if the values
+    are equal; a free-form slot scores the official fuzzy match with the best of the state's spoken
+    values, or 1 if it equals the canonical value of the gold call. It is 0 for a call of another
+    service. `call_accuracy` is the product of both.
+
+    Args:
+        references: Frame rows with `service_call`, in any order.
+        predictions: Rows of CALL_PREDICTION: one at least for each frame that a call follows.
+        variant: The variant's name, for error messages.
+        rules: How free-form values are compared.
+
+    Raises:
+        ScoreError: Frames are missing, there twice or unknown, or no frame is followed by a call.
+    """
+    whose = f"predictions for {variant}"
+    ids = strings(column(references, "frame_id"))
+    gold = references.filter(pc.is_valid(column(references, "service_call")))
+    if not gold.num_rows:
+        raise ScoreError(f"references for {variant}: found no call, expected one at least")
+    order = strings(column(gold, "frame_id"))
+    order = order.take(pc.sort_indices(order))
+    known = predictions.filter(pc.is_in(column(predictions, "frame_id"), value_set=ids))
+    if known.num_rows < predictions.num_rows:  # it raises the named error
+        positions(strings(column(predictions, "frame_id")), ids, whose)
+    chosen = known.filter(pc.is_in(column(known, "frame_id"), value_set=order))
+    true = Side(gold, positions(order_of(gold), order, f"references for {variant}"), len(order))
+    predicted = Side(chosen, positions(order_of(chosen), order, whose), len(order))
+    services = strings(true.aligned("service"))
+    true_calls, calls = true.aligned("service_call"), predicted.aligned("service_call")
+    same_service = _equal(field(calls, "service"), services)
+    name = same_service & _equal(field(calls, "method"), field(true_calls, "method"))
+    arguments = _arguments(true, true_calls, calls, same_service, rules)
+    scores = {
+        "call_name_accuracy": name.astype(np.float64),
+        "call_argument_accuracy": arguments,
+        "call_accuracy": name * arguments,
+    }
+    return CallScores(order, flags(true.aligned("seen")), scores, _decision(known, order))
+
+
+def order_of(table: pa.Table) -> pa.Array:
+    """The frame ids of rows [rows]."""
+    return strings(column(table, "frame_id"))
+
+
+def _equal(left: pa.Array, right: pa.Array) -> Bools:
+    """Where two columns of text are equal; a missing one equals nothing."""
+    return flags(pc.equal(strings(left), strings(right)).fill_null(False))
+
+
+def _arguments(
+    true: Side, true_calls: pa.Array, calls: pa.Array, same_service: Bools, rules: Rules
+) -> Floats:
+    """The argument accuracy of each call, in [0, 1] [calls]."""
+    rows, listed = true.exploded("schema_slots")
+    categorical = flags(field(listed, "is_categorical"))
+    schema = SchemaSlots(rows, strings(field(listed, "name")), categorical)
+    frame, canonical = _parameters(true_calls.to_pylist())
+    state = dict[tuple[int, str], list[str]]()
+    for i, values in enumerate(true.aligned("slot_values").to_pylist()):
+        state |= {(i, given["slot"]): given["values"] for given in values}
+    spoken = [state.get((i, slot), [value]) for i, (slot, value) in zip(frame, canonical)]
+    names = [slot for slot, _ in canonical]
+    made = calls.to_pylist()
+    found_frame, found = _parameters([c if ok else None for c, ok in zip(made, same_service)])
+    predicted = _values(found_frame, [slot for slot, _ in found], [[value] for _, value in found])
+    sides = (
+        (_values(frame, names, spoken), rules.use_fuzzy_match),
+        (_values(frame, names, [[value] for _, value in canonical]), False),
+    )
+    slots = [
+        score_slots(schema, reference, predicted, order_of(true.table), fuzzy).score
+        for reference, fuzzy in sides
+    ]
+    product = same_service.astype(np.float64)
+    np.multiply.at(product, schema.frame, np.maximum(*slots))
+    return product
+
+
+def _parameters(calls: list[dict[str, Any] | None]) -> tuple[list[int], list[tuple[str, str]]]:
+    """The frame, and the slot and value, of each parameter of some calls, laid end to end."""
+    found = [
+        (i, (one["slot"], one["value"]))
+        for i, call in enumerate(calls)
+        for one in (call or {}).get("parameters") or ()
+    ]
+    return [i for i, _ in found], [pair for _, pair in found]
+
+
+def _values(frame: list[int], slots: list[str], values: list[list[str]]) -> SlotValues:
+    parents = [i for i, given in enumerate(values) for _ in given]
+    return SlotValues(
+        np.array(frame, dtype=np.int64),
+        pa.array(slots, pa.string()),
+        np.array(parents, dtype=np.int64),
+        pa.array([value for given in values for value in given], pa.string()),
+    )
+
+
+def _decision(predicted: pa.Table, gold: pa.Array) -> dict[str, float | None] | None:
+    """How often a call is right to be made, and how often one is made where it should be."""
+    called = flags(column(predicted, "service_call").is_valid())
+    wanted = flags(pc.is_in(order_of(predicted), value_set=gold))
+    if wanted.all():
+        return None
+    hits = int((called & wanted).sum())
+    return {
+        "precision": hits / int(called.sum()) if called.any() else None,
+        "recall": hits / int(wanted.sum()),
+    }
+
+
+def report_calls(
+    variants: Mapping[str, CallScores],
+    dialogues: int,
+    split: str | None = None,
+    rules: Rules = OFFICIAL,
+    release: str | None = None,
+    wordings: Mapping[str, str] | None = None,
+    subset: Subset | None = None,
+    system_acts: str = "unknown",
+) -> dict[str, Any]:
+    """Sum up one system's calls under one or more schema variants.
+
+    Args:
+        variants: The scores by variant.
+        dialogues: How many dialogues the references have.
+        split, release, subset, system_acts: Parts of the signature; see `signature`.
+        rules: How the calls were scored.
+        wordings: The fingerprints of one's own wordings, by variant, for the signature.
+
+    Returns:
+        `calls`: for each of CALL_METRICS the accuracies `by_variant`, `original`, their mean
+        `v1-5`, the `drop` between the two and the `sensitivity`, as of joint goal accuracy, with
+        95 % intervals in `confidence`; the same for `seen` and `unseen` services. `decision` by
+        variant; `frames`, how many calls there are; `signature`. What is undefined is None.
+
+    Raises:
+        ScoreError: The variants have calls in different frames.
+    """
+    names = sorted(variants, key=lambda name: (name != ORIGINAL, name))
+    first = variants[names[0]]
+    for name in names[1:]:
+        if not variants[name].frame_id.equals(first.frame_id):
+            raise ScoreError(f"{name}: the calls are not in the frames of those of {names[0]}")
+    place = places(first.frame_id, first.seen)
+    groups = place.groups()
+    known = wordings or {}
+    line = signature(
+        [f"{name}@{known[name]}" if name in known else name for name in names],
+        len(first.seen),
+        dialogues,
+        rules,
+        split,
+        release,
+        system_acts,
+        subset,
+        task="calls",
+    )
+    return {
+        "calls": {
+            metric: _of_metric({v: variants[v].scores[metric] for v in names}, place, groups, rules)
+            for metric in CALL_METRICS
+        },
+        "decision": {name: variants[name].decision for name in names},
+        "frames": {group: len(groups[group]) for group in (ALL, SEEN, UNSEEN)},
+        "signature": line,
+    }
+
+
+def _of_metric(
+    scores: Mapping[str, Floats], place: Places, groups: Mapping[str, Ints], rules: Rules
+) -> dict[str, Any]:
+    """The figures of one metric, for all, seen and unseen services."""
+    found = {group: _of_group(scores, place, groups[group], rules) for group in (ALL, SEEN, UNSEEN)}
+    return {**found.pop(ALL), **found}
+
+
+def _of_group(
+    scores: Mapping[str, Floats], place: Places, these: Ints, rules: Rules
+) -> dict[str, Any]:
+    names = list(scores)
+    sums = dialogue_sums(scores, place, these, rules)
+
+    def statistic(weights: Floats) -> Figures:
+        return with_drop(figures(sums.means(weights), names))
+
+    count = len(sums.total)
+    whole = statistic(np.ones((1, count))) if count else {}
+    intervals = bootstrap(statistic, count)
+    return {
+        "by_variant": {
+            v: float(s[these].mean()) if len(these) else None for v, s in scores.items()
+        },
+        **{shown: _number(whole.get(key)) for key, shown in _FIGURES.items()},
+        "confidence": {shown: intervals.get(key) for key, shown in _FIGURES.items()},
+    }
+
+
+def _number(values: Floats | None) -> float | None:
+    return None if values is None or np.isnan(values[0]) else float(values[0])

@@ -1,0 +1,62 @@
+"""Frame rows, a few dialogues and a stand-in for a server, which the tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from baselines.data.requested import Data
+from baselines.llm.plan import Plan
+from baselines.llm.requests import Settings
+from sgdx_dataset import frame_tables, open_release
+
+from .server import StandIn, serving
+
+VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
+
+
+@pytest.fixture(scope="session")
+def sample() -> dict[str, pa.Table]:
+    """The frame rows of the sample's test split, by variant."""
+    release = open_release("sample")
+    return {variant: frame_tables(release, "test", variant) for variant in VARIANTS}
+
+
+@pytest.fixture(scope="session")
+def rows(sample: dict[str, pa.Table]) -> list[dict[str, Any]]:
+    """The frame rows under the original schemas."""
+    found: list[dict[str, Any]] = sample["original"].to_pylist()
+    return found
+
+
+@pytest.fixture(scope="session")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of three dialogues, two of which are of several services."""
+    path = tmp_path_factory.mktemp("dialogues") / "three.json"
+    path.write_bytes(msgspec.json.encode(["1_00000", "2_00000", "2_00001"]))
+    return path
+
+
+@pytest.fixture(scope="session")
+def plan(three: Path) -> Plan:
+    """Those dialogues under two wordings."""
+    return plan_of(three)
+
+
+def plan_of(dialogues: Path | None, host: str = "http://127.0.0.1/v1", **options: Any) -> Plan:
+    """A plan for some dialogues of the sample under two wordings."""
+    configs = options.pop("configs", ("original", "v5"))
+    settings = options.pop("settings", None) or Settings(model="m")
+    return Plan(Data("sample", "test", {}, dialogues), configs, settings, host, **options)
+
+
+@pytest.fixture
+def stand_in() -> Iterator[StandIn]:
+    """A server that answers every request with the empty state."""
+    with serving(StandIn()) as server:
+        yield server

@@ -1,0 +1,115 @@
+"""A server on loopback that answers like one with OpenAI's interface, with faults on demand."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from baselines.llm.oracle import called, completion
+
+Json = dict[str, Any]
+# What a fault does with a request: it returns status, headers and content; None cuts the line.
+Fault = tuple[int, dict[str, str], bytes] | None
+EMPTY_STATE = '{"active_intent": "NONE", "requested_slots": [], "slot_values": {}}'
+
+
+def empty_state(body: Json) -> Json:
+    """A valid answer: nothing is wanted."""
+    if "tools" in body:
+        return called(body["tools"][0]["function"]["name"], EMPTY_STATE)
+    return completion({"role": "assistant", "content": EMPTY_STATE}, "stop")
+
+
+@dataclass
+class StandIn:
+    """The server's record, and what it does.
+
+    Attributes:
+        answer: Makes the chat completion for the body of a request.
+        faults: What happens to the first requests instead, one after the other.
+        delay: Seconds before each answer.
+        url: The server's address.
+        bodies: What was asked, in order.
+        keys: The headers ``Authorization``.
+        most: How many requests were under way at once.
+    """
+
+    answer: Callable[[Json], Json] = empty_state
+    faults: list[Fault] = field(default_factory=list)
+    delay: float = 0.0
+    url: str = ""
+    bodies: list[Json] = field(default_factory=list)
+    keys: set[str] = field(default_factory=set)
+    most: int = 0
+    under_way: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def reply(self, body: Json, key: str) -> Fault:
+        """Answer one request."""
+        with self.lock:
+            self.bodies.append(body)
+            self.keys.add(key)
+            fault = self.faults.pop(0) if self.faults else False
+        if fault is not False:
+            return fault
+        time.sleep(self.delay)
+        usage = {"prompt_tokens": 900, "completion_tokens": 50}
+        usage |= {"prompt_tokens_details": {"cached_tokens": 400}}
+        answer = {"model": "stand-in-1", "usage": usage} | self.answer(body)
+        return 200, {}, json.dumps(answer).encode()
+
+
+def failing(status: int, code: str = "", retry_after: str = "0", **error: Any) -> Fault:
+    """An error of the server, which may be told to say more."""
+    said = {"message": f"status {status}", "code": code or None} | error
+    return status, {"Retry-After": retry_after}, json.dumps({"error": said}).encode()
+
+
+@contextmanager
+def serving(stand_in: StandIn) -> Iterator[StandIn]:
+    """Let a stand-in answer on a free port of loopback."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_POST(self) -> None:
+            with stand_in.lock:
+                stand_in.under_way += 1
+                stand_in.most = max(stand_in.most, stand_in.under_way)
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            found = stand_in.reply(body, self.headers["Authorization"])
+            with stand_in.lock:
+                stand_in.under_way -= 1
+            if found is None:
+                self.close_connection = True
+                return
+            status, headers, content = found
+            self.send_response(status)
+            for name, value in {"Content-Type": "application/json", **headers}.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None: ...
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        request_queue_size = 64
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        stand_in.url = f"http://127.0.0.1:{server.server_port}/v1"
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        try:
+            yield stand_in
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,238 @@
+"""What is read from answers, and that nothing that a model or a server writes raises."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from baselines.llm.answers import COUNTS, read_answer, read_call, read_state
+from baselines.llm.functions import call_functions, read_schema
+from baselines.llm.oracle import called, completion
+
+SCHEMA = {
+    "service_name": "Media_9",
+    "description": "Films to watch",
+    "slots": [
+        {"name": "title", "description": "", "is_categorical": False, "possible_values": []},
+        {
+            "name": "subtitles",
+            "description": "",
+            "is_categorical": True,
+            "possible_values": ["None", "English"],
+        },
+        {
+            "name": "seats",
+            "description": "",
+            "is_categorical": True,
+            "possible_values": ["1", "2"],
+        },
+        {
+            "name": "3-D?",
+            "description": "",
+            "is_categorical": True,
+            "possible_values": ["True", "False"],
+        },
+        {"name": "director", "description": "", "is_categorical": False, "possible_values": []},
+    ],
+    "intents": [
+        {
+            "name": "PlayFilm",
+            "description": "",
+            "required_slots": ["title"],
+            "optional_slots": [
+                {"slot": "subtitles", "value": "None"},
+                {"slot": "seats", "value": "1"},
+                {"slot": "3-D?", "value": "False"},
+            ],
+        }
+    ],
+}
+SERVICE = read_schema(SCHEMA)
+STATE = '{"active_intent": "PlayFilm", "requested_slots": ["director"], "slot_values": {}}'
+
+
+def text(content: Any, finish: str = "stop", **more: Any) -> dict[str, Any]:
+    return completion({"role": "assistant", "content": content, **more}, finish)
+
+
+@pytest.mark.parametrize(
+    ("body", "counts"),
+    [
+        (called("Media_9", STATE), {}),
+        (text(STATE), {"salvaged": 1}),
+        (text(f"```json\n{STATE}\n```"), {"salvaged": 1}),
+        (text(f'<think>perhaps {{"slot_values": 1}}</think>The state: {STATE} Done.'),
+         {"salvaged": 1}),
+        (text([{"type": "text", "text": STATE[:9]}, {"type": "text", "text": STATE[9:]}]),
+         {"salvaged": 1}),
+        (called("Media_9", f"Sure: {STATE}"), {"salvaged": 1}),
+        ({"state": json.loads(STATE)}, {}),
+    ],
+)  # fmt: skip
+def test_a_state_is_found_where_it_is(body: Any, counts: dict[str, int]) -> None:
+    found = read_answer(body, SERVICE, in_call=True)
+    assert found.active_intent == "PlayFilm"
+    assert found.requested_slots == ("director",)
+    assert found.counts == counts
+
+
+@pytest.mark.parametrize(
+    ("body", "counts"),
+    [
+        (called("Media_9", STATE[:40]), {"invalid": 1}),
+        (completion(called("Media_9", STATE[:40])["choices"][0]["message"], "length"),
+         {"truncated": 1, "invalid": 1}),
+        (called("Films", STATE), {"wrong_names": 1, "invalid": 1}),
+        (called("Media_9", "[]"), {"invalid": 1}),
+        (called("Media_9", "{}"), {"empty": 1, "invalid": 1}),
+        (text("The user wants to see a film."), {"invalid": 1}),
+        (text(""), {"empty": 1, "invalid": 1}),
+        (text(None), {"empty": 1, "invalid": 1}),
+        (text(None, refusal="I can't help with that."), {"refused": 1, "invalid": 1}),
+        (text("", "content_filter"), {"refused": 1, "invalid": 1}),
+        ({"error": {"code": "content_filter"}}, {"refused": 1, "invalid": 1}),
+        ({"choices": []}, {"empty": 1, "invalid": 1}),
+        ({"choices": [{"message": "hello"}]}, {"empty": 1, "invalid": 1}),
+        ({}, {"empty": 1, "invalid": 1}),
+        ("nonsense", {"empty": 1, "invalid": 1}),
+        ({"state": None}, {"empty": 1, "invalid": 1}),
+    ],
+)  # fmt: skip
+def test_what_is_no_state_is_counted_and_gives_the_empty_one(
+    body: Any, counts: dict[str, int]
+) -> None:
+    found = read_answer(body, SERVICE, in_call=True)
+    assert (found.active_intent, found.requested_slots, found.slot_values) == ("NONE", (), {})
+    assert found.counts == counts
+
+
+def test_text_is_expected_where_no_call_is() -> None:
+    assert read_answer(text(f" {STATE}\n"), SERVICE, in_call=False).counts == {}
+    fenced = read_answer(text(f"```json\n{STATE}\n```"), SERVICE, in_call=False)
+    assert fenced.counts == {"salvaged": 1}
+
+
+@pytest.mark.parametrize(
+    ("given_values", "values", "counts"),
+    [
+        ({"title": "Up", "subtitles": "None", "seats": "2"},
+         {"title": "Up", "subtitles": "None", "seats": "2"}, {}),
+        ({"title": "half past  6", "subtitles": "none", "seats": 2, "3-D_": True},
+         {"title": "half past  6", "subtitles": "None", "seats": "2", "3-D?": "True"}, {}),
+        ({"3-D?": False, "seats": 2.0}, {"3-D?": "False", "seats": "2"}, {}),
+        ({"title": "None", "seats": "none", "subtitles": None, "3-D_": ""}, {}, {}),
+        ({"title": ["Up", "Down"], "seats": [["1"]], "subtitles": []},
+         {"title": "Up", "seats": "1"}, {}),
+        ({"title": "dontcare", "subtitles": "DontCare"},
+         {"title": "dontcare", "subtitles": "dontcare"}, {}),
+        ({"seats": "7", "subtitles": "german"}, {}, {"bad_values": 2}),
+        ({"title": {"name": "Up"}}, {}, {"wrong_types": 1}),
+        ({"director": "Pixar", "cinema": "Rex"}, {}, {"unknown_slots": 2}),
+        ({"title": "a\ud800b"}, {"title": "a\ufffdb"}, {}),
+        (["title"], {}, {"wrong_types": 1}),
+        (None, {}, {}),
+    ],
+)  # fmt: skip
+def test_values(given_values: Any, values: dict[str, Any], counts: dict[str, int]) -> None:
+    found = read_state({"slot_values": given_values}, SERVICE)
+    assert found.slot_values == values
+    assert found.counts == counts
+
+
+@pytest.mark.parametrize(
+    ("intent", "requests", "state", "counts"),
+    [
+        ("playfilm", ["3-D_", "3-D?", "title"], ("PlayFilm", ("3-D?", "title")), {}),
+        (None, None, ("NONE", ()), {}),
+        ("none", [], ("NONE", ()), {}),
+        ("BuyFilm", ["cinema", 5], ("NONE", ()), {"unknown_intents": 1, "unknown_requests": 2}),
+        (["PlayFilm"], "title", ("NONE", ("title",)), {"unknown_intents": 1, "wrong_types": 1}),
+    ],
+)
+def test_intents_and_requests(
+    intent: Any, requests: Any, state: tuple[str, tuple[str, ...]], counts: dict[str, int]
+) -> None:
+    found = read_state({"active_intent": intent, "requested_slots": requests}, SERVICE)
+    assert (found.active_intent, found.requested_slots) == state
+    assert found.counts == counts
+
+
+FUNCTIONS = call_functions([SERVICE])
+
+
+@pytest.mark.parametrize(
+    ("body", "call", "counts"),
+    [
+        (called("Media_9__PlayFilm", '{"title": "Up", "3-D_": true}'),
+         ("Media_9", "PlayFilm", {"title": "Up", "3-D?": "True"}), {}),
+        (text('{"name": "Media_9__PlayFilm", "arguments": {"seats": 2}}'),
+         ("Media_9", "PlayFilm", {"seats": "2"}), {"salvaged": 1}),
+        (called("Media_9__PlayFilm", "{}"), ("Media_9", "PlayFilm", {}), {}),
+        (called("Media_9__BuyFilm", "{}"), ("", "", {}), {"wrong_names": 1, "invalid": 1}),
+        (text("Shall I play it?"), ("", "", {}), {"invalid": 1}),
+        (called("Media_9__PlayFilm", '{"director": "Pixar"}'),
+         ("Media_9", "PlayFilm", {}), {"unknown_slots": 1}),
+    ],
+)  # fmt: skip
+def test_calls(body: Any, call: tuple[str, str, dict[str, str]], counts: dict[str, int]) -> None:
+    found = read_call(body, FUNCTIONS)
+    assert (found.service, found.method, found.parameters) == call
+    assert found.counts == counts
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.text(max_size=5)
+            | st.sampled_from(
+                "choices message content tool_calls function name arguments finish_reason refusal "
+                "error code state active_intent requested_slots slot_values title seats".split()
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+def _check(found: Any) -> None:
+    assert found.active_intent in ("PlayFilm", "NONE")
+    assert set(found.requested_slots) <= {slot["name"] for slot in SCHEMA["slots"]}  # type: ignore[index]
+    assert set(found.counts) <= set(COUNTS)
+    assert "director" not in found.slot_values
+    assert found.slot_values.get("seats", "1") in ("1", "2", "dontcare")
+    msgspec.json.encode(found.slot_values)
+
+
+@settings(max_examples=200, deadline=None)
+@given(JSON, st.booleans())
+def test_any_answer_is_read(body: Any, in_call: bool) -> None:
+    _check(read_answer(body, SERVICE, in_call))
+    _check(read_state(body, SERVICE, Counter()))
+    read_call(body, FUNCTIONS)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text() | JSON.map(json.dumps) | JSON.map(lambda x: f"so: {json.dumps(x)} {STATE[:60]}"))
+def test_any_text_is_read(written: str) -> None:
+    for body in (called("Media_9", written), called("Media_9__PlayFilm", written), text(written)):
+        _check(read_answer(body, SERVICE, True))
+        _check(read_answer(body, SERVICE, False))
+        read_call(body, FUNCTIONS)
+
+
+@pytest.mark.parametrize(
+    "written", ["{" * 200_000, '{"a":' * 100_000, "[" * 200_000, '{"slot_values": ' + "9" * 5000]
+)
+def test_a_long_attack_ends_at_once(written: str) -> None:
+    assert read_answer(called("Media_9", written), SERVICE, True).counts["invalid"] == 1
+    assert read_answer(text(written), SERVICE, True).counts["invalid"] == 1

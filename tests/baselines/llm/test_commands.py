@@ -1,0 +1,347 @@
+"""The commands, from dialogues to scores, with servers, programs and files of answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from baselines.llm.__main__ import main
+from baselines.llm.oracle import right_answer
+from baselines.llm.plan import Plan
+from baselines.llm.program import request_line
+from baselines.llm.requests import Settings
+from sgdx_metric.__main__ import main as metric
+
+from ...conftest import ROOT
+from .conftest import VARIANTS, plan_of
+from .server import StandIn, failing
+
+KEY = "sk-never-written"
+
+
+@pytest.fixture(autouse=True)
+def secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def ask(command: str, *more: object) -> int:
+    words = [command, "--source", "sample", "--config", "original", "v5", "--model", "m"]
+    return main([*words, *map(str, more)])
+
+
+def read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    header, *rows = (json.loads(line) for line in path.read_text().splitlines())
+    return header["metadata"], rows
+
+
+def oracle_of(plan: Plan) -> dict[str, dict[str, Any]]:
+    """The right answer to each body of a plan."""
+    found = {}
+    for name in plan.names:
+        gold = plan.gold(name)
+        for dialogue in plan.dialogues:
+            for request in plan.requests_of(name, dialogue):
+                row = gold[request.rows[0]["frame_id"]]
+                answer = right_answer(row, request.services[0], plan.settings)
+                found[json.dumps(request.bodies[0], sort_keys=True)] = answer
+    return found
+
+
+def test_a_model_that_is_always_right_scores_1(
+    plan: Plan, three: Path, stand_in: StandIn, tmp_path: Path
+) -> None:
+    right = oracle_of(plan)
+    stand_in.answer = lambda body: right[json.dumps(body, sort_keys=True)]
+    output = tmp_path / "run" / "predictions"
+    arguments = ("--dialogues", three, "--output", output, "--base-url", stand_in.url)
+    assert ask("predict", *arguments, "--price", "2,1,10") == 0
+    words = ["--source", "sample", "--dialogues", str(three), "--predictions", str(output)]
+    assert metric(["score", *words, "--output", str(tmp_path / "run" / "scores.json")]) == 0
+    scores = json.loads((tmp_path / "run" / "scores.json").read_text())
+    for variant in ("original", "v5"):
+        found = scores["variants"][variant]["#ALL_SERVICES"]
+        assert {value for value in found.values() if value is not None} == {1.0}
+    assert "system-acts:no" in scores["signature"]
+    header, rows = read(output / "v5.jsonl")
+    assert len(rows) == 26
+    assert header["model"] == "m"
+    assert header["host"] == stand_in.url
+    assert header["counts"]["requests"] == 26
+    assert header["counts"]["invalid"] == 0
+    assert header["tokens"] == {"in": 26 * 900, "cached": 26 * 400, "out": 26 * 50, "reasoning": 0}
+    assert header["cost"] == pytest.approx(26 * (500 * 2 + 400 * 1 + 50 * 10) / 1e6)
+    assert header["served_models"] == {"oracle": 26}
+    assert not any(KEY in file.read_text() for file in tmp_path.rglob("*") if file.is_file())
+    sent = len(stand_in.bodies)
+    assert ask("predict", *arguments) == 0
+    assert len(stand_in.bodies) == sent
+
+
+def test_a_run_that_is_stopped_goes_on_and_its_dialogues_can_be_scored(
+    three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out"
+    arguments = ("--dialogues", three, "--base-url", stand_in.url, "--concurrency", 1)
+    limits = ("--max-requests", 15)
+    assert ask("predict", *arguments, *limits, "--output", output) == 1
+    said = capsys.readouterr().err
+    assert "stopped: --max-requests 15 is reached" in said
+    assert "answers are missing (" in said and "run again to go on" in said
+    assert not list(output.glob("*[0-9l].jsonl"))
+    done = output / "done.json"
+    assert msgspec.json.decode(done.read_bytes()) == ["1_00000"]
+    part = ("--dialogues", done, "--answers", output / "answers.jsonl")
+    assert ask("predict", *part, "--base-url", stand_in.url, "--output", tmp_path / "part") == 0
+    assert len(read(tmp_path / "part" / "v5.jsonl")[1]) == 6
+    assert len(stand_in.bodies) == 15
+    assert ask("predict", *arguments, "--output", output) == 0
+    assert len({json.dumps(body) for body in stand_in.bodies}) == len(stand_in.bodies)
+    assert not done.exists()
+    assert {path.name for path in output.iterdir()} == {
+        "answers.jsonl", "original.jsonl", "v5.jsonl",
+    }  # fmt: skip
+
+
+def test_a_killed_run_asks_only_for_what_is_missing(
+    three: Path, stand_in: StandIn, tmp_path: Path
+) -> None:
+    stand_in.delay = 0.05
+    output = tmp_path / "out"
+    words = [sys.executable, "-m", "baselines.llm", "predict", "--source", "sample", "--model", "m"]
+    words += ["--config", "original", "v5", "--dialogues", str(three), "--output", str(output)]
+    words += ["--base-url", stand_in.url, "--concurrency", "2"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(words, cwd=tmp_path, env=environment) as process:
+        while len(stand_in.bodies) < 10:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+    time.sleep(0.2)
+    answered = (output / "answers.jsonl").read_bytes().count(b"\n")
+    sent = len(stand_in.bodies)
+    assert sent - 2 <= answered <= sent
+    stand_in.delay = 0.0
+    options = ("--dialogues", three, "--output", output, "--base-url", stand_in.url)
+    assert ask("predict", *options) == 0
+    distinct = len({json.dumps(body, sort_keys=True) for body in stand_in.bodies})
+    assert len(stand_in.bodies) - sent == distinct - answered
+    assert len(read(output / "original.jsonl")[1]) == 26
+
+
+def test_batch_files_give_the_same_predictions(
+    plan: Plan, three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = oracle_of(plan)
+    stand_in.answer = lambda body: right[json.dumps(body, sort_keys=True)]
+    arguments = ("--dialogues", three, "--base-url", stand_in.url, "--output")
+    assert ask("predict", *arguments, tmp_path / "sent") == 0
+    assert ask("requests", *arguments, tmp_path / "batch") == 0
+    (file,) = (tmp_path / "batch" / "requests").iterdir()
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert len(lines) == len(stand_in.bodies)
+    assert set(lines[0]) == {"custom_id", "method", "url", "body"}
+    answers = [
+        {"id": "b", "custom_id": line["custom_id"], "response": {"status_code": 200, "body": body}}
+        for line in reversed(lines)
+        for body in [right[json.dumps(line["body"], sort_keys=True)]]
+    ]
+    failed: Any = {"custom_id": answers[0]["custom_id"], "response": {"status_code": 500}}
+    part = tmp_path / "part.jsonl"
+    other = {"custom_id": "v9|1|1", "response": {"body": {}}}
+    part.write_text("\n".join(json.dumps(one) for one in [failed, other, *answers[9:]]) + '\n{"')
+    capsys.readouterr()
+    assert ask("collect", *arguments, tmp_path / "batch", part) == 1
+    said = capsys.readouterr().err
+    assert "failed 1" in said and "unknown 1" in said and "unreadable 1" in said
+    assert ask("requests", *arguments, tmp_path / "batch") == 0
+    assert len(file.read_text().splitlines()) == 9
+    rest = tmp_path / "rest.jsonl"
+    rest.write_text("".join(json.dumps(one) + "\n" for one in answers[:12]))
+    assert ask("collect", *arguments, tmp_path / "batch", rest) == 0
+    for name in ("original", "v5"):
+        assert (
+            read(tmp_path / "batch" / f"{name}.jsonl")[1]
+            == read(tmp_path / "sent" / f"{name}.jsonl")[1]
+        )
+
+
+PROGRAM = """
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    said = request["frame"]["utterance"].lower()
+    slots = request["frame"]["schema"]["slots"]
+    values = {s["name"]: v for s in slots for v in s["possible_values"] if v.lower() in said}
+    print("not an answer") if "cab" in said else None
+    print(json.dumps({"custom_id": request["custom_id"], "state": {"slot_values": values}}))
+"""
+
+
+def test_a_program_is_asked(
+    plan: Plan, three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "system.py").write_text(PROGRAM)
+    command = f"{sys.executable} {tmp_path / 'system.py'}"
+    arguments = ("--dialogues", three, "--output", tmp_path / "out", "--command", command)
+    assert ask("predict", *arguments) == 0
+    said = capsys.readouterr().err
+    assert "strange lines" in said
+    header, rows = read(tmp_path / "out" / "original.jsonl")
+    assert header["host"] == f"command:{command}"
+    assert any(row["slot_values"] for row in rows)
+    line = request_line(next(plan.requests()))
+    assert set(line) == {"custom_id", "frame", "body"}
+    assert set(line["frame"]) == {
+        "frame_id", "variant", "dialogue_id", "turn", "service", "history", "utterance", "schema",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("no-such-program", "--command no-such-program: cannot be started: No such file"),
+        ("'", "--command ': cannot be read: No closing quotation"),
+        (f"{sys.executable} -c \"import sys; sys.exit('no memory')\"",
+         "exit status 1; it said: no memory"),
+    ],
+)  # fmt: skip
+def test_a_program_that_fails_is_named(
+    three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, message: str
+) -> None:
+    arguments = ("--dialogues", three, "--output", tmp_path / "out", "--command", command)
+    assert ask("predict", *arguments) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_a_program_that_answers_too_little_leaves_the_rest(
+    three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "system.py").write_text(PROGRAM.replace("for line", "for i, line").replace(
+        "sys.stdin:", "enumerate(sys.stdin):\n    if i == 20: break"))  # fmt: skip
+    command = f"{sys.executable} {tmp_path / 'system.py'}"
+    arguments = ("--dialogues", three, "--output", tmp_path / "out", "--command", command)
+    assert ask("predict", *arguments) == 1
+    assert "answers are missing" in capsys.readouterr().err
+    assert ask("predict", *arguments) == 1
+    assert ask("predict", *arguments) == 0
+
+
+def test_repeats_under_one_wording_are_scored_as_wordings(
+    three: Path, stand_in: StandIn, tmp_path: Path
+) -> None:
+    words = ["predict", "--source", "sample", "--repeats", "2", "--model", "m"]
+    words += ["--dialogues", str(three), "--base-url", stand_in.url, "--output"]
+    assert main([*words, str(tmp_path / "out")]) == 0
+    (tmp_path / "unchanged.json").write_text("{}")
+    words = ["score", "--source", "sample", "--dialogues", str(three)]
+    for name in ("r1", "r2"):
+        words += ["--variant", f"{name}={tmp_path / 'unchanged.json'}"]
+        words += ["--predictions", f"{name}={tmp_path / 'out' / name}.jsonl"]
+    assert metric([*words, "--output", str(tmp_path / "noise.json")]) == 0
+    scores = json.loads((tmp_path / "noise.json").read_text())
+    assert scores["sgdx"]["ss_jga(r1+r2)"] == 0.0
+    bodies = [json.dumps(body) for body in stand_in.bodies]
+    assert len(bodies) == 2 * len(set(bodies)) == 52
+
+
+def test_an_estimate_sends_nothing(three: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask("estimate", "--dialogues", three, "--price", "2,1,10", "--json") == 0
+    original, v5 = json.loads(capsys.readouterr().out)
+    assert original["wording"] == "original"
+    assert original["requests"] == v5["requests"] == 26
+    assert 500 < original["tokens_in"] / 26 < 1500
+    assert 20 < original["tokens_out"] / 26 < 100
+    cost = (2 * original["tokens_in"] + 10 * original["tokens_out"]) / 1e6
+    assert original["cost"] == pytest.approx(cost, abs=1e-4)
+    assert ask("estimate", "--dialogues", three) == 0
+    assert "all" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--set", "seed"], "--set seed: expected KEY=JSON, such as temperature=0.3"),
+        (["--omit", "model"], "--set, --omit: found model, which is not free to choose"),
+        (["--max-cost", "1"], "--max-cost: found no --price, expected what tokens cost"),
+        (["--concurrency", "0"], "--concurrency 0: expected more than 0"),
+        (
+            ["--task", "calls", "--answer", "text"],
+            "--answer text: expected tool for the task calls",
+        ),
+        (["--base-url", "localhost"], "--base-url: expected an address such as http://localhost"),
+        (["--dialogues", "no.json"], "no.json: No such file or directory"),
+        (["--repeats", "2"], "--repeats 2: found 2 wordings, expected one"),
+        (["--command", "x", "--retry-invalid", "1"], "--retry-invalid: expected only for a server"),
+    ],
+)
+def test_wrong_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    words = ("--base-url", "http://127.0.0.1:9/v1", "--output", tmp_path / "out", *options)
+    assert ask("predict", *words) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"baselines.llm: error: {message}")
+    assert said.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_refusal_is_one_line(
+    three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stand_in.faults += [failing(400, message=f"unknown field; key {KEY}")] * 20
+    arguments = ("--dialogues", three, "--output", tmp_path / "out", "--base-url", stand_in.url)
+    assert ask("predict", *arguments) == 2
+    said = capsys.readouterr().err
+    assert "refused a request with status 400: unknown field; key [key]; --set and" in said
+    assert said.count("\n") == 1
+
+
+def test_predictions_of_another_run_are_kept(
+    three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("--dialogues", three, "--output", tmp_path / "out", "--base-url", stand_in.url)
+    assert ask("predict", *arguments) == 0
+    sent = len(stand_in.bodies)
+    assert ask("predict", *arguments, "--set", "temperature=1") == 2
+    assert "holds another run's predictions: parameters is" in capsys.readouterr().err
+    assert len(stand_in.bodies) == sent
+
+
+def test_calls_are_asked_for_and_written(three: Path, stand_in: StandIn, tmp_path: Path) -> None:
+    plan = plan_of(three, settings=Settings(model="m", task="calls"), configs=VARIANTS)
+    arguments = ("--dialogues", three, "--output", tmp_path / "out", "--base-url", stand_in.url)
+    assert ask("predict", *arguments, "--task", "calls") == 0
+    _, rows = read(tmp_path / "out" / "v5.jsonl")
+    assert {row["frame_id"] for row in rows} == {
+        row["frame_id"] for one in plan.requests() for row in one.rows
+    }
+    assert all(set(row) == {"frame_id", "variant", "service_call"} for row in rows)
+
+
+def test_what_cannot_be_read_stands_beside_the_score(
+    three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stand_in.answer = lambda body: {"choices": []}
+    output = tmp_path / "out"
+    arguments = ("--dialogues", three, "--output", output, "--base-url", stand_in.url)
+    assert ask("predict", *arguments) == 0
+    assert "requests 26, invalid 26, empty 26" in capsys.readouterr().err
+    words = ["--source", "sample", "--dialogues", str(three), "--predictions", str(output)]
+    assert metric(["score", *words, "--output", str(tmp_path / "scores.json")]) == 0
+    said = capsys.readouterr().out
+    scores = json.loads((tmp_path / "scores.json").read_text())
+    floor = f"{100 * scores['sgdx']['jga_orig']:.2f} %"
+    assert "original: 26 of 26 answers invalid (100.00 %)" in said
+    assert f"An invalid answer counts as the empty state, whose JGA is {floor}." in said
+    assert scores["predictions"]["v5"]["counts"]["invalid"] == 26

@@ -1,0 +1,64 @@
+"""Right answers, written and read back, score 1.0: nothing is lost on the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from baselines.data.prediction_files import prediction_row
+from baselines.llm.answers import read_answer
+from baselines.llm.functions import Service, read_schema
+from baselines.llm.oracle import right_answer
+from baselines.llm.requests import Answer, Settings
+from sgdx_dataset import frame_tables, open_release
+from sgdx_metric.rows import PREDICTION
+from sgdx_metric.scoring import score_frames
+
+from .conftest import VARIANTS
+
+MODES: tuple[Answer, ...] = ("tool", "json_schema", "text")
+
+
+def scores_of_right_answers(table: pa.Table, settings: Settings) -> dict[str, float]:
+    """The mean of every metric that is defined in a frame at least."""
+    services: dict[str, Service] = {}
+    predicted = []
+    for row in table.to_pylist():
+        service = services.setdefault(row["service"], read_schema(row["schema"]))
+        answer = right_answer(row, service, settings)
+        found = read_answer(answer, service, settings.answer == "tool")
+        assert not found.counts
+        values: Any = {slot: [value] for slot, value in found.slot_values.items()}
+        predicted.append(prediction_row(row, found.active_intent, found.requested_slots, values))
+    predictions = pa.Table.from_pylist(predicted, PREDICTION)
+    found_scores = score_frames(table, predictions, "any").scores
+    return {
+        metric: float(np.nanmean(values))
+        for metric, values in found_scores.items()
+        if not np.isnan(values).all()
+    }
+
+
+@pytest.mark.parametrize("answer", MODES)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_on_the_sample(sample: dict[str, pa.Table], variant: str, answer: Answer) -> None:
+    settings = Settings(model="m", answer=answer, strict=variant in ("v1", "v4"))
+    scores = scores_of_right_answers(sample[variant], settings)
+    assert len(scores) == 10  # all but those of spans
+    assert set(scores.values()) == {1.0}
+
+
+@pytest.mark.slow
+@pytest.mark.release
+def test_on_the_release(release_archive: Path) -> None:
+    release = open_release(str(release_archive))
+    for variant in VARIANTS:
+        table = frame_tables(release, "test", variant)
+        for answer in MODES:
+            scores = scores_of_right_answers(table, Settings(model="m", answer=answer))
+            assert len(scores) == 10
+            assert set(scores.values()) == {1.0}, (variant, answer)

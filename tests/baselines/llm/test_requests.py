@@ -1,0 +1,204 @@
+"""What is sent, to the byte, and that gold never reaches it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from baselines.llm.functions import Service, read_schema
+from baselines.llm.plan import Plan
+from baselines.llm.requests import (
+    Answer,
+    Settings,
+    ToolChoice,
+    call_body,
+    instruction,
+    request_key,
+    state_body,
+    with_seed,
+)
+from sgdx_dataset import SgdxError
+
+from .conftest import plan_of
+from .test_answers import SCHEMA
+
+SERVICE = read_schema(SCHEMA)
+ROW = {
+    "history": [
+        {"speaker": "USER", "utterance": "I want to see Up."},
+        {"speaker": "SYSTEM", "utterance": "For how many, and in 3-D?"},
+    ],
+    "utterance": "Just me. Who made it?",
+}
+
+
+def test_a_request_for_a_call() -> None:
+    body = state_body(ROW, SERVICE, Settings(model="m"))
+    assert {name: body[name] for name in body if name not in ("messages", "tools")} == {
+        "model": "m",
+        "temperature": 0,
+        "seed": 0,
+        "max_tokens": 1024,
+        "tool_choice": {"type": "function", "function": {"name": "Media_9"}},
+        "parallel_tool_calls": False,
+    }
+    assert body["messages"] == [
+        {"role": "system", "content": instruction("state", "tool")},
+        {"role": "user", "content": "I want to see Up."},
+        {"role": "assistant", "content": "For how many, and in 3-D?"},
+        {"role": "user", "content": "Just me. Who made it?"},
+    ]
+
+
+def test_a_request_for_text() -> None:
+    body = state_body(ROW, SERVICE, Settings(model="m", answer="text"))
+    assert not {"tools", "tool_choice", "response_format"} & set(body)
+    system, user = body["messages"]
+    assert system["content"].endswith("as the JSON schema of its parameters describes them.\n")
+    assert user["content"].startswith('The API as a function:\n{"name": "Media_9", ')
+    assert user["content"].endswith(
+        "The dialogue:\nUser: I want to see Up.\nAssistant: For how many, and in 3-D?\n"
+        "User: Just me. Who made it?"
+    )
+
+
+# Of the body in JSON. A change of it makes answers that were paid for unusable, and calls for a
+# new number of ``functions.MAPPING``.
+GOLDEN = {
+    "tool": "d196d364cce7b2bf",
+    "json_schema": "a8c8932ec074ad97",
+    "text": "9e12c6426845ff31",
+}
+
+
+@pytest.mark.parametrize("answer", GOLDEN)
+def test_every_byte_of_a_request(answer: Answer) -> None:
+    body = state_body(ROW, SERVICE, Settings(model="m", answer=answer, strict=answer != "text"))
+    assert hashlib.sha256(json.dumps(body).encode()).hexdigest()[:16] == GOLDEN[answer]
+
+
+def test_fields_can_be_set_and_left_out() -> None:
+    settings = Settings(model="m", given={"temperature": 0.5}, omitted=("seed", "tool_choice"))
+    body = state_body(ROW, SERVICE, settings)
+    assert body["temperature"] == 0.5
+    assert not {"seed", "tool_choice"} & set(body)
+    assert settings.facts()["parameters"] == {"temperature": 0.5, "max_tokens": 1024}
+
+
+def test_what_the_project_decides_cannot_be_set() -> None:
+    with pytest.raises(SgdxError, match=r"^--set, --omit: found messages"):
+        Settings(model="m", given={"messages": []})
+
+
+def test_another_try_has_another_seed_and_so_another_key() -> None:
+    body = state_body(ROW, SERVICE, Settings(model="m"))
+    assert with_seed(body, 0) is body
+    assert with_seed(body, 2)["seed"] == 2
+    keys = {
+        request_key(body, "h", 1),
+        request_key(body, "h", 2),
+        request_key(body, "g", 1),
+        request_key(with_seed(body, 1), "h", 1),
+    }
+    assert len(keys) == 4
+    assert request_key(dict(reversed(body.items())), "h", 1) in keys
+
+
+def _bodies(rows: list[dict[str, Any]], service: Service) -> list[bytes]:
+    return [
+        json.dumps(body(row)).encode()
+        for row in rows
+        for body in (
+            lambda row: state_body(row, service, Settings(model="m")),
+            lambda row: state_body(row, service, Settings(model="m", answer="text")),
+            lambda row: call_body(row, [service], Settings(model="m", task="calls")),
+        )
+    ]
+
+
+def test_gold_changes_no_byte(rows: list[dict[str, Any]]) -> None:
+    some = [row for row in rows if row["service"] == "Cabs_1"][:20]
+    service = read_schema(some[0]["schema"])
+    gold = {
+        "active_intent": "OrderCab",
+        "requested_slots": ["fare"],
+        "slot_values": [{"slot": "shared", "values": ["True"]}],
+        "slots": [],
+        "service_call": {"method": "OrderCab", "parameters": []},
+    }
+    acts = [{"act": "OFFER", "slot": "fare", "values": ["9"], "canonical_values": ["9"]}]
+    changed = [
+        row | gold | {"history": [turn | {"actions": acts} for turn in row["history"]]}
+        for row in some
+    ]
+    assert _bodies(changed, service) == _bodies(some, service)
+
+
+def test_a_plan_never_sees_gold(plan: Plan) -> None:
+    for request in plan.requests():
+        for row in request.rows:
+            assert set(row) == {
+                "frame_id", "variant", "dialogue_id", "turn", "service", "history", "utterance",
+                "schema", "asked",
+            }  # fmt: skip
+            assert all(set(turn) == {"speaker", "utterance"} for turn in row["history"])
+
+
+def test_each_turn_adds_to_the_messages_of_the_one_before(plan: Plan) -> None:
+    messages: list[Any] = []
+    for request in plan.requests_of("original", "1_00000"):
+        found = request.bodies[0]["messages"]
+        assert found[: len(messages)] == messages
+        messages = found
+
+
+def test_all_wordings_of_a_dialogue_come_before_the_next(plan: Plan) -> None:
+    names = [tuple(r.custom_id.split("|")[:2]) for r in plan.requests()]
+    order = [(variant, frame.split("/")[0]) for variant, frame in names]
+    assert list(dict.fromkeys(order)) == [
+        (variant, dialogue)
+        for dialogue in ("1_00000", "2_00000", "2_00001")
+        for variant in ("original", "v5")
+    ]
+    assert len(names) == plan.count()
+    assert names[0] == ("original", "1_00000/0/Cabs_1")
+
+
+def test_without_a_choice_the_order_is_that_of_the_subset(sample: dict[str, pa.Table]) -> None:
+    dialogues = plan_of(None, configs=("original",)).dialogues
+    assert len(dialogues) == 36
+    assert dialogues[0] != "1_00000"
+    assert set(dialogues) == set(sample["original"]["dialogue_id"].to_pylist())
+
+
+def test_repeats_are_of_one_wording(plan: Plan) -> None:
+    with pytest.raises(SgdxError, match=r"^--repeats 2: found 2 wordings, expected one"):
+        plan_of(plan.data.dialogues, repeats=2)
+    twice = plan_of(plan.data.dialogues, repeats=2, configs=("original",))
+    assert list(twice.names) == ["r1", "r2"]
+    one, two = (next(twice.requests_of(name, "1_00000")) for name in twice.names)
+    assert one.custom_id == "r1|1_00000/0/Cabs_1|1"
+    assert two.custom_id == "r2|1_00000/0/Cabs_1|2"
+    assert one.bodies == two.bodies and one.keys != two.keys
+
+
+@pytest.mark.parametrize("choice", ["required", "auto"])
+def test_calls_are_asked_about_turns(plan: Plan, choice: ToolChoice) -> None:
+    settings = Settings(model="m", task="calls", tool_choice=choice)
+    calls = plan_of(plan.data.dialogues, settings=settings, configs=("v5",))
+    requests = list(calls.requests())
+    gold = calls.gold("v5")
+    turns = {frame.rsplit("/", 1)[0] for frame in gold}
+    called = {frame.rsplit("/", 1)[0] for frame, row in gold.items() if row["service_call"]}
+    wanted = called if choice == "required" else turns
+    assert {r.rows[0]["frame_id"].rsplit("/", 1)[0] for r in requests} == wanted
+    assert len(requests) == len(wanted) == calls.count()
+    assert 0 < len(called) < len(turns)
+    for request in requests:
+        assert request.bodies[0]["tool_choice"] == choice
+        names = [tool["function"]["name"] for tool in request.bodies[0]["tools"]]
+        assert all("__" in name for name in names)

@@ -1,0 +1,279 @@
+"""Sending: faults of servers, limits, and what is under way at once."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baselines.llm.answer_file import AnswerFile
+from baselines.llm.endpoint import LaterError, connect, host_of, retry_after
+from baselines.llm.functions import Json
+from baselines.llm.pace import Pace, Patience
+from baselines.llm.plan import Plan
+from baselines.llm.predictions import done_dialogues
+from baselines.llm.sending import Limits, Sent, send_all
+from baselines.llm.usage import Price, Usage, read_price, usage_of
+from sgdx_dataset import SgdxError
+
+from .conftest import plan_of
+from .server import StandIn, empty_state, failing
+
+QUICK = Patience(tries=3, first=0.0, most=0.001)
+
+
+def sent(
+    plan: Plan, path: Path, send: Any, limits: Limits | None = None, patience: Patience = QUICK
+) -> Sent:
+    with AnswerFile(path) as answers:
+        return asyncio.run(send_all(plan, answers, send, limits or Limits(), patience))
+
+
+def missing(plan: Plan, path: Path) -> int:
+    with AnswerFile(path) as answers:
+        return done_dialogues(plan, answers)[1].total()
+
+
+@pytest.fixture(scope="module")
+def distinct(three: Path) -> int:
+    """How many of the requests differ: those about services whose words stay are the same."""
+    return len({request.keys[0] for request in plan_of(three).requests()})
+
+
+def test_every_fault_is_outlived(
+    plan: Plan, stand_in: StandIn, tmp_path: Path, distinct: int
+) -> None:
+    stand_in.faults += [failing(429), failing(500), None, failing(503), (200, {}, b'{"choi')]
+    found = sent(plan, tmp_path / "a.jsonl", connect(stand_in.url))
+    assert found.counts["requests"] == distinct + 5 == len(stand_in.bodies)
+    assert found.counts["answered"] == distinct
+    assert found.counts["retried"] == 5
+    assert found.counts["too_many"] == 2
+    assert missing(plan, tmp_path / "a.jsonl") == 0
+    assert found.usage == Usage(sent=900 * distinct, cached=400 * distinct, made=50 * distinct)
+    again = sent(plan, tmp_path / "a.jsonl", connect(stand_in.url))
+    assert dict(again.counts) == {"cached": plan.count()}
+
+
+def test_a_server_that_hangs_is_left(plan: Plan, stand_in: StandIn, tmp_path: Path) -> None:
+    stand_in.delay = 1.0
+    limits = Limits(concurrency=2, max_requests=2)
+    patience = Patience(tries=1, first=0.0)
+    found = sent(plan, tmp_path / "a.jsonl", connect(stand_in.url, 0.05), limits, patience)
+    assert found.counts == {"requests": 2, "given_up": 2}
+
+
+def test_no_more_is_under_way_than_allowed(plan: Plan, stand_in: StandIn, tmp_path: Path) -> None:
+    stand_in.delay = 0.01
+    found = sent(plan, tmp_path / "a.jsonl", connect(stand_in.url), Limits(concurrency=3))
+    assert stand_in.most <= 3
+    assert found.most == 3
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (failing(400, message="no such field\nseed"),
+         "refused a request with status 400: no such field seed; --set and --omit change"),
+        (failing(401), "refused a request with status 401: status 401; the key is read from "),
+        (failing(404), "refused a request with status 404"),
+        (failing(422), "--omit leaves out fields that the server does not know"),
+        (failing(429, "insufficient_quota"), "refused a request with status 429"),
+    ],
+)  # fmt: skip
+def test_a_refusal_ends_the_run_in_one_line(
+    plan: Plan, stand_in: StandIn, tmp_path: Path, fault: Any, message: str
+) -> None:
+    stand_in.faults.append(fault)
+    with pytest.raises(SgdxError) as error:
+        sent(plan, tmp_path / "a.jsonl", connect(stand_in.url), Limits(concurrency=2))
+    assert message in str(error.value)
+    assert str(error.value).startswith(stand_in.url)
+    assert "\n" not in str(error.value)
+    assert len(stand_in.bodies) <= 3
+
+
+def test_what_a_filter_stops_is_an_answer(
+    plan: Plan, stand_in: StandIn, tmp_path: Path, distinct: int
+) -> None:
+    stand_in.faults.append(failing(400, "content_filter"))
+    found = sent(plan, tmp_path / "a.jsonl", connect(stand_in.url))
+    assert found.counts["requests"] == found.counts["answered"] == distinct
+
+
+def test_a_key_is_in_no_file_and_no_message(
+    plan: Plan, stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    stand_in.answer = lambda body: empty_state(body) | {"echo": "Bearer sk-very-secret"}
+    sent(plan, tmp_path / "a.jsonl", connect(stand_in.url))
+    assert stand_in.keys == {"Bearer sk-very-secret"}
+    assert "sk-very-secret" not in (tmp_path / "a.jsonl").read_text()
+    stand_in.faults.append(failing(401, message="Incorrect API key sk-very-secret"))
+    with pytest.raises(SgdxError, match="Incorrect API key \\[key\\]") as error:
+        sent(plan, tmp_path / "b.jsonl", connect(stand_in.url), Limits(concurrency=1))
+    assert "secret" not in str(error.value)
+
+
+def test_an_address_is_shown_without_credentials() -> None:
+    assert host_of("http://me:pass@localhost:8000/v1") == "http://localhost:8000/v1"
+    assert host_of("https://[::1]:8000/v1?key=1") == "https://[::1]:8000/v1"
+    for wrong in ("localhost:8000", "ftp://a", "http://", "http://a:port"):
+        with pytest.raises(SgdxError, match="^--base-url"):
+            host_of(wrong)
+
+
+def test_openai_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(SgdxError, match="^found no key in the environment variable OPENAI_API_KEY"):
+        connect("https://api.openai.com/v1")
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [(None, None), ("7", 7.0), ("0.5", 0.5), ("-1", None), ("soon", None), ("nan", None),
+     ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0), ("Thu, 01 Jan 2970 00:00:00 GMT", 86400.0)],
+)  # fmt: skip
+def test_how_long_a_server_asks_to_wait(header: str | None, seconds: float | None) -> None:
+    assert retry_after(header) == seconds
+
+
+def test_waits_grow_with_full_jitter_and_the_servers_wish_goes_first() -> None:
+    patience = Patience()
+    for faults, bound in ((1, 2.0), (2, 4.0), (5, 32.0), (9, 60.0)):
+        waits = [patience.wait(faults, None) for _ in range(200)]
+        assert min(waits) >= 1.0
+        assert max(waits) <= bound
+        assert max(waits) > bound / 2
+    assert patience.wait(5, 0.25) == 0.25
+
+
+def failing_send(*faults: Exception | None) -> tuple[Callable[[Json], Any], list[Json]]:
+    """A send that raises these, one after the other, and then answers."""
+    bodies: list[Json] = []
+    left = list(faults)
+
+    async def send(body: Json) -> Json:
+        bodies.append(body)
+        await asyncio.sleep(0)
+        if left and (fault := left.pop(0)) is not None:
+            raise fault
+        return empty_state(body) | {"usage": {"prompt_tokens": 1000, "completion_tokens": 100}}
+
+    return send, bodies
+
+
+def test_too_many_halves_and_clean_rounds_raise_what_is_under_way() -> None:
+    async def scenario() -> list[int]:
+        pace, limits = Pace(16), []
+        async with pace.turn() as early:
+            pace.too_many(early, None)
+            pace.too_many(early, None)  # it was under way when the number was halved
+            limits.append(pace.limit)
+        async with pace.turn() as late:
+            pace.too_many(late, None)
+            limits.append(pace.limit)
+        for _ in range(4 + 5):
+            pace.answered()
+        limits.append(pace.limit)
+        for _ in range(200):
+            pace.answered()
+        return [*limits, pace.limit]
+
+    assert asyncio.run(scenario()) == [8, 4, 6, 16]
+
+
+def test_all_wait_as_long_as_the_server_asks() -> None:
+    async def scenario() -> float:
+        pace = Pace(2)
+        clock = asyncio.get_running_loop().time
+        pace.too_many(0, 0.05)
+        start = clock()
+        async with pace.turn():
+            return clock() - start
+
+    assert 0.045 <= asyncio.run(scenario()) < 1.0
+
+
+def test_a_server_that_is_gone_stops_the_run(plan: Plan, tmp_path: Path) -> None:
+    send, bodies = failing_send(*(LaterError("no route") for _ in range(200)))
+    found = sent(plan, tmp_path / "a.jsonl", send)
+    assert found.stopped == "the server does not answer: no route"
+    assert found.counts["given_up"] >= 8
+    assert len(bodies) < 60
+
+
+def test_a_request_that_is_given_up_holds_up_no_other(
+    plan: Plan, tmp_path: Path, distinct: int
+) -> None:
+    async def send(body: Json) -> Json:
+        if "shared" in str(body["tools"]) and len(body["messages"]) == 2:  # in original only
+            raise LaterError("always")
+        return empty_state(body)
+
+    found = sent(plan, tmp_path / "a.jsonl", send)
+    assert not found.stopped
+    assert found.counts["answered"] + found.counts["given_up"] == distinct
+    assert missing(plan, tmp_path / "a.jsonl") == found.counts["given_up"] == 1
+
+
+def test_the_number_of_requests_is_kept_with_those_tried_again(plan: Plan, tmp_path: Path) -> None:
+    send, bodies = failing_send(LaterError("once"), LaterError("twice"))
+    found = sent(plan, tmp_path / "a.jsonl", send, Limits(max_requests=10))
+    assert found.stopped == "--max-requests 10 is reached"
+    assert len(bodies) == 10
+    assert found.counts["answered"] == 8
+
+
+@pytest.mark.parametrize("concurrency", [1, 16])
+def test_the_cost_is_kept(plan: Plan, tmp_path: Path, concurrency: int) -> None:
+    send, bodies = failing_send()
+    limits = Limits(concurrency, max_cost=0.0205, price=Price(1.0, 0.5, 10.0))  # 0.002 each
+    found = sent(plan, tmp_path / "a.jsonl", send, limits)
+    assert found.stopped == "--max-cost 0.0205 is reached"
+    assert found.usage.cost(Price(1.0, 0.5, 10.0)) <= 0.0205
+    assert len(bodies) == 10 if concurrency == 1 else len(bodies) <= 10
+
+
+def test_a_cost_cannot_be_kept_where_no_tokens_are_told(plan: Plan, tmp_path: Path) -> None:
+    async def send(body: Json) -> Json:
+        return empty_state(body)
+
+    limits = Limits(max_cost=1.0, price=Price(1, 1, 1))
+    with pytest.raises(SgdxError, match="^--max-cost 1: the server does not say how many tokens"):
+        sent(plan, tmp_path / "a.jsonl", send, limits)
+
+
+def test_an_invalid_answer_is_asked_again_with_another_seed(three: Path, tmp_path: Path) -> None:
+    seeds: list[int] = []
+    numbers = itertools.count()
+
+    async def send(body: Json) -> Json:
+        seeds.append(body["seed"])
+        return {} if next(numbers) == 0 else empty_state(body)
+
+    plan = plan_of(three, configs=("original",), retry_invalid=2)
+    sent(plan, tmp_path / "a.jsonl", send, Limits(concurrency=1))
+    assert seeds[:3] == [0, 1, 0]
+    first = next(plan.requests())
+    with AnswerFile(tmp_path / "a.jsonl") as answers:
+        found = plan.answered(first, answers)
+    assert found is not None
+    assert (len(found.lines), found.place, found.reading.counts["invalid"]) == (2, 1, 0)
+
+
+def test_tokens_are_read_from_any_answer() -> None:
+    assert usage_of({"usage": {"prompt_tokens": 3, "completion_tokens": "x"}}) == Usage(sent=3)
+    for strange in (None, [], {"usage": 5}, {"usage": {"prompt_tokens": -1}}):
+        assert usage_of(strange) == Usage()
+
+
+@pytest.mark.parametrize("text", ["1,2", "a,b,c", "1,2,-3", "1,2,inf", ""])
+def test_a_wrong_price(text: str) -> None:
+    with pytest.raises(SgdxError, match="expected IN,CACHED,OUT"):
+        read_price(text)
+    assert read_price("2.5,1.25,10") == Price(2.5, 1.25, 10.0)

@@ -1,0 +1,168 @@
+"""Accuracy of API calls: literal scores, sensitivity, and files that cannot be scored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from sgdx_metric.__main__ import main
+from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE, report_calls, score_calls
+from sgdx_metric.rows import ScoreError
+
+VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
+
+
+def call(method: str | None, service: str = "Cabs_1", **parameters: str) -> dict[str, Any] | None:
+    listed = [{"slot": slot, "value": value} for slot, value in parameters.items()]
+    return {"service": service, "method": method, "parameters": listed} if method else None
+
+
+def reference(
+    number: int, gold: dict[str, Any] | None = None, **state: list[str]
+) -> dict[str, Any]:
+    return {
+        "frame_id": f"{number}/0/Cabs_1",
+        "variant": "original",
+        "active_intent": "OrderCab",
+        "requested_slots": [],
+        "slot_values": [{"slot": slot, "values": values} for slot, values in state.items()],
+        "service": "Cabs_1",
+        "seen": number % 2 == 0,
+        "schema_slots": [
+            {"name": "time", "is_categorical": False},
+            {"name": "riders", "is_categorical": True},
+            {"name": "shared", "is_categorical": True},
+        ],
+        "service_call": gold,
+    }
+
+
+GOLD = call("OrderCab", time="18:15", riders="2")
+STATE = {"time": ["quarter past six", "6:15 pm"], "riders": ["2"], "shared": ["True"]}
+REFERENCES = [reference(0, GOLD, **STATE), reference(1, GOLD, **STATE), reference(2, None, **STATE)]
+
+
+def table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    return pa.Table.from_pylist(rows, schema)
+
+
+def predictions(*calls: dict[str, Any] | None) -> pa.Table:
+    rows = [
+        {"frame_id": f"{i}/0/Cabs_1", "variant": "original", "service_call": one}
+        for i, one in enumerate(calls)
+    ]
+    return table(rows, CALL_PREDICTION)
+
+
+@pytest.mark.parametrize(
+    ("made", "name", "arguments"),
+    [
+        (call("OrderCab", time="6:15 pm", riders="2"), 1, 1),
+        (call("OrderCab", time="18:15", riders="2"), 1, 1),
+        (call("OrderCab", riders="2", time="past six quarter"), 1, 1),
+        (call("OrderCab", time="6:15 am", riders="2"), 1, 0.86),
+        (call("OrderCab", time="18:16", riders="2"), 1, 0.5),
+        (call("OrderCab", time="6:15 pm"), 1, 0),
+        (call("OrderCab", time="6:15 pm", riders="two"), 1, 0),
+        (call("OrderCab", time="6:15 pm", riders="2", shared="True"), 1, 0),
+        (call("OrderCab", time="6:15 pm", riders="2", unknown="x"), 1, 1),
+        (call("CancelCab", time="6:15 pm", riders="2"), 0, 1),
+        (call("OrderCab", "Cabs_2", time="6:15 pm", riders="2"), 0, 0),
+        (None, 0, 0),
+    ],
+)
+def test_a_call(made: dict[str, Any] | None, name: float, arguments: float) -> None:
+    right = call("OrderCab", time="6:15 pm", riders="2")
+    found = score_calls(table(REFERENCES, CALL_REFERENCE), predictions(made, right), "original")
+    assert found.frame_id.to_pylist() == ["0/0/Cabs_1", "1/0/Cabs_1"]
+    assert found.scores["call_name_accuracy"].tolist() == [name, 1]
+    assert found.scores["call_argument_accuracy"].tolist() == [pytest.approx(arguments), 1]
+    assert found.scores["call_accuracy"].tolist() == [pytest.approx(name * arguments), 1]
+    assert found.seen.tolist() == [True, False]
+    assert found.decision is None
+
+
+def test_the_decision_to_call_stands_apart() -> None:
+    made = call("OrderCab", time="6:15 pm", riders="2")
+    found = score_calls(
+        table(REFERENCES, CALL_REFERENCE), predictions(made, None, made), "original"
+    )
+    assert found.decision == {"precision": 0.5, "recall": 0.5}
+    assert found.scores["call_accuracy"].tolist() == [1, 0]
+
+
+def test_figures_over_wordings() -> None:
+    right, wrong = call("OrderCab", time="6:15 pm", riders="2"), None
+    true = table(REFERENCES, CALL_REFERENCE)
+    scores = {
+        name: score_calls(true, predictions(right, wrong if name == "v1" else right), name)
+        for name in VARIANTS
+    }
+    found = report_calls(scores, 3, "test", release="sample")
+    figures = found["calls"]["call_accuracy"]
+    assert figures["original"] == 1.0
+    assert figures["v1-5"] == pytest.approx(0.9)
+    assert figures["drop"] == pytest.approx(-0.1)
+    # Scores 0, 1, 1, 1, 1: mean 0.8, sample deviation 0.4472; the other call never varies.
+    assert figures["sensitivity"] == pytest.approx((0.2**0.5) / 0.8 / 2)
+    assert figures["by_variant"]["v1"] == 0.5
+    assert figures["confidence"]["drop"] == pytest.approx([-0.2, 0.0])
+    assert figures["seen"]["drop"] == 0.0
+    assert figures["unseen"]["v1-5"] == pytest.approx(0.8)
+    assert found["signature"].startswith(
+        "sgdx_metric|task:calls|variants:original+v1+v2+v3+v4+v5|split:test|release:sample|frames:2|"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (predictions(GOLD), "predictions for v: 1 of 2 frames are missing, the first is 1/0/"),
+        (predictions(GOLD, GOLD, GOLD, GOLD), "1 of 4 frames are not in the references"),
+        (pa.concat_tables([predictions(GOLD, GOLD)] * 2), "2 frames are there more than once"),
+    ],
+)
+def test_frames_that_do_not_fit(rows: pa.Table, message: str) -> None:
+    with pytest.raises(ScoreError) as error:
+        score_calls(table(REFERENCES, CALL_REFERENCE), rows, "v")
+    assert message in str(error.value)
+
+
+def test_references_without_calls() -> None:
+    with pytest.raises(ScoreError, match="^references for v: found no call, expected one"):
+        score_calls(table(REFERENCES[2:], CALL_REFERENCE), predictions(), "v")
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from sgdx_dataset import frame_tables, open_release
+
+    release = open_release("sample")
+    for variant in ("original", "v2"):
+        rows = frame_tables(release, "test", variant, ["frame_id", "service", "service_call"])
+        lines = [
+            {
+                "frame_id": row["frame_id"],
+                "variant": variant,
+                "service_call": row["service_call"] | {"service": row["service"]},
+            }
+            for row in rows.to_pylist()
+            if row["service_call"]
+        ]
+        (tmp_path / f"{variant}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    words = ["calls", "--source", "sample", "--predictions", str(tmp_path), "--output"]
+    assert main([*words, str(tmp_path / "calls.json")]) == 0
+    found = json.loads((tmp_path / "calls.json").read_text())
+    assert found["frames"]["all"] == 73
+    for figures in found["calls"].values():
+        assert figures["by_variant"] == {"original": 1.0, "v2": 1.0}
+    shown = capsys.readouterr().out
+    assert "Accuracy of calls" in shown
+    assert max(map(len, shown.splitlines()[:-1])) <= 80
+    (tmp_path / "v2.jsonl").write_text('{"frame_id": "1", "variant": "v2"}')
+    assert main([*words, str(tmp_path / "more.json")]) == 2
+    assert "v2.jsonl:1: Object missing required field `service_call`" in capsys.readouterr().err
+    assert not (tmp_path / "more.json").exists()
