@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--output", type=Path, required=True, metavar="FILE", help=text)
     text = "also write the scores of every turn; the name ends in .jsonl"
     command.add_argument("--per-turn", type=Path, metavar="FILE", help=text)
-    _add_dialogues(command)
+    _add_chosen(command)
 
     command = commands.add_parser("compare", help="test whether two systems' scores differ")
     command.set_defaults(run=run_compare)
@@ -96,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--evaluators", nargs="+", metavar="VARIANT", help=text)
     _add_nli(command, DEFAULT_MODEL)
     command.add_argument("--json", type=Path, metavar="FILE", help="also write the table as JSON")
-    _add_dialogues(command)
+    _add_chosen(command)
     return parser
 
 
@@ -217,13 +217,20 @@ def _add_validation(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_dialogues(command: argparse.ArgumentParser) -> None:
+def _add_chosen(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--dialogues",
         type=Path,
         metavar="FILE",
         help="use these dialogues only: a file that 'python -m sgdx_dataset subset' wrote, a JSON "
         "list of ids, or a text file with one id a line",
+    )
+    command.add_argument(
+        "--turns",
+        type=Path,
+        metavar="FILE",
+        help="use these turns only, as a paper's sample of turns: a JSON list of DIALOGUE/TURN, "
+        "as in 1_00000/5, or a text file with one a line",
     )
 
 

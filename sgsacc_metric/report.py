@@ -61,11 +61,8 @@ def report(
     """
     scores = {name: scores[name] for name in sorted(scores, key=lambda v: (v != ORIGINAL, v))}
     units = units_of(turns, scores)
-    dialogues = {turn.dialogue_id for turn in turns}
-    evaluator = turns[0].variant
-    line = signature(
-        list(scores), evaluator, len(turns), dialogues, data, nli, gold, options
-    )  # fmt: skip
+    turn_ids = [turn.turn_id for turn in turns]
+    line = signature(list(scores), turns[0].variant, turn_ids, data, nli, gold, options)
     return {
         "variants": {name: _group_figures(units, name) for name in scores},
         "sgdx": sgdx_figures(units),

@@ -26,12 +26,14 @@ class Data:
         split: "train", "validation", "test" or a name of one's own; None where it is unknown.
         release: The commit of the data, or a name of other data; None where it is unknown.
         available: How many dialogues of the split the data has; None for as many as are scored.
+        whole: How many turns the dialogues that are scored have; None for as many as are scored.
         wordings: The fingerprints of one's own wordings, by variant.
     """
 
     split: str | None = None
     release: str | None = None
     available: int | None = None
+    whole: int | None = None
     wordings: tuple[tuple[str, str], ...] = ()
 
 
@@ -43,8 +45,7 @@ def split_name(split: str) -> str:
 def signature(
     variants: Sequence[str],
     evaluator: str,
-    turns: int,
-    dialogue_ids: Collection[str],
+    turn_ids: Collection[str],
     data: Data,
     nli: str = "none",
     gold: Sequence[GoldTurn] = (),
@@ -55,18 +56,19 @@ def signature(
     Args:
         variants: The wordings that the generator was given.
         evaluator: The wording that the references of SGSAcc are made of.
-        turns: How many turns were scored under each variant.
-        dialogue_ids: The dialogues that they are of.
+        turn_ids: The turns that were scored under each variant.
         data: Which turns these are. Where the data has fewer dialogues than the split,
             `release` is `partial:<found>/<whole>`; where fewer are scored than the data has, there
-            is a part `dialogues` with their number and a digest of their ids.
+            is a part `dialogues` with their number and a digest of their ids; where fewer turns are
+            scored than these dialogues have, `turns` has a digest of the turns' ids.
         nli: The name of the model of entailment; "none" leaves out all parts of SGSAcc.
         gold: The gold side of the turns.
         options: How SGSAcc was computed.
     """
     known = dict(data.wordings)
     marked = [f"{name}@{known[name]}" if name in known else name for name in (*variants, evaluator)]
-    split, found = split_name(data.split or "unknown"), sorted(set(dialogue_ids))
+    split = split_name(data.split or "unknown")
+    found = sorted({turn_id.rpartition("/")[0] for turn_id in turn_ids})
     available = data.available or len(found)
     partial = data.release != "sample" and available < _DIALOGUES.get(split, 0)
     parts: dict[str, object] = {
@@ -78,6 +80,8 @@ def signature(
     }  # fmt: skip
     if len(found) < available:
         parts["dialogues"] = f"{len(found)}@{short_digest(found)}"
+    chosen = len(turn_ids) < (data.whole or 0)
+    turns = f"{len(turn_ids)}@{short_digest(sorted(turn_ids))}" if chosen else len(turn_ids)
     parts |= {"turns": turns, "bleu": _bleu(), "ser": "t2g2", "nli": nli}
     if nli != "none":
         options = options or Options()

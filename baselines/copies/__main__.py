@@ -13,8 +13,8 @@ import msgspec
 from sgdx_dataset import VARIANTS, SgdxError
 from sgdx_dataset.files import staged
 from sgdx_dataset.release.schema import split_name
-from sgdx_dataset.subset import read_dialogue_ids
-from sgsacc_metric.cli.references import References, open_references
+from sgsacc_metric.cli.chosen import choose
+from sgsacc_metric.cli.references import References, open_references, own_variants
 from sgsacc_metric.rows import ScoreError, Turn
 
 from ..command_line import add_source, run_command
@@ -76,7 +76,8 @@ def generate(
     references: References,
     configs: Sequence[str],
     output: Path,
-    dialogue_ids: Sequence[str] | None = None,
+    dialogues: Path | None = None,
+    single: Path | None = None,
 ) -> list[Path]:
     """Write what a system says in every turn as `CONFIG.jsonl` for each config.
 
@@ -85,19 +86,19 @@ def generate(
         references: Where the turns come from.
         configs: The wordings to generate under.
         output: The folder for the files, each of which appears whole or not at all.
-        dialogue_ids: The dialogues to generate; None for all of the split.
+        dialogues: A file of the dialogues to generate; None for all of the split.
+        single: A file of the turns to generate; None for all turns of the dialogues.
 
     Raises:
-        SgdxError: The release or a config cannot be used, or the system has nothing to say.
+        SgdxError, ScoreError: The release, a config or a file of ids cannot be used, or the system
+            has nothing to say.
     """
     paths = []
     for config in configs:
-        turns = references.turns(system.wording or config)
-        chosen = None if dialogue_ids is None else {*dialogue_ids}
+        turns = choose(references.turns(system.wording or config), dialogues, single)
         rows = [
             {"turn_id": turn.turn_id, "variant": config, "utterance": system.say(turn)}
             for turn in turns
-            if chosen is None or turn.dialogue_id in chosen
         ]
         header = {"split": references.split, "variant": config, "model": f"copy of {system.name}"}
         with staged(output / f"{config}.jsonl") as staging:
@@ -120,6 +121,8 @@ def main() -> int:
     parser.add_argument("--split", default="test", help="the split; default: test")
     text = "generate these dialogues only: a file with their ids"
     parser.add_argument("--dialogues", type=Path, metavar="FILE", help=text)
+    text = "generate these turns only: a file with DIALOGUE/TURN, as in 1_00000/5, for each"
+    parser.add_argument("--turns", type=Path, metavar="FILE", help=text)
     text = "folder of <Service>.tsv templates in T2G2's format, for the system templates"
     parser.add_argument("--templates", type=Path, metavar="DIR", help=text)
     text = "folder for CONFIG.jsonl files"
@@ -127,13 +130,13 @@ def main() -> int:
     options = parser.parse_args()
 
     def command() -> None:
-        own = dict(argument.split("=", 1) for argument in options.variant if "=" in argument)
         system = copy_system(options.system, options.templates)
-        chosen = read_dialogue_ids(options.dialogues) if options.dialogues else None
         try:
-            split = split_name(options.split)
+            split, own = split_name(options.split), own_variants(options.variant)
             references = open_references(options.source, None, split, own)
-            print(*generate(system, references, options.config, options.output, chosen), sep="\n")
+            chosen = options.dialogues, options.turns
+            paths = generate(system, references, options.config, options.output, *chosen)
+            print(*paths, sep="\n")
         except ScoreError as error:
             raise SgdxError(str(error)) from None
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from rich import box
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from sgsacc_metric.cli.commands import score
 from sgsacc_metric.cli.files import write_scores
 from sgsacc_metric.cli.predictions import read_predictions
 from sgsacc_metric.cli.references import open_references
 from sgsacc_metric.cli.tables import bleu_table, robustness_table
+from sgsacc_metric.cli.terminal import print_line, print_table
 from sgsacc_metric.lexical import LexicalNli
 from sgsacc_metric.units import units_of
 
 from .__main__ import DEFAULT_CONFIGS, copy_system, generate
 
 SYSTEMS = ("gold", "derived", "empty")
+_TABLES = {
+    "What rewording does: BLEU, from 0 to 100, and in % slot error rate and text": (
+        "BLEU orig", "BLEU v1-5", "SER orig", "SER v1-5", "changed"
+    ),
+    "What rewording does: SGSAcc, in %": ("SGSAcc orig", "SGSAcc v1-5", "SS_SGSAcc", "flips"),
+}  # fmt: skip
 _NEXT = """
 These are {turns} turns of the project's own sample corpus, answered without learning. What entails
 what is judged by comparing words: the figures show how the table reads, not how good anything is.
@@ -55,27 +58,13 @@ def demo(output: Path) -> None:
         scored = score(references, turns, turns, predictions, LexicalNli())
         write_scores(scored.result, units_of(turns, scored.scores), output / f"{name}.json")
         results[name] = scored.result
-    console = Console(width=140)
-    title = "What rewording does (BLEU from 0 to 100, all else in %)"
-    _print_table(title, *robustness_table(results), console)
-    title = "BLEU under the original schemas, by convention"
-    _print_table(title, *bleu_table(results), console)
-    _print_line(results["gold"]["signature"], console)
-    _print_line(_NEXT.format(turns=len(turns)), console)
-
-
-def _print_table(
-    title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], console: Console
-) -> None:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for i, header in enumerate(headers):
-        table.add_column(header.replace("|", " "), justify="right" if i > 1 else "left")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    _print_line(title, console)
-    console.print(table, crop=False)
-    _print_line("", console)
-
-
-def _print_line(text: str, console: Console) -> None:
-    console.print(text, soft_wrap=True, markup=False, highlight=False)
+    console = Console(width=80)
+    headers, rows = robustness_table(results)
+    for title, figures in _TABLES.items():
+        shown = [0, 1, 2, *map(headers.index, figures)]
+        print_table(
+            title, [headers[i] for i in shown], [[row[i] for i in shown] for row in rows], console
+        )
+    print_table("BLEU of all turns under the original schemas", *bleu_table(results), console)
+    print_line(results["gold"]["signature"], console)
+    print_line(_NEXT.format(turns=len(turns)), console)

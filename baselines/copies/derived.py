@@ -24,6 +24,8 @@ _FIXED = {
     "GOODBYE": "Have a good day.",
     "REQ_MORE": "Is there anything else I can help you with?",
     "SELECT": "All right.",
+    "NOTIFY_SUCCESS": "Your request was successful.",
+    "NOTIFY_FAILURE": "Your request was not successful.",
 }
 
 
@@ -50,9 +52,6 @@ def _sentence(turn: Turn, action: Action) -> str:
         return f"Do you want to {_small(_description(intent, action))}?"
     if action.act == "INFORM_COUNT":
         return f"There are {' '.join(action.values)} results."
-    if action.act in ("NOTIFY_SUCCESS", "NOTIFY_FAILURE"):
-        done = "was successful" if action.act == "NOTIFY_SUCCESS" else "was not successful"
-        return f"{_description(intent, action)} {done}."
     if action.act == "REQUEST":
         suggested = f" {' or '.join(action.values)}?" if action.values else ""
         return f"{_description(slot, action)}?{suggested}"

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from hashlib import sha256
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import SgdxError
-from ..progress import advance, progress
+from ..progress import progress
 from ..release.release import Release
 from ..release.schema import split_name
-from . import columns as column_types
-from .columns import DIALOGUE_COLUMNS, FRAME_COLUMNS, STATE
+from .columns import FRAME_COLUMNS, STATE
 from .dialogue_rows import steps, tables
-
-if TYPE_CHECKING:
-    from datasets import Dataset, IterableDataset
+from .mapped import code_of, mapped
 
 
 def frames(dialogues: Any) -> Any:
@@ -46,70 +41,9 @@ def frames(dialogues: Any) -> Any:
     Raises:
         SgdxError: It is none of these, or lacks columns of dialogue rows.
     """
-    from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict
-
-    if isinstance(dialogues, DatasetDict | IterableDatasetDict):
-        return type(dialogues)({split: frames(rows) for split, rows in dialogues.items()})
-    if isinstance(dialogues, Dataset | IterableDataset):
-        return _dataset_frames(dialogues)
-    rows = [dialogues] if isinstance(dialogues, Mapping) else dialogues
-    if not isinstance(rows, Sequence) or not all(isinstance(row, Mapping) for row in rows):
-        raise SgdxError(f"found {type(dialogues).__name__}, {_TAKEN}")
-    for row in rows:
-        _check_dialogue_columns(list(row))
-    try:
-        table = pa.Table.from_pylist(list(rows), DIALOGUE_COLUMNS)
-    except (pa.ArrowException, TypeError) as error:  # such as the columns that ``rows[:2]`` gives
-        raise SgdxError(f"found no dialogue row: {error}; {_TAKEN}") from None
-    return frame_table(table).to_pylist()
-
-
-_TAKEN = (
-    "expected dialogue rows: a Dataset, an IterableDataset, a DatasetDict, one row as rows[0] gives"
-    " it, or a list of rows"
-)
-
-
-def _check_dialogue_columns(columns: Sequence[str]) -> None:
-    if lacking := [name for name in DIALOGUE_COLUMNS.names if name not in columns]:
-        found = ", ".join(map(str, columns))
-        raise SgdxError(f"found the columns {found} without {', '.join(lacking)}; {_TAKEN}")
-
-
-def _dataset_frames(split: Dataset | IterableDataset) -> Dataset | IterableDataset:
-    """The frame rows of a split, as the same kind of dataset."""
-    from datasets import IterableDataset
-
     from .features import FRAME_ROW
 
-    _check_dialogue_columns(split.column_names)
-    replaced = [column for column in split.column_names if column not in FRAME_ROW]
-    total = 0 if isinstance(split, IterableDataset) else len(split)
-    with progress("Making frame rows", total, " dialogues"):
-        rows = split.with_format("arrow").map(
-            _frame_batch,
-            batched=True,
-            batch_size=256,
-            features=FRAME_ROW,
-            remove_columns=replaced,
-            **({} if isinstance(split, IterableDataset) else {"new_fingerprint": _made_of(split)}),
-        )
-    return rows.with_format(None)
-
-
-def _made_of(dialogues: Dataset) -> str:
-    """The fingerprint under which frame rows of these dialogue rows are cached on disk.
-
-    It has the code that makes them in it: ``datasets`` goes by a function's name alone, and would
-    take rows from its cache that an earlier version has made.
-    """
-    code = Path(__file__).read_bytes() + Path(column_types.__file__).read_bytes()
-    return sha256(f"{dialogues._fingerprint} frames ".encode() + code).hexdigest()[:32]
-
-
-def _frame_batch(dialogues: pa.Table) -> pa.Table:
-    advance(dialogues.num_rows)
-    return frame_table(dialogues)
+    return mapped(dialogues, frame_table, "frame rows", FRAME_ROW, code_of(__file__))
 
 
 def frame_tables(
@@ -199,7 +133,7 @@ def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa
     ids = dialogues["dialogue_id"].combine_chunks().take(pa.array(dialogue))
     all_schemas = dialogues["schemas"].combine_chunks()
     schemas = all_schemas.flatten()
-    schema = _schema_index(all_schemas, dialogue, rows.field("service"))
+    schema = schema_index(all_schemas, dialogue, rows.field("service"))
     original = pc.struct_field(schemas, "original_name")
     index = pa.array(turn - first_turn, pa.int32())
     make: dict[str, Callable[[], pa.Array]] = {
@@ -226,7 +160,7 @@ def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa
     return pa.table(arrays, schema=schema_of_rows)
 
 
-def _schema_index(
+def schema_index(
     schema_lists: pa.ListArray, dialogue: np.ndarray, services: pa.StringArray
 ) -> pa.Int32Array:
     """The index in the flattened ``schema_lists`` of each row's schema, from its own dialogue.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,17 +14,16 @@ import pyarrow.parquet as pq
 
 from ..errors import SgdxError
 from ..files import staged
-from ..progress import advance, progress
+from ..progress import progress
 from ..release.open import open_release
 from ..release.release import Release
 from ..release.remembered import chosen_source
 from ..release.schema import split_name
-from .columns import DIALOGUE_COLUMNS, TURN_COLUMNS
+from . import frame_rows
+from .columns import TURN_COLUMNS
 from .dialogue_rows import steps, tables
-from .frame_rows import _TAKEN, _check_dialogue_columns, _schema_index
-
-if TYPE_CHECKING:
-    from datasets import Dataset, IterableDataset
+from .frame_rows import schema_index
+from .mapped import code_of, mapped
 
 
 def turns(dialogues: Any, seen_domains: Collection[str] | None = None) -> Any:
@@ -54,53 +53,14 @@ def turns(dialogues: Any, seen_domains: Collection[str] | None = None) -> Any:
         SgdxError: It is none of these, or lacks columns of dialogue rows; or a service was seen in
             training whose domain is not among ``seen_domains``.
     """
-    from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict
+    from .features import TURN_ROW
 
     if seen_domains is None:
         seen_domains = domains_seen(open_release(chosen_source(None)))
-    if isinstance(dialogues, DatasetDict | IterableDatasetDict):
-        made = {split: turns(rows, seen_domains) for split, rows in dialogues.items()}
-        return type(dialogues)(made)
-    if isinstance(dialogues, Dataset | IterableDataset):
-        return _dataset_turns(dialogues, sorted(seen_domains))
-    rows = [dialogues] if isinstance(dialogues, Mapping) else dialogues
-    if not isinstance(rows, Sequence) or not all(isinstance(row, Mapping) for row in rows):
-        raise SgdxError(f"found {type(dialogues).__name__}, {_TAKEN}")
-    for row in rows:
-        _check_dialogue_columns(list(row))
-    try:
-        table = pa.Table.from_pylist(list(rows), DIALOGUE_COLUMNS)
-    except (pa.ArrowException, TypeError) as error:  # such as the columns that ``rows[:2]`` gives
-        raise SgdxError(f"found no dialogue row: {error}; {_TAKEN}") from None
-    return turn_table(table, seen_domains).to_pylist()
-
-
-def _dataset_turns(
-    split: Dataset | IterableDataset, seen_domains: list[str]
-) -> Dataset | IterableDataset:
-    """The turn rows of a split, as the same kind of dataset."""
-    from datasets import IterableDataset
-
-    from .features import TURN_ROW
-
-    _check_dialogue_columns(split.column_names)
-    replaced = [column for column in split.column_names if column not in TURN_ROW]
-    total = 0 if isinstance(split, IterableDataset) else len(split)
-    with progress("Making turn rows", total, " dialogues"):
-        rows = split.with_format("arrow").map(
-            _turn_batch,
-            batched=True,
-            batch_size=256,
-            features=TURN_ROW,
-            remove_columns=replaced,
-            fn_kwargs={"seen_domains": seen_domains},
-        )
-    return rows.with_format(None)
-
-
-def _turn_batch(dialogues: pa.Table, seen_domains: list[str]) -> pa.Table:
-    advance(dialogues.num_rows)
-    return turn_table(dialogues, seen_domains)
+    seen = sorted(seen_domains)
+    made_by = code_of(__file__, frame_rows.__file__) + " ".join(seen)
+    make = partial(turn_table, seen_domains=seen)
+    return mapped(dialogues, make, "turn rows", TURN_ROW, made_by)
 
 
 def domains_seen(release: Release) -> set[str]:
@@ -224,7 +184,7 @@ def turn_table(
     turn = pc.list_parent_indices(frame_lists).to_numpy()
     first = np.flatnonzero(np.diff(turn, prepend=-1))
     schemas = dialogues["schemas"].combine_chunks()
-    schema = _schema_index(schemas, dialogue[turn], frames.field("service"))
+    schema = schema_index(schemas, dialogue[turn], frames.field("service"))
     words = pc.struct_field(schemas.flatten(), "original_name").take(schema.take(pa.array(first)))
     seen = pc.struct_field(schemas.flatten(), "seen").take(schema.take(pa.array(first)))
     ids = dialogues["dialogue_id"].combine_chunks().take(pa.array(dialogue))

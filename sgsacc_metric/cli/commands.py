@@ -9,7 +9,6 @@ from typing import Any
 
 from rich.console import Console
 
-from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.cli.files import check_output, write_json
 from sgdx_metric.cli.predictions import prediction_paths
 
@@ -23,12 +22,13 @@ from ..scoring import TurnScores, score_system, utterances_by_variant
 from ..signature import Data
 from ..units import units_of
 from ..variants import ORIGINAL, PAPER_VARIANTS
+from .chosen import choose
 from .compare import compare
 from .explain import explain
 from .files import write_per_turn, write_scores
 from .gold_files import GoldHeader, read_gold, write_gold
 from .predictions import read_predictions
-from .references import References, open_references
+from .references import References, open_references, own_variants
 from .table2 import table2
 from .terminal import print_comparison, print_explanation, print_line, print_scores, print_table2
 
@@ -45,12 +45,11 @@ def run_score(args: argparse.Namespace) -> None:
     check_output("--output", args.output)
     if args.per_turn:
         check_output("--per-turn", args.per_turn, (".jsonl",))
-    chosen = read_dialogue_ids(args.dialogues) if args.dialogues else None
     predictions = _predictions(args)
     references = _references(args)
     model, options = _model(args), _options(args)
     every = references.turns(args.evaluator)
-    turns = _chosen(every, chosen, args.dialogues)
+    turns = choose(every, args.dialogues, args.turns)
     header = _header(args, references, model)
     gold = read_gold(args.gold, header, turns) if args.gold else None
     found = score(references, every, turns, predictions, model, options, gold)
@@ -90,8 +89,8 @@ def score(
         references: Where the turns come from.
         every: All turns of the split, under the evaluator's wording.
         turns: Those of them that are scored.
-        predictions: The predictions of one or more variants; those of other dialogues are passed
-            over.
+        predictions: The predictions of one or more variants; those of turns that are not scored
+            are passed over.
         model: The model of entailment; None for BLEU and SER alone.
         options: How SGSAcc is computed.
         gold: The gold side of the turns, if it is there already.
@@ -108,8 +107,10 @@ def score(
     of_turns = gold if judge and gold else []
     scores = score_system(turns, utterances, of_turns, judge, options)
     available = len({turn.dialogue_id for turn in every})
+    dialogues = {turn.dialogue_id for turn in turns}
+    whole = sum(turn.dialogue_id in dialogues for turn in every)
     wordings = references.fingerprints(sorted({*utterances, turns[0].variant}))
-    data = Data(references.split, references.version, available, wordings)
+    data = Data(references.split, references.version, available, whole, wordings)
     result = report(turns, scores, data, nli_name(model), of_turns, judge, options)
     return Scored(scores, of_turns, result)
 
@@ -171,11 +172,10 @@ def run_validate(args: argparse.Namespace) -> None:
     model = _needed_model(args)
     judge = Judge(model)
     options = Options(True, not args.no_context, args.rules, args.seed)
-    chosen = read_dialogue_ids(args.dialogues) if args.dialogues else None
     gold = {}
     for variant in args.evaluators or (ORIGINAL, *PAPER_VARIANTS):
         every = references.turns(variant)
-        turns = _chosen(every, chosen, args.dialogues)
+        turns = choose(every, args.dialogues, args.turns)
         gold[variant] = judge_gold(turns, judge, options, Pool.of(every))
     result = table2(gold)
     if args.json:
@@ -185,12 +185,7 @@ def run_validate(args: argparse.Namespace) -> None:
 
 
 def _references(args: argparse.Namespace) -> References:
-    own: dict[str, str] = {}
-    for argument in args.variant:
-        name, equals, path = argument.partition("=")
-        if not (name and equals and path):
-            raise ScoreError(f"--variant {argument}: expected NAME=PATH")
-        own[name] = path
+    own = own_variants(args.variant)
     return open_references(args.source, args.references, args.split, own)
 
 
@@ -204,20 +199,6 @@ def _predictions(args: argparse.Namespace) -> list[Prediction]:
         for variant, path in paths.items()
         for row in read_predictions(path, args.split, variant)[0]
     ]
-
-
-def _chosen(turns: list[Turn], dialogue_ids: Sequence[str] | None, path: Path | None) -> list[Turn]:
-    """The turns of some dialogues, each of which must be there; all turns for None."""
-    if dialogue_ids is None:
-        return turns
-    known = {turn.dialogue_id for turn in turns}
-    if lacking := [one for one in dialogue_ids if one not in known]:
-        raise ScoreError(
-            f"{path}: {len(lacking)} of {len(dialogue_ids)} dialogues are not in the references,"
-            f" the first is {lacking[0]}; is the list for another split?"
-        )
-    chosen = {*dialogue_ids}
-    return [turn for turn in turns if turn.dialogue_id in chosen]
 
 
 def _options(args: argparse.Namespace) -> Options:
@@ -244,4 +225,4 @@ def _header(args: argparse.Namespace, references: References, model: Nli | None)
 
 def _console() -> Console:
     # Piped output has no width of its own.
-    return Console() if sys.stdout.isatty() else Console(width=120)
+    return Console() if sys.stdout.isatty() else Console(width=80)

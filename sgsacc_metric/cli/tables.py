@@ -3,23 +3,24 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..bleu import CONVENTIONS
 from .published import PUBLISHED
 from .terminal import show
 
 GROUPS = {
     "all": "all",
-    "seen": "seen services",
-    "unseen": "unseen services",
+    "seen": "seen",
+    "unseen": "unseen",
     "seen_domains": "seen domains",
     "unseen_domains": "unseen domains",
 }
 _FIGURES = {
-    "bleu_orig": "BLEU_orig",
-    "bleu_v1-5": "BLEU_v1-5",
-    "ser_orig": "SER_orig",
-    "ser_v1-5": "SER_v1-5",
-    "sgsacc_orig": "SGSAcc_orig",
-    "sgsacc_v1-5": "SGSAcc_v1-5",
+    "bleu_orig": "BLEU orig",
+    "bleu_v1-5": "BLEU v1-5",
+    "ser_orig": "SER orig",
+    "ser_v1-5": "SER v1-5",
+    "sgsacc_orig": "SGSAcc orig",
+    "sgsacc_v1-5": "SGSAcc v1-5",
     "ss_sgsacc": "SS_SGSAcc",
     "changed": "changed",
     "flips": "flips",
@@ -55,14 +56,20 @@ def bleu_table(scores: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows
         scores: What scores.json holds, by the system's name.
 
     Returns:
-        The headers, which are sacreBLEU's signatures, and a row for each system that was scored
-        under the original schemas.
+        The headers, which have the tokenizer and the case of sacreBLEU's signatures, and a row for
+        each system that was scored under the original schemas.
     """
     kept = {name: of["conventions"].get("original") for name, of in scores.items()}
     found = {name: of for name, of in kept.items() if of}
-    signatures = [one["signature"] for of in list(found.values())[:1] for one in of.values()]
     rows = [[name, *(f"{one['bleu']:.2f}" for one in of.values())] for name, of in found.items()]
-    return ["system", *signatures], rows
+    return [
+        "system",
+        *(f"tok:{of['tokenize']} case:{_case(of)}" for of in CONVENTIONS.values()),
+    ], rows
+
+
+def _case(convention: Mapping[str, Any]) -> str:
+    return "lc" if convention["lowercase"] else "mixed"
 
 
 def validation_table(result: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:

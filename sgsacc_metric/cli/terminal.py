@@ -1,4 +1,4 @@
-"""Scores, comparisons and explanations as tables on the terminal."""
+"""Scores, comparisons and explanations as tables on the terminal, which fit into 80 columns."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
+
+from sgdx_dataset.console import harmless
 
 from ..rows import Turn
 from ..units import GROUPS
@@ -24,37 +26,46 @@ _LEGEND = """\
 BLEU: from 0 to 100, tok:13a|case:mixed. All else in %. SER: turns that lack a
 value. SGSAcc: turns that entail all that they should say. v1-5: the mean under
 v1 to v5. SS: how far a turn varies over them. changed: turns whose text is not
-that under original. flips: turns whose SGSAcc (else SER) is not the same."""
+that under original. flips: turns whose SGSAcc is not the same under v1 to v5;
+flips_ser: those whose SER is not."""
 
 
 def print_scores(result: dict[str, Any], console: Console) -> None:
     """Print what `report` returned: the figures by group, their intervals, and the signature."""
-    sgdx = result["sgdx"]
-    groups = {name: sgdx if name == "all" else sgdx[name] for name in GROUPS}
-    for key, title in _TITLES.items():
-        names = [name for name in (f"{key}_orig", f"{key}_v1-5", f"ss_{key}") if name in sgdx]
-        if not names:
-            continue
-        rows = [
-            [_GROUP_NAMES[name], str(of["turns"]), *_with_intervals(of, names)]
-            for name, of in groups.items()
-            if of["turns"]
-        ]
-        headers = [header for name in names for header in (figure_title(name), "95 % interval")]
-        _print_table(title, ["turns of", "number", *headers], rows, console)
-    names = [name for name in ("changed", "flips", "flips_ser") if name in sgdx]
-    rows = [
-        [_GROUP_NAMES[name], *(show(key, of[key]) for key in names)]
-        for name, of in groups.items()
-        if of["turns"]
-    ]
-    if names:
-        _print_table("Rewording", ["turns of", *names], rows, console)
+    _print_groups("BLEU, from 0 to 100", [*_followed("bleu"), "changed"], result, console)
+    _print_groups("Slot error rate, in %", [*_followed("ser"), "flips_ser"], result, console)
+    keys = [*_followed("sgsacc"), "sgsacc_validated_orig", "sgsacc_validated_v1-5", "flips"]
+    _print_groups("SGSAcc, in %", keys, result, console)
+    for key, ends in result["sgdx"]["confidence"].items():
+        if ends:
+            print_line(f"{figure_title(key)}: 95 % interval {_interval(key, ends)}", console)
+    print_line("", console)
     _print_variants(result, console)
     print_line(_LEGEND, console)
     if "actions" in result["counts"]:
         print_line(coverage_line(result["counts"]), console)
     print_line(result["signature"], console)
+
+
+def _followed(figure: str) -> list[str]:
+    """The keys that follow a figure from the original to the reworded schemas."""
+    return [f"{figure}_orig", f"{figure}_v1-5", f"ss_{figure}"]
+
+
+def _print_groups(
+    title: str, keys: Sequence[str], result: dict[str, Any], console: Console
+) -> None:
+    """Print figures for each group of turns, those that the variants and the model give."""
+    sgdx = result["sgdx"]
+    found = [key for key in keys if key in sgdx]
+    groups = {name: sgdx if name == "all" else sgdx[name] for name in GROUPS}
+    rows = [
+        [_GROUP_NAMES[name], str(of["turns"]), *(show(key, of[key]) for key in found)]
+        for name, of in groups.items()
+        if of["turns"]
+    ]
+    if found:
+        print_table(title, ["turns of", "number", *map(figure_title, found)], rows, console)
 
 
 def coverage_line(counts: dict[str, Any]) -> str:
@@ -75,13 +86,16 @@ def _print_variants(result: dict[str, Any], console: Console) -> None:
         means = groups["#ALL_SERVICES"]
         rows.append([name, *(show(key, means.get(key)) for key in headers)])
     titles = [*_TITLES.values(), "SGSAcc without context", "coverage"]
-    _print_table("By variant", ["variant", *titles], rows, console)
+    shown = [0, *(i for i, key in enumerate(headers, 1) if any(row[i] != "-" for row in rows))]
+    names = ["variant", *titles]
+    rows = [[row[i] for i in shown] for row in rows]
+    print_table("By variant, all turns", [names[i] for i in shown], rows, console)
     kinds = list(next(iter(result["conventions"].values())))
     rows = [
         [name, *(f"{of[kind]['bleu']:.2f}" for kind in kinds)]
         for name, of in result["conventions"].items()
     ]
-    _print_table("BLEU under four conventions", ["variant", *kinds], rows, console)
+    print_table("BLEU under four conventions", ["variant", *kinds], rows, console)
 
 
 def print_comparison(result: dict[str, Any], names: tuple[str, str], console: Console) -> None:
@@ -99,7 +113,7 @@ def print_comparison(result: dict[str, Any], names: tuple[str, str], console: Co
                     [title, str(group["turns"]), *figures, _interval(key, of["interval"]), p]
                 )
         headers = ["turns of", "number", "first", "second", "difference", "95 % interval", "p"]
-        _print_table(figure_title(key), headers, rows, console)
+        print_table(figure_title(key), headers, rows, console)
     for place, name in zip(("first", "second"), names, strict=True):
         print_line(f"{place}: {name}", console)
     print_line(result["signature"], console)
@@ -112,7 +126,7 @@ def print_explanation(
     print_line(turn.turn_id, console)
     said = {"user": turn.prompt, "gold": turn.utterance, **utterances}
     for who, utterance in said.items():
-        console.print(Text(f"{who:>8}: {utterance}"))
+        console.print(Text(harmless(f"{who:>8}: {utterance}")))
     print_line("", console)
     action = ""
     for line in lines:
@@ -139,7 +153,7 @@ def print_table2(result: dict[str, dict[str, Any]], line: str, console: Console)
         turns = f"{of['valid_turns']}/{of['turns']}"
         rows.append([name, *ours, *(show("", value) for value in published), turns])
     headers = ["evaluator", "precision", "recall", "F1", "paper P", "paper R", "paper F1", "valid"]
-    _print_table("Entailment on gold utterances, in %", headers, rows, console)
+    print_table("Entailment on gold utterances, in %", headers, rows, console)
     print_line(line, console)
 
 
@@ -159,36 +173,37 @@ def show(key: str, value: float | None) -> str:
     return f"{value if key.startswith('bleu') else 100 * value:.2f}"
 
 
-def _with_intervals(of: dict[str, Any], names: Sequence[str]) -> list[str]:
-    cells = []
-    for name in names:
-        cells += [show(name, of[name]), _interval(name, of["confidence"].get(name))]
-    return cells
-
-
 def _interval(key: str, ends: Sequence[float] | None) -> str:
     return f"{show(key, ends[0])} to {show(key, ends[1])}" if ends else "-"
 
 
-def _print_table(
+def print_table(
     title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], console: Console
 ) -> None:
+    """Print a table whose first column names the rows and whose others are figures.
+
+    A header stands on a line for each of its words where that is shorter, and figures are never
+    folded.
+    """
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for i, header in enumerate(headers):
         width = max((len(row[i]) for row in rows), default=0)
+        text = harmless(header)
         table.add_column(
-            Text(header, overflow="fold"),
+            Text(text if len(text) <= width else text.replace(" ", "\n"), overflow="fold"),
             justify="right" if i else "left",
-            no_wrap=bool(i),
-            min_width=width,
+            overflow="fold",
+            no_wrap=i > 0,
+            min_width=width if i else min(width, 14),
         )
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*(escape(harmless(cell)) for cell in row))
     print_line(title, console)
     console.print(table, crop=False)
     print_line("", console)
 
 
 def print_line(text: str, console: Console) -> None:
-    """Print one line as it is, however long."""
-    console.print(text, soft_wrap=True, markup=False, highlight=False)
+    """Print a text as it is, however long its lines."""
+    for line in text.split("\n"):
+        console.print(harmless(line), soft_wrap=True, markup=False, highlight=False)

@@ -44,8 +44,8 @@ GOODBYE\tGood bye.
         (act("REQUEST", "intent", "rent"), "Rent or buy? rent?"),
         (act("OFFER_INTENT", "intent", "BookHotel"), "Do you want to book a room?"),
         (act("INFORM_COUNT", "count", "3"), "There are 3 results."),
-        (act("NOTIFY_SUCCESS"), "Search for a hotel was successful."),
-        (act("NOTIFY_FAILURE"), "Search for a hotel was not successful."),
+        (act("NOTIFY_SUCCESS"), "Your request was successful."),
+        (act("NOTIFY_FAILURE"), "Your request was not successful."),
         (act("GOODBYE"), "Have a good day."),
         (act("REQ_MORE"), "Is there anything else I can help you with?"),
         (act("INFORM", "street_name", "Via Roma"), "street name is Via Roma."),
@@ -130,7 +130,8 @@ def test_templates_say_the_same_under_every_wording(tmp_path: Path) -> None:
     for service, texts in lines.items():
         (tmp_path / f"{service}.tsv").write_text("\n".join(texts))
     system = copy_system("templates", tmp_path)
-    paths = generate(system, references, ["original", "v3"], tmp_path / "out", ["1_00000"])
+    (tmp_path / "ids.txt").write_text("1_00000")
+    paths = generate(system, references, ["original", "v3"], tmp_path / "out", tmp_path / "ids.txt")
     original, reworded = (
         [json.loads(line) for line in path.read_text().splitlines()] for path in paths
     )

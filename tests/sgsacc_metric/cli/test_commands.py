@@ -50,8 +50,11 @@ def test_score(copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
         "none": 100,
     }
     printed = capsys.readouterr().out
-    for part in ("BLEU orig", "SGSAcc validated", "changed", "265", gold["signature"], "Judged"):
+    for part in ("BLEU orig: 95 %", "SGSAcc validated", "changed", "265", "Judged"):
         assert part in printed
+    tables, _, signature = printed.rstrip().rpartition("\n")
+    assert signature == gold["signature"]
+    assert all(len(line) <= 80 for line in tables.splitlines()[:-1])  # all but the count of pairs
     rows = [json.loads(line) for line in per_turn.read_text().splitlines()]
     assert len(rows) == 2 * 265 and {row["variant"] for row in rows} == {"original", "v1"}
     assert (
@@ -92,6 +95,8 @@ def test_a_subset_and_a_comparison(
     assert main(["compare", *map(str, files), "--json", str(tmp_path / "c.json")]) == 0
     printed = capsys.readouterr().out
     assert "BLEU orig" in printed and "unseen domains" in printed
+    tables = printed.partition("\nfirst: ")[0].splitlines()
+    assert len(tables) > 20 and all(len(line) <= 80 for line in tables)
     found = json.loads((tmp_path / "c.json").read_text())["groups"]["all"]
     assert found["bleu_orig"]["first"] == pytest.approx(100)
     other = scores_of(tmp_path, copies / "derived", *SAMPLE, *some)
@@ -105,6 +110,40 @@ def test_a_subset_and_a_comparison(
     scores_of(whole, copies / "derived", *SAMPLE)
     message = error_of(capsys, "compare", files[0], whole / "derived.json")
     assert "dialogues is 'all' in the signature, and '3@" in message
+
+
+def test_single_turns(copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As a paper scores a sample of turns: the signature says which, and others do not compare."""
+    chosen = tmp_path / "turns.json"
+    chosen.write_text('["1_00000/1", "1_00000/3", "1_00002/1"]')
+    some = ("--turns", str(chosen))
+    first = scores_of(tmp_path, copies / "derived", *SAMPLE, *some)
+    assert re.search(r"\|dialogues:2@[0-9a-f]{8}\|turns:3@[0-9a-f]{8}\|", first["signature"])
+    assert first["counts"]["turns"]["all"] == 3
+    chosen.write_text("1_00000/1\n1_00000/3\n1_00002/3\n")
+    second = scores_of(tmp_path, copies / "gold", *SAMPLE, *some)
+    assert second["signature"] != first["signature"]
+    message = error_of(capsys, "compare", tmp_path / "gold.json", tmp_path / "derived.json")
+    assert "turns is '3@" in message
+    validated = tmp_path / "table2.json"
+    words = ["validate", *SAMPLE, *LEXICAL, *some, "--evaluators", "original"]
+    assert main([*words, "--json", str(validated)]) == 0
+    capsys.readouterr()
+    assert json.loads(validated.read_text())["by_evaluator"]["original"]["turns"] == 3
+    words = ["score", *SAMPLE, "--predictions", copies / "gold", "--output", tmp_path / "x.json"]
+    for text, expected in (
+        ("1_00000", "found '1_00000', expected DIALOGUE/TURN, as in 1_00000/5"),
+        ("", "found no turn id, expected DIALOGUE/TURN"),
+        ("[1]", "cannot be read as a list of turn ids: Expected `str`, got `int`"),
+        ("1_00000/2", "1 of 1 turns are not in the references, the first is 1_00000/2"),
+    ):
+        chosen.write_text(text)
+        assert f"{chosen}: {expected}" in error_of(capsys, *words, *some)
+    chosen.write_text("1_00000/1")
+    other = tmp_path / "ids.txt"
+    other.write_text("1_00002")
+    message = error_of(capsys, *words, *some, "--dialogues", other)
+    assert message == f"{chosen}: none of these turns is of the dialogues of {other}"
 
 
 def test_explain(copies: Path, capsys: pytest.CaptureFixture[str]) -> None:

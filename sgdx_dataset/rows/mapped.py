@@ -1,0 +1,113 @@
+"""Rows made of dialogue rows, whatever these come as: a dataset, one row or a list of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ..errors import SgdxError
+from ..progress import advance, progress
+from . import columns as column_types
+from .columns import DIALOGUE_COLUMNS
+
+if TYPE_CHECKING:
+    from datasets import Dataset, Features, IterableDataset
+
+MakeTable = Callable[[pa.Table], pa.Table]
+_EXPECTED = (
+    "expected dialogue rows: a Dataset, an IterableDataset, a DatasetDict, one row as rows[0] gives"
+    " it, or a list of rows"
+)
+
+
+def mapped(dialogues: Any, make: MakeTable, what: str, features: Features, made_by: str) -> Any:
+    """Make rows of dialogue rows, in the dialogues' order.
+
+    Args:
+        dialogues: Dialogue rows, with the columns of ``DIALOGUE_COLUMNS``: a ``Dataset`` or
+            ``IterableDataset``, a dictionary of them by split (``DatasetDict``), one row, or a list
+            of rows.
+        make: Makes the table of rows of a table of dialogue rows.
+        what: What the rows are called, such as ``frame rows``.
+        features: Their columns.
+        made_by: The code and the settings that ``make`` depends on, as text. ``datasets`` goes by a
+            function's name alone, and would take rows from its cache that earlier code has made.
+
+    Returns:
+        The same kind of dataset, or of dictionary of datasets, which as with any ``map`` is cached
+        on disk where the dataset is; of one row or a list of rows, a list.
+
+    Raises:
+        SgdxError: It is none of these, or lacks columns of dialogue rows.
+    """
+    from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict
+
+    if isinstance(dialogues, DatasetDict | IterableDatasetDict):
+        splits = dialogues.items()
+        made = {name: mapped(rows, make, what, features, made_by) for name, rows in splits}
+        return type(dialogues)(made)
+    if isinstance(dialogues, Dataset | IterableDataset):
+        return _dataset(dialogues, make, what, features, made_by)
+    return make(_table([dialogues] if isinstance(dialogues, Mapping) else dialogues)).to_pylist()
+
+
+def code_of(*files: str) -> str:
+    """The content of some source files and of ``columns.py``, as ``mapped`` takes it."""
+    paths = [*files, column_types.__file__]
+    return "".join(Path(file).read_text(encoding="utf-8") for file in paths)
+
+
+def _table(rows: Any) -> pa.Table:
+    """A list of dialogue rows as a table."""
+    if not isinstance(rows, Sequence) or not all(isinstance(row, Mapping) for row in rows):
+        raise SgdxError(f"found {type(rows).__name__}, {_EXPECTED}")
+    for row in rows:
+        _check_columns(list(row))
+    try:
+        return pa.Table.from_pylist(list(rows), DIALOGUE_COLUMNS)
+    except (pa.ArrowException, TypeError) as error:  # such as the columns that ``rows[:2]`` gives
+        raise SgdxError(f"found no dialogue row: {error}; {_EXPECTED}") from None
+
+
+def _check_columns(columns: Sequence[str]) -> None:
+    if lacking := [name for name in DIALOGUE_COLUMNS.names if name not in columns]:
+        found = ", ".join(map(str, columns))
+        raise SgdxError(f"found the columns {found} without {', '.join(lacking)}; {_EXPECTED}")
+
+
+def _dataset(
+    dialogues: Dataset | IterableDataset,
+    make: MakeTable,
+    what: str,
+    features: Features,
+    made_by: str,
+) -> Dataset | IterableDataset:
+    """The rows made of a split, as the same kind of dataset."""
+    from datasets import IterableDataset
+
+    _check_columns(dialogues.column_names)
+    total, cached = 0, {}
+    if not isinstance(dialogues, IterableDataset):
+        total = len(dialogues)
+        key = f"{dialogues._fingerprint} {what} {made_by}"
+        cached["new_fingerprint"] = sha256(key.encode()).hexdigest()[:32]
+    with progress(f"Making {what}", total, " dialogues"):
+        rows = dialogues.with_format("arrow").map(
+            partial(_batch, make=make),
+            batched=True,
+            batch_size=256,
+            features=features,
+            remove_columns=[name for name in dialogues.column_names if name not in features],
+            **cached,
+        )
+    return rows.with_format(None)
+
+
+def _batch(dialogues: pa.Table, make: MakeTable) -> pa.Table:
+    advance(dialogues.num_rows)
+    return make(dialogues)
