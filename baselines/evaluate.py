@@ -1,10 +1,13 @@
-"""Predict a split under every schema variant and score it.
+"""Predict a split under every schema variant and score it, with a tracker or a generator.
 
 For several processes, accelerate launch -m baselines.evaluate.
 
 The output folder then holds predictions/VARIANT.jsonl, scores.json and run.json. It may be the run
 folder of a training; baselines.publish then shows the scores on the model card. To resume a run
 that was killed, give the same command again.
+
+A generator's responses are scored by BLEU and slot error rate. For SGSAcc, which needs a model of
+entailment, score the predictions once more with python -m sgsacc_metric score --nli MODEL.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from sgdx_dataset import SgdxError, open_release
-from sgdx_metric.__main__ import main as metric
+from sgdx_metric.__main__ import main as score_states
+from sgsacc_metric.__main__ import main as score_utterances
 
 from .command_line import run_command
 from .predict import Request, parse_request, predict
@@ -52,6 +56,7 @@ def evaluate(request: Request, output: Path) -> int:
     arguments += [f"--variant={name}={path}" for name, path in data.variants.items()]
     for config in request.configs:
         arguments.append(f"--predictions={config}={output / 'predictions' / config}.jsonl")
+    metric = score_utterances if request.kind.ROWS == "turns" else score_states
     return metric(["score", *arguments])
 
 

@@ -13,14 +13,38 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from sgdx_dataset import SgdxError
 
+from .tracker import get_tracker
 from .training.run_folder import read_json, read_log, read_run, write_bytes
 
 # The files of a run folder that are published: the model, its code, card, record and scores.
 _PUBLISHED = ["*.json", "*.safetensors", "*.py", "README.md", "log.jsonl", "*.model", "*.txt"]
+# What only --resume needs: the networks that a generator's prefix was made by.
+_NOT_PUBLISHED = ["prefix_networks.safetensors"]
+# For trackers and for generators: a figure's name, its key in scores.json, and what it is.
 _FIGURES = {
-    "JGA_orig": ("jga_orig", "joint goal accuracy under the original schemas"),
-    "JGA_v1-5": ("jga_v1-5", "mean joint goal accuracy under the reworded schemas v1 to v5"),
-    "SS_JGA": ("ss_jga", "schema sensitivity of joint goal accuracy; lower is better"),
+    "frames": {
+        "JGA_orig": ("jga_orig", "joint goal accuracy under the original schemas"),
+        "JGA_v1-5": ("jga_v1-5", "mean joint goal accuracy under the reworded schemas v1 to v5"),
+        "SS_JGA": ("ss_jga", "schema sensitivity of joint goal accuracy; lower is better"),
+    },
+    "turns": {
+        "BLEU_orig": ("bleu_orig", "corpus BLEU under the original schemas, from 0 to 100"),
+        "BLEU_v1-5": ("bleu_v1-5", "mean BLEU under the reworded schemas v1 to v5"),
+        "SER_orig": ("ser_orig", "slot error rate under the original schemas; lower is better"),
+        "SER_v1-5": ("ser_v1-5", "mean slot error rate under v1 to v5"),
+        "SGSAcc_orig": ("sgsacc_orig", "faithful turns under the original schemas"),
+        "SGSAcc_v1-5": ("sgsacc_v1-5", "mean share of faithful turns under v1 to v5"),
+        "SS_SGSAcc": ("ss_sgsacc", "schema sensitivity of faithfulness; lower is better"),
+        "changed": ("changed", "turns said in other words than under the original schemas"),
+        "flips": ("flips", "turns whose faithfulness is not the same under all of v1 to v5"),
+    },
+}
+_METRIC = {"frames": "sgdx_metric", "turns": "sgsacc_metric"}
+_TASK = {"frames": "dialogue-state-tracking", "turns": "response-generation"}
+# The score on dev by which training chooses a model, a fraction in the log; its name and unit.
+_DEV = {
+    "frames": ("dev_joint_goal_accuracy", "joint goal accuracy", " %"),
+    "turns": ("dev_bleu", "BLEU", ""),
 }
 
 _ORACLE = """**Oracle: an upper bound.** This model was trained on schema variants that the tables
@@ -59,6 +83,27 @@ dialogue = ["I need a cab for two.", "Where to?", "To the Botanical Garden, plea
 states = track_dialogue(load_tracker({repository!r}), service, dialogue)
 print(states[-1])
 """
+_SAY = """
+from baselines.use import load_tracker, say
+
+service = {{
+    "service_name": "Cabs_9",
+    "description": "Rides through town",
+    "slots": [{{"name": "destination", "description": "Where the ride goes to"}}],
+    "intents": [{{"name": "OrderCab", "description": "Call a cab"}}],
+}}
+actions = [{{"act": "CONFIRM", "slot": "destination", "values": ["Botanical Garden"]}}]
+print(say(load_tracker({repository!r}), service, actions))
+"""
+_USE = {
+    "frames": ("In a checkout of sgdx, a dialogue to its state:", _TRACK),
+    "turns": ("In a checkout of sgdx, actions of the system to what it says:", _SAY),
+}
+_PLAIN = {
+    "frames": "With transformers alone, what the model itself answers (texts or logits, not a "
+    "state):",
+    "turns": "From the text that the model reads, in five lines:",
+}
 
 
 def write_card(output: Path, repository: str, example: str) -> None:
@@ -75,15 +120,17 @@ def write_card(output: Path, repository: str, example: str) -> None:
         SgdxError: A file of the run is missing or cannot be read.
     """
     run = read_run(output)
+    rows = _rows(run)
+    use, code = _USE[rows]
     scores = read_json(output / "scores.json") if (output / "scores.json").exists() else None
     sections = [
         f"# {_title(run)}",
         _ORACLE if run["oracle"] else "",
-        "## Use\n\nIn a checkout of sgdx, a dialogue to its state:",
-        f"```python\n{_TRACK.format(repository=repository).strip()}\n```",
-        "With transformers alone, what the model itself answers (texts or logits, not a state):",
+        f"## Use\n\n{use}",
+        f"```python\n{code.format(repository=repository).strip()}\n```",
+        _PLAIN[rows],
         f"```python\n{example.strip()}\n```",
-        "## Results\n\n" + _results(scores),
+        "## Results\n\n" + _results(rows, scores),
         "## Training\n\n" + _training(output, run),
         f"## Licence\n\n{_LICENCES[_licence(run)]} {_BASE_LICENCE}",
     ]
@@ -95,23 +142,33 @@ def write_card(output: Path, repository: str, example: str) -> None:
 def _title(run: dict[str, Any]) -> str:
     """The card's title: the tracker, its prompt format if any, and the pretrained model."""
     settings = run["record"]["settings"]
-    layout = f", format {settings['format']}" if "format" in settings else ""
+    reads = [f", {key} {settings[key]}" for key in ("format", "input") if key in settings]
+    prefix = f", prefix of {settings['prefix']}" if settings.get("prefix") else ""
     oracle = ", oracle" if run["oracle"] else ""
-    return f"Dialogue state tracker {settings['tracker']}{layout}: {settings['model']}{oracle}"
+    what = {"frames": "Dialogue state tracker", "turns": "Response generator"}[_rows(run)]
+    return f"{what} {settings['tracker']}{''.join(reads)}{prefix}: {settings['model']}{oracle}"
+
+
+def _rows(run: dict[str, Any]) -> str:
+    """What the model of a run predicts: ``frames`` or ``turns``."""
+    return get_tracker(run["record"]["settings"]["tracker"]).ROWS
 
 
 def _metadata(run: dict[str, Any], scores: dict[str, Any] | None) -> ModelCardData:
     """The card's front matter, which the Hub's search and leaderboards read."""
     settings = run["record"]["settings"]
-    tags = ["dialogue-state-tracking", "schema-guided-dialogue", "sgd", "sgd-x"]
+    is_prefix, on_hub = bool(settings.get("prefix")), is_on_the_hub(settings["model"])
+    more: dict[str, Any] = {"base_model_relation": "adapter"} if is_prefix and on_hub else {}
+    tags = [_TASK[_rows(run)], "schema-guided-dialogue", "sgd", "sgd-x"]
     return ModelCardData(
         model_name=_title(run) if scores else None,  # starts a model-index, which must have results
-        base_model=settings["model"] if _is_on_the_hub(settings["model"]) else None,
+        base_model=settings["model"] if on_hub else None,
+        **more,
         datasets=["sgdx"],
         language="en",
-        library_name="transformers",
+        library_name=None if is_prefix else "transformers",
         license=_licence(run),
-        metrics=["sgdx_metric"],
+        metrics=[_METRIC[_rows(run)]],
         tags=[*tags, settings["tracker"], *(["oracle"] if run["oracle"] else [])],
         eval_results=_eval_results(run, scores) if scores else None,
     )
@@ -122,7 +179,7 @@ def _licence(run: dict[str, Any]) -> str:
     return "apache-2.0" if run["record"]["data"].get("release") == "sample" else "cc-by-sa-4.0"
 
 
-def _is_on_the_hub(model: str) -> bool:
+def is_on_the_hub(model: str) -> bool:
     """Whether a recipe's model is named on the Hub, not a folder or the model ``tiny``."""
     try:
         validate_repo_id(model)
@@ -134,54 +191,71 @@ def _is_on_the_hub(model: str) -> bool:
 def _eval_results(run: dict[str, Any], scores: dict[str, Any]) -> list[EvalResult]:
     """Entries of the Hub's model-index: each figure over all services that is defined, in %."""
     split = run.get("evaluation", {}).get("split", "test")
-    found = {name: scores["sgdx"][key] for name, (key, _) in _FIGURES.items()}
+    rows = _rows(run)
+    found = {n: (key, scores["sgdx"].get(key)) for n, (key, _) in _FIGURES[rows].items()}
     return [
         EvalResult(
-            task_type="dialogue-state-tracking",
+            task_type=_TASK[rows],
             dataset_type="sgdx",
             dataset_name="SGD and SGD-X",
             dataset_split=split,
-            metric_type="sgdx_metric",
+            metric_type=_METRIC[rows],
             metric_name=name,
-            metric_value=round(100 * value, 2),
+            metric_value=round(_scaled(key, value), 2),
             metric_args={"signature": scores["signature"]},
         )
-        for name, value in found.items()
+        for name, (key, value) in found.items()
         if value is not None
     ]
 
 
-def _results(scores: dict[str, Any] | None) -> str:
-    """The section of results: a table in percent, and the signature of the scoring."""
+def _results(rows: str, scores: dict[str, Any] | None) -> str:
+    """The section of results: a table, in percent but for BLEU, and the scoring's signature.
+
+    Args:
+        rows: What was predicted: ``frames`` or ``turns``.
+        scores: The content of scores.json; None if there is none.
+    """
     if scores is None:
         return "Not scored yet."
-    table = [f"| services | frames | {' | '.join(_FIGURES)} |", "|---|---|---|---|---|"]
+    # Without a model of entailment the scores have no SGSAcc.
+    figures = {name: what for name, what in _FIGURES[rows].items() if what[0] in scores["sgdx"]}
+    table = [f"| services | {rows} | {' | '.join(figures)} |", "|---" * (2 + len(figures)) + "|"]
+    counts = scores["frames"] if rows == "frames" else scores["counts"]["turns"]
     for group in ("all", "seen", "unseen"):
-        figures = scores["sgdx"] if group == "all" else scores["sgdx"][group]
-        cells = [_percent(figures[key]) for key, _ in _FIGURES.values()]
-        table.append(f"| {group} | {scores['frames'][group]} | {' | '.join(cells)} |")
-    legend = "; ".join(f"{name}: {meaning}" for name, (_, meaning) in _FIGURES.items())
-    return "\n".join([*table, "", f"In percent. {legend}.", "", f"`{scores['signature']}`"])
+        of = scores["sgdx"] if group == "all" else scores["sgdx"][group]
+        cells = [_shown(key, of.get(key)) for key, _ in figures.values()]
+        table.append(f"| {group} | {counts[group]} | {' | '.join(cells)} |")
+    legend = "; ".join(f"{name}: {meaning}" for name, (_, meaning) in figures.items())
+    unit = "In percent." if rows == "frames" else "BLEU is from 0 to 100, all else in percent."
+    return "\n".join([*table, "", f"{unit} {legend}.", "", f"`{scores['signature']}`"])
 
 
-def _percent(fraction: float | None) -> str:
-    return "-" if fraction is None else f"{round(100 * fraction, 2) + 0.0:.2f}"  # never -0.00
+def _scaled(key: str, value: float) -> float:
+    """A figure of scores.json as it is shown: in percent; BLEU is from 0 to 100 already."""
+    return value if key.startswith("bleu") else 100 * value
+
+
+def _shown(key: str, value: float | None) -> str:
+    return "-" if value is None else f"{round(_scaled(key, value), 2) + 0.0:.2f}"  # never -0.00
 
 
 def _training(output: Path, run: dict[str, Any]) -> str:
     """The section on training: a list of facts, and the recipe as YAML."""
-    dev = [line for line in read_log(output) if "dev_joint_goal_accuracy" in line]
-    best = max(dev, key=lambda line: line["dev_joint_goal_accuracy"], default=None)
-    seen = run["record"]["seen"]
+    rows = _rows(run)
+    key, measure, unit = _DEV[rows]
+    dev = [line for line in read_log(output) if key in line]
+    best = max(dev, key=lambda line: line[key], default=None)
+    seen, data = run["record"]["seen"], run["record"]["data"]
     facts = {
         "schema variants trained on": ", ".join(seen["train"]),
         "augmentation": _augmentation(seen),
         "oracle": "yes" if run["oracle"] else "no",
-        "release": run["record"]["data"]["release"],
-        "train frames": run["record"]["data"]["train"]["frames"],
-        "best dev joint goal accuracy": best
-        and f"{_percent(best['dev_joint_goal_accuracy'])} % at step {best['step']}, "
-        f"on {run['record']['data']['dev']['frames']} frames of `original`",
+        "release": data["release"],
+        f"train {rows}": data["train"][rows],
+        f"best dev {measure}": best
+        and f"{100 * best[key]:.2f}{unit} at step {best['step']}, "
+        f"on {data['dev'][rows]} {rows} of `original`",
         "processes": run["record"]["processes"],
         "versions": ", ".join(f"{name} {number}" for name, number in run["versions"].items()),
     }
@@ -208,7 +282,8 @@ def published(output: Path, tasks: Sequence[str] = ("",)) -> list[str]:
     """
     folders = dict.fromkeys([output, *(output / task for task in tasks)])
     files = (file for folder in folders for kind in _PUBLISHED for file in folder.glob(kind))
-    return sorted(file.relative_to(output).as_posix() for file in files)
+    kept = (file for file in files if file.name not in _NOT_PUBLISHED)
+    return sorted(file.relative_to(output).as_posix() for file in kept)
 
 
 def push(output: Path, repository: str, tasks: Sequence[str] = ("",)) -> str:
@@ -230,7 +305,7 @@ def push(output: Path, repository: str, tasks: Sequence[str] = ("",)) -> str:
         api.create_repo(repository, exist_ok=True)
         commit = api.upload_folder(
             repo_id=repository, folder_path=output, allow_patterns=published(output, tasks),
-            commit_message="Add tracker",
+            commit_message="Add model",
         )  # fmt: skip
     except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError) as error:
         raise SgdxError(

@@ -1,4 +1,4 @@
-"""Predict a split under every schema variant.
+"""Predict a split under every schema variant, with a tracker or a generator.
 
 For several processes, accelerate launch -m baselines.predict.
 """
@@ -20,7 +20,8 @@ from sgdx_dataset import CONFIGS, VARIANTS, SgdxError
 from sgdx_dataset.release.schema import split_name
 
 from .command_line import add_source, add_struct, read_struct, run_command
-from .data.frames import SYSTEM_ACTS, track
+from .data.frames import SYSTEM_ACTS
+from .data.kinds import rows_for
 from .data.prediction_files import is_finished, write_predictions
 from .data.requested import Data
 from .tracker import (
@@ -45,11 +46,11 @@ class Request:
     """Which tracker to run on which data.
 
     Attributes:
-        kind: Class of the tracker.
+        kind: Class of the tracker or generator.
         model: A run folder or a repository on the Hub; for a tracker that is not trained, its
             name.
         options: Options that the tracker adds, of its type ``OPTIONS``.
-        data: Which frames to predict.
+        data: Which frames or turns to predict.
         configs: Schema variants to predict, without repetition.
         precision: Number format of the model's arithmetic; None for what it was trained in. A
             tracker that is not trained has none.
@@ -107,16 +108,18 @@ def _predict(
         **tracker.describe(),
         **arithmetic,
         **request.data.facts(),
-        "system_acts": SYSTEM_ACTS in request.kind.READS,
     }
+    if request.kind.ROWS == "frames":
+        header["system_acts"] = SYSTEM_ACTS in request.kind.READS
     paths = {config: output / f"{config}.jsonl" for config in request.configs}
     own = {c: {"variant": c, **request.data.wording(c)} for c in paths}
     missing = [c for c, path in paths.items() if not is_finished(path, {**header, **own[c]})]
     if missing:
-        parts = [request.data.rows(config) for config in missing]
+        data = rows_for(request.kind)
+        parts = [request.data.rows(config, data.rows_of) for config in missing]
         shards = output / "shards" / arithmetic.get("precision", "")
         with numerics:
-            predicted = track(tracker, concatenate_datasets(parts), shards)
+            predicted = data.predict(tracker, concatenate_datasets(parts), shards)
         metadata = {**header, **({"counts": predicted.counts} if predicted.counts else {})}
         if learns(request.kind):
             metadata["versions"] = versions()

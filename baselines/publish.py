@@ -1,4 +1,4 @@
-"""Write the model card of a trained tracker, and optionally push the tracker to the Hub."""
+"""Write the model card of a trained tracker or generator, and optionally push it to the Hub."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import argparse
 import sys
 from pathlib import Path
 
+from sgdx_dataset import SgdxError
+
 from .command_line import run_command
-from .model_card import push, write_card
+from .model_card import is_on_the_hub, push, write_card
 from .tracker import get_trainable, tracker_of
 from .training.run_folder import read_run
 
 
 def publish(output: Path, repository: str | None) -> str | None:
-    """Write the model card of a run and, if a repository is given, push the tracker to it.
+    """Write the model card of a run and, if a repository is given, push the model to it.
 
     Args:
         output: The run folder of a training.
@@ -23,9 +25,15 @@ def publish(output: Path, repository: str | None) -> str | None:
         URL of the commit on the Hub; None without a repository.
 
     Raises:
-        SgdxError: The folder does not hold a training, or pushing to the Hub failed.
+        SgdxError: The folder does not hold a training, pushing to the Hub failed, or the model is a
+            prefix for a model that is not on the Hub, where nobody could use it.
     """
     settings = read_run(output)["record"]["settings"]
+    if repository and settings.get("prefix") and not is_on_the_hub(settings["model"]):
+        raise SgdxError(
+            f"{output}: holds a prefix for the model {settings['model']}, expected one for a model "
+            "on the Hub: whoever loads a prefix from the Hub needs that model too"
+        )
     kind = get_trainable(tracker_of(str(output)))
     place = repository or str(output)
     write_card(output, place, kind.example(place, settings))

@@ -1,5 +1,7 @@
 """The interface that every tracker implements, the registry of trackers, and their provenance.
 
+A generator, which says what the system has to say, is behind the same interface: its rows are turns
+of the system instead of frames of the user, and what it predicts are utterances instead of states.
 ``baselines/README.md`` shows how to add a tracker. This module does not import torch.
 """
 
@@ -9,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import msgspec
 from datasets import Dataset
@@ -37,6 +39,7 @@ TRACKERS = {
     "t5dst": "baselines.t5dst.tracker:T5Tracker",
     "sgp_dst": "baselines.sgp_dst.tracker:SgpTracker",
     "sgd_baseline": "baselines.sgd_baseline.tracker:SgdTracker",
+    "t2g2": "baselines.t2g2.generator:T2G2Generator",
 }
 Row = dict[str, Any]
 
@@ -80,10 +83,10 @@ class PredictionOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Predictions(NamedTuple):
-    """What a tracker returns for frame rows.
+    """What a tracker returns for frame rows, and a generator for turn rows.
 
     Attributes:
-        rows: Prediction rows, in the order of the frame rows.
+        rows: Prediction rows, in the order of the given rows.
         counts: Figures about the prediction for the header of the prediction file.
     """
 
@@ -92,16 +95,19 @@ class Predictions(NamedTuple):
 
 
 class Tracker(Protocol):
-    """A dialogue state tracker that is ready to predict.
+    """A dialogue state tracker, or a generator of responses, that is ready to predict.
 
     Attributes:
         NAME: Name of the tracker in ``TRACKERS``, in recipes and in every file that it writes.
-        READS: The parts of a frame row that the tracker reads, taken from ``data.frames.INPUTS``;
-            all other parts are hidden from it.
+        ROWS: What it predicts: ``frames`` of the user for a tracker, the default, or ``turns`` of
+            the system for a generator. The commands choose data and metric by it.
+        READS: The parts of a row that it reads, taken from ``data.frames.INPUTS``, or from
+            ``data.turns.INPUTS`` for a generator; all other parts are hidden from it.
         OPTIONS: Struct of the options that the tracker adds to ``predict`` and ``evaluate``.
     """
 
     NAME: ClassVar[str]
+    ROWS: ClassVar[Literal["frames", "turns"]] = "frames"
     READS: ClassVar[tuple[str, ...]]
     OPTIONS: ClassVar[type[PredictionOptions]]
 
@@ -125,18 +131,18 @@ class Tracker(Protocol):
         ...
 
     def predict(self, rows: Dataset, shards: Path) -> Predictions:
-        """Predict the dialogue state of every frame row.
+        """Predict the dialogue state of every frame row, or the utterance of every turn row.
 
-        Call it through ``data.frames.track``, which hides the columns that the tracker may not
-        read.
+        Call it through ``data.frames.track`` or ``data.turns.generate``, which hide the columns
+        that it may not read.
 
         Args:
-            rows: Frame rows of whole dialogues in order, of one or several schema variants.
+            rows: Rows of whole dialogues in order, of one or several schema variants.
             shards: Folder for partial results, from which a killed run can resume; it need not
                 exist.
 
         Returns:
-            One prediction row for each frame row, the same in every process.
+            One prediction row for each row, the same in every process.
         """
         ...
 
@@ -149,9 +155,9 @@ class Run:
         accelerator: The processes and the device.
         settings: The recipe, of the tracker's type ``SETTINGS``.
         seen: Provenance of the models that are trained.
-        rows: Frame rows of the train split with the columns that the tracker reads and the gold
-            state.
-        dev: Frame rows of the dev split to evaluate on, with all columns.
+        rows: Rows of the train split with the columns that the tracker reads and the gold state,
+            or for a generator the gold utterance.
+        dev: Rows of the dev split to evaluate on, with all columns.
         output: The run folder.
         resume: Whether to continue from the checkpoints in the run folder.
     """
@@ -206,11 +212,11 @@ class TrainableTracker(Tracker, Protocol):
 
     @classmethod
     def dev(cls, rows: Dataset, count: int) -> Dataset:
-        """Choose the dev frame rows that training evaluates on.
+        """Choose the dev rows that training evaluates on.
 
         Args:
-            rows: All frame rows of the dev split under the original schemas.
-            count: Approximate number of frames that the recipe asks for.
+            rows: All rows of the dev split under the original schemas.
+            count: Approximate number of rows that the recipe asks for.
         """
         ...
 

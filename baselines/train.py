@@ -1,4 +1,4 @@
-"""Train a tracker from a recipe: python -m baselines.train --config RECIPE.
+"""Train a tracker or a generator from a recipe: python -m baselines.train --config RECIPE.
 
 For several processes, accelerate launch -m baselines.train --config RECIPE.
 """
@@ -20,14 +20,8 @@ from sgdx_dataset import SgdxError, open_release
 
 from .command_line import add_source, run_command
 from .data.augment import ORACLE
-from .data.frames import (
-    describe,
-    dev_frames,
-    learnable,
-    track,
-    training_frames,
-    whole_dialogues,
-)
+from .data.frames import track, whole_dialogues
+from .data.kinds import rows_for
 from .publish import publish
 from .tracker import Run, TrainableTracker, get_trainable
 from .training.accelerator import quiet_transformers, training_accelerator
@@ -58,20 +52,21 @@ def run(options: argparse.Namespace) -> None:
     precision = resolved(settings.precision, accelerator.device)
     settings = msgspec.structs.replace(settings, precision=precision)
     share(settings.batch_size, settings.accumulation, accelerator.num_processes)
-    training = training_frames(settings, options.source, options.oracle)
-    all_dev = dev_frames(options.source)
+    data = rows_for(kind)
+    training = data.training(settings, options.source, options.oracle)
+    all_dev = data.dev(options.source)
     dev = kind.dev(all_dev, settings.evaluate_frames)
     record = {
         "settings": settings,
         "seen": training.seen,
         "data": {
             "release": open_release(options.source).version(),
-            "train": describe(training.rows),
-            "dev": describe(dev),
+            "train": data.describe(training.rows),
+            "dev": data.describe(dev),
         },
         "processes": accelerator.num_processes,
     }
-    rows = learnable(training.rows, kind.READS)
+    rows = data.learnable(training.rows, kind.READS)
     training_run = Run(accelerator, settings, training.seen, rows, dev, output, options.resume)
     with ExitStack() as locks:
         if accelerator.is_main_process:

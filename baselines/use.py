@@ -1,4 +1,4 @@
-"""Using a trained tracker on a dialogue of your own, whatever tracker it is."""
+"""Using a trained tracker or generator on a dialogue of your own, whatever it is."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from typing import Any
 from datasets import Dataset, Features
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.rows.features import FRAME_ROW
+from sgdx_dataset.rows.features import FRAME_ROW, TURN_ROW
 
 from .data.frames import IDENTITY, track
+from .data.turns import generate
 from .tracker import Tracker, get_tracker, learns, tracker_of
 
 Row = dict[str, Any]
 _COLUMNS = (*IDENTITY, "history", "utterance", "schema")
 
 
-def load_tracker(model: str) -> Tracker:
-    """A tracker that is ready to predict.
+def load_tracker(model: str, **options: Any) -> Tracker:
+    """A tracker, or a generator, that is ready to predict.
 
     Args:
         model: A run folder, a repository on the Hub, or ``lexical``.
+        options: Options of its prediction, such as a generator's ``templates``.
 
     Raises:
         SgdxError: There is no such model.
@@ -34,7 +36,7 @@ def load_tracker(model: str) -> Tracker:
         from .training.accelerator import make_accelerator
 
         accelerator = make_accelerator()
-    return kind.load(model, kind.OPTIONS(), accelerator)
+    return kind.load(model, kind.OPTIONS(**options), accelerator)
 
 
 def track_dialogue(
@@ -64,10 +66,7 @@ def track_dialogue(
     """
     if not utterances:
         raise SgdxError("found no utterances, expected at least one of the user")
-    try:
-        schema = _schema(service)
-    except KeyError as error:
-        raise SgdxError(f"the schema lacks {error}, expected names and descriptions") from None
+    schema = _checked_schema(service)
     rows = [_row(schema, utterances, acts, turn) for turn in range(0, len(utterances), 2)]
     features = Features({name: FRAME_ROW[name] for name in _COLUMNS})
     with tempfile.TemporaryDirectory() as shards:
@@ -80,6 +79,53 @@ def track_dialogue(
         }
         for row in predicted
     ]
+
+
+def say(
+    generator: Tracker,
+    service: Mapping[str, Any],
+    actions: Sequence[Mapping[str, Any]],
+    intent: str = "",
+) -> str:
+    """What a generator says in one turn of the system with one service.
+
+    Args:
+        generator: The generator, of ``load_tracker``.
+        service: The schema, as of ``track_dialogue``.
+        actions: What the system has to say: dialogue acts (``act``, ``slot``, ``values``).
+        intent: Name of the intent that was carried out, for ``NOTIFY_SUCCESS``, ``NOTIFY_FAILURE``
+            and ``INFORM_COUNT``.
+
+    Raises:
+        SgdxError: It is no generator, or the schema lacks something.
+    """
+    if generator.ROWS != "turns":
+        raise SgdxError(f"{generator.NAME}: is a tracker, expected a generator")
+    schema = _checked_schema(service)
+    acts = [_action(schema["service_name"], act) for act in actions]
+    row = {
+        "turn_id": "dialogue/1",
+        "variant": "original",
+        "dialogue_id": "dialogue",
+        "service": schema["service_name"],
+        "actions": acts,
+        "intent": intent,
+        "schemas": [schema],
+        "original_actions": acts,
+        "original_intent": intent,
+    }
+    original = {"original_actions": TURN_ROW["actions"], "original_intent": TURN_ROW["intent"]}
+    known = {**TURN_ROW, **original, "dialogue_id": TURN_ROW["turn_id"]}
+    rows = Dataset.from_list([row], Features({name: known[name] for name in row}))
+    with tempfile.TemporaryDirectory() as shards:
+        return str(generate(generator, rows, Path(shards)).rows[0]["utterance"])
+
+
+def _checked_schema(service: Mapping[str, Any]) -> Row:
+    try:
+        return _schema(service)
+    except KeyError as error:
+        raise SgdxError(f"the schema lacks {error}, expected names and descriptions") from None
 
 
 def _schema(service: Mapping[str, Any]) -> Row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 from datasets import Dataset, concatenate_datasets
 from filelock import FileLock
 
-from sgdx_dataset import VARIANTS, SgdxError, found_variants, frames, load, overlaps
+from sgdx_dataset import VARIANTS, SgdxError, found_variants, load, overlaps
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.rewording.corrupt import corrupt
 from sgdx_dataset.rewording.leaks import train_variants
@@ -23,11 +24,15 @@ from ..training.settings import Augment
 BACKTRANS, ORACLE, CORRUPT = "backtrans", "oracle", "corrupt"
 
 
+# Makes the rows that a model learns from, given dialogue rows, their split, and where SGD is.
+RowsOf = Callable[[Dataset, str, str | None], Dataset]
+
+
 class Augmented(NamedTuple):
-    """Frame rows under the reworded schemas of an augmentation.
+    """Rows under the reworded schemas of an augmentation.
 
     Attributes:
-        rows: Frame rows of the train split.
+        rows: Rows of the train split.
         schemas: SHA-256 of the schemas.
         overlaps: Number of the schemas' texts that v1..v5 contain and the original does not.
         oracle: Whether the schemas are v1..v5 themselves, or share texts with v1..v5 that do not
@@ -40,12 +45,13 @@ class Augmented(NamedTuple):
     oracle: bool
 
 
-def augmented(augment: Augment, source: str | None) -> Augmented:
-    """Frame rows of the train split, under one of the augmentation's schema variants after another.
+def augmented(augment: Augment, source: str | None, rows_of: RowsOf) -> Augmented:
+    """Rows of the train split, under one of the augmentation's schema variants after another.
 
     Args:
         augment: Settings of the augmentation.
         source: Where SGD is, as for ``sgdx_dataset.load``.
+        rows_of: Makes the rows of dialogue rows.
 
     Raises:
         SgdxError: The augmentation is unknown, or the folder or the source cannot be used.
@@ -56,7 +62,9 @@ def augmented(augment: Augment, source: str | None) -> Augmented:
         configs, schemas = list(VARIANTS), {v: release.schema("train", v) for v in VARIANTS}
     else:
         configs, schemas = list(variants) or [BACKTRANS], train_variants(release)
-    parts = [frames(load(config, "train", source, variants)) for config in configs]
+    parts = [
+        rows_of(load(config, "train", source, variants), "train", source) for config in configs
+    ]
     rows = sampled(concatenate_datasets(parts), augment.ratio, augment.seed)
     schemas = {variant: schemas[variant] for variant in rows.unique("variant")}
     found = overlaps(release, schemas)
@@ -99,7 +107,7 @@ def sampled(rows: Dataset, ratio: float, seed: int) -> Dataset:
     """Draw a random sample of each variant's dialogues; the rows stay in order.
 
     Args:
-        rows: Frame rows of one or several variants.
+        rows: Rows of one or several variants, with their ``dialogue_id``.
         ratio: Fraction of each variant's dialogues to keep, in [0, 1].
         seed: Random seed; different variants get different samples.
     """

@@ -23,7 +23,7 @@ from sgdx_dataset import SgdxError, frames, load
 
 from ..tracker import Predictions, Tracker, TrainedOn
 from ..training.settings import Settings
-from .augment import augmented
+from .augment import RowsOf, augmented
 
 IDENTITY = ("frame_id", "variant", "dialogue_id", "turn", "service")  # visible to every tracker
 SYSTEM_ACTS = "system_acts"  # the dialogue acts of the system turns, which are part of the history
@@ -114,7 +114,7 @@ class Training:
     """What a model is trained on.
 
     Attributes:
-        rows: Frame rows with all columns.
+        rows: Frame rows, or a generator's turn rows, with all columns.
         seen: Provenance of a model that is trained on them.
     """
 
@@ -125,6 +125,16 @@ class Training:
 def training_frames(settings: Settings, source: str | None, oracle: bool) -> Training:
     """Frame rows of the train split under the original schemas, then under the augmentation's.
 
+    Arguments and errors are those of ``training_rows``.
+    """
+    return training_rows(settings, source, oracle, frame_rows)
+
+
+def training_rows(
+    settings: Settings, source: str | None, oracle: bool, rows_of: RowsOf
+) -> Training:
+    """Rows of the train split under the original schemas, then under the augmentation's.
+
     The rows stay on disk and are read as they are needed. With ``train_dialogues``, only some
     dialogues are taken, the same ones under all schemas.
 
@@ -133,15 +143,16 @@ def training_frames(settings: Settings, source: str | None, oracle: bool) -> Tra
             are used.
         source: Where SGD is, as for ``sgdx_dataset.load``.
         oracle: Whether schemas that trackers are evaluated on are allowed.
+        rows_of: Makes the rows, such as ``frame_rows``.
 
     Raises:
         SgdxError: The augmentation has such schemas and ``oracle`` is false, or it cannot be used.
     """
-    rows = frames(load("original", "train", source))
+    rows = rows_of(load("original", "train", source), "train", source)
     seen = TrainedOn(tracker=settings.tracker, augment=settings.augment, seed=settings.seed)
     if settings.augment is None:
         return Training(some_dialogues(rows, settings), seen)
-    more = augmented(settings.augment, source)
+    more = augmented(settings.augment, source, rows_of)
     if more.oracle and not oracle:
         raise SgdxError(
             f"augment: {settings.augment.schemas} has texts of variants that trackers are judged "
@@ -153,6 +164,11 @@ def training_frames(settings: Settings, source: str | None, oracle: bool) -> Tra
         seen, train=variants, schemas=more.schemas, overlaps=more.overlaps, oracle=more.oracle
     )
     return Training(some_dialogues(concatenate_datasets([rows, more.rows]), settings), seen)
+
+
+def frame_rows(dialogues: Dataset, split: str, source: str | None) -> Dataset:
+    """The frame rows of dialogue rows; ``split`` and ``source`` are not needed for them."""
+    return frames(dialogues)
 
 
 def some_dialogues(rows: Dataset, settings: Settings) -> Dataset:

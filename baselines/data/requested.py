@@ -1,4 +1,4 @@
-"""The frame rows that ``predict`` and ``evaluate`` are asked to predict, under any wording."""
+"""The rows that ``predict`` and ``evaluate`` are asked to predict, under any wording."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from sgdx_dataset import SgdxError, frames, load
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.variants import fingerprint, schema_digest, short_digest
 
+from .augment import RowsOf
+
 
 @dataclass(frozen=True)
 class Data:
-    """Which frames to predict.
+    """Which dialogues to predict.
 
     Attributes:
         source: Where SGD is, as for ``sgdx_dataset.load``.
@@ -31,11 +33,12 @@ class Data:
     variants: Mapping[str, str] = field(default_factory=dict)
     dialogues: Path | None = None
 
-    def rows(self, config: str) -> Dataset:
-        """The frame rows under a schema variant.
+    def rows(self, config: str, rows_of: RowsOf) -> Dataset:
+        """The rows under a schema variant.
 
         Args:
             config: Name of the variant, one of SGD-X or of ``variants``.
+            rows_of: Makes the rows of the dialogues, such as ``frame_rows``.
 
         Raises:
             SgdxError: The source, the variant or the file of dialogues cannot be used.
@@ -43,7 +46,7 @@ class Data:
         dialogues = load(config, self.split, self.source, self.variants)
         if self.dialogues is not None:
             dialogues = dialogues.select(_places(dialogues, self.dialogues))
-        return frames(dialogues)
+        return rows_of(dialogues, self.split, self.source)
 
     def facts(self) -> dict[str, Any]:
         """What the headers of all prediction files say about the data.

@@ -24,7 +24,7 @@ from .formats import Format, shown_schema
 from .formats.values import gold_state
 
 Row = dict[str, Any]
-_IGNORED = -100  # the label of padding, which the loss leaves out
+IGNORED = -100  # the label of padding, which the loss leaves out
 _MULTIPLE = 8  # batches are padded to a multiple of this width, which GPUs process faster
 
 
@@ -192,7 +192,7 @@ class Inputs:
             [inputs, tokens] if ``flat_mask``.
         """
         rows = [self.ids(index) for index in indices.tolist()]
-        ids = _padded(rows, self.pad, width)
+        ids = padded(rows, self.pad, width)
         lengths = torch.tensor([len(row) for row in rows])
         mask = torch.arange(ids.shape[1]) < lengths[:, None]
         return {
@@ -215,12 +215,19 @@ class Inputs:
         widths = (self.limits.max_input, self.limits.max_target) if static else (None, None)
         return {
             **self.batch(indices, widths[0]),
-            "labels": _padded(answers, _IGNORED, widths[1]),
+            "labels": padded(answers, IGNORED, widths[1]),
             "weight": torch.tensor(float(sum(map(len, answers)))),
         }
 
 
-def _padded(rows: list[Ints], fill: int, width: int | None) -> torch.Tensor:
+def padded(rows: list[Ints], fill: int, width: int | None) -> torch.Tensor:
+    """Rows of tokens as one tensor [rows, tokens].
+
+    Args:
+        rows: The tokens of each row.
+        fill: The token to pad with on the right.
+        width: Number of tokens to pad to; None for the longest row, rounded up to a multiple of 8.
+    """
     width = width or -(-max(map(len, rows)) // _MULTIPLE) * _MULTIPLE
     padded = np.full((len(rows), width), fill, np.int64)
     for index, row in enumerate(rows):

@@ -94,17 +94,30 @@ def check_positions(name: str, model: PreTrainedModel, about: About) -> None:
         raise SgdxError(f"{name}: has {positions} positions, expected max_input at most that")
 
 
-def greedy_settings(model: PreTrainedModel, about: About) -> GenerationConfig:
-    """Generation settings under which ``model.generate`` has the same result as ``greedy``."""
+def generation_settings(
+    model: PreTrainedModel, max_target: int, beams: int = 1, length_penalty: float = 1.0
+) -> GenerationConfig:
+    """Settings of ``model.generate``; with one beam it has the same result as ``greedy``.
+
+    Args:
+        model: The model, whose special tokens are used.
+        max_target: Maximum number of tokens of an answer.
+        beams: Number of beams.
+        length_penalty: Power of the length by which a beam's log-likelihood is divided.
+    """
     kept = ("bos_token_id", "decoder_start_token_id", "eos_token_id", "pad_token_id")
     given = {name: getattr(model.generation_config, name, None) for name in kept}
-    return GenerationConfig(**given, max_new_tokens=about.max_target, do_sample=False, num_beams=1)
+    more = {"length_penalty": length_penalty} if beams > 1 else {}
+    return GenerationConfig(
+        **given, max_new_tokens=max_target, do_sample=False, num_beams=beams, **more
+    )
 
 
 def save_model(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    about: About,
+    about: TrainedOn,
+    generation: GenerationConfig,
     folder: Path,
     weights: dict[str, torch.Tensor],
 ) -> None:
@@ -118,6 +131,7 @@ def save_model(
         model: The model.
         tokenizer: The model's tokenizer.
         about: Provenance of the model.
+        generation: The settings that ``model.generate`` is to use.
         folder: Folder for the files.
         weights: The weights to write, by parameter name.
     """
@@ -127,6 +141,6 @@ def save_model(
         config.tie_word_embeddings = False
         output = weights.get("lm_head.weight", weights["shared.weight"])
         weights = {**weights, "lm_head.weight": output.clone()}  # else it is left out where tied
-    model.generation_config = greedy_settings(model, about)
+    model.generation_config = generation
     model.save_pretrained(folder, state_dict=weights)
     tokenizer.save_pretrained(folder)

@@ -43,7 +43,14 @@ from .formats import Format, get_format, shown_schema
 from .formats.values import FrameState
 from .generate import greedy
 from .inputs import Inputs, Limits, Texts
-from .model import About, check_positions, commit_of, load_model, save_model
+from .model import (
+    About,
+    check_positions,
+    commit_of,
+    generation_settings,
+    load_model,
+    save_model,
+)
 from .tiny import tiny_t5, tiny_tokenizer
 
 Row = dict[str, Any]
@@ -217,7 +224,12 @@ class T5Tracker(TrainableTracker):
             lambda indices: inputs.training_batch(indices, settings.static_shapes),
             evaluate,
             lambda folder, model, weights: save_model(
-                model, tracker.tokenizer, tracker.about, folder, weights
+                model,
+                tracker.tokenizer,
+                tracker.about,
+                generation_settings(model, tracker.about.max_target),
+                folder,
+                weights,
             ),
             {"cut": inputs.cut, "pretrained_commit": tracker.about.pretrained_commit},
         )
@@ -291,7 +303,8 @@ def _initial_tracker(run: Run, texts: Texts) -> T5Tracker:
     def write_tiny(place: Path) -> None:
         tokenizer = tiny_tokenizer([*texts.histories, *texts.parts, *texts.answers])
         model = tiny_t5(len(tokenizer), settings.seed)
-        save_model(model, tokenizer, about, place, model.state_dict())
+        greedily = generation_settings(model, about.max_target)
+        save_model(model, tokenizer, about, greedily, place, model.state_dict())
 
     name = str(initial_model(run, write_tiny)) if settings.model == "tiny" else settings.model
     commit = commit_of(name, settings.revision)

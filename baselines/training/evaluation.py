@@ -35,6 +35,28 @@ def joint_goal_accuracy(rows: Dataset, predictions: Sequence[dict[str, Any]]) ->
     return float(scores["sgdx"]["by_variant"][variant])
 
 
+def predicted_on(
+    predict: Callable[[Path], Sequence[dict[str, Any]]], accelerator: Accelerator, folder: Path
+) -> Sequence[dict[str, Any]]:
+    """Predict dev rows with the current model, never reusing results of an earlier one.
+
+    Args:
+        predict: Returns prediction rows, given a folder for partial results.
+        accelerator: The processes and the device.
+        folder: The folder for partial results. It is removed before and after.
+
+    Returns:
+        The prediction rows, the same in every process.
+    """
+    if accelerator.is_main_process:
+        shutil.rmtree(folder, ignore_errors=True)
+    accelerator.wait_for_everyone()
+    predicted = predict(folder)
+    if accelerator.is_main_process:
+        shutil.rmtree(folder)
+    return predicted
+
+
 def score_on(
     rows: Dataset,
     predict: Callable[[Path], Sequence[dict[str, Any]]],
@@ -47,16 +69,9 @@ def score_on(
         rows: Frame rows of one variant, with gold states.
         predict: Returns prediction rows for ``rows``, given a folder for partial results.
         accelerator: The processes and the device.
-        folder: The folder for partial results. It is removed before and after, as results of an
-            earlier model must not be reused.
+        folder: The folder for partial results. It is removed before and after.
 
     Returns:
         A fraction in [0, 1], the same in every process.
     """
-    if accelerator.is_main_process:
-        shutil.rmtree(folder, ignore_errors=True)
-    accelerator.wait_for_everyone()
-    predicted = predict(folder)
-    if accelerator.is_main_process:
-        shutil.rmtree(folder)
-    return joint_goal_accuracy(rows, predicted)
+    return joint_goal_accuracy(rows, predicted_on(predict, accelerator, folder))

@@ -27,13 +27,25 @@ from transformers import (
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.generate import greedy
 from baselines.t5dst.inputs import Inputs, Limits, Texts
-from baselines.t5dst.model import About, commit_of, load_model, save_model
+from baselines.t5dst.model import (
+    About,
+    commit_of,
+    generation_settings,
+    load_model,
+    save_model,
+)
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
 from baselines.t5dst.tracker import T5Options, T5Tracker
 from baselines.training.accelerator import make_accelerator
 from sgdx_dataset import SgdxError, frames, load
 
 ABOUT = About(tracker="t5dst", format="t5dst", max_input=64, max_target=8)
+
+
+def save(model: PreTrainedModel, folder: Path) -> None:
+    """Write a model as training does."""
+    generation, weights = generation_settings(model, ABOUT.max_target), model.state_dict()
+    save_model(model, tiny_tokenizer(["a cab"], 300), ABOUT, generation, folder, weights)
 
 
 def test_a_tokenizer_that_is_a_sentencepiece_model_alone(tmp_path: Path) -> None:
@@ -78,7 +90,7 @@ def test_saved_for_both_versions_of_transformers(
     With transformers 4.57.1 the three give the logits that they give here, to 1e-5.
     """
     model, tokens = t5(scaled, own_output), torch.arange(5)[None]
-    save_model(model, tiny_tokenizer(["a cab"], 300), ABOUT, tmp_path, model.state_dict())
+    save(model, tmp_path)
     assert json.loads((tmp_path / "config.json").read_text())["tie_word_embeddings"] is scaled
     assert ("lm_head.weight" in load_file(tmp_path / "model.safetensors")) is not scaled
     again = load_model(str(tmp_path))[0].eval()
@@ -91,7 +103,7 @@ def test_saved_for_both_versions_of_transformers(
 def test_the_leftover_weight_of_published_t5_is_no_fault(tmp_path: Path) -> None:
     """The files of google-t5/t5-base have a bias of cross-attention that no T5 uses."""
     model = t5(scaled=True, own_output=False)
-    save_model(model, tiny_tokenizer(["a cab"], 300), ABOUT, tmp_path, model.state_dict())
+    save(model, tmp_path)
     weights = load_file(tmp_path / "model.safetensors")
     leftover = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"
     save_file(weights | {leftover: torch.ones(32, 4)}, tmp_path / "model.safetensors")
@@ -165,7 +177,7 @@ def test_models_without_fused_attention_get_flat_masks(make: Any) -> None:
 
 def test_more_tokens_than_a_model_has_positions(tmp_path: Path) -> None:
     model = prophet_net()
-    save_model(model, tiny_tokenizer(["a cab"], 300), ABOUT, tmp_path, model.state_dict())
+    save(model, tmp_path)
     with pytest.raises(SgdxError, match=r": has 192 positions, expected max_input at most that$"):
         T5Tracker.load(str(tmp_path), T5Options(max_input=256), make_accelerator())
 
@@ -176,7 +188,7 @@ def test_a_revision_is_asked_of_the_hub(tmp_path: Path, monkeypatch: pytest.Monk
     for commit, scaled in (("a" * 40, True), ("b" * 40, False)):
         folder = repository / "snapshots" / commit
         model = t5(scaled, own_output=False)
-        save_model(model, tiny_tokenizer(["a cab"], 300), ABOUT, folder, model.state_dict())
+        save(model, folder)
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text("a" * 40)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))

@@ -1,0 +1,140 @@
+"""Turn rows for training, model selection and generation, and which columns a generator sees.
+
+This is the counterpart of ``data.frames`` for generators, which read turns of the system instead of
+frames of the user, and the only place that decides which columns reach a generator. It guards
+against two leaks: gold utterances in generation, and evaluation schemas in training.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from datasets import Dataset, DatasetInfo, Features, Value, concatenate_datasets
+
+from sgdx_dataset import SgdxError, load, open_release, turns
+from sgdx_dataset.release.remembered import chosen_source
+from sgdx_dataset.rows.features import TURN_ROW
+from sgdx_dataset.rows.turn_rows import domains_seen
+
+from ..tracker import Predictions, Tracker
+from ..training.settings import Settings
+from .frames import Training, training_rows
+
+IDENTITY = ("turn_id", "variant", "dialogue_id", "service")  # visible to every generator
+ORIGINAL = ("original_actions", "original_intent")
+# What a generator may declare to read. ``original`` are the actions and the intent in the names of
+# the original schemas, by which hand-written templates are found; they have the same values.
+INPUTS = ("actions", "intent", "schemas", "original")
+GOLD = ("utterance",)  # visible in training only
+
+
+def turn_rows(dialogues: Dataset, split: str, source: str | None) -> Dataset:
+    """The turn rows of dialogue rows, with what ``IDENTITY`` and ``INPUTS`` name besides.
+
+    Args:
+        dialogues: Dialogue rows of the split, under one or several wordings.
+        split: ``train``, ``validation`` or ``test``.
+        source: Where SGD is, as for ``sgdx_dataset.load``.
+    """
+    domains = domains_seen(open_release(chosen_source(source)))
+    rows = turns(dialogues, domains)
+    same = set(dialogues.unique("variant")) == {"original"}
+    original = rows if same else turns(load("original", split, source), domains)
+    return concatenate_datasets([rows, _more_columns(rows, original)], axis=1)
+
+
+def _more_columns(rows: Dataset, original: Dataset) -> Dataset:
+    """The columns ``dialogue_id`` and ``ORIGINAL`` of turn rows.
+
+    Args:
+        rows: Turn rows.
+        original: Turn rows of the same split under the original schemas. The columns are null for
+            turns that are not among them.
+    """
+    ids = list(rows["turn_id"])
+    place = {name: index for index, name in enumerate(original["turn_id"])}
+    places = [place.get(name) for name in ids]
+    named = original.select_columns(["actions", "intent"]).with_format("arrow")[:]
+    taken = [named[name].take(pa.array(places, pa.int64())) for name in ("actions", "intent")]
+    features = Features(
+        {
+            "dialogue_id": Value("string"),
+            "original_actions": TURN_ROW["actions"],
+            "original_intent": Value("string"),
+        }
+    )
+    dialogue_ids = [name.rpartition("/")[0] for name in ids]
+    table = pa.table(dict(zip(features, [pa.array(dialogue_ids, pa.string()), *taken])))
+    state = f"{rows._fingerprint} {original._fingerprint} more columns"
+    fingerprint = hashlib.sha256(state.encode()).hexdigest()[:16]
+    return Dataset(table, DatasetInfo(features=features), fingerprint=fingerprint)
+
+
+def visible(rows: Dataset, reads: Sequence[str]) -> Dataset:
+    """Turn rows with only the columns that identify a turn and those that a generator reads.
+
+    Args:
+        rows: Turn rows, of ``turn_rows``.
+        reads: What the generator reads, out of ``INPUTS``.
+
+    Raises:
+        SgdxError: ``reads`` has something that is not in ``INPUTS``, such as the gold utterance.
+    """
+    return _selected(rows, reads, ())
+
+
+def generate(generator: Tracker, rows: Dataset, shards: Path) -> Predictions:
+    """Generate with a generator, which gets only the columns that it declares to read.
+
+    All generations of the project by trained generators are made through this function.
+
+    Args:
+        generator: The generator.
+        rows: Turn rows, of ``turn_rows``, of one or several schema variants.
+        shards: Folder for partial results, from which a killed run can resume; it need not exist.
+
+    Returns:
+        One prediction row for each turn row, the same in every process.
+
+    Raises:
+        SgdxError: The generator declares to read something that is not in ``INPUTS``.
+    """
+    return generator.predict(visible(rows, generator.READS), shards)
+
+
+def learnable(rows: Dataset, reads: Sequence[str]) -> Dataset:
+    """Like ``visible``, but with the gold utterance: for training, never for generation."""
+    return _selected(rows, reads, GOLD)
+
+
+def _selected(rows: Dataset, reads: Sequence[str], gold: Sequence[str]) -> Dataset:
+    if wrong := [name for name in reads if name not in INPUTS]:
+        raise SgdxError(
+            f"a generator asks to read {', '.join(wrong)}, expected only {', '.join(INPUTS)}"
+        )
+    columns = [name for name in reads if name != "original"]
+    columns += ORIGINAL if "original" in reads else ()
+    return rows.select_columns([*IDENTITY, *columns, *gold])
+
+
+def training_turns(settings: Settings, source: str | None, oracle: bool) -> Training:
+    """Turn rows of the train split under the original schemas, then under the augmentation's.
+
+    Arguments and errors are those of ``data.frames.training_frames``.
+    """
+    return training_rows(settings, source, oracle, turn_rows)
+
+
+def dev_turns(source: str | None) -> Dataset:
+    """Turn rows of the dev split under the original schemas."""
+    return turn_rows(load("original", "validation", source), "validation", source)
+
+
+def describe(rows: Dataset) -> dict[str, Any]:
+    """The number of turns and a SHA-256 of their identities, for the record of a run."""
+    names = "\n".join(f"{v} {i}" for v, i in zip(rows["variant"], rows["turn_id"]))
+    return {"turns": len(rows), "sha256": hashlib.sha256(names.encode()).hexdigest()}

@@ -1,0 +1,402 @@
+"""Choose in every turn what says most of the actions, out of the responses of several generators.
+
+This is the ensemble of Chen, Lin and Byrne 2023 (arXiv 2301.12568): the best beam of each generator
+is given a fidelity, the number of the turn's actions that it words as a model of entailment judges,
+without looking at the gold response; the highest wins, and a tie goes to the likeliest response.
+
+A model of entailment that chooses and then scores flatters what it chose. The table therefore has
+the figures by a second model beside it, and an oracle: the best that any choice could reach.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from sgdx_dataset import CONFIGS, SgdxError
+from sgdx_dataset.files import staged
+from sgdx_dataset.release.schema import split_name
+from sgdx_dataset.subset import read_dialogue_ids
+from sgdx_metric.cli.files import write_json
+from sgdx_metric.cli.predictions import decode, prediction_paths
+from sgsacc_metric.candidates import APPENDIX_B, candidates
+from sgsacc_metric.claims import Claim, context_of, settle
+from sgsacc_metric.cli.commands import score
+from sgsacc_metric.cli.predictions import read_predictions
+from sgsacc_metric.cli.references import References, open_references
+from sgsacc_metric.cli.terminal import show
+from sgsacc_metric.faithful import judge_utterances
+from sgsacc_metric.gold import GoldTurn, Options, judge_gold
+from sgsacc_metric.models import open_nli
+from sgsacc_metric.negatives import Pool
+from sgsacc_metric.nli import Judge, Nli, nli_name
+from sgsacc_metric.rows import Prediction, ScoreError, Turn
+from sgsacc_metric.scoring import utterances_by_variant
+
+from .command_line import add_source, run_command
+
+RERANKED, ORACLE = "reranked", "oracle"
+FIGURES = {
+    "bleu_orig": "BLEU_orig",
+    "ser_orig": "SER_orig",
+    "sgsacc_orig": "SGSAcc_orig",
+    "sgsacc_validated_orig": "validated_orig",
+    "bleu_v1-5": "BLEU_v1-5",
+    "ser_v1-5": "SER_v1-5",
+    "sgsacc_v1-5": "SGSAcc_v1-5",
+    "sgsacc_validated_v1-5": "validated_v1-5",
+}
+
+
+@dataclass(frozen=True)
+class System:
+    """What one generator said.
+
+    Attributes:
+        name: What the table calls it.
+        said: The utterance in each turn, by variant [turns].
+        likelihoods: How likely it found each, by variant [turns]: the mean log-likelihood per
+            token, or minus infinity where the file has none, as of a generator without a model.
+    """
+
+    name: str
+    said: dict[str, list[str]]
+    likelihoods: dict[str, list[float]]
+
+
+class _Scored(msgspec.Struct):
+    """The part of a prediction row that scoring does not read."""
+
+    turn_id: str = ""
+    score: float | None = None
+
+
+def fidelities(
+    turns: Sequence[Turn], said: Sequence[str], judge: Judge, rules: str = APPENDIX_B
+) -> list[int]:
+    """How many of its turn's actions each utterance words: the gold utterance is not looked at.
+
+    An action is worded if the utterance, alone or in its context, entails any of the sentences that
+    could stand for it. An action without such sentences does not count.
+
+    Args:
+        turns: The turns under the evaluator's wording [turns].
+        said: What was said in them [turns].
+        judge: Whom to ask.
+        rules: How sentences are made of actions, as of ``sgsacc_metric.candidates``.
+
+    Returns:
+        The number of worded actions of each turn [turns].
+    """
+    places = [(i, action) for i, turn in enumerate(turns) for action in turn.actions]
+    claims = [
+        Claim(
+            said[i],
+            context_of(turns[i], action, said[i]),
+            candidates(turns[i], action, rules),
+        )
+        for i, action in places
+    ]
+    found = [0] * len(turns)
+    for (i, _), finding in zip(places, settle(claims, judge), strict=True):
+        found[i] += finding.entailed
+    return found
+
+
+def chosen(fidelity: Sequence[Sequence[int]], likelihoods: Sequence[Sequence[float]]) -> list[int]:
+    """Which generator's response is taken in each turn.
+
+    The one of highest fidelity is; of several such, the likeliest; of several such, the first.
+
+    Args:
+        fidelity: Of each generator the fidelity of each of its utterances [generators, turns].
+        likelihoods: Of each generator how likely it found each of them [generators, turns].
+
+    Returns:
+        The index of a generator for each turn [turns].
+    """
+    order = range(len(fidelity))
+    return [
+        max(order, key=lambda i: (fidelity[i][turn], likelihoods[i][turn], -i))
+        for turn in range(len(fidelity[0]))
+    ]
+
+
+def faithful_choice(
+    turns: Sequence[Turn],
+    gold: Sequence[GoldTurn],
+    said: Sequence[Sequence[str]],
+    otherwise: Sequence[int],
+    judge: Judge,
+) -> list[int]:
+    """The oracle: the first faithful response of each turn, as SGSAcc will judge it.
+
+    Args:
+        turns: The turns under the evaluator's wording [turns].
+        gold: The gold side of the turns, which no generator can know [turns].
+        said: What each generator said [generators, turns].
+        otherwise: Which to take where none is faithful [turns].
+        judge: Whom to ask.
+    """
+    by_place = {str(place): utterances for place, utterances in enumerate(said)}
+    verdicts = list(judge_utterances(turns, gold, by_place, judge).values())
+    return [
+        next((place for place, of in enumerate(verdicts) if of[turn].faithful), otherwise[turn])
+        for turn in range(len(turns))
+    ]
+
+
+def rerank(
+    turns: Sequence[Turn], systems: Sequence[System], judge: Judge
+) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Choose a generator for each turn under each variant.
+
+    Args:
+        turns: The turns under the evaluator's wording [turns].
+        systems: The generators, two or more, with the same variants.
+        judge: Whom to ask.
+
+    Returns:
+        By variant which generator was chosen [turns], and the fidelity of its response [turns].
+    """
+    picks, fidelity = {}, {}
+    for variant in systems[0].said:
+        of = [fidelities(turns, system.said[variant], judge) for system in systems]
+        picks[variant] = chosen(of, [system.likelihoods[variant] for system in systems])
+        fidelity[variant] = [of[place][turn] for turn, place in enumerate(picks[variant])]
+    return picks, fidelity
+
+
+def picked(systems: Sequence[System], picks: Mapping[str, Sequence[int]]) -> dict[str, list[str]]:
+    """The utterances of the chosen generators, by variant [turns]."""
+    return {
+        variant: [systems[place].said[variant][turn] for turn, place in enumerate(places)]
+        for variant, places in picks.items()
+    }
+
+
+def read_system(argument: str, split: str, turns: Sequence[Turn], known: set[str]) -> System:
+    """Read what one generator said.
+
+    Args:
+        argument: ``NAME=DIR``, with a ``VARIANT.jsonl`` in the folder for each variant.
+        split: The split that it must be for.
+        turns: The turns that are chosen among, in order.
+        known: Ids of the split's other turns, whose predictions are passed over.
+
+    Raises:
+        ScoreError: The argument or a file is at fault, or turns are missing.
+    """
+    name, _, folder = argument.partition("=")
+    if not (name and folder):
+        raise ScoreError(f"--predictions {argument}: expected NAME=DIR, as in ft=outputs/ft")
+    said, likelihoods = {}, {}
+    for variant, path in prediction_paths([folder], CONFIGS).items():
+        rows = [
+            row for row in read_predictions(path, split, variant)[0] if row.turn_id not in known
+        ]
+        said |= utterances_by_variant(turns, rows)
+        scores = {
+            row.turn_id: row.score
+            for number, line in enumerate(path.read_bytes().split(b"\n"), 1)
+            if line.strip()
+            for row in [decode(line, _Scored, f"{path}:{number}")]
+        }
+        found = [scores[turn.turn_id] for turn in turns]
+        likelihoods[variant] = [float("-inf") if each is None else each for each in found]
+    return System(name, said, likelihoods)
+
+
+def _systems(
+    options: argparse.Namespace, split: str, turns: list[Turn], known: set[str]
+) -> list[System]:
+    """All generators, which must have different names and the same variants."""
+    systems = [read_system(each, split, turns, known) for each in options.predictions]
+    names = [system.name for system in systems]
+    if len(set(names)) < max(2, len(names)):
+        raise ScoreError(
+            f"--predictions: found {', '.join(names)}, expected two generators of different names"
+        )
+    for system in systems[1:]:
+        if list(system.said) != list(systems[0].said):
+            raise ScoreError(
+                f"--predictions {system.name}: found the variants {', '.join(system.said)}, expected"
+                f" those of {names[0]}: {', '.join(systems[0].said)}"
+            )
+    return systems
+
+
+def _score_all(
+    references: References,
+    every: list[Turn],
+    turns: list[Turn],
+    systems: Sequence[System],
+    picks: Mapping[str, Sequence[int]],
+    model: Nli,
+) -> dict[str, dict[str, Any]]:
+    """The figures of each generator, of what was chosen and of the oracle, by one model."""
+    judge, options = Judge(model), Options()
+    gold = judge_gold(turns, judge, options, Pool.of(every))
+    oracle = {
+        variant: faithful_choice(
+            turns, gold, [system.said[variant] for system in systems], places, judge
+        )
+        for variant, places in picks.items()
+    }
+    said = {system.name: system.said for system in systems}
+    said |= {RERANKED: picked(systems, picks), ORACLE: picked(systems, oracle)}
+    found = {}
+    for name, by_variant in said.items():
+        rows = [
+            Prediction(turn.turn_id, variant, utterance)
+            for variant, utterances in by_variant.items()
+            for turn, utterance in zip(turns, utterances, strict=True)
+        ]
+        result = score(references, every, turns, rows, model, options, gold).result
+        figures = {key: result["sgdx"][key] for key in FIGURES if key in result["sgdx"]}
+        found[name] = {**figures, "signature": result["signature"]}
+    return found
+
+
+def _write(
+    output: Path,
+    header: dict[str, Any],
+    turns: Sequence[Turn],
+    systems: Sequence[System],
+    picks: Mapping[str, Sequence[int]],
+    fidelity: Mapping[str, Sequence[int]],
+) -> None:
+    for variant, places in picks.items():
+        rows = []
+        for turn, place in enumerate(places):
+            of = systems[place]
+            likelihood = of.likelihoods[variant][turn]
+            rows.append(
+                {
+                    "turn_id": turns[turn].turn_id,
+                    "variant": variant,
+                    "utterance": of.said[variant][turn],
+                    "score": None if likelihood == float("-inf") else likelihood,
+                    "system": of.name,
+                    "fidelity": fidelity[variant][turn],
+                }
+            )
+        lines = [{"metadata": {**header, "variant": variant}}, *rows]
+        with staged(output / f"{variant}.jsonl") as staging:
+            staging.write_bytes(msgspec.json.Encoder().encode_lines(lines))
+
+
+def _print(tables: Mapping[str, Mapping[str, dict[str, Any]]], console: Console) -> None:
+    for model, table in tables.items():
+        keys = [key for key in FIGURES if key in next(iter(table.values()))]
+        printed = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+        printed.add_column("system")
+        for key in keys:
+            printed.add_column(FIGURES[key], justify="right")
+        for name, figures in table.items():
+            printed.add_row(name, *(show(key, figures[key]) for key in keys))
+        console.print(f"Judged by {model}", soft_wrap=True, markup=False, highlight=False)
+        console.print(printed, crop=False)
+        console.print()
+
+
+def run(options: argparse.Namespace) -> None:
+    """Choose, write the chosen responses, and print the table."""
+    split = split_name(options.split)
+    references = open_references(options.source, None, split, {})
+    every = references.turns(options.evaluator)
+    ids = set(read_dialogue_ids(options.dialogues)) if options.dialogues else None
+    turns = [turn for turn in every if ids is None or turn.dialogue_id in ids]
+    if not turns:
+        raise ScoreError(f"{options.dialogues}: found none of its dialogues in {split}")
+    known = {turn.turn_id for turn in every} - {turn.turn_id for turn in turns}
+    systems = _systems(options, split, turns, known)
+    models = [
+        open_nli(name, device=options.device) for name in (options.nli, options.second_nli) if name
+    ]
+    picks, fidelity = rerank(turns, systems, Judge(models[0]))
+    header = {
+        "split": split,
+        "model": f"reranked of {', '.join(system.name for system in systems)}",
+        "nli": nli_name(models[0]),
+        "evaluator": options.evaluator,
+    }
+    _write(options.output, header, turns, systems, picks, fidelity)
+    tables = {
+        nli_name(model): _score_all(references, every, turns, systems, picks, model)
+        for model in models
+    }
+    shares = {
+        system.name: {v: places.count(i) / len(places) for v, places in picks.items()}
+        for i, system in enumerate(systems)
+    }
+    write_json({**header, "chosen": shares, "figures": tables}, options.output / "rerank.json")
+    _print(tables, Console(width=120))
+    print(f"chosen by {nli_name(models[0])}, which flatters the figures that it gives itself")
+
+
+def main() -> int:
+    """Run the command; returns the exit status, which is 2 after a one-line error message."""
+    parser = argparse.ArgumentParser("python -m baselines.rerank", description=__doc__)
+    parser.add_argument(
+        "--predictions",
+        action="append",
+        required=True,
+        metavar="NAME=DIR",
+        help="a generator's name and its folder with VARIANT.jsonl for each variant; give it once "
+        "for each generator, the one that ties go to first",
+    )
+    parser.add_argument(
+        "--nli",
+        required=True,
+        metavar="MODEL",
+        help="the model of entailment that chooses: a folder with safetensors, a name on the Hub, "
+        "perhaps with @REVISION, or 'lexical' for a comparison of words",
+    )
+    parser.add_argument(
+        "--second-nli", metavar="MODEL", help="another one, by which the table is given too"
+    )
+    parser.add_argument("--device", metavar="DEVICE", help="where the models run, as in cuda:1")
+    add_source(parser)
+    parser.add_argument("--split", default="test", help="the split; default: test")
+    parser.add_argument(
+        "--evaluator",
+        default="original",
+        metavar="VARIANT",
+        help="the wording of the sentences that are to be entailed; default: original",
+    )
+    parser.add_argument(
+        "--dialogues",
+        type=Path,
+        metavar="FILE",
+        help="these dialogues only: a text file with one dialogue id a line, or a JSON list",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder for VARIANT.jsonl, the chosen responses, and rerank.json, the table",
+    )
+    options = parser.parse_args()
+
+    def command() -> None:
+        try:
+            run(options)
+        except ScoreError as error:
+            raise SgdxError(str(error)) from None
+
+    return run_command("baselines.rerank", command)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""Beam search in batches of inputs of about the same length, in shards, with likelihoods."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from transformers import GenerationConfig, PreTrainedTokenizerBase
+
+from ..training.batching import Ints, by_length, cut
+from ..training.checkpoint import weights_digest
+from ..training.shards import run_shards
+from .examples import Examples
+from .model import Model
+
+Said = tuple[str, float]  # an utterance, and its mean log-likelihood per token
+
+
+@torch.inference_mode()
+def beam_search(
+    model: Model, input_ids: torch.Tensor, attention_mask: torch.Tensor, settings: GenerationConfig
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The best beam for each input, and how likely it is.
+
+    Args:
+        model: An encoder-decoder in evaluation mode, with a prefix or without.
+        input_ids: Tokens of the inputs [inputs, tokens].
+        attention_mask: 1 for tokens, 0 for padding [inputs, tokens].
+        settings: Settings of the search.
+
+    Returns:
+        Tokens of the outputs, padded, without the start token [inputs, tokens]; and for each the
+        mean log-likelihood per token, the end token included, natural logarithm [inputs].
+    """
+    whole: torch.Tensor = model.generate(  # type: ignore[operator]
+        input_ids=input_ids, attention_mask=attention_mask, generation_config=settings
+    )
+    tokens = whole[:, 1:]
+    ended = tokens == settings.eos_token_id
+    real = ended.cumsum(-1) - ended.long() == 0  # all up to the first end token
+    logits = model(
+        input_ids=input_ids, attention_mask=attention_mask, decoder_input_ids=whole[:, :-1]
+    ).logits
+    chosen = logits.float().log_softmax(-1).gather(-1, tokens[..., None])[..., 0]
+    return tokens, (chosen * real).sum(-1) / real.sum(-1)
+
+
+def say_all(
+    model: Model,
+    tokenizer: PreTrainedTokenizerBase,
+    examples: Examples,
+    settings: GenerationConfig,
+    limits: tuple[int, int, int],
+    accelerator: Accelerator,
+    folder: Path,
+) -> list[Said]:
+    """Generate what is said for all inputs; equal inputs are read once.
+
+    Args:
+        model: The model, on the accelerator's device.
+        tokenizer: The model's tokenizer.
+        examples: The inputs.
+        settings: Settings of the search.
+        limits: Maximum number of inputs in a batch; of tokens in a batch, where an input counts
+            once for every beam; and of inputs in a shard.
+        accelerator: The processes and the device.
+        folder: Folder for partial results, from which a killed run can resume.
+
+    Returns:
+        The utterance for each example and its likelihood, the same in every process.
+    """
+    size, budget, shard_size = limits
+    lengths = np.array([len(ids) for ids in examples.inputs], np.int64) * settings.num_beams
+    (order,) = by_length(lengths, len(lengths), int(lengths.sum()) * len(lengths)) or [lengths]
+    shards = [order[i : i + shard_size] for i in range(0, len(order), shard_size)]
+
+    def work(shard: Ints) -> list[Said]:
+        said: list[Said] = []
+        for batch in cut(shard, lengths, size, budget):
+            tensors = examples.batch(batch)
+            ids, mask = (tensors[name].to(model.device) for name in ("input_ids", "attention_mask"))
+            tokens, likelihoods = beam_search(model, ids, mask, settings)
+            likely = [round(each, 6) for each in likelihoods.tolist()]
+            said += zip(texts_of(tokenizer, tokens), likely, strict=True)
+        return said
+
+    name = _fingerprint(model, examples, settings, limits)[:16]
+    found = run_shards(accelerator, shards, work, folder / name)
+    return [(found[place][0], found[place][1]) for place in examples.places.tolist()]
+
+
+def texts_of(tokenizer: PreTrainedTokenizerBase, tokens: torch.Tensor) -> list[str]:
+    """The texts of outputs, from tokens [inputs, tokens]."""
+    decoded: list[str] = tokenizer.batch_decode(
+        tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
+    )
+    return [text.strip() for text in decoded]
+
+
+def _fingerprint(
+    model: Any, examples: Examples, settings: GenerationConfig, limits: Sequence[int]
+) -> str:
+    """SHA-256 of everything that determines the partial results."""
+    decisive = (weights_digest(model), settings.to_json_string(), limits)
+    digest = hashlib.sha256(repr(decisive).encode())
+    for ids in examples.inputs:
+        digest.update(ids.tobytes() + b"|")
+    return digest.hexdigest()

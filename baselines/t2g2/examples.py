@@ -1,0 +1,153 @@
+"""Turn rows as texts, and texts as tokens, from which batches are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import torch
+from datasets import Dataset
+from datasets.utils import tqdm
+from transformers import PreTrainedTokenizerBase
+
+from sgdx_dataset import SgdxError
+from sgsacc_metric.rows import Action, Service, Turn
+
+from ..t5dst.inputs import IGNORED, padded
+from ..training.batching import Ints
+
+Row = dict[str, Any]
+
+
+def read_turns(rows: Dataset, original: bool) -> Iterator[Turn]:
+    """The turns of turn rows, with no more than a generator may read of them.
+
+    The schemas of a service are decoded once for each wording.
+
+    Args:
+        rows: Turn rows with the columns that a generator reads.
+        original: Whether actions and intents are to be in the names of the original schemas, by
+            which hand-written templates are found.
+
+    Raises:
+        SgdxError: A turn is not in the data under the original schemas.
+    """
+    schemas: dict[tuple[str, ...], list[Service]] = {}
+    lean = rows.remove_columns("schemas")
+    shown = tqdm(lean, desc="Reading turns", unit=" turns", delay=2, disable=None)
+    for index, row in enumerate(shown):
+        services = dict.fromkeys([row["service"], *(act["service"] for act in row["actions"])])
+        wording = (row["variant"], *services)
+        if wording not in schemas:
+            schemas[wording] = msgspec.convert(rows[index]["schemas"], list[Service])
+        actions, intent = row["actions"], row["intent"]
+        if original:
+            actions, intent = row["original_actions"], row["original_intent"]
+            if actions is None:
+                raise SgdxError(
+                    f"turn {row['turn_id']}: found it under {row['variant']} only, expected it "
+                    "under original too, as templates are found by the original names"
+                )
+        yield Turn(
+            row["turn_id"],
+            row["variant"],
+            row["service"],
+            False,
+            False,
+            msgspec.convert(actions, list[Action]),
+            "",
+            schemas[wording],
+            intent,
+        )
+
+
+class Examples:
+    """The tokens of inputs and, for training, of what is to be said.
+
+    Attributes:
+        pad: The padding token.
+        limits: Maximum numbers of tokens of an input and of an utterance, end tokens included.
+        inputs: Tokens of each distinct input, cut at the end to the limit.
+        places: For each example the index of its input [examples].
+        targets: Tokens of each example's utterance, cut to the limit; empty if there are none.
+        lengths: Number of tokens of each example's input [examples].
+        cut: The number of examples, and how many of their inputs and utterances were cut.
+    """
+
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        limits: tuple[int, int],
+        inputs: Sequence[str],
+        utterances: Sequence[str] = (),
+    ) -> None:
+        """Tokenize texts.
+
+        Args:
+            tokenizer: The tokenizer.
+            limits: Maximum numbers of tokens of an input and of an utterance.
+            inputs: The input of each example.
+            utterances: What is to be said in each example, to train; else none.
+        """
+        self.pad: int = tokenizer.pad_token_id
+        self.limits = limits
+        distinct = {text: place for place, text in enumerate(dict.fromkeys(inputs))}
+        self.places: Ints = np.array([distinct[text] for text in inputs], np.int64)
+        self.inputs, long = _tokens(tokenizer, list(distinct), limits[0])
+        self.targets, long_targets = _tokens(tokenizer, utterances, limits[1])
+        lengths = np.array([len(ids) for ids in self.inputs], np.int64)
+        self.lengths: Ints = lengths[self.places]
+        self.cut = {"of": len(inputs), "inputs": int(long[self.places].sum())}
+        self.cut |= {"utterances": int(long_targets.sum())} if utterances else {}
+
+    def batch(self, distinct: Ints, width: int | None = None) -> dict[str, torch.Tensor]:
+        """Make a batch of inputs.
+
+        Args:
+            distinct: Indices of distinct inputs.
+            width: Number of tokens to pad to; by default the longest input's, rounded up.
+
+        Returns:
+            ``input_ids`` and ``attention_mask`` [inputs, tokens].
+        """
+        rows = [self.inputs[place] for place in distinct.tolist()]
+        ids = padded(rows, self.pad, width)
+        lengths = torch.tensor([len(row) for row in rows])
+        return {
+            "input_ids": ids,
+            "attention_mask": (torch.arange(ids.shape[1]) < lengths[:, None]).long(),
+        }
+
+    def training_batch(self, indices: Ints, static: bool = False) -> dict[str, torch.Tensor]:
+        """Make a batch of inputs with what is to be said.
+
+        Args:
+            indices: Indices of the examples.
+            static: Whether to pad to the limits, so that all batches have the same shape.
+
+        Returns:
+            The tensors of ``batch``; the utterances as ``labels`` [inputs, tokens]; and ``weight``,
+            the number of their tokens, by which the training loop weighs the batch's mean loss.
+        """
+        targets = [self.targets[index] for index in indices.tolist()]
+        widths = self.limits if static else (None, None)
+        return {
+            **self.batch(self.places[indices], widths[0]),
+            "labels": padded(targets, IGNORED, widths[1]),
+            "weight": torch.tensor(float(sum(map(len, targets)))),
+        }
+
+
+def _tokens(
+    tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], limit: int
+) -> tuple[list[Ints], Any]:
+    """The tokens of each text, at most ``limit``, and which texts have more [texts]."""
+    if not texts:
+        return [], np.zeros(0, bool)
+    found = tokenizer(list(texts), verbose=False)["input_ids"]
+    long = np.array([len(ids) > limit for ids in found])
+    for place in np.flatnonzero(long).tolist():  # which keep their end token
+        found[place] = tokenizer(texts[place], truncation=True, max_length=limit)["input_ids"]
+    return [np.array(ids, np.int32) for ids in found], long

@@ -1,0 +1,190 @@
+"""Load and save generators: whole models, and prefixes that name the T5 that they are for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import (
+    GenerationConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from sgdx_dataset import SgdxError
+
+from ..t5dst.model import generation_settings, load_model, save_model
+from ..tracker import TrainedOn, model_file
+from ..training.checkpoint import loading, weights_digest
+from .inputs import InputName
+from .prefix import PrefixTuned
+
+Model = PreTrainedModel | PrefixTuned
+PREFIX, NETWORKS = "prefix.safetensors", "prefix_networks.safetensors"
+
+
+class Base(msgspec.Struct, frozen=True):
+    """The T5 that a prefix is for.
+
+    Attributes:
+        name: Name on the Hub, or a folder; a folder that is not there is looked for beside the
+            prefix.
+        revision: Commit on the Hub; empty for a folder.
+        sha256: Digest of the T5's weights, as ``weights_digest`` computes it.
+        length: Number of keys and values of the prefix.
+        hidden: Size of the hidden layer of the networks that made it.
+    """
+
+    name: str
+    revision: str
+    sha256: str
+    length: int
+    hidden: int
+
+
+class About(TrainedOn, frozen=True, kw_only=True):
+    """Provenance of a generator's model, stored in its ``config.json`` under ``sgdx``.
+
+    Attributes:
+        input: What the model reads, one of ``inputs.INPUTS``.
+        templates: SHA-256 of the hand-written templates that it was trained with; empty if none.
+        max_input: Maximum number of tokens of an input.
+        max_target: Maximum number of tokens of an utterance.
+        beams: Number of beams that are searched.
+        length_penalty: Power of the length by which a beam's log-likelihood is divided.
+        pretrained_commit: Commit on the Hub of the model that training started from; empty if that
+            was a folder.
+        base: The T5 that the model is a prefix for; None for a whole model.
+    """
+
+    input: InputName
+    templates: str = ""
+    max_input: int
+    max_target: int
+    beams: int
+    length_penalty: float
+    pretrained_commit: str = ""
+    base: Base | None = None
+
+
+def beam_settings(model: Model, about: About) -> GenerationConfig:
+    """Settings under which ``model.generate`` searches as this generator does."""
+    of: Any = model.base if isinstance(model, PrefixTuned) else model
+    return generation_settings(of, about.max_target, about.beams, about.length_penalty)
+
+
+def read_about(name: str) -> About:
+    """The provenance of a generator, from its ``config.json``.
+
+    Args:
+        name: A folder, or a name on the Hub.
+
+    Raises:
+        SgdxError: There is no such model, or it is no generator of this kind.
+    """
+    path = model_file(name, "config.json")
+    try:
+        found: Any = msgspec.json.decode(path.read_bytes()) if path else {}
+        return msgspec.convert(found.get("sgdx"), About)
+    except (OSError, msgspec.DecodeError, msgspec.ValidationError, AttributeError) as error:
+        raise SgdxError(
+            f"{name}: config.json: expected the 'sgdx' of a generator of baselines.train: {error}"
+        ) from None
+
+
+def load_generator(name: str) -> tuple[Model, PreTrainedTokenizerBase]:
+    """Load a generator and its tokenizer; for a prefix that is also the T5 that it is for.
+
+    ``model.generate`` of the model uses the beams that the generator was trained for.
+
+    Args:
+        name: A run folder or a checkpoint, or a name on the Hub.
+
+    Raises:
+        SgdxError: The model cannot be loaded, or a prefix is for a T5 with other weights.
+    """
+    about = read_about(name)
+    if about.base is None:
+        model, tokenizer = load_model(name)
+        return model.eval(), tokenizer
+    place = Path(name) / about.base.name
+    base = str(place) if place.is_dir() else about.base.name
+    tuned, tokenizer = load_base(base, about.base, learnt=False)
+    _load_weights(tuned.fixed, name, PREFIX)
+    return tuned.eval(), tokenizer
+
+
+def load_base(name: str, base: Base, learnt: bool) -> tuple[PrefixTuned, PreTrainedTokenizerBase]:
+    """Load the T5 that a prefix is for, with a prefix that is yet to be learnt or loaded.
+
+    Args:
+        name: Where the T5 is: a folder, or a name on the Hub.
+        base: What is known of it; a digest that is not empty is compared with its weights.
+        learnt: Whether networks make the prefix.
+
+    Raises:
+        SgdxError: The T5 cannot be loaded, or has other weights.
+    """
+    model, tokenizer = load_model(name, base.revision or None)
+    if base.sha256 and weights_digest(model) != base.sha256:
+        raise SgdxError(
+            f"{name}: found a T5 with other weights than the prefix is for, expected those with "
+            f"the SHA-256 {base.sha256}"
+        )
+    return PrefixTuned(model, base.length, base.hidden, learnt), tokenizer
+
+
+def load_networks(tuned: PrefixTuned, folder: Path) -> None:
+    """Load what makes the prefix from a checkpoint, to go on training.
+
+    Raises:
+        SgdxError: The file is missing or damaged, or is for another T5.
+    """
+    assert tuned.networks is not None  # noqa: S101
+    _load_weights(tuned.networks, str(folder), NETWORKS)
+
+
+def _load_weights(module: torch.nn.Module, name: str, file: str) -> None:
+    path = model_file(name, file)
+    if path is None:
+        raise SgdxError(f"{name}: found no {file}, expected one beside config.json")
+    with loading(path, "prefix"):
+        module.load_state_dict(load_file(path))
+
+
+def save_generator(
+    model: Model,
+    tokenizer: PreTrainedTokenizerBase,
+    about: About,
+    folder: Path,
+    weights: dict[str, torch.Tensor],
+) -> None:
+    """Write a generator that ``load_generator`` can load.
+
+    A whole model can be loaded by ``AutoModelForSeq2SeqLM`` too. Of a prefix-tuned one the T5 and
+    its tokenizer are not written, only the prefix (0.7 MB for T5-small), the networks that made it,
+    to go on training, and in ``config.json`` which T5 it is for.
+
+    Args:
+        model: The model.
+        tokenizer: The model's tokenizer.
+        about: Provenance of the model.
+        folder: Folder for the files.
+        weights: The weights of the whole model, by parameter name.
+    """
+    settings = beam_settings(model, about)
+    if not isinstance(model, PrefixTuned):
+        save_model(model, tokenizer, about, settings, folder, weights)
+        return
+    begin = "networks."
+    networks = {n.removeprefix(begin): w for n, w in weights.items() if n.startswith(begin)}
+    with torch.no_grad():
+        prefix = {name: made.cpu().contiguous() for name, made in model.prefixes().items()}
+    save_file({n: w.cpu().contiguous() for n, w in networks.items()}, folder / NETWORKS)
+    save_file(prefix, folder / PREFIX)
+    config = {"model_type": "t5-prefix", "sgdx": msgspec.to_builtins(about)}
+    (folder / "config.json").write_bytes(msgspec.json.format(msgspec.json.encode(config), indent=2))
+    settings.save_pretrained(folder)

@@ -1,0 +1,204 @@
+"""Prefix tuning of T5: learnt keys and values in front of every layer's three attentions.
+
+Li and Liang 2021 (arXiv 2101.00190), in the shape that Chen, Lin and Byrne 2023 (arXiv 2301.12568)
+report for T5-small: 10 keys and values for each layer of the encoder's self-attention, the
+decoder's self-attention and its attention to the input, from three small networks with 7,702,656
+parameters in all; the 60,506,624 parameters of T5 stay as they are.
+
+T5 calls a registered attention function (transformers 5.15 and later). The one that is registered
+here puts a module's prefix before its keys and values and then calls T5's own, so the prefix is
+never in the cache, and no model but those of this file is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import transformers
+from torch import nn
+from transformers import AttentionInterface, PreTrainedModel
+from transformers.masking_utils import AttentionMaskInterface, eager_mask
+from transformers.models.t5 import modeling_t5
+
+from sgdx_dataset import SgdxError
+
+ATTENTION = "t2g2_prefix"  # the name under which transformers knows the attention function
+PLACES = ("encoder", "decoder", "cross")  # the three attentions that have a prefix
+
+
+def prefix_attention(
+    module: nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    position_bias: torch.Tensor | None = None,
+    **options: Any,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """T5's own attention, with the module's prefix before its keys and values if it has one.
+
+    Every query may attend to the prefix, and has no position relative to it.
+
+    Args:
+        module: The attention; its ``prefix`` is [2, heads, length, size] or None.
+        query: Queries [inputs, heads, queries, size].
+        key: Keys [inputs, heads, keys, size].
+        value: Values [inputs, heads, keys, size].
+        attention_mask: What is added to the scores [inputs, 1, 1 or queries, keys], or None.
+        position_bias: What is added to the scores [1 or inputs, heads, queries, keys], or None.
+        options: Further arguments of T5's own attention.
+    """
+    prefix = getattr(module, "prefix", None)
+    if prefix is not None:
+        keys, values = prefix.to(key.dtype).unsqueeze(1).expand(-1, len(key), -1, -1, -1)
+        key, value = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+        room = (prefix.shape[2], 0)
+        if attention_mask is not None:
+            attention_mask = nn.functional.pad(attention_mask, room)
+        if position_bias is not None:
+            position_bias = nn.functional.pad(position_bias, room)
+    attended: tuple[torch.Tensor, torch.Tensor] = modeling_t5.eager_attention_forward(
+        module, query, key, value, attention_mask, position_bias=position_bias, **options
+    )
+    return attended
+
+
+AttentionInterface.register(ATTENTION, prefix_attention)
+AttentionMaskInterface.register(ATTENTION, eager_mask)
+
+
+class PrefixTuned(nn.Module):
+    """A frozen T5 with a prefix, which is either learnt or fixed.
+
+    Attributes:
+        base: The T5, whose weights need no gradient.
+        networks: The networks that make the prefix of each of ``PLACES``, while it is learnt.
+        fixed: The prefix of each of ``PLACES``, when it is fixed
+            [layers, 2, heads, length, size] each.
+    """
+
+    def __init__(self, base: PreTrainedModel, length: int, hidden: int, learnt: bool) -> None:
+        """Put a prefix before a T5's keys and values: a random one to learn, or one of zeros.
+
+        Args:
+            base: The T5; it is frozen and given the attention function of this file.
+            length: Number of keys and values of a prefix.
+            hidden: Size of the hidden layer of the networks.
+            learnt: Whether the prefix is made by networks, or fixed.
+
+        Raises:
+            SgdxError: The model is no T5, or transformers is older than 5.15.
+        """
+        super().__init__()
+        _check_base(base)
+        self.base = base.requires_grad_(False)
+        base.set_attn_implementation(ATTENTION)
+        config: Any = base.config
+        layers = {"encoder": config.num_layers, "decoder": config.num_decoder_layers}
+        layers["cross"] = config.num_decoder_layers
+        shapes = {
+            place: (layers[place], 2, config.num_heads, length, config.d_kv) for place in PLACES
+        }
+        self.networks: nn.ModuleDict | None = None
+        if learnt:
+            networks = {
+                name: PrefixNetwork(shapes[name], config.d_model, hidden) for name in PLACES
+            }
+            self.networks = nn.ModuleDict(networks)
+        else:
+            zeros = {name: torch.zeros(shape) for name, shape in shapes.items()}
+            self.fixed = nn.ParameterDict(zeros).requires_grad_(False)
+
+    @property
+    def config(self) -> Any:
+        """The configuration of the T5."""
+        return self.base.config
+
+    @property
+    def generation_config(self) -> Any:
+        """The settings that ``generate`` uses."""
+        return self.base.generation_config
+
+    @property
+    def device(self) -> torch.device:
+        """The device that the T5 is on."""
+        return self.base.device
+
+    def prefixes(self) -> dict[str, torch.Tensor]:
+        """The prefix of each of ``PLACES`` in float32, [layers, 2, heads, length, size] each."""
+        if self.networks is None:
+            return dict(self.fixed.items())
+        with torch.autocast(self.device.type, enabled=False):
+            return {name: network() for name, network in self.networks.items()}
+
+    def forward(self, **inputs: Any) -> Any:
+        """What the T5 returns with the prefix; gradients reach the networks through it."""
+        with _inserted(self.base, self.prefixes()):
+            return self.base(**inputs)
+
+    @torch.no_grad()
+    def generate(self, **inputs: Any) -> Any:
+        """What the T5's own ``generate`` returns with the prefix, which is computed once."""
+        with _inserted(self.base, self.prefixes()):
+            return self.base.generate(**inputs)  # type: ignore[operator]
+
+
+class PrefixNetwork(nn.Module):
+    """Makes the prefix of all layers of one kind of attention from an embedding for each place."""
+
+    def __init__(self, shape: tuple[int, int, int, int, int], width: int, hidden: int) -> None:
+        """Create the network with random weights.
+
+        Args:
+            shape: Layers, 2 (keys and values), heads, length and size of a head.
+            width: Size of the embeddings, which is T5's ``d_model``.
+            hidden: Size of the hidden layer.
+        """
+        super().__init__()
+        layers, both, heads, length, size = shape
+        self.shape = (length, layers, both, heads, size)
+        self.embedding = nn.Embedding(length, width)
+        self.inner = nn.Linear(width, hidden)
+        self.outer = nn.Linear(hidden, layers * both * heads * size)
+
+    def forward(self) -> torch.Tensor:
+        """The prefix [layers, 2, heads, length, size]."""
+        made: torch.Tensor = self.outer(torch.tanh(self.inner(self.embedding.weight)))
+        return made.view(self.shape).permute(1, 2, 3, 0, 4)
+
+
+@contextmanager
+def _inserted(base: PreTrainedModel, prefixes: dict[str, torch.Tensor]) -> Iterator[None]:
+    """Give every attention of a T5 its prefix while the context is open."""
+    attentions = _attentions(base)
+    for place, modules in attentions.items():
+        for module, prefix in zip(modules, prefixes[place], strict=True):
+            module.prefix = prefix
+    try:
+        yield
+    finally:
+        for modules in attentions.values():
+            for module in modules:
+                module.prefix = None
+
+
+def _attentions(base: Any) -> dict[str, list[Any]]:
+    """The attentions of a T5 by ``PLACES``, layer by layer."""
+    return {
+        "encoder": [block.layer[0].SelfAttention for block in base.encoder.block],
+        "decoder": [block.layer[0].SelfAttention for block in base.decoder.block],
+        "cross": [block.layer[1].EncDecAttention for block in base.decoder.block],
+    }
+
+
+def _check_base(base: PreTrainedModel) -> None:
+    if not hasattr(modeling_t5, "eager_attention_forward"):
+        raise SgdxError(
+            f"prefix: found transformers {transformers.__version__}, expected 5.15 or later, whose "
+            "T5 calls a registered attention function"
+        )
+    if base.config.model_type != "t5":
+        raise SgdxError(f"prefix: found a {base.config.model_type} model, expected a T5")

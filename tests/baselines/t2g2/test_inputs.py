@@ -1,0 +1,169 @@
+"""The four inputs of a generator, word for word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from baselines.copies.templates import read_templates
+from baselines.t2g2.inputs import derived_input, input_of, naive_input, schema_input
+from sgdx_dataset import SgdxError, open_release
+from sgsacc_metric.cli.references import References
+from sgsacc_metric.rows import Action, Service, Turn
+
+from ...sgsacc_metric.turns import HOTELS, act, turn
+
+TAXI = Service("Taxi_1", "Rides\tin\ntown", [], [])
+TURNS = {
+    "a value": turn(act("CONFIRM", "city", "Rome"), act("GOODBYE")),
+    "values and what is possible": turn(
+        act("OFFER", "city", "Rome", "Pisa"), act("REQUEST", "star_rating")
+    ),
+    "an intent and a slot of that name": turn(
+        act("OFFER_INTENT", "intent", "BookHotel"), act("REQUEST", "intent", "rent", "buy")
+    ),
+    "a count": turn(act("INFORM_COUNT", "count", "3"), act("NOTIFY_SUCCESS"), intent="FindHotel"),
+    "two services": turn(
+        act("INFORM", "has_wifi", "True"), Action("Taxi_1", "REQ_MORE", "", []),
+        schemas=[HOTELS, TAXI],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a value", "SYSTEM | service_name=Hotels_1 | confirm,city, values = Rome | goodbye"),
+        (
+            "values and what is possible",
+            "SYSTEM | service_name=Hotels_1 | offer,city, values = Rome,Pisa | request,star_rating",
+        ),
+        (
+            "an intent and a slot of that name",
+            "SYSTEM | service_name=Hotels_1 | offer_intent,intent, values = BookHotel"
+            " | request,intent, values = rent,buy",
+        ),
+        (
+            "a count",
+            "SYSTEM | service_name=Hotels_1 | inform_count,count, values = 3 | notify_success",
+        ),
+        (
+            "two services",
+            "SYSTEM | service_name=Hotels_1 | inform,has_wifi, values = True"
+            " | service_name=Taxi_1 | req_more",
+        ),
+    ],
+)
+def test_naive(name: str, text: str) -> None:
+    assert naive_input(TURNS[name]) == text
+
+
+HOTEL = "SYSTEM | service_name=Hotels_1,description=Find and book hotels | "
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "a value",
+            f"{HOTEL}confirm,name=city,description=City of the hotel., values = Rome | goodbye",
+        ),
+        (
+            "values and what is possible",
+            f"{HOTEL}offer,name=city,description=City of the hotel., values = Rome,Pisa"
+            " | request,name=star_rating,description=How many stars the hotel has"
+            ",examples =1,2,3,4,5",
+        ),
+        (
+            "an intent and a slot of that name",
+            f"{HOTEL}offer_intent,intent, values = BookHotel"
+            " | request,name=intent,description=Rent or buy,examples =rent,buy, values = rent,buy",
+        ),
+        ("a count", f"{HOTEL}inform_count,count, values = 3 | notify_success"),
+        (
+            "two services",
+            f"{HOTEL}inform,name=has_wifi,description=Whether the hotel has wifi"
+            ",examples =True,False, values = True"
+            " | service_name=Taxi_1,description=Rides in town | req_more",
+        ),
+    ],
+)
+def test_schema(name: str, text: str) -> None:
+    assert schema_input(TURNS[name]) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a value", "SYSTEM | City of the hotel is Rome. Have a good day."),
+        (
+            "values and what is possible",
+            "SYSTEM | How many stars the hotel has? City of the hotel are Rome and Pisa.",
+        ),
+        (
+            "an intent and a slot of that name",
+            "SYSTEM | Rent or buy? rent or buy? Do you want to book a room?",
+        ),
+        ("a count", "SYSTEM | There are 3 results. Search for a hotel was successful."),
+        (
+            "two services",
+            "SYSTEM | Whether the hotel has wifi? Yes. Is there anything else I can help you with?",
+        ),
+    ],
+)
+def test_derived(name: str, text: str) -> None:
+    assert derived_input(TURNS[name]) == text
+
+
+def test_t2g2(tmp_path: Path) -> None:
+    (tmp_path / "Hotels_1.tsv").write_text(
+        "CONFIRM!!city!!@\tThe city is @.\nGOODBYE\tBye.\nINFORM_COUNT!!FindHotel!!count!!@\tI"
+        " found @.\nREQUEST!!city\tWhich city?\n"
+    )
+    say = input_of("t2g2", read_templates(tmp_path))
+    assert say(TURNS["a value"]) == (
+        "SYSTEM | Please confirm the following details: The city is Rome. Bye."
+    )
+    counted = turn(act("REQUEST", "city"), act("INFORM_COUNT", "count", "3"), intent="FindHotel")
+    assert say(counted) == "SYSTEM | I found 3. Which city?"
+    with pytest.raises(SgdxError, match="turn 1_00000/1: found no template REQUEST!!star_rating"):
+        say(TURNS["values and what is possible"])
+
+
+def test_templates_go_with_the_input_t2g2_alone() -> None:
+    with pytest.raises(SgdxError, match="input t2g2: found no folder of templates, expected one"):
+        input_of("t2g2", None)
+    with pytest.raises(SgdxError, match="input naive: found a folder of templates, expected one w"):
+        input_of("naive", {})
+
+
+def test_no_input_has_the_gold_words_or_what_the_user_said() -> None:
+    """Inputs are the same whatever the turn's utterance, prompt and seen services are."""
+    other = {"utterance": "Gold!", "prompt": "User!", "seen": False, "seen_domain": False}
+    for given in TURNS.values():
+        changed = msgspec.structs.replace(given, **other)
+        for say in (naive_input, schema_input, derived_input):
+            assert say(changed) == say(given)
+
+
+def test_rewording_moves_what_is_read() -> None:
+    """Under v1 every input differs somewhere, and no turn of the sample is without its values."""
+    of = References("test", open_release("sample"))
+    original, reworded = of.turns("original"), of.turns("v1")
+    for say in (naive_input, schema_input, derived_input):
+        assert [say(turn) for turn in original] != [say(turn) for turn in reworded]
+        for one in (*original, *reworded):
+            assert all(value in say(one) for value in _spoken_values(one))
+
+
+def _spoken_values(turn: Turn) -> list[str]:
+    """Values that every input has literally: not yes or no, nor the name of an intent."""
+    return [
+        value
+        for action in turn.actions
+        if action.act != "OFFER_INTENT"
+        for value in action.values
+        if value not in ("True", "False")
+    ]

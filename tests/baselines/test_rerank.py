@@ -1,0 +1,156 @@
+"""The reranker: who is chosen, by what, and what its table says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baselines import rerank
+from baselines.copies.__main__ import copy_system, generate
+from baselines.rerank import System, chosen, faithful_choice, fidelities, picked
+from sgsacc_metric.cli.references import open_references
+from sgsacc_metric.gold import GoldAction, GoldTurn
+from sgsacc_metric.nli import Judge
+
+from ..sgsacc_metric.turns import NO, YES, Script, act, turn
+from .conftest import command
+
+BEFORE = "Find me a hotel."
+
+
+def test_an_action_counts_if_any_of_its_sentences_is_entailed() -> None:
+    """The second sentence of the city, the wifi in context only, the notification never."""
+    of = turn(
+        act("CONFIRM", "city", "Rome"), act("NOTIFY_SUCCESS"), act("REQUEST", "star_rating"),
+        utterance="What was said in the corpus is not looked at.",
+    )  # fmt: skip
+    said = "Rome it is."
+    stars = f"{BEFORE} How many stars the hotel has. {said}"
+    script = Script(
+        {
+            (said, "City of the hotel is Rome."): NO,
+            (said, "City is Rome."): YES,
+            (said, "Request How many stars the hotel has."): NO,
+            (said, "Request star rating."): NO,
+            (stars, "Request How many stars the hotel has."): NO,
+            (stars, "Request star rating."): YES,
+        }
+    )
+    assert fidelities([of], [said], Judge(script)) == [2]
+    assert [len(wave) for wave in script.calls] == [4, 2]  # in context only what failed alone
+
+
+@pytest.mark.parametrize(
+    ("fidelity", "likelihoods", "expected"),
+    [
+        ([[2], [1]], [[-9.0], [-0.1]], 0),  # fidelity goes before likelihood
+        ([[1], [2]], [[-0.1], [-9.0]], 1),
+        ([[1], [1]], [[-0.5], [-0.4]], 1),  # a tie goes to the likelier
+        ([[1], [1]], [[-0.5], [-0.5]], 0),  # and then to the first
+        ([[0], [1], [1]], [[0.0], [-3.0], [-2.0]], 2),
+        ([[1], [1]], [[float("-inf")], [-50.0]], 1),  # a file without likelihoods
+    ],
+)
+def test_who_is_chosen(
+    fidelity: list[list[int]], likelihoods: list[list[float]], expected: int
+) -> None:
+    assert chosen(fidelity, likelihoods) == [expected]
+
+
+def test_each_turn_is_chosen_for_by_itself() -> None:
+    assert chosen([[1, 0, 1], [0, 1, 1]], [[-1.0, -1.0, -2.0], [-2.0, -2.0, -1.0]]) == [0, 1, 1]
+    said = [System("a", {"v1": ["A", "B"]}, {}), System("b", {"v1": ["C", "D"]}, {})]
+    assert picked(said, {"v1": [1, 0]}) == {"v1": ["C", "B"]}
+
+
+def test_the_oracle_takes_what_will_be_scored_as_faithful() -> None:
+    """It knows the gold reference; where nothing is faithful it takes what was chosen."""
+    of = turn(act("CONFIRM", "city", "Rome"), prompt="")
+    gold = GoldTurn(of.turn_id, [GoldAction("City is Rome.")])
+    answers = {("A", "City is Rome."): NO, ("B", "City is Rome."): YES}
+    context = {(f"City of the hotel. {said}", "City is Rome."): NO for said in ("A", "B", "C")}
+    judge = Judge(Script({**answers, ("C", "City is Rome."): NO, **context}))
+    turns, golds = [of, of], [gold, gold]
+    said = [["A", "A"], ["B", "C"]]
+    assert faithful_choice(turns, golds, said, [0, 1], judge) == [1, 1]
+    assert faithful_choice(turns, golds, said, [0, 0], judge) == [1, 0]
+
+
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copies of the sample under two wordings: one says nothing, one all."""
+    folder = tmp_path_factory.mktemp("copies")
+    references = open_references("sample", None, "test", {})
+    for name in ("empty", "derived"):
+        generate(copy_system(name), references, ("original", "v1"), folder / name)
+    return folder
+
+
+def arguments(copies: Path, *names: str) -> list[object]:
+    given: list[object] = ["--source", "sample", "--nli", "lexical"]
+    for name in names:
+        given += ["--predictions", f"{name}={copies / name}"]
+    return given
+
+
+def test_the_command_chooses_writes_and_prints(
+    copies: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    some = tmp_path / "ids.txt"
+    some.write_text("1_00000\n1_00001\n2_00000\n")
+    out = tmp_path / "out"
+    given = arguments(copies, "empty", "derived")
+    given += ["--second-nli", "lexical", "--dialogues", some, "--output", out]
+    assert command(monkeypatch, rerank, *given) == 0
+    table = json.loads((out / "rerank.json").read_text())
+    (figures,) = table["figures"].values()  # both models are the same here
+    assert list(figures) == ["empty", "derived", "reranked", "oracle"]
+    by_system = {name: of["sgsacc_orig"] for name, of in figures.items()}
+    assert by_system["empty"] < by_system["derived"] <= by_system["reranked"]
+    assert by_system["reranked"] <= by_system["oracle"]
+    assert "|evaluator:original|" in figures["oracle"]["signature"]
+    header, *rows = map(json.loads, (out / "v1.jsonl").read_text().splitlines())
+    assert header["metadata"]["model"] == "reranked of empty, derived"
+    expected = {row["turn_id"]: row["utterance"] for row in lines(copies / "derived/v1.jsonl")}
+    assert all(
+        row["utterance"] == (expected[row["turn_id"]] if row["system"] == "derived" else "")
+        for row in rows
+    )
+    share = sum(row["system"] == "derived" for row in rows) / len(rows)
+    assert table["chosen"]["derived"]["v1"] == share > 0.5
+    assert all(row["fidelity"] > 0 for row in rows if row["system"] == "derived")
+    printed = capsys.readouterr().out
+    assert (
+        "chosen by lexical (no model), which flatters the figures that it gives itself" in printed
+    )
+    assert printed.count("SGSAcc_orig") == 1
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()][1:]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["derived"], "found derived, expected two generators of different names"),
+        (["derived", "derived"], "expected two generators of different names"),
+        (["derived", "gold"], "gold"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    change: list[str], message: str, copies: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    out = tmp_path / "out"
+    assert command(monkeypatch, rerank, *arguments(copies, *change), "--output", out) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert message in error
+    assert not out.exists()
