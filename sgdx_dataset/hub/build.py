@@ -95,6 +95,7 @@ def push(release: Release, repo_id: str, private: bool = False) -> str:
             repo_id,
             "dataset",
             own=_FILES,
+            mark="data/original/*",
             message=f"SGD and SGD-X, version {VERSION}",
             private=private,
             tag=f"v{VERSION}",

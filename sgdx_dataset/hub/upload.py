@@ -32,9 +32,11 @@ def upload(
     kind: str,
     *,
     own: Sequence[str],
+    mark: str,
     message: str,
     private: bool = False,
     tag: str | None = None,
+    sdk: str | None = None,
 ) -> str:
     """Upload files to a repository on the Hub, which is created if need be.
 
@@ -45,12 +47,14 @@ def upload(
     Args:
         files: The files by their path in the repository.
         repo_id: The repository, such as ``you/sgdx``.
-        kind: ``model``, ``dataset`` or ``space`` (one that runs Gradio).
-        own: Patterns of all paths that uploads of this sort may have made. A repository that has
-            other files is left alone.
+        kind: ``model``, ``dataset`` or ``space``.
+        own: Patterns of all paths that uploads of this sort may have made.
+        mark: Pattern of a path that every upload of this sort has. A repository that holds files,
+            but none like this or some that are not ``own``, is left alone.
         message: The commit's message.
         private: Whether to create the repository as a private one.
         tag: Name of the version. It is put on the commit once and never moved.
+        sdk: What runs a Space: ``gradio`` or ``static``.
 
     Returns:
         The address of the repository.
@@ -67,9 +71,10 @@ def upload(
             repo_type=kind,
             private=private,
             exist_ok=True,
-            space_sdk="gradio" if kind == "space" else None,
+            space_sdk=sdk,
         )
-        _commit(api, files, url, own, message)
+        _check_content(api, url, own, mark)
+        _commit(api, files, url, message)
         if tag is not None:
             _tag(api, files, url, tag)
     except SgdxError:  # which is a ValueError
@@ -99,18 +104,22 @@ def check_upload(repo_id: str) -> None:
         )
 
 
-def _commit(
-    api: HfApi, files: Mapping[str, Path], url: RepoUrl, own: Sequence[str], message: str
-) -> None:
-    place: dict[str, Any] = {"repo_id": url.repo_id, "repo_type": url.repo_type}
-    parent = api.repo_info(**place).sha
-    there = _files(api, url)
-    foreign = [path for path in there if not any(fnmatch(path, p) for p in (*own, *_OF_THE_HUB))]
+def _check_content(api: HfApi, url: RepoUrl, own: Sequence[str], mark: str) -> None:
+    there = [path for path in _files(api, url) if path not in _OF_THE_HUB]
+    foreign = [path for path in there if not any(fnmatch(path, pattern) for pattern in own)]
+    if not any(fnmatch(path, mark) for path in there):
+        foreign = there
     if foreign:
         raise SgdxError(
             f"{url.repo_id}: has other content ({', '.join(sorted(foreign)[:3])}), expected a new "
             "repository or one of an earlier upload of this kind"
         )
+
+
+def _commit(api: HfApi, files: Mapping[str, Path], url: RepoUrl, message: str) -> None:
+    place: dict[str, Any] = {"repo_id": url.repo_id, "repo_type": url.repo_type}
+    parent = api.repo_info(**place).sha
+    there = _files(api, url, str(parent))
     stale = [path for path in there if path not in files and path not in _OF_THE_HUB]
     operations = [
         *(CommitOperationAdd(path, str(file)) for path, file in sorted(files.items())),

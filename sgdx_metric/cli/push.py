@@ -41,7 +41,9 @@ def push(repo_id: str, private: bool = False, folder: Path = FOLDER) -> str:
         repo_id,
         "space",
         own=_FILES,
+        mark=f"{folder.name}.py",
         message=f"{folder.name}, version {__version__}",
         private=private,
         tag=f"v{__version__}",
+        sdk="gradio",
     )

@@ -27,7 +27,7 @@ def push(online: Hub, tmp_path: Path) -> Push:
         (tmp_path / "data" / "v1" / "large.parquet").write_bytes(b"x" * 20_000)
         (tmp_path / "notes.txt").write_text("not for the Hub")
         files = folder_files(tmp_path, OWN)
-        return upload(files, name, "dataset", own=OWN, message="Rows", **options)  # type: ignore[arg-type]
+        return upload(files, name, "dataset", own=OWN, mark="data/v1/*", message="Rows", **options)  # type: ignore[arg-type]
 
     return upload_folder
 
@@ -95,6 +95,13 @@ def test_other_content_is_left_alone(push: Push, online: Hub) -> None:
     )
     assert repository.files["chapters/one.csv"] == b"precious"
     assert len(repository.commits) == 1
+
+
+def test_content_of_the_same_kind_by_somebody_else_is_left_alone(push: Push, online: Hub) -> None:
+    repository = online.repositories["datasets", "you/rows"] = Repository(private=False)
+    repository.commit({"data/other/train-0.parquet": b"precious"})
+    assert "has other content (data/other/train-0.parquet)" in fails(push, "you/rows")
+    assert repository.files == {"data/other/train-0.parquet": b"precious"}
 
 
 def test_tokens_at_fault(push: Push, monkeypatch: pytest.MonkeyPatch) -> None:
