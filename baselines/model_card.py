@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from huggingface_hub import EvalResult, HfApi, ModelCard, ModelCardData
-from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+from huggingface_hub import EvalResult, ModelCard, ModelCardData
+from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
-from sgdx_dataset import SgdxError
+from sgdx_dataset.hub.upload import upload
 
 from .tracker import get_tracker
 from .training.run_folder import read_json, read_log, read_run, write_bytes
@@ -337,20 +337,11 @@ def push(output: Path, repository: str, tasks: Sequence[str] = ("",)) -> str:
         tasks: Names of the tracker's training tasks, whose subfolders hold models.
 
     Returns:
-        URL of the commit.
+        The address of the repository.
 
     Raises:
-        SgdxError: Pushing failed, for example because there is no network or no permission.
+        SgdxError: One of the reasons of ``sgdx_dataset.hub.upload.upload``.
     """
-    try:
-        api = HfApi()
-        api.create_repo(repository, exist_ok=True)
-        commit = api.upload_folder(
-            repo_id=repository, folder_path=output, allow_patterns=published(output, tasks),
-            commit_message="Add model",
-        )  # fmt: skip
-    except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError) as error:
-        raise SgdxError(
-            f"{repository}: cannot be published: {str(error).splitlines()[0]}"
-        ) from None
-    return str(commit)
+    files = {name: output / name for name in published(output, tasks)}
+    # The record of a training is in every model that was pushed from here.
+    return upload(files, repository, "model", own=_PUBLISHED, mark="run.json", message="Add model")

@@ -1,4 +1,7 @@
-"""Write the model card of a trained tracker or generator, and optionally push it to the Hub."""
+"""Write the model card of a trained tracker or generator, and optionally push it to the Hub.
+
+With --report, push a folder of baselines.report as a Space, whose page is the report.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,29 @@ import sys
 from pathlib import Path
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.hub.upload import folder_files, upload
 
 from .command_line import run_command
 from .model_card import is_on_the_hub, push, write_card
 from .tracker import get_trainable, tracker_of
-from .training.run_folder import read_run
+from .training.run_folder import read_run, write_bytes
+
+_REPORT = ("index.html", "report.md", "figures/*", "README.md")
+_REPORT_CARD = """---
+title: Dialogue systems under reworded schemas
+emoji: 📐
+colorFrom: green
+colorTo: blue
+sdk: static
+app_file: index.html
+pinned: false
+tags: [schema-guided-dialogue, sgd, sgd-x]
+---
+
+A report of `python -m baselines.report` of sgdx: `index.html` is the page, `report.md` the same as
+Markdown. Utterances in it are from SGD (Rastogi et al. 2020), under CC BY-SA 4.0, or from the sample
+corpus of sgdx, under Apache-2.0.
+"""
 
 
 def publish(output: Path, repository: str | None) -> str | None:
@@ -22,7 +43,7 @@ def publish(output: Path, repository: str | None) -> str | None:
         repository: Name of the repository on the Hub, as YOU/NAME; None to push nothing.
 
     Returns:
-        URL of the commit on the Hub; None without a repository.
+        The address of the repository on the Hub; None without a repository.
 
     Raises:
         SgdxError: The folder does not hold a training, pushing to the Hub failed, or the model is a
@@ -40,14 +61,45 @@ def publish(output: Path, repository: str | None) -> str | None:
     return push(output, repository, kind.TASKS) if repository else None
 
 
+def publish_report(folder: Path, repository: str) -> str:
+    """Push a report to the Hub as a static Space, which shows its page.
+
+    Args:
+        folder: A folder of ``python -m baselines.report``.
+        repository: Name of the Space on the Hub, as YOU/NAME.
+
+    Returns:
+        The address of the Space.
+
+    Raises:
+        SgdxError: The folder holds no report, or pushing to the Hub failed.
+    """
+    if not (folder / "index.html").is_file():
+        raise SgdxError(f"{folder}: holds no index.html, expected a folder of baselines.report")
+    write_bytes(folder / "README.md", _REPORT_CARD.encode())
+    files = folder_files(folder, _REPORT)
+    return upload(
+        files, repository, "space", own=_REPORT, mark="index.html", message="Report", sdk="static"
+    )
+
+
 def main() -> int:
     """Run the command; returns the exit status, which is 2 after a one-line error message."""
     parser = argparse.ArgumentParser("python -m baselines.publish", description=__doc__)
-    parser.add_argument("--model", type=Path, required=True, help="the run folder of a training")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--model", type=Path, metavar="RUN", help="the run folder of a training")
+    what.add_argument(
+        "--report", type=Path, metavar="DIR", help="a folder of baselines.report; needs a REPO"
+    )
     parser.add_argument("--push-to-hub", metavar="REPO", help="push to this repository, YOU/NAME")
     options = parser.parse_args()
 
     def run() -> None:
+        if options.report:
+            if not options.push_to_hub:
+                raise SgdxError("--report: found no --push-to-hub, expected YOU/NAME to push it to")
+            print(publish_report(options.report, options.push_to_hub))
+            return
         print(publish(options.model, options.push_to_hub) or options.model / "README.md")
 
     return run_command("baselines.publish", run)

@@ -17,6 +17,7 @@ from accelerate import Accelerator
 from datasets import Dataset
 
 from sgdx_dataset import SgdxError, open_release
+from sgdx_dataset.hub.upload import check_upload
 
 from .command_line import add_source, run_command
 from .data.augment import ORACLE
@@ -48,6 +49,8 @@ def run(options: argparse.Namespace) -> None:
     settings = read_settings(options, kind.SETTINGS)
     output = options.output or Path("outputs") / f"{kind.NAME}-{options.config.stem}"
     tasks = chosen_tasks(kind, options.task)
+    if options.push_to_hub:
+        check_upload(options.push_to_hub)  # before hours of training, not after them
     accelerator = training_accelerator(settings, output)
     precision = resolved(settings.precision, accelerator.device)
     settings = msgspec.structs.replace(settings, precision=precision)

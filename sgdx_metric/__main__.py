@@ -13,6 +13,7 @@ from .cli.commands import (
     run_compare,
     run_explain,
     run_install,
+    run_push,
     run_score,
     run_summarise,
 )
@@ -74,12 +75,21 @@ def _parser() -> argparse.ArgumentParser:
             _add_explain,
             "show the scores of one frame slot by slot, or list the frames that broke",
         ),
+        ("push", run_push, _add_push, 'make evaluate.load("YOU/sgdx_metric") work for everybody'),
     ):
         command = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         command.set_defaults(run=work)
         if add_arguments:
             add_arguments(command)
     return parser
+
+
+def _add_push(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``push``."""
+    command.add_argument(
+        "repo_id", metavar="REPO_ID", help="Space to push to, YOU/ and the metric's name"
+    )
+    command.add_argument("--private", action="store_true", help="create it as a private one")
 
 
 def _add_score(command: argparse.ArgumentParser) -> None:

@@ -14,6 +14,7 @@ from .cli.commands import (
     run_compare,
     run_explain,
     run_install,
+    run_push,
     run_references,
     run_score,
     run_validate,
@@ -49,6 +50,12 @@ def _parser() -> argparse.ArgumentParser:
         "install", help='make evaluate.load("sgsacc_metric") work anywhere'
     )
     command.set_defaults(run=run_install)
+
+    text = 'make evaluate.load("YOU/sgsacc_metric") work for everybody'
+    command = commands.add_parser("push", help=text)
+    command.set_defaults(run=run_push)
+    command.add_argument("repo_id", metavar="REPO_ID", help="Space to push to, YOU/sgsacc_metric")
+    command.add_argument("--private", action="store_true", help="create it as a private one")
 
     text = "score one system's responses under one or more schema variants"
     command = commands.add_parser("score", help=text)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from .hub import TOKEN, Hub, serve
+
 ROOT = Path(__file__).parents[1]
 ARCHIVE = "dstc8-schema-guided-dialogue-e852981ae34990f4358979625854259302feaa78.zip"
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -66,3 +68,18 @@ def run(tmp_path: Path) -> Run:
         )
 
     return run_module
+
+
+@pytest.fixture
+def online(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A stand-in for the Hub that this process uses as the Hub, as the user ``you``."""
+    with serve() as hub:
+        monkeypatch.setenv("HF_TOKEN", TOKEN)
+        for name, value in {
+            "ENDPOINT": hub.url,
+            "HUGGINGFACE_CO_URL_TEMPLATE": hub.url + "/{repo_id}/resolve/{revision}/{filename}",
+            "HF_HUB_OFFLINE": False,
+            "HF_HUB_DISABLE_XET": True,
+        }.items():
+            monkeypatch.setattr(f"huggingface_hub.constants.{name}", value)
+        yield hub

@@ -11,8 +11,6 @@ from typing import Any
 import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
-from huggingface_hub import HfApi
-from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
 from ..errors import SgdxError
 from ..files import staged
@@ -21,8 +19,11 @@ from ..release.release import Release
 from ..release.schema import SPLITS
 from ..rows.dialogue_rows import read_split, steps, tables
 from ..rows.features import DIALOGUE_ROW
+from ..sgdx_dataset import VERSION
 from .card import write_card
+from .upload import check_upload, folder_files, upload
 
+_FILES = ("README.md", "data/*/*.parquet")  # of a dataset repository
 # Bytes of Arrow data in a Parquet file, as is the default of datasets; compressed it is a tenth.
 MAX_SHARD_BYTES = 500_000_000
 # Rows in a row group: about 20 MB of Arrow data, so that a stream's first row comes quickly.
@@ -34,7 +35,12 @@ _PARQUET: dict[str, Any] = {
 }
 
 
-def build(release: Release, output: Path, max_shard_bytes: int = MAX_SHARD_BYTES) -> Path:
+def build(
+    release: Release,
+    output: Path,
+    max_shard_bytes: int = MAX_SHARD_BYTES,
+    repo_id: str = "YOU/sgdx",
+) -> Path:
     """Write a dataset repository with all configs that the release has.
 
     ``load_dataset(output, "v3")`` and streaming from it work without this package.
@@ -43,6 +49,7 @@ def build(release: Release, output: Path, max_shard_bytes: int = MAX_SHARD_BYTES
         release: The release to build from.
         output: A folder that does not exist yet; it appears only when it is complete.
         max_shard_bytes: A split is cut into files of about this many bytes of Arrow data.
+        repo_id: The repository's name in the examples of the dataset card.
 
     Returns:
         The folder.
@@ -56,7 +63,8 @@ def build(release: Release, output: Path, max_shard_bytes: int = MAX_SHARD_BYTES
     try:
         with staged(output) as staging, progress("Building", steps(release, release.configs())):
             staging.mkdir()
-            write_card(release, staging, _write_configs(release, staging, max_shard_bytes))
+            infos = _write_configs(release, staging, max_shard_bytes)
+            write_card(release, staging, infos, repo_id)
     finally:
         read_split.cache_clear()
     return output
@@ -64,6 +72,9 @@ def build(release: Release, output: Path, max_shard_bytes: int = MAX_SHARD_BYTES
 
 def push(release: Release, repo_id: str, private: bool = False) -> str:
     """Build a dataset repository and upload it to the Hub as the user who is logged in.
+
+    The upload is tagged with the dataset's version, as ``v1.0.0``, so that
+    ``load_dataset(repo_id, "v3", revision="v1.0.0")`` stays the same when ``main`` moves on.
 
     Args:
         release: The release to build from.
@@ -74,17 +85,21 @@ def push(release: Release, repo_id: str, private: bool = False) -> str:
         The repository's address.
 
     Raises:
-        SgdxError: The release is at fault, or the Hub refuses the upload or cannot be reached.
+        SgdxError: The release is at fault, or one of the reasons of ``upload``.
     """
+    check_upload(repo_id)
     with tempfile.TemporaryDirectory(prefix="sgdx-") as folder:
-        built = build(release, Path(folder) / "sgdx")
-        try:
-            url = HfApi().create_repo(repo_id, repo_type="dataset", private=private, exist_ok=True)
-            HfApi().upload_folder(repo_id=repo_id, repo_type="dataset", folder_path=built)
-        except (HfHubHTTPError, OfflineModeIsEnabled, OSError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            raise SgdxError(f"{repo_id}: cannot be uploaded: {reason}") from None
-    return str(url)
+        built = build(release, Path(folder) / "sgdx", repo_id=repo_id)
+        return upload(
+            folder_files(built, _FILES),
+            repo_id,
+            "dataset",
+            own=_FILES,
+            mark="data/original/*",
+            message=f"SGD and SGD-X, version {VERSION}",
+            private=private,
+            tag=f"v{VERSION}",
+        )
 
 
 def _write_configs(

@@ -65,6 +65,13 @@ def run_install(_: argparse.Namespace) -> None:
     print(install())
 
 
+def run_push(args: argparse.Namespace) -> None:
+    """Upload the metric as a Space and print its address."""
+    from .push import push  # `huggingface_hub` takes a while to import.
+
+    print(push(args.repo_id, args.private))
+
+
 def run_score(args: argparse.Namespace) -> None:
     """Score prediction files; write what was asked for; print tables."""
     check_output("--output", args.output)

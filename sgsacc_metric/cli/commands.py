@@ -40,6 +40,13 @@ def run_install(_: argparse.Namespace) -> None:
     print(install(Path(__file__).parents[1] / "sgsacc_metric.py"))
 
 
+def run_push(args: argparse.Namespace) -> None:
+    """Upload the metric as a Space and print its address."""
+    from sgdx_metric.cli.push import push  # `huggingface_hub` takes a while to import.
+
+    print(push(args.repo_id, args.private, Path(__file__).parents[1]))
+
+
 def run_score(args: argparse.Namespace) -> None:
     """Score prediction files; write what was asked for; print tables."""
     check_output("--output", args.output)

@@ -181,7 +181,7 @@ def test_the_hub_out_of_reach(
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     shutil.copytree(trained, tmp_path / "model")
     message = refuse(publish, "--model", tmp_path / "model", "--push-to-hub", "me/tracker")
-    assert message.startswith("me/tracker: cannot be published: ")
+    assert message.startswith("me/tracker: cannot be uploaded: ")
     assert "secret" not in message
     assert "run.json: cannot be read: " in refuse(publish, "--model", tmp_path / "nothing")
 

@@ -14,7 +14,7 @@ from datasets import Features
 from huggingface_hub import DatasetCard
 
 from sgdx_dataset import CONFIGS, SgdxError, load
-from sgdx_dataset.hub.build import build, push
+from sgdx_dataset.hub.build import build
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.rows.features import DIALOGUE_ROW
 
@@ -104,10 +104,3 @@ def test_a_fault_leaves_nothing_behind(mini: Path, tmp_path: Path) -> None:
     with pytest.raises(SgdxError, match="dev/dialogues_001.json: not a list of dial"):
         build(open_release(mini), tmp_path / "out" / "hub")
     assert list((tmp_path / "out").iterdir()) == []
-
-
-def test_pushing_without_the_hub_is_one_line() -> None:
-    with pytest.raises(SgdxError) as error:
-        push(open_release("sample"), "you/sgdx")
-    assert str(error.value).startswith("you/sgdx: cannot be uploaded: ")
-    assert "\n" not in str(error.value)

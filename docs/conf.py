@@ -1,0 +1,49 @@
+"""How Sphinx builds the documentation as a site: ``sphinx-build -W docs build/site``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from sgdx_metric import __version__
+
+ROOT = Path(__file__).parents[1]
+REPOSITORY = "https://github.com/YOU/sgdx"
+
+project = "sgdx"
+author = "The sgdx authors"
+release = __version__
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["leaderboard.toml"]
+html_theme = "furo"
+html_title = f"sgdx {release}"
+html_theme_options = {"source_repository": REPOSITORY, "source_branch": "main"}
+myst_enable_extensions = ["attrs_inline"]
+myst_heading_anchors = 3
+nb_execution_mode = "off"  # the notebook has its outputs; a test runs it
+autodoc_typehints = "description"
+autodoc_member_order = "bysource"
+autodoc_inherit_docstrings = False
+napoleon_use_rtype = False
+suppress_warnings = ["myst.header"]
+
+
+def _link_the_repository(app: Sphinx, page: str, text: list[str]) -> None:
+    """Pages link to files of the repository beside ``docs/``; on the site these are at its host."""
+    if app.env.doc2path(page).suffix != ".md":
+        return
+
+    def there(match: re.Match[str]) -> str:
+        target, anchor = match[1], match[2] or ""
+        kind = "tree" if (ROOT / target).is_dir() else "blob"
+        return f"]({REPOSITORY}/{kind}/main/{target}{anchor})"
+
+    up = "../" * (1 + page.count("/"))
+    text[0] = re.sub(rf"\]\({re.escape(up)}([^)#]+)(#[^)]*)?\)", there, text[0])
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", _link_the_repository)

@@ -1,0 +1,189 @@
+"""Uploading a folder to the Hugging Face Hub as one commit, whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import (
+    CommitOperationAdd,
+    CommitOperationDelete,
+    HfApi,
+    RepoUrl,
+    get_token,
+)
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+from huggingface_hub.hf_api import RepoFile
+from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+
+from ..errors import SgdxError
+
+# What the HTTP client of huggingface_hub raises, whichever one it is: cut connections too.
+_HTTP_ERROR: type[Exception] = HfHubHTTPError.__bases__[0]
+_OF_THE_HUB = (".gitattributes", "README.md", "LICENSE")  # a repository made by hand may have these
+
+
+def upload(
+    files: Mapping[str, Path],
+    repo_id: str,
+    kind: str,
+    *,
+    own: Sequence[str],
+    mark: str,
+    message: str,
+    private: bool = False,
+    tag: str | None = None,
+    sdk: str | None = None,
+) -> str:
+    """Upload files to a repository on the Hub, which is created if need be.
+
+    All files come in one commit, so that nobody ever loads a half of them. Files of an earlier
+    upload that are not among them are removed in the same commit. A commit whose answer was lost is
+    found again, not made twice. If nothing has changed, no commit is made.
+
+    Args:
+        files: The files by their path in the repository.
+        repo_id: The repository, such as ``you/sgdx``.
+        kind: ``model``, ``dataset`` or ``space``.
+        own: Patterns of all paths that uploads of this sort may have made.
+        mark: Pattern of a path that every upload of this sort has. A repository that holds files,
+            but none like this or some that are not ``own``, is left alone.
+        message: The commit's message.
+        private: Whether to create the repository as a private one.
+        tag: Name of the version. It is put on the commit once and never moved.
+        sdk: What runs a Space: ``gradio`` or ``static``.
+
+    Returns:
+        The address of the repository.
+
+    Raises:
+        SgdxError: There is no access token, the Hub refuses it or cannot be reached, the repository
+            has other content, or the tag stands on other files; each is told in one line.
+    """
+    check_upload(repo_id)
+    api = HfApi()
+    try:
+        url = api.create_repo(
+            repo_id,
+            repo_type=kind,
+            private=private,
+            exist_ok=True,
+            space_sdk=sdk,
+        )
+        _check_content(api, url, own, mark)
+        _commit(api, files, url, message)
+        if tag is not None:
+            _tag(api, files, url, tag)
+    except SgdxError:  # which is a ValueError
+        raise
+    except (OfflineModeIsEnabled, _HTTP_ERROR, OSError, ValueError) as error:
+        raise SgdxError(f"{repo_id}: cannot be uploaded: {_reason(error)}") from None
+    return str(url)
+
+
+def check_upload(repo_id: str) -> None:
+    """Check what can be checked of an upload before long work is done for it.
+
+    Args:
+        repo_id: The repository.
+
+    Raises:
+        SgdxError: The name is not one of a repository, or there is no access token.
+    """
+    try:
+        validate_repo_id(repo_id)
+    except HFValidationError as error:
+        raise SgdxError(f"{repo_id}: cannot be uploaded: {_reason(error)}") from None
+    if not get_token():
+        raise SgdxError(
+            f"{repo_id}: found no access token for the Hub, expected one with the right to write; "
+            "log in with hf auth login, or set HF_TOKEN"
+        )
+
+
+def _check_content(api: HfApi, url: RepoUrl, own: Sequence[str], mark: str) -> None:
+    there = [path for path in _files(api, url) if path not in _OF_THE_HUB]
+    foreign = [path for path in there if not any(fnmatch(path, pattern) for pattern in own)]
+    if not any(fnmatch(path, mark) for path in there):
+        foreign = there
+    if foreign:
+        raise SgdxError(
+            f"{url.repo_id}: has other content ({', '.join(sorted(foreign)[:3])}), expected a new "
+            "repository or one of an earlier upload of this kind"
+        )
+
+
+def _commit(api: HfApi, files: Mapping[str, Path], url: RepoUrl, message: str) -> None:
+    place: dict[str, Any] = {"repo_id": url.repo_id, "repo_type": url.repo_type}
+    parent = api.repo_info(**place).sha
+    there = _files(api, url, str(parent))
+    stale = [path for path in there if path not in files and path not in _OF_THE_HUB]
+    operations = [
+        *(CommitOperationAdd(path, str(file)) for path, file in sorted(files.items())),
+        *(CommitOperationDelete(path) for path in sorted(stale)),
+    ]
+    try:
+        api.create_commit(
+            operations=operations, commit_message=message, parent_commit=parent, **place
+        )
+    except (_HTTP_ERROR, OSError):
+        # The connection may have been cut after the commit was made; again would be twice.
+        if not _has(api, files, url):
+            raise
+
+
+def _tag(api: HfApi, files: Mapping[str, Path], url: RepoUrl, tag: str) -> None:
+    place: dict[str, Any] = {"repo_id": url.repo_id, "repo_type": url.repo_type}
+    if tag not in [ref.name for ref in api.list_repo_refs(**place).tags]:
+        api.create_tag(tag=tag, **place)
+    elif not _has(api, files, url, tag):
+        raise SgdxError(
+            f"{url.repo_id}: the files are uploaded to main, but the tag {tag} stands on others "
+            "and was left there; expected a new version for new content"
+        )
+
+
+def _files(api: HfApi, url: RepoUrl, revision: str = "main") -> dict[str, RepoFile]:
+    """The files of a repository by their path."""
+    tree = api.list_repo_tree(
+        url.repo_id, repo_type=url.repo_type, revision=revision, recursive=True
+    )
+    return {entry.path: entry for entry in tree if isinstance(entry, RepoFile)}
+
+
+def _has(api: HfApi, files: Mapping[str, Path], url: RepoUrl, revision: str = "main") -> bool:
+    """Whether a revision has exactly these files, beside the ones that the Hub adds."""
+    there = _files(api, url, revision)
+    if there.keys() - files.keys() - set(_OF_THE_HUB) or files.keys() - there.keys():
+        return False
+    return all(_is_same(there[path], file.read_bytes()) for path, file in files.items())
+
+
+def _is_same(entry: RepoFile, content: bytes) -> bool:
+    if entry.lfs is not None:
+        return bool(entry.lfs.sha256 == hashlib.sha256(content).hexdigest())
+    # The object id of git: only a checksum here.
+    header = b"blob %d\0" % len(content)
+    return bool(entry.blob_id == hashlib.sha1(header + content, usedforsecurity=False).hexdigest())
+
+
+def _reason(error: Exception) -> str:
+    """An error of the Hub in one line, without the help that follows on further lines."""
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    known = {
+        401: "the Hub does not accept the access token; log in with hf auth login, or set HF_TOKEN",
+        403: "the access token has no right to write there",
+        412: "somebody else has changed the repository meanwhile; run the command again",
+        429: "the Hub answers that there were too many requests; wait, then run the command again",
+    }
+    text = " ".join(str(error).split())
+    return f"{known[status]} ({text[:200]})" if status in known else text or type(error).__name__
+
+
+def folder_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
+    """The files of a folder that match one of the patterns, by their path inside it."""
+    found = (file for pattern in patterns for file in folder.glob(pattern) if file.is_file())
+    return {file.relative_to(folder).as_posix(): file for file in found}

@@ -1,0 +1,49 @@
+"""Put a metric where ``evaluate.load("YOU/NAME")`` finds it: a Space of the Hugging Face Hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sgdx_dataset.hub.upload import folder_files, upload
+
+from ..rows import ScoreError
+from ..version import __version__
+
+FOLDER = Path(__file__).parents[1]
+_FILES = ("*.py", "README.md", "requirements.txt")
+
+
+def push(repo_id: str, private: bool = False, folder: Path = FOLDER) -> str:
+    """Upload a metric's folder as a Space: its script, the files that it imports, and its app.
+
+    ``evaluate`` looks in the Space for a script of the Space's name. The upload is tagged with the
+    package's version, so that ``evaluate.load(repo_id, revision="v0.1.0")`` stays the same.
+
+    Args:
+        repo_id: The Space, such as ``you/sgdx_metric``; it is created if need be.
+        private: Whether to create it as a private one.
+        folder: The folder of the metric, whose name is that of its script.
+
+    Returns:
+        The address of the Space.
+
+    Raises:
+        ScoreError: The Space's name is not the metric's.
+        SgdxError: One of the reasons of ``sgdx_dataset.hub.upload.upload``.
+    """
+    if repo_id.rpartition("/")[2] != folder.name:
+        raise ScoreError(
+            f"{repo_id}: found another name than the metric's, expected YOU/{folder.name}, since "
+            "evaluate.load looks for a script of the Space's name"
+        )
+    return upload(
+        folder_files(folder, _FILES),
+        repo_id,
+        "space",
+        own=_FILES,
+        mark=f"{folder.name}.py",
+        message=f"{folder.name}, version {__version__}",
+        private=private,
+        tag=f"v{__version__}",
+        sdk="gradio",
+    )

@@ -1,0 +1,139 @@
+"""Every sort of model pushed to a stand-in for the Hub, and used from there by its name."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from huggingface_hub import ModelCard
+
+from baselines import predict, publish
+from sgdx_dataset import load
+
+from ..hub import TOKEN, Answer, Hub
+from .conftest import command, train_once, write_recipe
+from .sgd_baseline.conftest import write_recipe as sgd_recipe
+from .sgp_dst.conftest import write_recipe as sgp_recipe
+from .t2g2.conftest import write_recipe as t2g2_recipe
+
+Capsys = pytest.CaptureFixture[str]
+slow = pytest.mark.slow
+RECIPES = {
+    "t5dst": write_recipe,
+    "sgd_baseline": sgd_recipe,
+    "sgp_dst": sgp_recipe,
+    "t2g2": t2g2_recipe,
+}
+KINDS = ["t5dst", *(pytest.param(name, marks=slow) for name in RECIPES if name != "t5dst")]
+
+
+@pytest.fixture
+def dialogues(tmp_path: Path) -> Path:
+    """A file that names two dialogues of the sample's test split."""
+    rows = load("original", "test", "sample")
+    (tmp_path / "two.txt").write_text("\n".join(rows[:2]["dialogue_id"]))
+    return tmp_path / "two.txt"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pushed_model_is_the_model(
+    kind: str,
+    online: Hub,
+    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path: Path,
+    dialogues: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = train_once(tmp_path_factory, RECIPES[kind])
+    shared = ("--config", "original", "v3", "--dialogues", dialogues)
+    assert command(monkeypatch, predict, "--model", run, "--output", tmp_path / "own", *shared) == 0
+    name = f"you/{kind}-sample"
+    assert command(monkeypatch, publish, "--model", run, "--push-to-hub", name) == 0
+    files = online.repositories["models", name].files
+    assert "run.json" in files and "README.md" in files
+    assert not any(path.endswith((".bin", ".pt", ".pkl")) for path in files)
+    assert TOKEN.encode() not in b"".join(files.values())
+    card = ModelCard(files["README.md"].decode())
+    assert card.data.datasets == ["sgdx"]
+
+    def python(*arguments: object) -> str:
+        done = subprocess.run(
+            [sys.executable, *map(str, arguments)],
+            env=online.environment(tmp_path / "home", token=None),
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    there = ("--model", name, "--output", tmp_path / "hub")
+    python("-m", "baselines.predict", *there, *shared, "--source", "sample")
+    for variant in ("original", "v3"):
+        own, hub = (tmp_path / at / f"{variant}.jsonl" for at in ("own", "hub"))
+        # The first line says, among other things, what the model is called.
+        assert own.read_bytes().split(b"\n")[1:] == hub.read_bytes().split(b"\n")[1:]
+    for code in re.findall(r"```python\n(.*?)```", card.text, re.DOTALL):
+        assert python("-c", code)
+
+
+def test_scores_stand_in_the_model_index(
+    online: Hub, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    figures = '{"jga_orig": 0.5, "jga_v1-5": 0.25, "ss_jga": null}'
+    both = f'"seen": {figures}, "unseen": {figures}'
+    (run / "scores.json").write_text(
+        f'{{"sgdx": {figures[:-1]}, {both}}}, "frames": {{"all": 8, "seen": 5, "unseen": 3}}, '
+        '"signature": "sgdx_metric|variants:original"}'
+    )
+    assert command(monkeypatch, publish, "--model", run, "--push-to-hub", "you/scored") == 0
+    card = ModelCard(online.repositories["models", "you/scored"].files["README.md"].decode())
+    results = card.data.eval_results
+    assert [(one.dataset_type, one.metric_type, one.metric_value) for one in results] == [
+        ("sgdx", "sgdx_metric", 50.0),
+        ("sgdx", "sgdx_metric", 25.0),
+    ]
+    checked = [path for _, path, _ in online.requests if path == "/api/validate-yaml"]
+    assert checked  # the Hub's own check of the card, before anything is uploaded
+
+
+def test_a_connection_cut_in_a_commit_publishes_no_half_model(
+    online: Hub, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    online.fault = lambda method, path: Answer(None) if "/commit/" in path else None
+    assert command(monkeypatch, publish, "--model", run, "--push-to-hub", "you/cut") == 2
+    error = capsys.readouterr().err
+    assert "baselines.publish: error: you/cut: cannot be uploaded: " in error.splitlines()[-1]
+    assert TOKEN not in error
+    assert list(online.repositories["models", "you/cut"].files) == [".gitattributes"]
+    online.fault = None
+    assert command(monkeypatch, publish, "--model", run, "--push-to-hub", "you/cut") == 0
+    assert len(online.repositories["models", "you/cut"].commits) == 2
+
+
+def test_a_report_is_a_space(
+    online: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    (tmp_path / "figures").mkdir()
+    for name in ("index.html", "report.md", "figures/jga.svg", "figures/jga.png"):
+        (tmp_path / name).write_text("a report")
+    (tmp_path / "notes.txt").write_text("of my own")
+    arguments = ("--report", tmp_path, "--push-to-hub", "you/report")
+    assert command(monkeypatch, publish, *arguments) == 0
+    assert capsys.readouterr().out == f"{online.url}/spaces/you/report\n"
+    files = online.repositories["spaces", "you/report"].files
+    assert sorted(files) == [
+        ".gitattributes", "README.md", "figures/jga.png", "figures/jga.svg", "index.html",
+        "report.md",
+    ]  # fmt: skip
+    assert ModelCard(files["README.md"].decode()).data.to_dict()["sdk"] == "static"
+    assert command(monkeypatch, publish, "--report", tmp_path / "figures", *arguments[2:]) == 2
+    assert "holds no index.html, expected a folder of baselines.report" in capsys.readouterr().err

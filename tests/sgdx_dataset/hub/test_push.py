@@ -1,0 +1,101 @@
+"""Pushing the dataset to a stand-in for the Hub, and loading it from there."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from huggingface_hub import DatasetCard
+
+from sgdx_dataset import load
+
+from ...conftest import Run
+from ...hub import TOKEN, Hub, serve
+
+LOAD = """
+import importlib.abc, json, sys
+
+class NoSgdx(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in ("sgdx_dataset", "sgdx_metric", "baselines"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, NoSgdx())
+from datasets import get_dataset_config_names, load_dataset
+
+out = {"configs": get_dataset_config_names("you/sgdx")}
+rows = load_dataset("you/sgdx", "v3", split="test")
+stream = load_dataset("you/sgdx", "v3", split="test", streaming=True)
+out["same"] = list(stream) == list(rows)
+out["last"] = rows[-1]
+out["count"] = len(rows)
+out["tagged"] = load_dataset("you/sgdx", "v3", split="test", revision="v1.0.0")[-1] == rows[-1]
+print(json.dumps(out))
+"""
+
+
+@pytest.fixture(scope="module")
+def hub() -> Iterator[Hub]:
+    with serve() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def pushed(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Hub:
+    done = subprocess.run(
+        [sys.executable, "-m", "sgdx_dataset", "push", "you/sgdx", "--source", "sample"],
+        env=hub.environment(tmp_path_factory.mktemp("home")),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (0, f"{hub.url}/datasets/you/sgdx\n"), done.stderr
+    assert TOKEN not in done.stderr
+    return hub
+
+
+def test_what_was_pushed_loads_and_streams_without_this_package(
+    pushed: Hub, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD],
+        cwd=tmp_path,
+        env=pushed.environment(tmp_path / "home", token=None),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    out = json.loads(done.stdout.splitlines()[-1])
+    assert sorted(out["configs"]) == ["backtrans", "original", "v1", "v2", "v3", "v4", "v5"]
+    rows = load("v3", "test", "sample")
+    assert (out["count"], out["last"], out["same"]) == (36, rows[-1], True)
+    assert out["tagged"]
+
+
+def test_it_is_one_commit_with_a_tag_and_a_card_of_its_own_name(pushed: Hub) -> None:
+    repository = pushed.repositories["datasets", "you/sgdx"]
+    assert len(repository.commits) == 2  # the Hub's own, and one of everything
+    assert repository.tags == {"v1.0.0": repository.commits[-1][0]}
+    card = DatasetCard(repository.files["README.md"].decode())
+    assert 'load_dataset("you/sgdx", "v3", split="test")' in card.text
+    splits = {
+        entry["config_name"]: {split["name"]: split["num_examples"] for split in entry["splits"]}
+        for entry in card.data.to_dict()["dataset_info"]
+    }
+    assert splits.pop("backtrans") == {"train": 198}
+    whole = {"train": 66, "validation": 19, "test": 36}
+    assert splits == dict.fromkeys(["original", "v1", "v2", "v3", "v4", "v5"], whole)
+
+
+def test_without_a_token_nothing_is_built(run: Run) -> None:
+    done = run("sgdx_dataset", "push", "you/sgdx", "--source", "sample", HF_TOKEN="")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        "python -m sgdx_dataset push: you/sgdx: found no access token for the Hub, expected one "
+        "with the right to write; log in with hf auth login, or set HF_TOKEN"
+    ]

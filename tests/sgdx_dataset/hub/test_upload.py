@@ -1,0 +1,185 @@
+"""Uploads to a stand-in for the Hub, and its faults: whole or not at all, once, and in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.hub.upload import folder_files, upload
+
+from ...hub import TOKEN, Answer, Hub, Repository
+
+OWN = ("README.md", "data/*/*.parquet")
+Push = Callable[..., str]
+
+
+@pytest.fixture
+def push(online: Hub, tmp_path: Path) -> Push:
+    """Upload a small folder like a dataset's; ``content`` is what one of its files holds."""
+
+    def upload_folder(name: str, content: bytes = b"rows", **options: str) -> str:
+        (tmp_path / "data" / "v1").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "README.md").write_text("---\nlicense: apache-2.0\n---\n# Rows\n")
+        (tmp_path / "data" / "v1" / "test-0.parquet").write_bytes(content)
+        (tmp_path / "data" / "v1" / "large.parquet").write_bytes(b"x" * 20_000)
+        (tmp_path / "notes.txt").write_text("not for the Hub")
+        files = folder_files(tmp_path, OWN)
+        return upload(files, name, "dataset", own=OWN, mark="data/v1/*", message="Rows", **options)  # type: ignore[arg-type]
+
+    return upload_folder
+
+
+def of(hub: Hub, name: str) -> Repository:
+    return hub.repositories["datasets", name]
+
+
+def fails(push: Push, name: str, **options: str) -> str:
+    """What an upload that has to fail says, which is one line without the token."""
+    with pytest.raises(SgdxError) as error:
+        push(name, **options)
+    text = str(error.value)
+    assert "\n" not in text
+    assert TOKEN not in text
+    assert text.startswith(f"{name}: ")
+    return text
+
+
+def test_the_files_come_in_one_commit_and_nothing_else(push: Push, online: Hub) -> None:
+    assert push("you/rows", tag="v1.0.0") == f"{online.url}/datasets/you/rows"
+    repository = of(online, "you/rows")
+    assert sorted(repository.files) == [
+        ".gitattributes", "README.md", "data/v1/large.parquet", "data/v1/test-0.parquet",
+    ]  # fmt: skip
+    assert repository.files["data/v1/large.parquet"] == b"x" * 20_000
+    assert len(repository.commits) == 2  # one is the Hub's own
+    assert repository.tags == {"v1.0.0": repository.commits[-1][0]}
+
+
+def test_the_same_again_makes_no_commit(push: Push, online: Hub) -> None:
+    push("you/rows", tag="v1.0.0")
+    push("you/rows", tag="v1.0.0")
+    assert len(of(online, "you/rows").commits) == 2
+
+
+def test_files_of_an_earlier_upload_are_removed(push: Push, online: Hub) -> None:
+    push("you/rows")
+    repository = of(online, "you/rows")
+    repository.commit({**repository.files, "data/v9/test-0.parquet": b"of an old variant"})
+    push("you/rows", content=b"other rows")
+    assert "data/v9/test-0.parquet" not in repository.files
+    assert repository.files["data/v1/test-0.parquet"] == b"other rows"
+    assert len(repository.commits) == 4
+
+
+def test_a_tag_never_moves(push: Push, online: Hub) -> None:
+    push("you/rows", tag="v1.0.0")
+    tags = dict(of(online, "you/rows").tags)
+    assert fails(push, "you/rows", content=b"other rows", tag="v1.0.0") == (
+        "you/rows: the files are uploaded to main, but the tag v1.0.0 stands on others and was "
+        "left there; expected a new version for new content"
+    )
+    assert of(online, "you/rows").tags == tags
+    push("you/rows", content=b"other rows", tag="v1.1.0")
+    assert of(online, "you/rows").tags.keys() == {"v1.0.0", "v1.1.0"}
+
+
+def test_other_content_is_left_alone(push: Push, online: Hub) -> None:
+    repository = online.repositories["datasets", "you/thesis"] = Repository(private=False)
+    repository.commit({".gitattributes": b"", "chapters/one.csv": b"precious"})
+    assert fails(push, "you/thesis") == (
+        "you/thesis: has other content (chapters/one.csv), expected a new repository or one of an "
+        "earlier upload of this kind"
+    )
+    assert repository.files["chapters/one.csv"] == b"precious"
+    assert len(repository.commits) == 1
+
+
+def test_content_of_the_same_kind_by_somebody_else_is_left_alone(push: Push, online: Hub) -> None:
+    repository = online.repositories["datasets", "you/rows"] = Repository(private=False)
+    repository.commit({"data/other/train-0.parquet": b"precious"})
+    assert "has other content (data/other/train-0.parquet)" in fails(push, "you/rows")
+    assert repository.files == {"data/other/train-0.parquet": b"precious"}
+
+
+def test_tokens_at_fault(push: Push, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "the access token has no right to write there" in fails(push, "somebody/rows")
+    monkeypatch.setenv("HF_TOKEN", "hf_of_nobody")
+    line = fails(push, "you/rows")
+    assert "the Hub does not accept the access token" in line
+    assert "hf_of_nobody" not in line
+    monkeypatch.delenv("HF_TOKEN")
+    assert "found no access token for the Hub" in fails(push, "you/rows")
+
+
+def test_a_name_at_fault(push: Push, online: Hub) -> None:
+    assert "you/a b: cannot be uploaded: " in fails(push, "you/a b")
+    assert online.requests == []
+
+
+@pytest.mark.parametrize("place", ["/commit/", "/lfs/", "/api/repos/create", "/tree/"])
+def test_a_connection_that_is_cut_publishes_nothing(
+    place: str, push: Push, online: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda seconds: None)  # between the retries of the library
+    online.fault = lambda method, path: Answer(None) if place in path else None
+    assert "you/rows: cannot be uploaded: " in fails(push, "you/rows")
+    if ("datasets", "you/rows") in online.repositories:
+        assert list(of(online, "you/rows").files) == [".gitattributes"]
+    online.fault = None
+    push("you/rows")  # the next try goes through
+    assert len(of(online, "you/rows").commits) == 2
+
+
+def test_an_answer_that_is_lost_makes_no_second_commit(push: Push, online: Hub) -> None:
+    online.lose = "/commit/"
+    push("you/rows", tag="v1.0.0")
+    assert len(of(online, "you/rows").commits) == 2
+    assert "v1.0.0" in of(online, "you/rows").tags
+
+
+def test_somebody_else_s_commit_in_between_is_not_overwritten(push: Push, online: Hub) -> None:
+    push("you/rows")
+
+    def meanwhile(method: str, path: str) -> Answer | None:
+        if "/commit/" in path and len(of(online, "you/rows").commits) == 2:
+            of(online, "you/rows").commit({"README.md": b"of somebody else"})
+        return None
+
+    online.fault = meanwhile
+    line = fails(push, "you/rows", content=b"other rows")  # type: ignore[arg-type]
+    assert "somebody else has changed the repository meanwhile" in line
+    assert of(online, "you/rows").files == {"README.md": b"of somebody else"}
+
+
+def test_too_many_requests_are_waited_for(push: Push, online: Hub) -> None:
+    refused: list[str] = []
+
+    def limit(method: str, path: str) -> Answer | None:
+        if "/preupload/" in path and not refused:
+            refused.append(path)
+            return Answer(429, b"{}", {"Retry-After": "0"})
+        return None
+
+    online.fault = limit
+    push("you/rows")
+    assert refused
+    assert len(of(online, "you/rows").commits) == 2
+
+
+def test_too_many_requests_for_a_commit_are_told(push: Push, online: Hub) -> None:
+    online.fault = lambda method, path: Answer(429, b"{}") if "/commit/" in path else None
+    assert "there were too many requests; wait" in fails(push, "you/rows")
+    assert list(of(online, "you/rows").files) == [".gitattributes"]
+
+
+def test_nobody_listens(push: Push, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    assert "you/rows: cannot be uploaded: " in fails(push, "you/rows")
+
+
+def test_offline_mode_is_told(push: Push, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert "offline mode is enabled" in fails(push, "you/rows")

@@ -1,0 +1,97 @@
+"""The metrics pushed to a stand-in for the Hub as Spaces, and loaded from there by their names."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from huggingface_hub import RepoCard
+
+from ..hub import TOKEN, Hub, serve
+
+USE = """
+import json, sys
+import evaluate
+
+metric = evaluate.load(sys.argv[1], *sys.argv[2:3])
+state = {"active_intent": "SearchHotel", "requested_slots": []}
+rome = [{"slot": "town", "values": ["Rome"]}]
+key = {"frame_id": "1_00000/0/Hotels_1", "variant": "original", **state}
+slots = [{"name": "town", "is_categorical": False}]
+reference = {**key, "service": "Hotels_1", "seen": True, "schema_slots": slots, "slot_values": rome}
+result = metric.compute(predictions=[{**key, "slot_values": rome}], references=[reference])
+print(json.dumps(result["jga_orig"]))
+"""
+
+GENERATED = """
+import json, sys
+import evaluate
+
+metric = evaluate.load(sys.argv[1], *sys.argv[2:3])
+print(json.dumps([type(metric).__name__, list(metric.features)]))
+"""
+NAMES = ["sgdx_metric", "sgsacc_metric"]
+
+
+def command(
+    hub: Hub, home: Path, *arguments: str, token: str | None = TOKEN
+) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=home,
+        env=hub.environment(home, token) | {"HF_EVALUATE_OFFLINE": "0"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    with serve() as hub:
+        for name in NAMES:
+            home = tmp_path_factory.mktemp("home")
+            status, out, err = command(hub, home, "-m", name, "push", f"you/{name}")
+            assert (status, out) == (0, f"{hub.url}/spaces/you/{name}\n"), err
+        yield hub
+
+
+def test_the_metric_is_loaded_from_the_hub_and_scores(pushed: Hub, tmp_path: Path) -> None:
+    status, out, err = command(pushed, tmp_path, "-c", USE, "you/sgdx_metric", token=None)
+    assert status == 0, err
+    assert json.loads(out.splitlines()[-1]) == 1.0
+    asked = [path for _, path, _ in pushed.requests if path.endswith("/sgdx_metric.py")]
+    assert "/spaces/you/sgdx_metric/resolve/main/sgdx_metric.py" in asked
+
+
+def test_the_metric_of_generation_is_loaded_from_the_hub(pushed: Hub, tmp_path: Path) -> None:
+    status, out, err = command(pushed, tmp_path, "-c", GENERATED, "you/sgsacc_metric", token=None)
+    assert status == 0, err
+    assert json.loads(out.splitlines()[-1])[0].lower() == "sgsaccmetric"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_space_has_what_it_needs_in_one_tagged_commit(pushed: Hub, name: str) -> None:
+    space = pushed.repositories["spaces", f"you/{name}"]
+    assert len(space.commits) == 2
+    assert space.tags == {"v0.1.0": space.commits[-1][0]}
+    assert {f"{name}.py", "README.md", "requirements.txt"} <= space.files.keys()
+    data = RepoCard(space.files["README.md"].decode()).data.to_dict()
+    assert data["sdk"] == "gradio"
+    assert data["app_file"] in space.files
+
+
+def test_a_space_of_another_name_is_refused(tmp_path: Path) -> None:
+    with serve() as hub:
+        status, _, err = command(hub, tmp_path, "-m", "sgdx_metric", "push", "you/my_metric")
+        assert status == 2
+        assert err == (
+            "sgdx-metric: error: you/my_metric: found another name than the metric's, expected "
+            "YOU/sgdx_metric, since evaluate.load looks for a script of the Space's name\n"
+        )
+        assert hub.requests == []

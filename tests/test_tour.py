@@ -1,0 +1,38 @@
+"""The notebook of the documentation runs as it stands, and says what it has said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from .conftest import ROOT
+
+NOTEBOOK = ROOT / "docs" / "tour.ipynb"
+
+
+def printed(notebook: nbformat.NotebookNode, source: str) -> str:
+    """What the cell that contains ``source`` gave as its last value, or printed."""
+    (cell,) = (c for c in notebook.cells if c.cell_type == "code" and source in c.source)
+    data = [out["data"]["text/plain"] for out in cell.outputs if "data" in out]
+    return str(data[-1] if data else "".join(out["text"] for out in cell.outputs))
+
+
+def test_it_is_a_tour_of_ten_cells_that_were_run() -> None:
+    notebook = nbformat.read(NOTEBOOK, 4)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in cells] == list(range(1, 11))
+    assert not any(out["output_type"] == "error" for cell in cells for out in cell.outputs)
+
+
+@pytest.mark.slow
+def test_it_runs_and_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.delenv("SGDX_SOURCE")
+    notebook = nbformat.read(NOTEBOOK, 4)
+    again = nbformat.read(NOTEBOOK, 4)
+    NotebookClient(again, timeout=300, resources={"metadata": {"path": ROOT / "docs"}}).execute()
+    for source in ("compute(", "--tracker lexical", 'load_dataset("sgdx", "v3"', "track(row)"):
+        assert printed(again, source) == printed(notebook, source)
