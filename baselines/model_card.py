@@ -139,7 +139,7 @@ class _Turns(msgspec.Struct):
 class _TurnScores(msgspec.Struct):
     """What the card shows of a generator's scores.json; which figures there are depends."""
 
-    sgdx: dict[str, NotNegative | None | dict[str, Any]]
+    sgdx: dict[str, NotNegative | dict[str, Any] | None]
     counts: _Turns
     signature: str
 

@@ -30,8 +30,8 @@ tags: [schema-guided-dialogue, sgd, sgd-x]
 ---
 
 A report of `python -m baselines.report` of sgdx: `index.html` is the page, `report.md` the same as
-Markdown. Utterances in it are from SGD (Rastogi et al. 2020), under CC BY-SA 4.0, or from the sample
-corpus of sgdx, under Apache-2.0.
+Markdown. Utterances in it are from SGD (Rastogi et al. 2020), under CC BY-SA 4.0, or from the
+sample corpus of sgdx, under Apache-2.0.
 """
 
 

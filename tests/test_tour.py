@@ -34,5 +34,10 @@ def test_it_runs_and_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     notebook = nbformat.read(NOTEBOOK, 4)
     again = nbformat.read(NOTEBOOK, 4)
     NotebookClient(again, timeout=300, resources={"metadata": {"path": ROOT / "docs"}}).execute()
-    for source in ("compute(", "--tracker lexical", 'load_dataset("sgdx", "v3"', "track(row)"):
+    for source in (
+        "compute(",
+        "baselines.evaluate --tracker",
+        'load_dataset("sgdx", "v3"',
+        "track(row)",
+    ):
         assert printed(again, source) == printed(notebook, source)
