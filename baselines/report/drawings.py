@@ -271,7 +271,8 @@ _BIN = 5
 def words_changed(group: Trackers, analyses: Analyses) -> Any:
     """A point for each slot and variant, and the mean; None where nothing was analysed."""
     systems = [one for one in group.systems if one.name in analyses]
-    if not (systems and _reworded(group) and ORIGINAL in group.first.variants):
+    variants = set(group.first.variants)
+    if not (systems and variants & set(PAPER_VARIANTS) and ORIGINAL in variants):
         return None
 
     def draw(axes: Any, system: Tracker, i: int) -> None:

@@ -113,7 +113,7 @@ class Provenance(ABC):
         if not system:
             return printable(_name_of_path(self.path.absolute()), _LONGEST_NAME)
         details = [self.facts.get("format"), self.settings.get("model")]
-        shown = [str(one).rstrip("/").rsplit("/", 1)[-1] for one in details if one]
+        shown = [_last_folder(str(one)) for one in details if one]
         shown = [one for one in shown if one not in (system, "tiny")]
         given = f" ({', '.join(shown)})" if shown else ""
         augmented = f" + {self.augmentation}" if self.augmentation else ""
@@ -133,6 +133,12 @@ class Provenance(ABC):
         if any(one.get("model") == "tiny" for one in self._trained):
             marks.append("random weights")
         return marks
+
+
+def _last_folder(name: str) -> str:
+    """The last part of a model's name or path that says more than that it is a model."""
+    parts = [part for part in name.split("/") if part not in ("", "model")]
+    return parts[-1] if parts else name
 
 
 def _name_of_path(path: Path) -> str:

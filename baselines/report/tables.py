@@ -122,19 +122,38 @@ def comparison(group: Trackers) -> Table:
                     summed_up([f.ss_jga for f in of_runs], one.get("ss_jga")),
                 ]
             )
-    return table_of(group,
+    return table_of(
+        group,
         "Joint goal accuracy and schema sensitivity",
-        "In percent, as Table 2 of the SGD-X paper. JGA_orig is the joint goal accuracy under the "
-        "original schemas, JGA_v1-5 its mean under the reworded ones, Diff_rel the relative "
-        "difference between the two, and SS_JGA the schema sensitivity, of which less is better. "
-        "Seen services are those of the original train split. Beneath a single run's figure stands "
-        "its 95 % interval over dialogues, beneath the mean of several seeds ± their standard "
-        "deviation.",
+        _COMPARISON + _lacking(group),
         [
             Column("system", numeric=False), Column("services", numeric=False), Column("frames"),
             Column("JGA_orig"), Column("JGA_v1-5"), Column("Diff_rel"), Column("SS_JGA"),
         ],
-        rows)  # fmt: skip
+        rows,
+    )  # fmt: skip
+
+
+_COMPARISON = (
+    "In percent, as Table 2 of the SGD-X paper. JGA_orig is the joint goal accuracy under the "
+    "original schemas, JGA_v1-5 its mean under the reworded ones, Diff_rel the relative "
+    "difference between the two, and SS_JGA the schema sensitivity, of which less is better. "
+    "Seen services are those of the original train split. Beneath a single run's figure stands "
+    "its 95 % interval over dialogues, beneath the mean of several seeds ± their standard "
+    "deviation."
+)
+
+
+def _lacking(group: Trackers) -> str:
+    """What has to be known of the figures where not all of v1 to v5 were scored."""
+    found = [name for name in PAPER_VARIANTS if name in group.first.variants]
+    if len(found) == len(PAPER_VARIANTS):
+        return ""
+    given = f"only {' and '.join(found)}" if found else "none"
+    return (
+        f" Of v1 to v5 {given} {'was' if len(found) < 2 else 'were'} scored, so there is no "
+        "JGA_v1-5, and SS_JGA, if any, is over these alone."
+    )
 
 
 def families(group: Trackers) -> list[tuple[Tracker, list[Tracker]]]:
@@ -170,7 +189,8 @@ def augmentation(group: Trackers) -> Table | None:
             rows.append(row)
     if not rows:
         return None
-    return table_of(group,
+    return table_of(
+        group,
         "Training on other words",
         "In percent, as Table 3 of the SGD-X paper. Each difference is to the row without "
         "augmentation, in percentage points, with its paired 95 % interval over dialogues; where "
@@ -181,7 +201,8 @@ def augmentation(group: Trackers) -> Table | None:
             Column("JGA_orig"), Column("difference"), Column("JGA_v1-5"), Column("difference"),
             Column("SS_JGA"), Column("difference"),
         ],
-        rows)  # fmt: skip
+        rows,
+    )  # fmt: skip
 
 
 def paired_differences(first: Tracker, second: Tracker) -> dict[str, Cell]:

@@ -59,7 +59,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     )
     address = f"http://127.0.0.1:{port}"
     try:
-        until(lambda: answers(address) or process.poll() is not None, 90)
+        until(lambda: answers(address) or process.poll() is not None, 240)
         assert process.poll() is None
         yield address
     finally:
@@ -75,7 +75,7 @@ def answers(address: str) -> bool:
         return False
 
 
-def until(true: Callable[[], Any], seconds: float = 30) -> None:
+def until(true: Callable[[], Any], seconds: float = 90) -> None:
     """Wait for what a page does in its own time."""
     end = time.monotonic() + seconds
     while not true():
@@ -182,7 +182,7 @@ def test_shows_the_report(page: Any, tmp_path: Path) -> None:
     button(page, "Report: tables").click()
     until(lambda: button(page, "Make the report").is_displayed())
     button(page, "Make the report").click()
-    until(lambda: page.find_elements(By.CSS_SELECTOR, "iframe[title=Report]"), 120)
+    until(lambda: page.find_elements(By.CSS_SELECTOR, "iframe[title=Report]"), 180)
     frame = page.find_element(By.CSS_SELECTOR, "iframe[title=Report]")
     assert frame.get_attribute("sandbox") == "allow-scripts"
     saved = tmp_path / "index.html"
@@ -206,8 +206,8 @@ def test_generators_have_a_tab(page: Any, tmp_path: Path) -> None:
     """The corpus's own responses first, then dropped ones, a bad file, and the report."""
     button(page, "Generation: what the system says").click()
     table_of = "return document.querySelector('#faithfulness')?.innerText ?? ''"
-    until(lambda: "SGSAcc" in page.execute_script(table_of), 60)
-    until(lambda: re.search(r"all\s+265\s+100.00\s+100.00", page.execute_script(table_of)), 60)
+    until(lambda: "SGSAcc" in page.execute_script(table_of))
+    until(lambda: re.search(r"all\s+265\s+100.00\s+100.00", page.execute_script(table_of)))
     turns = turn_tables(open_release("sample"), "test", "original", ["turn_id"]).to_pylist()
     rows = [{**row, "variant": "v2", "utterance": "So?"} for row in turns]
     silent = tmp_path / "silent.jsonl"
@@ -215,10 +215,10 @@ def test_generators_have_a_tab(page: Any, tmp_path: Path) -> None:
     box = page.find_element(By.CSS_SELECTOR, "#responses input[type=file]")
     box.send_keys(str(silent))
     line = "return document.querySelector('#generation-signature textarea').value"
-    until(lambda: "|generator:v2|" in page.execute_script(line), 60)
+    until(lambda: "|generator:v2|" in page.execute_script(line))
     button(page, "Make the report of these responses").click()
     found = "#generation-report iframe"
-    until(lambda: page.find_elements(By.CSS_SELECTOR, found), 120)
+    until(lambda: page.find_elements(By.CSS_SELECTOR, found), 180)
     page.switch_to.frame(page.find_element(By.CSS_SELECTOR, found))
     assert page.find_element(By.TAG_NAME, "h1").text.startswith("Response generators")
     assert "FT-T5" in text(page) and "most likely tok:none" in text(page)

@@ -223,6 +223,7 @@ def test_one_variant_alone_has_a_report(
     assert reported(run, "--output", tmp_path / "out") == 0
     text = (tmp_path / "out" / "report.md").read_text()
     assert "There is nothing to list" in text and "| x | all | 273 | – | – | – | – |" in text
+    assert "Of v1 to v5 only v2 was scored, so there is no JGA_v1-5" in text
 
 
 @pytest.fixture(scope="module")

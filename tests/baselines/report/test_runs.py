@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,8 @@ def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
     record["evaluation"] |= {"oracle": True, "augment": {"schemas": "oracle", "ratio": 0.5}}
     (tmp_path / "run" / "run.json").write_text(json.dumps(record))
     run = read_run(tmp_path / "run")
+    named = replace(run, settings={"model": "encoders/minilm/model"})
+    assert named.name() == "t5dst (minilm) + oracle x 0.5"  # "model" says nothing
     assert run.marks() == ["oracle: trained on v1 to v5"]
     assert run.name() == "t5dst + oracle x 0.5"
 
