@@ -15,6 +15,7 @@ from sgsacc_metric.cli.references import open_references
 from sgsacc_metric.gold import GoldAction, GoldTurn
 from sgsacc_metric.nli import Judge
 
+from ..sgsacc_metric.test_models import checkpoint as checkpoint
 from ..sgsacc_metric.turns import NO, YES, Script, act, turn
 from .conftest import command
 
@@ -97,6 +98,7 @@ def arguments(copies: Path, *names: str) -> list[object]:
 
 
 def test_the_command_chooses_writes_and_prints(
+    checkpoint: Path,
     copies: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -106,14 +108,18 @@ def test_the_command_chooses_writes_and_prints(
     some.write_text("1_00000\n1_00001\n2_00000\n")
     out = tmp_path / "out"
     given = arguments(copies, "empty", "derived")
-    given += ["--second-nli", "lexical", "--dialogues", some, "--output", out]
+    given += ["--second-nli", checkpoint, "--dialogues", some, "--output", out]
     assert command(monkeypatch, rerank, *given) == 0
     table = json.loads((out / "rerank.json").read_text())
-    (figures,) = table["figures"].values()  # both models are the same here
+    figures, second = table["figures"].values()
     assert list(figures) == ["empty", "derived", "reranked", "oracle"]
     by_system = {name: of["sgsacc_orig"] for name, of in figures.items()}
     assert by_system["empty"] < by_system["derived"] <= by_system["reranked"]
     assert by_system["reranked"] <= by_system["oracle"]
+    by_second = {name: of["sgsacc_orig"] for name, of in second.items()}
+    assert by_second["oracle"] >= max(by_second["empty"], by_second["derived"])
+    assert by_second != by_system
+    assert f"|nli:{checkpoint}@" in second["derived"]["signature"]
     assert "|evaluator:original|" in figures["oracle"]["signature"]
     header, *rows = map(json.loads, (out / "v1.jsonl").read_text().splitlines())
     assert header["metadata"]["model"] == "reranked of empty, derived"
@@ -130,7 +136,7 @@ def test_the_command_chooses_writes_and_prints(
     assert (
         "chosen by lexical (no model), which flatters the figures that it gives itself" in printed
     )
-    assert printed.count("SGSAcc_orig") == 1
+    assert printed.count("SGSAcc_orig") == 2
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

@@ -30,13 +30,15 @@ def random_t5(decoder_layers: int = 2) -> T5ForConditionalGeneration:
     set_seed(0)
     config = T5Config(
         vocab_size=60, d_model=32, d_kv=6, d_ff=48, num_layers=2, num_heads=3,
-        num_decoder_layers=decoder_layers, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0,
+        num_decoder_layers=decoder_layers, pad_token_id=0, eos_token_id=1,
     )  # fmt: skip
+    config.decoder_start_token_id = 0
     model = T5ForConditionalGeneration(config)
     for name, weight in model.named_parameters():
         if "layer_norm" not in name:  # else all tokens are about equally likely
             torch.nn.init.normal_(weight, std=0.3)
-    return model.eval()
+    model.eval()
+    return model
 
 
 def tuned(decoder_layers: int = 2) -> PrefixTuned:
@@ -83,7 +85,7 @@ def test_one_attention_by_hand() -> None:
     query, key, value = (torch.randn(1, 1, n, 2, generator=generator) for n in (1, 3, 3))
     mask, bias = torch.tensor([[[[0.0, -1e9, 0.0]]]]), torch.tensor([[[[0.5, 0.1, -0.5]]]])
     module = torch.nn.Module()
-    module.prefix = torch.randn(2, 1, 2, 2, generator=generator)  # type: ignore[assignment]
+    module.prefix = torch.randn(2, 1, 2, 2, generator=generator)
     found, weights = prefix_module.prefix_attention(
         module, query, key, value, mask, position_bias=bias, scaling=1.0
     )
