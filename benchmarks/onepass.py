@@ -1,0 +1,258 @@
+"""``python -m benchmarks.onepass``: onepass beside SGP-DST, with the same encoder and frames.
+
+Both are untrained and answer what a tracker without an error would be asked along the gold states,
+so the counts do not depend on a model. A figure of tracking has everything in it from the dialogues
+to the answers. With ``--context``, the tokens of other readings are counted: without the system's
+dialogue acts, or with more utterances.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import torch
+from accelerate import Accelerator
+from datasets import Dataset, concatenate_datasets
+from rich.console import Console
+from rich.table import Table
+
+from baselines.data.dialogues import Dialogue, State, read_dialogues
+from baselines.data.frames import learnable, whole_dialogues
+from baselines.encoders.tiny import corpus_texts, tiny_encoder
+from baselines.onepass.decode import decode
+from baselines.onepass.examples import Examples, SchemaNoise
+from baselines.onepass.frames import FrameInput, gold_frames
+from baselines.onepass.layout import MARKERS, sequences
+from baselines.onepass.oracle import right_answer, walk
+from baselines.onepass.tracker import (
+    About,
+    OnePassOptions,
+    OnePassSettings,
+    OnePassTracker,
+    new_model,
+)
+from baselines.onepass.tracking import Reading, track_dialogues
+from baselines.sgp_dst.decode import Found
+from baselines.sgp_dst.oracle import oracle
+from baselines.sgp_dst.questions import Question
+from baselines.sgp_dst.sequences import Questions, Sequences
+from baselines.sgp_dst.submodels import PARTS, Part, new_part
+from baselines.sgp_dst.submodels import About as PartAbout
+from baselines.sgp_dst.tracker import READS, SgpOptions, SgpTracker
+from baselines.sgp_dst.tracking import Submodels
+from baselines.sgp_dst.tracking import track_dialogues as sgp_track_dialogues
+from baselines.training.accelerator import make_accelerator
+from baselines.training.batching import epoch
+from baselines.training.precision import autocast, resolved
+from sgdx_dataset import frames, load
+
+_LIMITS = {"intent": 196, "combine": 144, "copy": 160, "cross": 160}
+_READINGS = {
+    "acts, 2 utterances": Reading(acts=True, utterances=2),
+    "no acts, 4 utterances": Reading(acts=False, utterances=4),
+    "no acts, 8 utterances": Reading(acts=False, utterances=8),
+}
+
+
+def untrained(name: str, accelerator: Accelerator) -> OnePassTracker:
+    """A tracker with random heads on an encoder."""
+    about = About(acts=True, utterances=2, max_tokens=512)
+    model, vocabulary = new_model(name, about, recipe(name))
+    model.train(False).to(accelerator.device)
+    return OnePassTracker(model, vocabulary, about, OnePassOptions(), accelerator)
+
+
+def recipe(name: str) -> OnePassSettings:
+    """Settings of a training, of which a benchmark needs only some."""
+    return msgspec.convert(
+        {
+            "tracker": "onepass", "model": name, "epochs": 1, "batch_size": 32,
+            "token_budget": 8192, "optimizer": "adamw", "learning_rate": 1e-4, "save_every": 1,
+            "evaluate_every": 1, "attention_dropout": 0.0, "expected": "nothing",
+        },
+        OnePassSettings,
+    )  # fmt: skip
+
+
+def onepass_tracking(tracker: OnePassTracker, rows: Dataset) -> tuple[float, float, float]:
+    """Sequences, tokens and seconds per frame."""
+    seen = learnable(rows, tracker.READS)
+    dialogues, gold = list(read_dialogues(seen)), gold_frames(seen)
+    counts = np.zeros(2)
+    for frame in inputs_of(dialogues, rows, tracker.reading):
+        parts = sequences(frame, tracker.vocabulary, tracker.about.max_tokens)
+        counts += len(parts), sum(len(part.ids) for part in parts)
+    seconds: dict[str, float] = {}
+
+    def reader(asked: Sequence[tuple[str, str, FrameInput]]) -> list[State]:
+        tracker.answers(tracker.model, [frame for _, _, frame in asked])
+        return [decode(frame, right_answer(frame, gold[v, name])) for v, name, frame in asked]
+
+    with clock(seconds, "track"):
+        track_dialogues(reader, dialogues, tracker.reading)
+    count, tokens = counts / len(rows)
+    return count, tokens, seconds["track"] / len(rows)
+
+
+def inputs_of(dialogues: Sequence[Dialogue], rows: Dataset, reading: Reading) -> list[FrameInput]:
+    """What is read of each frame along the right states."""
+    gold = gold_frames(learnable(rows, READS))
+    return [example.frame for example in walk(dialogues, gold, reading)[0]]
+
+
+def sgp_tracking(tracker: SgpTracker, rows: Dataset) -> tuple[float, float, float]:
+    """Sequences, tokens and seconds per frame."""
+    dialogues = list(read_dialogues(learnable(rows, READS)))
+    learned, right = tracker.submodels(), oracle(dialogues)
+    seconds: dict[str, float] = {}
+
+    def asked(name: str) -> Callable[..., Any]:
+        """A submodel is asked, and then the right answer is given."""
+
+        def ask(*given: Any) -> Any:
+            getattr(learned, name)(*given)
+            return getattr(right, name)(*given)
+
+        return ask
+
+    with clock(seconds, "track"):
+        sgp_track_dialogues(Submodels(*map(asked, Submodels._fields)), dialogues)
+    count, tokens = np.array(COUNTED).sum(0) / len(rows)
+    return count, tokens, seconds["track"] / len(rows)
+
+
+COUNTED: list[tuple[int, int]] = []  # sequences and tokens of each time that a submodel is asked
+
+
+class CountingTracker(SgpTracker):
+    """SGP-DST that counts what its submodels read."""
+
+    def ask(self, part: Part, questions: Sequence[Question]) -> list[Found]:
+        """Answer questions, and count them."""
+        sub = self.parts[part]
+        lengths = Sequences(Questions(questions), sub.vocabulary, sub.about.max_tokens).lengths
+        COUNTED.append((len(lengths), int(lengths.sum())))
+        return super().ask(part, questions)
+
+
+@contextmanager
+def clock(seconds: dict[str, float], name: str) -> Iterator[None]:
+    """Add the seconds that a block takes: of all threads on CPUs, where other work may run too."""
+    now = time.perf_counter if torch.cuda.is_available() else time.process_time
+    start = now()
+    yield
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()  # until its work is done
+    seconds[name] = seconds.get(name, 0.0) + now() - start
+
+
+def training(tracker: OnePassTracker, rows: Dataset, steps: int) -> tuple[float, float]:
+    """Frames and tokens per second of training, with making the batches."""
+    seen = learnable(rows, tracker.READS)
+    dialogues = list(read_dialogues(seen))
+    examples, _ = walk(dialogues, gold_frames(seen), tracker.reading)
+    data = Examples(examples, tracker.vocabulary, tracker.about.max_tokens, SchemaNoise(), 0)
+    batches = epoch(data.lengths, 12, 4096, 0, 0)[:steps]
+    optimizer = torch.optim.AdamW(tracker.model.parameters(), lr=1e-4)
+    device, seconds = tracker.accelerator.device, dict[str, float]()
+    tracker.model.train()
+    for indices in batches:
+        with clock(seconds, "step"):
+            batch = {name: tensor.to(device) for name, tensor in data.batch(indices).items()}
+            with autocast(resolved("auto", device), device):
+                loss = tracker.model(**batch).loss
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(tracker.model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+    tracker.model.train(False)
+    tokens = sum(int(data.lengths[indices].sum()) for indices in batches)
+    return sum(map(len, batches)) / seconds["step"], tokens / seconds["step"]
+
+
+def measure(options: argparse.Namespace, folder: Path) -> None:
+    """Print the figures of both trackers."""
+    parts = [test_rows(options, config) for config in options.config]
+    rows, name = concatenate_datasets(parts), options.model
+    if name == "tiny":
+        name = str(folder)
+        for made in tiny_encoder([*corpus_texts(rows), *MARKERS.values()]):
+            made.save_pretrained(folder)
+    accelerator, console = make_accelerator(), Console()
+    tracker = untrained(name, accelerator)
+    subs = {
+        p: new_part(name, PartAbout(part=p, max_tokens=_LIMITS[p], model=name), 0) for p in PARTS
+    }
+    for sub in subs.values():
+        sub.model.train(False).to(accelerator.device)
+    sgp = CountingTracker(subs, SgpOptions(), accelerator)
+    precision = resolved("auto", accelerator.device)
+    threads = torch.get_num_threads()
+    console.print(f"{options.model} on {accelerator.device}, {threads} threads, {precision}")
+    console.print(f"{len(rows)} frames of {' '.join(options.config)}; untrained weights")
+    table = Table("tracker", "sequences a frame", "tokens a frame", "frames/s")
+    with autocast(precision, accelerator.device):
+        for label, figures in (
+            ("onepass", onepass_tracking(tracker, rows)),
+            ("sgp_dst", sgp_tracking(sgp, rows)),
+        ):
+            count, tokens, seconds = figures
+            table.add_row(label, f"{count:.2f}", f"{tokens:.0f}", f"{1 / seconds:.1f}")
+    console.print(table)
+    if options.context:
+        print_readings(console, tracker, parts[0])
+    if options.steps:
+        learnt = frames(load("original", "train", options.source))
+        speeds = training(tracker, whole_dialogues(learnt, 1000), options.steps)
+        console.print(f"onepass is trained on {speeds[0]:.1f} frames/s, {speeds[1]:.0f} tokens/s")
+
+
+def print_readings(console: Console, tracker: OnePassTracker, rows: Dataset) -> None:
+    """Print how many tokens a frame has if more or less of the dialogue is read."""
+    table = Table("what is read", "mean", "p50", "p95", "p99", "max", ">384", ">512")
+    dialogues = list(read_dialogues(learnable(rows, READS)))
+    for label, reading in _READINGS.items():
+        lengths = np.array(
+            [
+                sum(len(part.ids) for part in sequences(frame, tracker.vocabulary, 10**6))
+                for frame in inputs_of(dialogues, rows, reading)
+            ]
+        )
+        figures = [lengths.mean(), *np.percentile(lengths, (50, 95, 99, 100))]
+        over = [f"{(lengths > limit).mean():.2%}" for limit in (384, 512)]
+        table.add_row(label, *(f"{figure:.0f}" for figure in figures), *over)
+    console.print(table)
+
+
+def test_rows(options: argparse.Namespace, config: str) -> Dataset:
+    """Frame rows of evenly spaced test dialogues."""
+    dialogues = load(config, "test", options.source)
+    count = min(options.dialogues, len(dialogues))
+    return frames(dialogues.select([len(dialogues) * i // count for i in range(count)]))
+
+
+def main() -> None:
+    """Run the command."""
+    text = (__doc__ or "").replace("``", "")
+    parser = argparse.ArgumentParser("python -m benchmarks.onepass", description=text)
+    parser.add_argument("--source", default="sample", help="as of python -m sgdx_dataset prepare")
+    parser.add_argument("--model", default="tiny", help="an encoder's name or folder")
+    parser.add_argument("--dialogues", type=int, default=48, help="of test, to track")
+    parser.add_argument("--config", nargs="+", default=["original"], help="variants to track")
+    parser.add_argument("--steps", type=int, default=10, help="of training; 0 for none")
+    parser.add_argument("--context", action="store_true", help="count tokens of other readings too")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        measure(options, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
