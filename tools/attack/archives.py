@@ -283,11 +283,11 @@ def _bombs(files: Files) -> dict[str, bytes]:
 
 
 def _blanks(method: int, megabytes: int) -> bytes:
-    """A zip with a schema of blanks, made without having so many in memory."""
+    """A zip whose first file to be read is of blanks, made without having them in memory."""
     made = io.BytesIO()
     with (
         zipfile.ZipFile(made, "w", method) as archive,
-        archive.open("top/test/schema.json", "w") as entry,
+        archive.open("top/train/schema.json", "w") as entry,
     ):
         for _ in range(megabytes):
             entry.write(b" " * 1_000_000)
