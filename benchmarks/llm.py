@@ -1,6 +1,4 @@
-"""How fast requests to a language model are sent and their answers kept, and what bounds it.
-
-    python benchmarks/llm.py [--requests 2000] [--concurrency 16] [--delay 0.0]
+"""``python -m benchmarks.llm``: how fast a model is asked, and what bounds it.
 
 A stand-in for a server answers in a process of its own. The same bodies are then sent by a plain
 loop over one connection and without any client at all, so that the parts can be told apart: making
@@ -14,19 +12,17 @@ import asyncio
 import http.client
 import json
 import multiprocessing
-import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from baselines.data.requested import Data
 from baselines.llm.answer_file import AnswerFile
-from baselines.llm.endpoint import connect
+from baselines.llm.endpoint import Send, connect
 from baselines.llm.plan import Plan
 from baselines.llm.requests import Settings
 from baselines.llm.sending import Limits, send_all
@@ -81,17 +77,21 @@ def main() -> None:
             *timed(lambda: plain(url, bodies)),
         )
         for kind, send in (("no server", answer_at_once), ("openai", connect(url))):
-            with tempfile.TemporaryDirectory() as folder:
-                with AnswerFile(Path(folder) / "answers.jsonl") as answers:
-                    limits = Limits(options.concurrency, max_requests=len(bodies))
-                    run = send_all(plan, answers, send, limits)
-                    measured = timed(lambda run=run: asyncio.run(run))  # type: ignore[misc]
-                    show(
-                        f"predict, {kind}, {options.concurrency} under way", len(answers), *measured
-                    )
+            with (
+                tempfile.TemporaryDirectory() as folder,
+                AnswerFile(Path(folder) / "answers.jsonl") as answers,
+            ):
+                limits = Limits(options.concurrency, max_requests=len(bodies))
+                measured = timed(partial(run, plan, answers, send, limits))
+                show(f"predict, {kind}, {options.concurrency} under way", len(answers), *measured)
     finally:
         end.set()
         server.join()
+
+
+def run(plan: Plan, answers: AnswerFile, send: Send, limits: Limits) -> None:
+    """Send the requests of a plan."""
+    asyncio.run(send_all(plan, answers, send, limits))
 
 
 async def answer_at_once(body: Any) -> Any:

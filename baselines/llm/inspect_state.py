@@ -5,8 +5,8 @@ Run it from a checkout:
 
     inspect eval baselines/llm/inspect_state.py --model openai/gpt-4.1-mini -T dialogues=subset.json
 
-Prediction files of its log, by ``python -m baselines.llm from-inspect LOG --output DIR``, are scored
-as any others; what Inspect shows is the same joint goal accuracy, without the official report.
+``python -m baselines.llm from-inspect LOG --output DIR`` writes prediction files of its log, which
+are scored as any others; what Inspect shows is the same joint goal accuracy, without the rest.
 """
 
 from __future__ import annotations
