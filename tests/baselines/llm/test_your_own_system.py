@@ -68,7 +68,7 @@ def figures(path: str) -> tuple[float, str]:
 def test_a_model_behind_a_server(stand_in: StandIn) -> None:
     walk("A model behind a server", stand_in.url)
     accuracy, signature = figures("runs/model/scores.json")
-    assert 0 < accuracy < 0.3  # the stand-in always records the empty state
+    assert accuracy == 0  # the stand-in always records the empty state
     assert "dialogues:4@" in signature
     assert "your-model" in Path("report/index.html").read_text()
 
