@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .console import run
@@ -32,7 +34,7 @@ from .rows.frame_rows import frame_parts
 from .rows.turn_rows import write_turns
 from .show import show
 from .stats import stats
-from .subset import read_dialogue_ids, subset, write_subset
+from .subset import check_dialogue_ids, read_dialogue_ids, subset, write_subset
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -89,6 +91,11 @@ def _add_loading_commands(commands: Commands) -> None:
     command.add_argument("--config", required=True, metavar="CONFIG", help=text)
     text = f"the split to export: {_SPLIT_NAMES}; default: all"
     command.add_argument("--split", metavar="SPLIT", help=text)
+    text = (
+        "export these dialogues of --split only: a file that the command subset wrote, a JSON list"
+        " of ids, or a text file with one id a line"
+    )
+    command.add_argument("--dialogues", type=Path, metavar="FILE", help=text)
     text = "folder for the split folders train, dev and test, none of which may exist yet"
     command.add_argument("--output", required=True, type=Path, metavar="DIR", help=text)
 
@@ -97,6 +104,11 @@ def _add_loading_commands(commands: Commands) -> None:
     _add_configs(command, "configs to write; default: original and v1 to v5")
     text = f"the split to write: {_SPLIT_NAMES}"
     command.add_argument("--split", required=True, metavar="SPLIT", help=text)
+    text = (
+        "write the frames of these dialogues only: a file that the command subset wrote, a JSON"
+        " list of ids, or a text file with one id a line"
+    )
+    command.add_argument("--dialogues", type=Path, metavar="FILE", help=text)
     text = "folder for the files, one CONFIG.parquet per config"
     command.add_argument("--output", required=True, type=Path, metavar="DIR", help=text)
 
@@ -313,14 +325,23 @@ def _push(options: argparse.Namespace) -> None:
 
 def _export(options: argparse.Namespace) -> None:
     splits = [options.split] if options.split else None
-    print(*export(_release(options), options.config, options.output, splits), sep="\n")
+    release, chosen = _release(options), None
+    if options.dialogues:
+        if not options.split:
+            raise SgdxError("--dialogues: found no --split, expected the one that has them")
+        chosen = read_dialogue_ids(options.dialogues)
+        check_dialogue_ids(release, split_name(options.split), chosen, str(options.dialogues))
+    print(*export(release, options.config, options.output, splits, chosen), sep="\n")
 
 
 def _frames(options: argparse.Namespace) -> None:
     release = _release(options)
     split, configs = split_name(options.split), options.config or ["original", *VARIANTS]
+    chosen = read_dialogue_ids(options.dialogues) if options.dialogues else None
     for config in configs:
         release.check_dialogues(config, split)
+    if chosen is not None:
+        check_dialogue_ids(release, split, chosen, str(options.dialogues))
     metadata = {**FRAME_ROW.arrow_schema.metadata, "release": release.version(split)}
     schema = FRAME_COLUMNS.with_metadata(metadata)
     with progress("Writing frame rows", steps(release, configs, [split])):
@@ -330,6 +351,8 @@ def _frames(options: argparse.Namespace) -> None:
                 pq.ParquetWriter(staging, schema, compression="zstd") as writer,
             ):
                 for part in frame_parts(release, split, config):
+                    if chosen is not None:
+                        part = part.filter(pc.is_in(part["dialogue_id"], pa.array(chosen)))
                     writer.write_table(part.replace_schema_metadata(metadata))
 
 

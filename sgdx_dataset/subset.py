@@ -94,11 +94,7 @@ def subset(release: Release, split: str, count: int, seed: int) -> Subset:
             raise SgdxError(f"{name}: found {value}, expected {least} or more")
     release.check_dialogues("original", split)
     split = split_name(split)
-    services: dict[str, list[str]] = {}
-    with progress("Reading dialogues", steps(release, ["original"], [split])):
-        for _, table in tables(release, split, "original", brief=True):
-            ids, names = (table[column].to_pylist() for column in ("dialogue_id", "services"))
-            services.update(zip(ids, names, strict=True))
+    services = _services(release, split)
     if count > len(services):
         raise SgdxError(
             f"--count: found {count}, expected at most {len(services)}, which is how many"
@@ -107,6 +103,36 @@ def subset(release: Release, split: str, count: int, seed: int) -> Subset:
     ids = choose_dialogues(services, count, seed)
     digest = hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
     return Subset(split=split, seed=seed, count=count, of=len(services), sha256=digest, ids=ids)
+
+
+def _services(release: Release, split: str) -> dict[str, list[str]]:
+    """The original names of the services of each dialogue, by dialogue id."""
+    services: dict[str, list[str]] = {}
+    with progress("Reading dialogues", steps(release, ["original"], [split])):
+        for _, table in tables(release, split, "original", brief=True):
+            ids, names = (table[column].to_pylist() for column in ("dialogue_id", "services"))
+            services.update(zip(ids, names, strict=True))
+    return services
+
+
+def check_dialogue_ids(release: Release, split: str, ids: Collection[str], where: str) -> None:
+    """Refuse ids of dialogues that a split lacks.
+
+    Args:
+        release: What ``open_release`` returned.
+        split: ``train``, ``validation`` or ``test``.
+        ids: The ids.
+        where: What the error message begins with, such as the file that they are from.
+
+    Raises:
+        SgdxError: The split lacks one of them, or the release is at fault.
+    """
+    known = _services(release, split)
+    if lacking := [one for one in ids if one not in known]:
+        raise SgdxError(
+            f"{where}: {len(lacking)} of {len(ids)} dialogues are not in {split}, the first is"
+            f" {lacking[0]}; is the list for another split?"
+        )
 
 
 def write_subset(chosen: Subset, path: Path) -> None:

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 from sgdx_dataset import CONFIGS, SgdxError
+from sgdx_dataset.extras import require
 from sgdx_dataset.release.schema import split_name
 
 from ..command_line import add_source, run_command
+from ..data.prediction_files import write_predictions
 from ..data.requested import Data
 from ..predict import DEFAULT_CONFIGS, own_variants
 from ..training.run_folder import locked
@@ -60,6 +62,15 @@ def _parser() -> argparse.ArgumentParser:
         _add_data(command)
         _add_settings(command, required=name != "predict" and name != "estimate")
         add(command)
+    text = "write predictions of a log of the inspect_ai task, baselines/llm/inspect_state.py"
+    command = commands.add_parser(
+        "from-inspect", help=text, description=f"{text[0].upper()}{text[1:]}."
+    )
+    command.set_defaults(run=_from_inspect)
+    command.add_argument("log", metavar="LOG", help="the log file that inspect wrote")
+    command.add_argument(
+        "--output", type=Path, required=True, metavar="DIR", help="folder for VARIANT.jsonl"
+    )
     return parser
 
 
@@ -376,6 +387,21 @@ def _collect(options: argparse.Namespace) -> int:
         counts = collect(plan, answers, options.files)
         print(f"lines: {spoken_counts(counts) or 'none'}", file=sys.stderr)
         return _write(plan, answers, options)
+
+
+def _from_inspect(options: argparse.Namespace) -> None:
+    log = require("inspect_ai.log", "inspect")
+    if not Path(options.log).is_file():
+        raise SgdxError(f"{options.log}: No such file")
+    try:
+        found = log.read_eval_log(options.log)
+    except Exception as error:  # any of several libraries' own errors
+        raise SgdxError(f"{options.log}: cannot be read as a log: {error}") from None
+    from .inspect_state import predictions_of  # it needs inspect_ai
+
+    with locked(options.output):
+        for name, (header, rows) in predictions_of(found).items():
+            print(write_predictions(options.output / f"{name}.jsonl", header, rows))
 
 
 def _write(plan: Plan, answers: AnswerFile, options: argparse.Namespace) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..errors import SgdxError
 from ..files import staged
@@ -17,7 +19,11 @@ from ..rows.dialogue_rows import steps, tables
 
 
 def export(
-    release: Release, config: str, output: Path, splits: Iterable[str] | None = None
+    release: Release,
+    config: str,
+    output: Path,
+    splits: Iterable[str] | None = None,
+    dialogue_ids: Collection[str] | None = None,
 ) -> list[Path]:
     """Write a config's dialogues and schemas as ``output/{train,dev,test}/*.json``.
 
@@ -31,6 +37,8 @@ def export(
         output: The folder to write to, which may exist.
         splits: ``train``, ``validation`` (or ``dev``) or ``test``; None stands for all that the
             config has.
+        dialogue_ids: The dialogues to export, which each of the splits must have; None for all.
+            Files that none of them is in are left out.
 
     Returns:
         The folder of each split. It appears only when it is complete.
@@ -46,14 +54,24 @@ def export(
     with progress("Exporting", steps(release, [config], splits)):
         return [
             _export_split(
-                release, variant, output / variant if config == BACKTRANS else output, split
+                release,
+                variant,
+                output / variant if config == BACKTRANS else output,
+                split,
+                dialogue_ids,
             )
             for variant in release.variants(config)
             for split in splits
         ]
 
 
-def _export_split(release: Release, variant: str, output: Path, split: str) -> Path:
+def _export_split(
+    release: Release,
+    variant: str,
+    output: Path,
+    split: str,
+    dialogue_ids: Collection[str] | None,
+) -> Path:
     place = output / SPLITS[split]
     if place.exists():
         raise SgdxError(f"{place}: exists already, expected a new folder to export to")
@@ -62,6 +80,11 @@ def _export_split(release: Release, variant: str, output: Path, split: str) -> P
         services = release.schema(split, variant).services
         (staging / "schema.json").write_bytes(_json(services))
         for file, table in tables(release, split, variant):
+            if dialogue_ids is not None:
+                chosen = pa.array(sorted(dialogue_ids), pa.string())
+                table = table.filter(pc.is_in(table["dialogue_id"], chosen))
+                if not len(table):
+                    continue
             dialogues = [release_dialogue(row) for row in table.to_pylist()]
             (staging / Path(file).name).write_bytes(_json(dialogues, order="sorted"))
     return place

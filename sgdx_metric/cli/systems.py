@@ -91,9 +91,9 @@ def unread_answers(said: Mapping[str, Metadata]) -> dict[str, tuple[int, int]]:
     found = {}
     for name, one in said.items():
         counts = one.counts if isinstance(one.counts, dict) else {}
-        numbers = counts.get("invalid"), counts.get("requests")
-        if all(type(number) is int for number in numbers):
-            found[name] = numbers
+        invalid, requests = counts.get("invalid"), counts.get("requests")
+        if type(invalid) is int and type(requests) is int:
+            found[name] = (invalid, requests)
     return found
 
 

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from sgdx_dataset import SgdxError, open_release
@@ -110,6 +111,34 @@ def test_a_file_without_ids_is_refused(content: bytes, message: str, tmp_path: P
     with pytest.raises(SgdxError, match="ids: ") as error:
         read_dialogue_ids(tmp_path / "ids")
     assert message in str(error.value)
+
+
+def test_frames_and_exports_of_a_subset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "subset.json"
+    common = ["--source", "sample", "--split", "test"]
+    assert main(["subset", *common, "--count", "3", "--output", str(file)]) == 0
+    some = [*common, "--config", "v2", "--dialogues", str(file), "--output"]
+    assert main(["frames", *some, str(tmp_path / "frames")]) == 0
+    assert main(["export", *some, str(tmp_path / "export")]) == 0
+    whole = [*common, "--config", "v2", "--output", str(tmp_path / "whole")]
+    assert main(["frames", *whole]) == 0
+    ids = set(read_dialogue_ids(file))
+    rows = pq.read_table(tmp_path / "whole" / "v2.parquet").to_pylist()
+    expected = [row for row in rows if row["dialogue_id"] in ids]
+    assert pq.read_table(tmp_path / "frames" / "v2.parquet").to_pylist() == expected
+    found = [
+        dialogue["dialogue_id"]
+        for path in (tmp_path / "export" / "test").glob("dialogues_*.json")
+        for dialogue in json.loads(path.read_text())
+    ]
+    assert sorted(found) == sorted(ids)
+    file.write_text('["1_00000", "9_99999"]')
+    for command in ("frames", "export"):
+        capsys.readouterr()
+        assert main([command, *some, str(tmp_path / f"wrong-{command}")]) == 2
+        said = capsys.readouterr().err
+        assert "subset.json: 1 of 2 dialogues are not in test, the first is 9_99999" in said
+        assert not (tmp_path / f"wrong-{command}").exists()
 
 
 @pytest.mark.release

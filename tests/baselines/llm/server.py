@@ -55,11 +55,10 @@ class StandIn:
         with self.lock:
             self.bodies.append(body)
             self.keys.add(key)
-            fault = self.faults.pop(0) if self.faults else False
-        if fault is not False:
-            return fault
+            if self.faults:
+                return self.faults.pop(0)
         time.sleep(self.delay)
-        usage = {"prompt_tokens": 900, "completion_tokens": 50}
+        usage: Json = {"prompt_tokens": 900, "completion_tokens": 50}
         usage |= {"prompt_tokens_details": {"cached_tokens": 400}}
         answer = {"model": "stand-in-1", "usage": usage} | self.answer(body)
         return 200, {}, json.dumps(answer).encode()

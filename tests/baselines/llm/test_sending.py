@@ -14,8 +14,7 @@ from baselines.llm.answer_file import AnswerFile
 from baselines.llm.endpoint import LaterError, connect, host_of, retry_after
 from baselines.llm.functions import Json
 from baselines.llm.pace import Pace, Patience
-from baselines.llm.plan import Plan
-from baselines.llm.predictions import done_dialogues
+from baselines.llm.plan import Plan, done_dialogues
 from baselines.llm.sending import Limits, Sent, send_all
 from baselines.llm.usage import Price, Usage, read_price, usage_of
 from sgdx_dataset import SgdxError
@@ -268,7 +267,8 @@ def test_an_invalid_answer_is_asked_again_with_another_seed(three: Path, tmp_pat
 
 def test_tokens_are_read_from_any_answer() -> None:
     assert usage_of({"usage": {"prompt_tokens": 3, "completion_tokens": "x"}}) == Usage(sent=3)
-    for strange in (None, [], {"usage": 5}, {"usage": {"prompt_tokens": -1}}):
+    strange_ones: tuple[Any, ...] = (None, [], {"usage": 5}, {"usage": {"prompt_tokens": -1}})
+    for strange in strange_ones:
         assert usage_of(strange) == Usage()
 
 

@@ -1,0 +1,274 @@
+"""The dialogue state under several wordings as a task of inspect_ai.
+
+One task asks about all wordings, since schema sensitivity is of the same frame under several ones.
+Run it from a checkout:
+
+    inspect eval baselines/llm/inspect_state.py --model openai/gpt-4.1-mini -T dialogues=subset.json
+
+``python -m baselines.llm from-inspect LOG --output DIR`` writes prediction files of its log, which
+are scored as any others; what Inspect shows is the same joint goal accuracy, without the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from inspect_ai import Task, task
+from inspect_ai.dataset import Sample
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+    ModelOutput,
+    ResponseSchema,
+    get_model,
+)
+from inspect_ai.scorer import (
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    mean,
+    metric,
+    scorer,
+    stderr,
+)
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.tool import ToolFunction, ToolInfo, ToolParams
+from inspect_ai.util import JSONSchema
+
+from baselines.data.requested import Data
+from baselines.llm.answers import Reading
+from baselines.llm.functions import MAPPING
+from baselines.llm.plan import Answered, Plan, Request
+from baselines.llm.requests import Answer, Settings
+from sgdx_dataset import SgdxError
+from sgdx_metric.rows import PREDICTION
+from sgdx_metric.scoring import score_frames
+
+HOST = "inspect_ai"
+_MESSAGES = {
+    "system": ChatMessageSystem,
+    "user": ChatMessageUser,
+    "assistant": ChatMessageAssistant,
+}
+# What Inspect calls the ends of answers that this project knows under other names.
+_ENDS = {"max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
+
+
+@task
+def sgdx_state(
+    variants: str = "original,v1,v2,v3,v4,v5",
+    dialogues: str | None = None,
+    answer: Answer = "tool",
+    strict: bool = False,
+    source: str | None = None,
+    split: str = "test",
+) -> Task:
+    """The dialogue state of every frame under every wording.
+
+    Args:
+        variants: The wordings, with commas between them.
+        dialogues: A file of ``python -m sgdx_dataset subset``; None for the whole split.
+        answer: Where the answer is to be, as ``--answer`` of ``python -m baselines.llm``.
+        strict: Whether schemas are marked as strict.
+        source: Where SGD is, as for ``sgdx_dataset.load``.
+        split: ``train``, ``validation`` or ``test``.
+    """
+    names = variants if isinstance(variants, list) else variants.split(",")
+    data = Data(source, split, {}, Path(dialogues) if dialogues else None)
+    plan = Plan(data, names, Settings(model=HOST, answer=answer, strict=strict), HOST)
+    requests = {request.custom_id: request for request in plan.requests()}
+    facts = {**plan.settings.facts(), "mapping": MAPPING, **data.facts()}
+    return Task(
+        dataset=[_sample(request) for request in requests.values()],
+        solver=_ask(requests, plan),
+        scorer=_joint_goal_accuracy(requests, plan),
+        config=GenerateConfig(temperature=0, seed=0, max_tokens=1024),
+        metadata={"sgdx": json.dumps(facts)},
+    )
+
+
+def _sample(request: Request) -> Sample:
+    row = request.rows[0]
+    return Sample(
+        id=request.custom_id,
+        input=_messages(request),
+        metadata={
+            "frame_id": row["frame_id"],
+            "variant": row["variant"],
+            "dialogue_id": row["dialogue_id"],
+        },
+    )
+
+
+def _messages(request: Request) -> list[ChatMessage]:
+    return [
+        _MESSAGES[message["role"]](content=message["content"])
+        for message in request.bodies[0]["messages"]
+    ]
+
+
+@solver
+def _ask(requests: dict[str, Request], plan: Plan) -> Solver:
+    """Ask the model once, with the function or the schema of the request's own service."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        body = requests[str(state.sample_id)].bodies[0]
+        tools: list[ToolInfo] = []
+        choice = None
+        config = GenerateConfig()
+        if "tools" in body:
+            function = body["tools"][0]["function"]
+            parameters = ToolParams.model_validate(function["parameters"])
+            tools = [
+                ToolInfo(
+                    name=function["name"],
+                    description=function["description"],
+                    parameters=parameters,
+                )
+            ]
+            choice = ToolFunction(function["name"])
+            config = GenerateConfig(parallel_tool_calls=False)
+        elif "response_format" in body:
+            form = body["response_format"]["json_schema"]
+            schema = JSONSchema.model_validate(form["schema"])
+            wanted = ResponseSchema(
+                name=form["name"], json_schema=schema, strict=form.get("strict")
+            )
+            config = GenerateConfig(response_schema=wanted)
+        state.output = await get_model().generate(state.messages, tools, choice, config)
+        state.messages.append(state.output.message)
+        return state
+
+    return solve
+
+
+def completion_of(output: ModelOutput) -> dict[str, Any]:
+    """A model's output as the chat completion that the project reads."""
+    if not output.choices:
+        return {}
+    message = output.choices[0].message
+    calls = [
+        {"function": {"name": call.function, "arguments": call.arguments}}
+        for call in message.tool_calls or []
+    ]
+    return {
+        "choices": [
+            {
+                "finish_reason": _ENDS.get(output.stop_reason, output.stop_reason),
+                "message": {"content": message.text, "tool_calls": calls},
+            }
+        ]
+    }
+
+
+@metric
+def jga_orig() -> Metric:
+    """Joint goal accuracy under the original schemas, in [0, 1]; NaN without them."""
+    return lambda scores: _mean_of(scores, ["original"])
+
+
+@metric
+def jga_v1_5() -> Metric:
+    """The mean over v1 to v5 of joint goal accuracy, in [0, 1]; NaN without one of them."""
+    return lambda scores: _mean_of(scores, ["v1", "v2", "v3", "v4", "v5"])
+
+
+@metric
+def ss_jga() -> Metric:
+    """Schema sensitivity: the mean over frames of sample deviation / mean under v1 to v5."""
+
+    def compute(scores: list[SampleScore]) -> float:
+        frames: dict[str, list[float]] = defaultdict(list)
+        for one in scores:
+            about = one.sample_metadata or {}
+            if about["variant"] != "original":
+                frames[about["frame_id"]].append(one.score.as_float())
+        found = [
+            float(np.std(values, ddof=1) / np.mean(values)) if any(values) else 0.0
+            for values in frames.values()
+            if len(values) > 1
+        ]
+        return float(np.mean(found)) if found else float("nan")
+
+    return compute
+
+
+def _mean_of(scores: Sequence[SampleScore], variants: Sequence[str]) -> float:
+    by_variant: dict[str, list[float]] = defaultdict(list)
+    for one in scores:
+        by_variant[(one.sample_metadata or {})["variant"]].append(one.score.as_float())
+    if not all(name in by_variant for name in variants):
+        return float("nan")
+    return float(np.mean([np.mean(by_variant[name]) for name in variants]))
+
+
+@scorer(metrics=[jga_orig(), jga_v1_5(), ss_jga(), mean(), stderr(cluster="dialogue_id")])
+def _joint_goal_accuracy(requests: dict[str, Request], plan: Plan) -> Scorer:
+    """The official joint goal accuracy of each frame."""
+    references: dict[str, dict[str, Any]] = {}
+    for name in plan.names:
+        rows = plan.data.rows(name).remove_columns(["history", "schema"])
+        for row in rows:
+            references[f"{name}|{row['frame_id']}|1"] = row
+
+    async def score(state: TaskState, target: Target) -> Score:
+        request = requests[str(state.sample_id)]
+        body = completion_of(state.output)
+        reading = plan.read(request, body)
+        assert isinstance(reading, Reading)  # noqa: S101 - the task is of states
+        (row,) = Answered([{"body": body}], 0, reading).rows(request)
+        true = pa.Table.from_pylist([references[request.custom_id]])
+        predicted = pa.Table.from_pylist([row], PREDICTION)
+        found = score_frames(true, predicted, row["variant"])
+        return Score(
+            value=float(found.scores["joint_goal_accuracy"][0]),
+            answer=json.dumps({key: row[key] for key in ("active_intent", "slot_values")}),
+            metadata={"prediction": json.dumps(row), "counts": dict(reading.counts)},
+        )
+
+    return score
+
+
+def predictions_of(log: Any) -> dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """The header and the prediction rows of each wording in a log of the task.
+
+    Args:
+        log: What ``inspect_ai.log.read_eval_log`` returned.
+
+    Raises:
+        SgdxError: It is another task's log, or a sample has no score.
+    """
+    facts = (log.eval.metadata or {}).get("sgdx")
+    if facts is None or not log.samples:
+        raise SgdxError(f"{log.location}: found a log of {log.eval.task}, expected of sgdx_state")
+    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for sample in log.samples:
+        about = [one.metadata for one in (sample.scores or {}).values() if one.metadata]
+        if not about:
+            raise SgdxError(f"{log.location}: sample {sample.id} has no score, expected one each")
+        row = json.loads(about[0]["prediction"])
+        rows[row["variant"]].append(row)
+        counts[row["variant"]]["requests"] += 1
+        for name, number in about[0]["counts"].items():
+            counts[row["variant"]][name] += number
+    header = {"model": log.eval.model, "tracker": "llm", "host": HOST, **json.loads(facts)}
+    header |= {"services": "frame", "system_acts": False, "dates": [log.eval.created]}
+    return {
+        name: (
+            {**header, "variant": name, "counts": {"invalid": 0, **counts[name]}},
+            sorted(found, key=lambda row: str(row["frame_id"])),
+        )
+        for name, found in rows.items()
+    }

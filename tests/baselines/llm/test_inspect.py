@@ -1,0 +1,88 @@
+"""The task of inspect_ai, with its own mock model. It runs where inspect_ai is installed.
+
+It needs none of the other tests' fixtures, as inspect_ai is not installed beside torch.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+os.environ.setdefault("SGDX_SOURCE", "sample")
+inspect_ai = pytest.importorskip("inspect_ai")
+
+
+@pytest.fixture(scope="module")
+def dialogues(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("dialogues") / "one.json"
+    path.write_text('["1_00000"]')
+    return path
+
+
+@pytest.fixture(scope="module")
+def log(dialogues: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The log of a model that is right under v1 and says nothing that can be read under v2."""
+    from inspect_ai import eval as run
+    from inspect_ai.model import ModelOutput, get_model
+
+    from baselines.data.requested import Data
+    from baselines.llm.inspect_state import sgdx_state
+    from baselines.llm.oracle import right_state
+    from baselines.llm.plan import Plan
+    from baselines.llm.requests import Settings
+
+    names = ("original", "v1", "v2", "v3", "v4", "v5")
+    settings = Settings(model="m")
+    plan = Plan(Data("sample", "test", {}, dialogues), names, settings, "h")
+    right = {}
+    for request in plan.requests():
+        gold = plan.gold(request.rows[0]["variant"])[request.rows[0]["frame_id"]]
+        key = json.dumps([one["content"] for one in request.bodies[0]["messages"]])
+        name = request.bodies[0]["tools"][0]["function"]["name"]
+        right[key, name] = right_state(gold, request.services[0], settings)
+
+    def answer(messages: Any, tools: Any, choice: Any, config: Any) -> ModelOutput:
+        assert choice.name == tools[0].name
+        if tools[0].name.endswith("2"):
+            return ModelOutput.from_content("mockllm", "I do not know.")
+        found = right[json.dumps([one.text for one in messages]), tools[0].name]
+        return ModelOutput.for_tool_call("mockllm", tools[0].name, found)
+
+    model = get_model("mockllm/model", custom_outputs=answer)
+    (found,) = run(
+        sgdx_state(dialogues=str(dialogues), source="sample"),
+        model=model,
+        log_dir=str(tmp_path_factory.mktemp("logs")),
+        display="none",
+    )
+    assert found.status == "success", found.error
+    return found
+
+
+def test_the_figures_are_those_of_the_metric(log: Any) -> None:
+    figures = {name: one.value for name, one in log.results.scores[0].metrics.items()}
+    assert figures["jga_orig"] == 1.0
+    assert figures["jga_v1_5"] == pytest.approx(0.8)
+    # Five scores of a frame are 1, 0, 1, 1, 1: mean 0.8, sample deviation 0.4472.
+    assert figures["ss_jga"] == pytest.approx(0.2**0.5 / 0.8)
+    assert figures["mean"] == pytest.approx(5 / 6)
+
+
+def test_its_predictions_are_scored_as_any_others(
+    log: Any, dialogues: Path, tmp_path: Path
+) -> None:
+    from baselines.llm.__main__ import main
+    from sgdx_metric.__main__ import main as metric
+
+    assert main(["from-inspect", log.location, "--output", str(tmp_path / "out")]) == 0
+    words = ["score", "--source", "sample", "--dialogues", str(dialogues)]
+    words += ["--predictions", str(tmp_path / "out"), "--output", str(tmp_path / "scores.json")]
+    assert metric(words) == 0
+    scores = json.loads((tmp_path / "scores.json").read_text())
+    assert scores["sgdx"]["jga_orig"] == 1.0
+    assert scores["sgdx"]["jga_v1-5"] == pytest.approx(0.8)
+    assert scores["predictions"]["v2"]["counts"]["invalid"] == 6

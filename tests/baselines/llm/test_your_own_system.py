@@ -1,0 +1,90 @@
+"""The page about one's own system: every path is walked as it stands."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from baselines.llm.__main__ import main as llm
+from baselines.report.__main__ import main as report
+from sgdx_dataset.__main__ import main as dataset
+from sgdx_metric.__main__ import main as metric
+
+from ...conftest import ROOT
+from .server import StandIn
+
+PAGE = ROOT / "docs" / "your-own-system.md"
+COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "baselines.llm": llm,
+    "baselines.report": lambda words: run_report(words),
+    "sgdx_dataset": dataset,
+    "sgdx_metric": metric,
+}
+
+
+def run_report(words: list[str]) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["baselines.report", *words])
+        return report()
+
+
+def walk(title: str, url: str = "") -> None:
+    """Write the files of a section and run its commands in the current folder."""
+    (section,) = re.findall(rf"^## {title}$(.*?)(?=^## |\Z)", PAGE.read_text(), re.S | re.M)
+    names = re.findall(r"Write `([\w.]+)`:", section)
+    contents = re.findall(r"```(?:python|json)\n(.*?)```", section, re.S)
+    for name, content in zip(names, contents, strict=True):
+        Path(name).write_text(content)
+    for block in re.findall(r"```bash\n(.*?)```", section, re.S):
+        for line in block.splitlines():
+            words = shlex.split(line.replace("http://localhost:8000/v1", url))
+            words = [word.replace("python system", f"{sys.executable} system") for word in words]
+            if words[1] == "-m":
+                assert COMMANDS[words[2]](words[3:]) == 0, line
+            else:
+                subprocess.run([sys.executable, *words[1:]], check=True)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
+    walk("Which dialogues")
+
+
+def figures(path: str) -> tuple[float, str]:
+    scores = json.loads(Path(path).read_text())
+    return scores["sgdx"]["jga_orig"], scores["signature"]
+
+
+@pytest.mark.slow
+def test_a_model_behind_a_server(stand_in: StandIn) -> None:
+    walk("A model behind a server", stand_in.url)
+    accuracy, signature = figures("runs/model/scores.json")
+    assert accuracy == 0  # the stand-in always records the empty state
+    assert "dialogues:4@" in signature
+    assert "your-model" in Path("report/index.html").read_text()
+
+
+def test_a_program_and_words_of_ones_own() -> None:
+    walk("A program of yours")
+    accuracy, _ = figures("runs/program/scores.json")
+    assert 0 < accuracy < 0.4
+    walk("Words for your own API")
+    scores = json.loads(Path("runs/ours/scores.json").read_text())
+    assert scores["sgdx"]["differences"]["ours"]["difference"] is not None
+    assert "+ours@" in scores["signature"]
+
+
+def test_predictions_made_elsewhere() -> None:
+    walk("Predictions made elsewhere")
+    accuracy, signature = figures("scores.json")
+    assert 0 < accuracy < 0.3
+    assert "variants:original+v1+v2+v3+v4+v5|" in signature
