@@ -40,13 +40,14 @@ from baselines.onepass.tracker import (
     new_model,
 )
 from baselines.onepass.tracking import Reading, track_dialogues
+from baselines.sgp_dst.batches import READS
 from baselines.sgp_dst.decode import Found
 from baselines.sgp_dst.oracle import oracle
 from baselines.sgp_dst.questions import Question
 from baselines.sgp_dst.sequences import Questions, Sequences
 from baselines.sgp_dst.submodels import PARTS, Part, new_part
 from baselines.sgp_dst.submodels import About as PartAbout
-from baselines.sgp_dst.tracker import READS, SgpOptions, SgpTracker
+from baselines.sgp_dst.tracker import SgpOptions, SgpTracker
 from baselines.sgp_dst.tracking import Submodels
 from baselines.sgp_dst.tracking import track_dialogues as sgp_track_dialogues
 from baselines.training.accelerator import make_accelerator

@@ -13,6 +13,10 @@ from .conftest import ROOT
 NOTEBOOK = ROOT / "docs" / "tour.ipynb"
 
 
+def read() -> nbformat.NotebookNode:
+    return nbformat.read(NOTEBOOK, 4)  # type: ignore[no-any-return, no-untyped-call]
+
+
 def printed(notebook: nbformat.NotebookNode, source: str) -> str:
     """What the cell that contains ``source`` gave as its last value, or printed."""
     (cell,) = (c for c in notebook.cells if c.cell_type == "code" and source in c.source)
@@ -21,7 +25,7 @@ def printed(notebook: nbformat.NotebookNode, source: str) -> str:
 
 
 def test_it_is_a_tour_of_ten_cells_that_were_run() -> None:
-    notebook = nbformat.read(NOTEBOOK, 4)
+    notebook = read()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert [cell.execution_count for cell in cells] == list(range(1, 11))
     assert not any(out["output_type"] == "error" for cell in cells for out in cell.outputs)
@@ -31,8 +35,8 @@ def test_it_is_a_tour_of_ten_cells_that_were_run() -> None:
 def test_it_runs_and_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     monkeypatch.delenv("SGDX_SOURCE")
-    notebook = nbformat.read(NOTEBOOK, 4)
-    again = nbformat.read(NOTEBOOK, 4)
+    notebook = read()
+    again = read()
     NotebookClient(again, timeout=300, resources={"metadata": {"path": ROOT / "docs"}}).execute()
     for source in (
         "compute(",

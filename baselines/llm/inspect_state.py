@@ -46,6 +46,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolFunction, ToolInfo, ToolParams
 from inspect_ai.util import JSONSchema
 
+from baselines.data.frames import frame_rows
 from baselines.data.requested import Data
 from baselines.llm.answers import Reading
 from baselines.llm.functions import MAPPING
@@ -218,7 +219,7 @@ def _joint_goal_accuracy(requests: dict[str, Request], plan: Plan) -> Scorer:
     """The official joint goal accuracy of each frame."""
     references: dict[str, dict[str, Any]] = {}
     for name in plan.names:
-        rows = plan.data.rows(name).remove_columns(["history", "schema"])
+        rows = plan.data.rows(name, frame_rows).remove_columns(["history", "schema"])
         for row in rows:
             references[f"{name}|{row['frame_id']}|1"] = row
 

@@ -21,7 +21,7 @@ from datasets import Dataset
 from sgdx_dataset import SgdxError
 from sgdx_dataset.subset import choose_dialogues, read_dialogue_ids
 
-from ..data.frames import GOLD, visible
+from ..data.frames import GOLD, frame_rows, visible
 from ..data.prediction_files import prediction_row
 from ..data.requested import Data
 from .answer_file import AnswerFile
@@ -102,7 +102,10 @@ class Plan:
     @cached_property
     def tables(self) -> dict[str, Table]:
         """The frame rows of each schema variant."""
-        return {config: Table.of(self.data.rows(config), self.settings) for config in self.configs}
+        return {
+            config: Table.of(self.data.rows(config, frame_rows), self.settings)
+            for config in self.configs
+        }
 
     @cached_property
     def dialogues(self) -> list[str]:
@@ -136,7 +139,7 @@ class Plan:
     def gold(self, name: str) -> dict[str, Row]:
         """What is right in each frame, by its id: for estimates and tests, never for a request."""
         config, _ = self.names[name]
-        rows = self.data.rows(config)
+        rows = self.data.rows(config, frame_rows)
         columns = ["frame_id", "service", *GOLD, "service_call"]
         table = rows.select_columns(columns).with_format("arrow")[:]
         return {row["frame_id"]: row for row in table.to_pylist()}

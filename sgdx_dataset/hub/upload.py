@@ -121,7 +121,7 @@ def _commit(api: HfApi, files: Mapping[str, Path], url: RepoUrl, message: str) -
     parent = api.repo_info(**place).sha
     there = _files(api, url, str(parent))
     stale = [path for path in there if path not in files and path not in _OF_THE_HUB]
-    operations = [
+    operations: list[CommitOperationAdd | CommitOperationDelete] = [
         *(CommitOperationAdd(path, str(file)) for path, file in sorted(files.items())),
         *(CommitOperationDelete(path) for path in sorted(stale)),
     ]

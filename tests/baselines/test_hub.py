@@ -58,7 +58,7 @@ def test_a_pushed_model_is_the_model(
     assert not any(path.endswith((".bin", ".pt", ".pkl")) for path in files)
     assert TOKEN.encode() not in b"".join(files.values())
     card = ModelCard(files["README.md"].decode())
-    assert card.data.datasets == ["sgdx"]
+    assert card.data["datasets"] == ["sgdx"]
 
     def python(*arguments: object) -> str:
         done = subprocess.run(
@@ -94,7 +94,7 @@ def test_scores_stand_in_the_model_index(
     )
     assert command(monkeypatch, publish, "--model", run, "--push-to-hub", "you/scored") == 0
     card = ModelCard(online.repositories["models", "you/scored"].files["README.md"].decode())
-    results = card.data.eval_results
+    results = card.data["eval_results"]
     assert [(one.dataset_type, one.metric_type, one.metric_value) for one in results] == [
         ("sgdx", "sgdx_metric", 50.0),
         ("sgdx", "sgdx_metric", 25.0),
@@ -134,6 +134,6 @@ def test_a_report_is_a_space(
         ".gitattributes", "README.md", "figures/jga.png", "figures/jga.svg", "index.html",
         "report.md",
     ]  # fmt: skip
-    assert ModelCard(files["README.md"].decode()).data.to_dict()["sdk"] == "static"
+    assert ModelCard(files["README.md"].decode()).data["sdk"] == "static"
     assert command(monkeypatch, publish, "--report", tmp_path / "figures", *arguments[2:]) == 2
     assert "holds no index.html, expected a folder of baselines.report" in capsys.readouterr().err

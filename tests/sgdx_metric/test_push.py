@@ -81,7 +81,7 @@ def test_a_space_has_what_it_needs_in_one_tagged_commit(pushed: Hub, name: str) 
     assert len(space.commits) == 2
     assert space.tags == {"v0.1.0": space.commits[-1][0]}
     assert {f"{name}.py", "README.md", "requirements.txt"} <= space.files.keys()
-    data = RepoCard(space.files["README.md"].decode()).data.to_dict()
+    data = RepoCard(space.files["README.md"].decode()).data
     assert data["sdk"] == "gradio"
     assert data["app_file"] in space.files
 

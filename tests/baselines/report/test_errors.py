@@ -9,10 +9,9 @@ import pytest
 from baselines.report.analysis import Analysis, analyse, changed_words, slot_changes
 from baselines.report.data import Data, Element
 from baselines.report.errors import CLASSES, Loss, costliest, spread
-from baselines.report.gather import read_any as read_run
 from baselines.report.provenance import group_runs
 
-from .conftest import Row, write_run
+from .conftest import Row, read_run, write_run
 
 
 def analysed(folder: Path, data: Data, gold: dict[str, list[Row]], change: object) -> Analysis:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from baselines.report.gather import read_any as read_run
 from baselines.report.provenance import data_marks, group_runs
 from sgdx_dataset import SgdxError
 from sgdx_metric.rows import ScoreError
+
+from .conftest import read_run
 
 
 def test_seeds_are_one_system_and_other_augmentations_are_not(runs: dict[str, Path]) -> None:

@@ -97,8 +97,8 @@ def test_two_processes_do_what_one_does(kind: str, run: Run, tmp_path: Path) -> 
         for name, tensor in first.items():
             torch.testing.assert_close(second[name], tensor, rtol=1e-3, atol=1e-4)
     (tmp_path / "ids.txt").write_text(CHOSEN)
-    given = ("--model", "alone", "--config", "original", "v2", "--dialogues", "ids.txt")
-    given += ("--shard-size", "4", "--output")
+    model = ("--model", "alone", "--config", "original", "v2", "--dialogues", "ids.txt")
+    given = (*model, "--shard-size", "4", "--output")
     for place, launch in (("one", ()), ("two", LAUNCH)):
         done = run(*launch, "baselines.predict", *given, place)
         assert done.returncode == 0, done.stderr
@@ -284,9 +284,9 @@ def test_templates_are_read_for_a_model_that_was_trained_with_them(
     assert generator.say is not None  # type: ignore[attr-defined]
     out = tmp_path / "out"
     (tmp_path / "ids.txt").write_text("1_00000\n")
-    given = ("--model", tmp_path / "run", "--templates", tmp_path / "t", "--output", out)
-    given += ("--dialogues", tmp_path / "ids.txt", "--config", "original", "v4")
-    assert command(monkeypatch, predict, *given) == 0
+    model = ("--model", tmp_path / "run", "--templates", tmp_path / "t", "--output", out)
+    chosen = ("--dialogues", tmp_path / "ids.txt", "--config", "original", "v4")
+    assert command(monkeypatch, predict, *model, *chosen) == 0
     (_, *original), (_, *reworded) = (rows_of(out / f"{v}.jsonl") for v in ("original", "v4"))
     said = [[row["utterance"] for row in rows] for rows in (original, reworded)]
     assert said[0] == said[1]  # hand-written templates do not move with the wording

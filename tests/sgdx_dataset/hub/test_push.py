@@ -85,7 +85,7 @@ def test_it_is_one_commit_with_a_tag_and_a_card_of_its_own_name(pushed: Hub) -> 
     assert 'load_dataset("you/sgdx", "v3", split="test")' in card.text
     splits = {
         entry["config_name"]: {split["name"]: split["num_examples"] for split in entry["splits"]}
-        for entry in card.data.to_dict()["dataset_info"]
+        for entry in card.data["dataset_info"]
     }
     assert splits.pop("backtrans") == {"train": 198}
     whole = {"train": 66, "validation": 19, "test": 36}

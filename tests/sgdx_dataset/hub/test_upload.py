@@ -36,7 +36,7 @@ def of(hub: Hub, name: str) -> Repository:
     return hub.repositories["datasets", name]
 
 
-def fails(push: Push, name: str, **options: str) -> str:
+def fails(push: Push, name: str, **options: str | bytes) -> str:
     """What an upload that has to fail says, which is one line without the token."""
     with pytest.raises(SgdxError) as error:
         push(name, **options)
@@ -149,7 +149,7 @@ def test_somebody_else_s_commit_in_between_is_not_overwritten(push: Push, online
         return None
 
     online.fault = meanwhile
-    line = fails(push, "you/rows", content=b"other rows")  # type: ignore[arg-type]
+    line = fails(push, "you/rows", content=b"other rows")
     assert "somebody else has changed the repository meanwhile" in line
     assert of(online, "you/rows").files == {"README.md": b"of somebody else"}
 

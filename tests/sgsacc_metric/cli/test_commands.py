@@ -130,7 +130,12 @@ def test_single_turns(copies: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main([*words, "--json", str(validated)]) == 0
     capsys.readouterr()
     assert json.loads(validated.read_text())["by_evaluator"]["original"]["turns"] == 3
-    words = ["score", *SAMPLE, "--predictions", copies / "gold", "--output", tmp_path / "x.json"]
+    words = [
+        "score",
+        *SAMPLE,
+        f"--predictions={copies / 'gold'}",
+        f"--output={tmp_path / 'x.json'}",
+    ]
     for text, expected in (
         ("1_00000", "found '1_00000', expected DIALOGUE/TURN, as in 1_00000/5"),
         ("", "found no turn id, expected DIALOGUE/TURN"),
