@@ -71,7 +71,7 @@ ALL = {
     "as usual": Surroundings(),
     "no HOME, no TMPDIR": Surroundings({"HOME": None, "TMPDIR": None, "HF_HOME": None}),
     "a HOME that is not there": Surroundings(
-        {"HOME": "/no/such/home", "HF_HOME": None, "TMPDIR": "/no/such/folder"}, may_fail=True
+        {"HOME": "/dev/null/home", "HF_HOME": None, "TMPDIR": "/dev/null/folder"}, may_fail=True
     ),
     "64 file descriptors": Surroundings(before=_limit(resource.RLIMIT_NOFILE, 64)),
     "files of 20 kB, as on a full disk": Surroundings(
