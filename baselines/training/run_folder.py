@@ -98,7 +98,7 @@ def read_json(path: Path, kind: type[Any], what: str) -> Any:
     """
     content = read_file(path)
     parse_json(content, kind, str(path), what)
-    return msgspec.json.decode(content)
+    return parse_json(content, object, str(path), what)  # all of it must be right
 
 
 def read_run(output: Path) -> dict[str, Any]:
