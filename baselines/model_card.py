@@ -199,7 +199,7 @@ def _rows(run: dict[str, Any]) -> str:
 def _metadata(run: dict[str, Any], scores: dict[str, Any] | None) -> ModelCardData:
     """The card's front matter, which the Hub's search and leaderboards read."""
     settings = run["record"]["settings"]
-    is_prefix, on_hub = bool(settings.get("prefix")), is_on_the_hub(settings["model"])
+    is_prefix, on_hub = bool(settings.get("prefix")), _is_on_the_hub(settings["model"])
     more: dict[str, Any] = {"base_model_relation": "adapter"} if is_prefix and on_hub else {}
     tags = [_TASK[_rows(run)], "schema-guided-dialogue", "sgd", "sgd-x"]
     return ModelCardData(
@@ -221,7 +221,7 @@ def _licence(run: dict[str, Any]) -> str:
     return "apache-2.0" if run["record"]["data"].get("release") == "sample" else "cc-by-sa-4.0"
 
 
-def is_on_the_hub(model: str) -> bool:
+def _is_on_the_hub(model: str) -> bool:
     """Whether a recipe's model is named on the Hub, not a folder or the model ``tiny``."""
     try:
         validate_repo_id(model)

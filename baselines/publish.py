@@ -13,7 +13,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.hub.upload import folder_files, upload
 
 from .command_line import run_command
-from .model_card import is_on_the_hub, push, write_card
+from .model_card import push, write_card
 from .tracker import get_trainable, tracker_of
 from .training.run_folder import read_run, write_bytes
 
@@ -49,8 +49,9 @@ def publish(output: Path, repository: str | None) -> str | None:
         SgdxError: The folder does not hold a training, pushing to the Hub failed, or the model is a
             prefix for a model that is not on the Hub, where nobody could use it.
     """
-    settings = read_run(output)["record"]["settings"]
-    if repository and settings.get("prefix") and not is_on_the_hub(settings["model"]):
+    run = read_run(output)
+    settings = run["record"]["settings"]
+    if repository and settings.get("prefix") and not run.get("pretrained_commit"):
         raise SgdxError(
             f"{output}: holds a prefix for the model {settings['model']}, expected one for a model "
             "on the Hub: whoever loads a prefix from the Hub needs that model too"
