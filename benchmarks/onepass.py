@@ -33,6 +33,7 @@ from baselines.onepass.frames import FrameInput, gold_frames
 from baselines.onepass.layout import MARKERS, sequences
 from baselines.onepass.oracle import right_answer, walk
 from baselines.onepass.tracker import (
+    READS,
     About,
     OnePassOptions,
     OnePassSettings,
@@ -46,7 +47,7 @@ from baselines.sgp_dst.questions import Question
 from baselines.sgp_dst.sequences import Questions, Sequences
 from baselines.sgp_dst.submodels import PARTS, Part, new_part
 from baselines.sgp_dst.submodels import About as PartAbout
-from baselines.sgp_dst.tracker import READS, SgpOptions, SgpTracker
+from baselines.sgp_dst.tracker import SgpOptions, SgpTracker
 from baselines.sgp_dst.tracking import Submodels
 from baselines.sgp_dst.tracking import track_dialogues as sgp_track_dialogues
 from baselines.training.accelerator import make_accelerator
