@@ -33,6 +33,7 @@ from baselines.onepass.frames import FrameInput, gold_frames
 from baselines.onepass.layout import MARKERS, sequences
 from baselines.onepass.oracle import right_answer, walk
 from baselines.onepass.tracker import (
+    READS,
     About,
     OnePassOptions,
     OnePassSettings,

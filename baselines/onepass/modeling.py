@@ -30,6 +30,7 @@ class OnePassConfig(PreTrainedConfig):
         encoder: Configuration of the encoder, as its ``to_dict`` gives it.
         dropout: Probability of dropout on the encoder's outputs, in [0, 1].
         pointer: Size of the vectors by which slots point at tokens and at values of other services.
+        keep_bias: What to add to the logit of keeping a slot as it is, chosen on dev.
     """
 
     model_type = "onepass"
@@ -39,11 +40,13 @@ class OnePassConfig(PreTrainedConfig):
         encoder: dict[str, Any] | None = None,
         dropout: float = 0.1,
         pointer: int = 128,
+        keep_bias: float = 0.0,
         **kwargs: Any,
     ):
         self.encoder = encoder or {"model_type": "bert"}
         self.dropout = dropout
         self.pointer = pointer
+        self.keep_bias = keep_bias
         super().__init__(**kwargs)
 
 

@@ -51,13 +51,14 @@ from ..training.settings import Count, EncoderSettings, Fraction, Settings
 from ..training.shards import run_shards
 from .answers import join, read_answers
 from .batches import Item, Tensors, make_batch
+from .calibration import best_keep_bias
 from .card_example import example
 from .decode import Answer, decode
 from .examples import Examples, SchemaNoise
 from .frames import FrameInput, gold_frames
 from .layout import MARKERS, Vocabulary, sequences
 from .modeling import OnePassConfig, OnePassModel, first_position
-from .oracle import walk
+from .oracle import Example, walk
 from .tracking import Reading, track_dialogues
 
 # With this, AutoModel uses the project's classes instead of the copied code beside the weights.
@@ -172,8 +173,10 @@ class OnePassTracker(TrainableTracker):
         return Reading(self.about.acts, self.about.utterances)
 
     def describe(self) -> Row:
-        """The model's digest and provenance."""
-        return {"weights": weights_digest(self.model), **msgspec.to_builtins(self.about)}
+        """The model's digest and provenance, and the bias that was chosen for it."""
+        bias = self.model.config.keep_bias
+        weights = weights_digest(self.model)
+        return {"weights": weights, "keep_bias": bias, **msgspec.to_builtins(self.about)}
 
     def predict(self, rows: Dataset, shards: Path) -> Predictions:
         """Predict turn by turn, for all dialogues of a shard together."""
@@ -200,7 +203,8 @@ class OnePassTracker(TrainableTracker):
             return [prediction_rows(*pair) for pair in zip(dialogues, tracked)]
 
         cut = shards_side_by_side(variants, self.options.shard_size)
-        decisive = repr((weights_digest(model), self.about, describe(rows), self.options))
+        bias = model.config.keep_bias
+        decisive = repr((weights_digest(model), bias, self.about, describe(rows), self.options))
         folder = shards / hashlib.sha256(decisive.encode()).hexdigest()[:16]
         predicted = run_shards(self.accelerator, cut, work, folder)
         return [row for dialogue in predicted for row in dialogue]
@@ -214,7 +218,8 @@ class OnePassTracker(TrainableTracker):
 
         def reader(frames: Sequence[tuple[str, str, FrameInput]]) -> list[State]:
             inputs = [frame for _, _, frame in frames]
-            return [decode(*pair) for pair in zip(inputs, self.answers(model, inputs))]
+            answers = self.answers(model, inputs)
+            return [decode(*pair, model.config.keep_bias) for pair in zip(inputs, answers)]
 
         return track_dialogues(reader, dialogues, self.reading)
 
@@ -230,6 +235,11 @@ class OnePassTracker(TrainableTracker):
                 found[index] = answer
         in_order = iter([answer for answer in found if answer is not None])
         return [join([next(in_order) for _ in of_frame]) for of_frame in parts]
+
+    def examples(self, rows: Dataset) -> list[Example]:
+        """The frames of rows with their gold annotations, along the states of right answers."""
+        seen = learnable(rows, self.READS)
+        return walk(list(read_dialogues(seen)), gold_frames(seen), self.reading)[0]
 
     @torch.inference_mode()
     def _answer(self, model: OnePassModel, items: Sequence[Item]) -> list[Answer]:
@@ -247,9 +257,8 @@ class OnePassTracker(TrainableTracker):
         """Build the task of fine-tuning the model."""
         tracker = _initial_tracker(run)
         tracker.model.to(run.accelerator.device)
-        rows = learnable(run.rows, tracker.READS)
-        dialogues = list(read_dialogues(rows))
-        frames, _ = walk(dialogues, gold_frames(rows), tracker.reading)
+        frames = tracker.examples(run.rows)
+        dev_frames = tracker.examples(run.dev)
         settings: OnePassSettings = run.settings
         examples = Examples(
             frames,
@@ -261,6 +270,8 @@ class OnePassTracker(TrainableTracker):
         inputs = visible(run.dev, tracker.READS)
 
         def evaluate(model: Any) -> float:
+            answers = tracker.answers(model, [example.frame for example in dev_frames])
+            model.config.keep_bias = best_keep_bias(dev_frames, answers)
             return score_on(
                 run.dev,
                 lambda shards: tracker.track(model, inputs, shards),

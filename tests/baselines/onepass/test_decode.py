@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from baselines.data.dialogues import Schema
+from baselines.onepass.calibration import best_keep_bias
 from baselines.onepass.decode import Answer, SlotAnswer, decode
-from baselines.onepass.frames import Known
+from baselines.onepass.frames import GoldFrame, Known
 from baselines.onepass.labels import DONTCARE, FROM, GIVEN, KEEP, SAY, STATUSES, TextSpan
+from baselines.onepass.oracle import Example
 
 from .conftest import frame_of
 
@@ -80,3 +82,20 @@ def test_untracked_slots_are_dropped(restaurants: Schema) -> None:
     frame = frame_of(restaurants, carried={"price": "dear", "time": "7 pm"})
     answers = {"price": says(DONTCARE)}
     assert decode(frame, Answer("NONE", answers)).values == {"time": ["7 pm"]}
+
+
+def test_the_bias_that_makes_most_frames_right(restaurants: Schema) -> None:
+    frame = frame_of(restaurants, carried={})
+    answers = Answer("NONE", {"time": says(SAY, span=EIGHT)})  # surer of the change by 1.0
+
+    def gold(**values: list[str]) -> GoldFrame:
+        return GoldFrame("NONE", values, frozenset(), {})
+
+    kept, changed = Example(frame, gold()), Example(frame, gold(time=["8", "8 pm"]))
+    close = Answer(
+        "NONE", {"time": says(SAY, span=EIGHT)._replace(statuses=(0.4, 0.0, -9, -9, -9))}
+    )
+    assert best_keep_bias([changed], [answers]) == 0.0
+    assert best_keep_bias([changed, changed], [answers, close]) == -0.5
+    assert best_keep_bias([kept, changed], [close, answers]) == 0.0
+    assert best_keep_bias([], []) == 0.0
