@@ -98,7 +98,7 @@ def read_json(path: Path, kind: type[Any], what: str) -> Any:
     """
     content = read_file(path)
     parse_json(content, kind, str(path), what)
-    return parse_json(content, object, str(path), what)  # all of it must be right
+    return parse_json(content, object, str(path), what)  # what kind leaves out is not checked yet
 
 
 def read_run(output: Path) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def read_log(output: Path) -> list[dict[str, Any]]:
     lines = read_file(path).splitlines()
     for number, line in enumerate(lines, 1):
         _step(path, number, line)
-    return [msgspec.json.decode(line) for line in lines]
+    return [parse_json(line, dict[str, Any], str(path), "a log") for line in lines]
 
 
 def trim_log(output: Path, step: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -28,7 +29,7 @@ from baselines.training.run_folder import locked
 from baselines.training.settings import read_recipe
 from sgdx_dataset import SgdxError
 from tools.attack.json_files import break_files
-from tools.attack.outcomes import ACCEPTED, ERROR, SURVIVED, all_survived
+from tools.attack.outcomes import ERROR, SURVIVED, all_survived
 
 from ..conftest import SETTINGS, command, write_recipe
 
@@ -162,17 +163,39 @@ def test_a_log_that_is_cut(trained: Path, tmp_path: Path, refused: Refused) -> N
     )
 
 
-@pytest.mark.parametrize("name", ["run.json", "scores.json"])
-def test_every_field_that_a_card_shows(name: str, trained: Path, tmp_path: Path) -> None:
-    """Every place of a record and of scores, with every fifth other value."""
-    figures = {"jga_orig": 0.5, "jga_v1-5": 0.25, "ss_jga": 1.5}
-    scores = {
-        "sgdx": {**figures, "seen": figures, "unseen": figures},
+FIGURES = {"jga_orig": 0.5, "jga_v1-5": 0.25, "ss_jga": 1.5}
+SHOWN = {
+    "run.json": {
+        "record": {
+            "settings": {"tracker": "t5dst", "model": "tiny", "format": "t5dst"},
+            "seen": {
+                "train": ["original", "corrupt-1"],
+                "augment": {"schemas": "corrupt", "ratio": 1.0, "seed": 0},
+                "overlaps": 3,
+            },
+            "data": {"release": "sample", "train": {"frames": 10}, "dev": {"frames": 5}},
+            "processes": 1,
+        },
+        "oracle": False,
+        "versions": {"python": "3.11"},
+        "evaluation": {"split": "test"},
+    },
+    "scores.json": {
+        "sgdx": {**FIGURES, "seen": FIGURES, "unseen": FIGURES},
         "frames": {"all": 3, "seen": 2, "unseen": 1},
         "signature": "sgdx_metric|version:0",
-    }
-    model = copied(trained, tmp_path)
-    valid = scores if name == "scores.json" else json.loads((model / name).read_bytes())
+    },
+    "log.jsonl": {"step": 6, "dev_joint_goal_accuracy": 0.5},
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_field_that_a_card_shows(name: str, tmp_path: Path) -> None:
+    """Every place of a run's files with every other value: shown, or refused in a line."""
+    model = tmp_path / "model"
+    model.mkdir()
+    for file, value in SHOWN.items():
+        (model / file).write_text(json.dumps(value))
 
     def show(data: bytes) -> None:
         (model / name).write_bytes(data)
@@ -180,12 +203,15 @@ def test_every_field_that_a_card_shows(name: str, trained: Path, tmp_path: Path)
             try:
                 write_card(Path("model"), "you/model", "")
             except SgdxError as error:
-                assert str(error).startswith(f"model/{name}: ")
+                assert re.match(rf"model/{re.escape(name)}(:\d+)?: ", str(error))
                 raise SgdxError("file") from None
 
-    counts = break_files({name: (valid, show)}, every=5)
+    show(json.dumps(SHOWN[name]).encode())
+    assert "corrupt, ratio 1.0" in (model / "README.md").read_text()
+    counts = break_files({name: (SHOWN[name], show)}, every=3)
     assert all_survived(counts), counts
-    assert ACCEPTED not in counts[f"{name}: broken"], counts
+    lines = {"nothing accepted", "more behind accepted"} if name == "log.jsonl" else set()
+    assert counts[f"{name}: broken"].keys() - lines == {ERROR}, counts
 
 
 def test_every_field_of_a_recipe(tmp_path: Path) -> None:
