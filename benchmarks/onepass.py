@@ -41,7 +41,6 @@ from baselines.onepass.tracker import (
     new_model,
 )
 from baselines.onepass.tracking import Reading, track_dialogues
-from baselines.sgp_dst.batches import READS
 from baselines.sgp_dst.decode import Found
 from baselines.sgp_dst.oracle import oracle
 from baselines.sgp_dst.questions import Question

@@ -27,7 +27,7 @@ def dialogues(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def log(dialogues: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The log of a model that is right under v1 and says nothing that can be read under v2."""
     from inspect_ai import eval as run
-    from inspect_ai.model import ModelOutput, get_model
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
     from baselines.data.requested import Data
     from baselines.llm.inspect_state import sgdx_state
@@ -48,9 +48,12 @@ def log(dialogues: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     def answer(messages: Any, tools: Any, choice: Any, config: Any) -> ModelOutput:
         assert choice.name == tools[0].name
         if tools[0].name.endswith("2"):
-            return ModelOutput.from_content("mockllm", "I do not know.")
-        found = right[json.dumps([one.text for one in messages]), tools[0].name]
-        return ModelOutput.for_tool_call("mockllm", tools[0].name, found)
+            output = ModelOutput.from_content("mockllm", "I do not know.")
+        else:
+            found = right[json.dumps([one.text for one in messages]), tools[0].name]
+            output = ModelOutput.for_tool_call("mockllm", tools[0].name, found)
+        output.usage = ModelUsage()  # else its tokens are counted by a table that is downloaded
+        return output
 
     model = get_model("mockllm/model", custom_outputs=answer)
     (found,) = run(
