@@ -127,14 +127,21 @@ class _Seen(msgspec.Struct):
     overlaps: int
 
 
-class _Frames(msgspec.Struct):
-    frames: int
+class _Rows(msgspec.Struct):
+    """How many rows were read: frames for a tracker, turns for a generator."""
+
+    frames: int | msgspec.UnsetType = msgspec.UNSET
+    turns: int | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        if self.frames is msgspec.UNSET and self.turns is msgspec.UNSET:
+            raise ValueError("Object missing required field `frames`, or `turns`")
 
 
 class _Data(msgspec.Struct):
     release: str
-    train: _Frames
-    dev: _Frames
+    train: _Rows
+    dev: _Rows
 
 
 class _Record(msgspec.Struct):
