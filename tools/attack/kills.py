@@ -34,15 +34,16 @@ def kill(folder: Path, names: list[str], times: int, seed: int) -> Counts:
     known = commands(folder)
     for name in names:
         command = known[name]
-        expected, seconds = _undisturbed(command, folder / "undisturbed")
+        place = folder / "attacked"  # one for all runs, as cards name their folder
+        expected, seconds = _undisturbed(command, place)
         for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
             found = counts.setdefault(f"{name}: {number.name}, then run again", Counter())
             for _ in range(times):
                 moment = chance.uniform(0, seconds)
-                found[_signalled(command, folder / "killed", number, moment, expected)] += 1
+                found[_signalled(command, place, number, moment, expected)] += 1
         found = counts.setdefault(f"{name}: two at once", Counter())
         for _ in range(max(1, times // 2)):
-            found[_two(command, folder / "two", chance.uniform(0, seconds / 2), expected)] += 1
+            found[_two(command, place, chance.uniform(0, seconds / 2), expected)] += 1
     return counts
 
 
@@ -88,7 +89,8 @@ def _is_one_line(errors: str, word: str) -> bool:
 
 def _half_made(folder: Path) -> str:
     """The first file or folder whose name says that it is not whole; empty if there is none."""
-    temporary = list((folder / "tmp").iterdir()) if folder.exists() else []
+    # PyTorch keeps what it has compiled in a folder there.
+    temporary = [path for path in (folder / "tmp").iterdir() if "torchinductor" not in path.name]
     hidden = [
         path for path in folder.rglob("*") if path.name.startswith(".") and path.name != ".lock"
     ]
