@@ -11,6 +11,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
+from sgdx_dataset import SgdxError
 from sgdx_dataset.hub.upload import upload
 
 from .tracker import get_tracker
@@ -161,7 +162,10 @@ def write_card(output: Path, repository: str, example: str) -> None:
         SgdxError: A file of the run is missing or cannot be read.
     """
     run = read_run(output)
-    rows = _rows(run)
+    try:
+        rows = _rows(run)
+    except SgdxError as error:
+        raise SgdxError(f"{output / 'run.json'}: {error}") from None
     use, code = _USE[rows]
     place = output / "scores.json"
     scores = read_json(place, _SCORES[rows], "a scores.json") if place.exists() else None
