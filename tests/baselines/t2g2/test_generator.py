@@ -82,26 +82,28 @@ def test_killed_and_resumed_it_ends_in_the_same_bytes(
 
 @pytest.mark.slow
 @BOTH
-def test_two_processes_do_what_one_does(kind: str, run: Run, tmp_path: Path) -> None:
+def test_two_processes_do_what_one_does(
+    kind: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They train the same but for rounding, and generate the same to the byte."""
-    alone = write_recipe(tmp_path / "alone.yaml", accumulation=2, **KINDS[kind])
-    done = run("baselines.train", "--config", alone, "--output", "alone")
-    assert done.returncode == 0, done.stderr
-    recipe = write_recipe(tmp_path / "r.yaml", **KINDS[kind])
+    recipe = write_recipe(tmp_path / "alone.yaml", accumulation=2, **KINDS[kind])
+    alone = tmp_path / "alone"
+    assert command(monkeypatch, train, "--config", recipe, "--output", alone) == 0
+    recipe = write_recipe(tmp_path / "both.yaml", **KINDS[kind])
     done = run(*LAUNCH, "baselines.train", "--config", recipe, "--output", "both")
     assert done.returncode == 0, done.stderr
-    for file in (tmp_path / "alone").glob("checkpoints/*/*.safetensors"):
+    for file in alone.glob("checkpoints/*/*.safetensors"):
         first = load_file(file)
-        second = load_file(tmp_path / "both" / file.relative_to(tmp_path / "alone"))
+        second = load_file(tmp_path / "both" / file.relative_to(alone))
         assert first.keys() == second.keys()
         for name, tensor in first.items():
             torch.testing.assert_close(second[name], tensor, rtol=1e-3, atol=1e-4)
     (tmp_path / "ids.txt").write_text(CHOSEN)
-    model = ("--model", "alone", "--config", "original", "v2", "--dialogues", "ids.txt")
-    given = (*model, "--shard-size", "4", "--output")
-    for place, launch in (("one", ()), ("two", LAUNCH)):
-        done = run(*launch, "baselines.predict", *given, place)
-        assert done.returncode == 0, done.stderr
+    given: tuple[object, ...] = ("--model", alone, "--config", "original", "v2", "--shard-size", 4)
+    given = (*given, "--dialogues", tmp_path / "ids.txt", "--output")
+    assert command(monkeypatch, predict, *given, tmp_path / "one") == 0
+    done = run(*LAUNCH, "baselines.predict", *given, tmp_path / "two")
+    assert done.returncode == 0, done.stderr
     for name in ("original.jsonl", "v2.jsonl"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
