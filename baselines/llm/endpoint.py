@@ -103,7 +103,7 @@ def _refusal(error: Any, host: str, key: str) -> Json:
     """What an error of the server means: an answer that was filtered out, or an exception."""
     status, code = error.status_code, error.code
     message = error.body.get("message") if isinstance(error.body, dict) else None
-    said = _without(key, " ".join(str(message or error.message).split()))[:300]
+    said = _without(key, " ".join(str(message or error.response.text).split()))[:300]
     if status == 400 and code == "content_filter":
         return {"error": {"code": code, "message": said}}
     lasting = code in ("insufficient_quota", "billing_hard_limit_reached")

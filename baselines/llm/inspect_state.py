@@ -176,13 +176,21 @@ def completion_of(output: ModelOutput) -> dict[str, Any]:
 @metric
 def jga_orig() -> Metric:
     """Joint goal accuracy under the original schemas, in [0, 1]; NaN without them."""
-    return lambda scores: _mean_of(scores, ["original"])
+
+    def compute(scores: list[SampleScore]) -> float:
+        return _mean_of(scores, ["original"])
+
+    return compute
 
 
 @metric
 def jga_v1_5() -> Metric:
     """The mean over v1 to v5 of joint goal accuracy, in [0, 1]; NaN without one of them."""
-    return lambda scores: _mean_of(scores, ["v1", "v2", "v3", "v4", "v5"])
+
+    def compute(scores: list[SampleScore]) -> float:
+        return _mean_of(scores, ["v1", "v2", "v3", "v4", "v5"])
+
+    return compute
 
 
 @metric
