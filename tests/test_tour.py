@@ -21,7 +21,8 @@ def printed(notebook: nbformat.NotebookNode, source: str) -> str:
     """What the cell that contains ``source`` gave as its last value, or printed."""
     (cell,) = (c for c in notebook.cells if c.cell_type == "code" and source in c.source)
     data = [out["data"]["text/plain"] for out in cell.outputs if "data" in out]
-    return str(data[-1] if data else "".join(out["text"] for out in cell.outputs))
+    text = str(data[-1] if data else "".join(out["text"] for out in cell.outputs))
+    return text.replace("\r\n", "\n")  # commands write to what looks like a terminal
 
 
 def test_it_is_a_tour_of_ten_cells_that_were_run() -> None:
