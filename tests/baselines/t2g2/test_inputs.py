@@ -106,7 +106,7 @@ def test_schema(name: str, text: str) -> None:
             "an intent and a slot of that name",
             "SYSTEM | Rent or buy? rent or buy? Do you want to book a room?",
         ),
-        ("a count", "SYSTEM | There are 3 results. Search for a hotel was successful."),
+        ("a count", "SYSTEM | There are 3 results. Your request was successful."),
         (
             "two services",
             "SYSTEM | Whether the hotel has wifi? Yes. Is there anything else I can help you with?",
