@@ -19,7 +19,7 @@ from sgdx_dataset.files import staged
 from sgdx_metric.cli.files import check_folder
 
 from ..command_line import add_source, run_command
-from .gather import gather, read_any
+from .gather import gather, read_tracker
 from .leaderboard import read_own, read_published, render_leaderboard, row_of, write_own
 from .page import write_report
 from .provenance import group_runs
@@ -68,7 +68,7 @@ def make_leaderboard(arguments: argparse.Namespace) -> None:
     folder = arguments.output or _DOCS
     check_folder("--output", folder)
     data, page = folder / "leaderboard.toml", folder / "leaderboard.md"
-    runs = [_tracked(path) for path in dict.fromkeys(arguments.runs)]
+    runs = [read_tracker(path) for path in dict.fromkeys(arguments.runs)]
     rows = [
         row_of(system, f"python -m baselines.evaluate {_command_of(system.first)}")
         for group in group_runs(runs)
@@ -80,14 +80,6 @@ def make_leaderboard(arguments: argparse.Namespace) -> None:
     with staged(page) as staging:
         staging.write_text(text, encoding="utf-8")
     print(data, page, sep="\n")
-
-
-def _tracked(path: Path) -> Run:
-    """The run of a tracker."""
-    found = read_any(path)
-    if not isinstance(found, Run):
-        raise SgdxError(f"{path}: found no run of a tracker, expected one for the leaderboard")
-    return found
 
 
 def _command_of(run: Run) -> str:

@@ -108,6 +108,18 @@ def read_any(path: Path) -> Run | GenerationRun | Validation:
         raise SgdxError(f"{error.filename}: {error.strerror}") from None
 
 
+def read_tracker(path: Path) -> Run:
+    """Read a run of a tracker, from what ``read_any`` takes.
+
+    Raises:
+        ScoreError, SgdxError: A file is malformed, or the run is of something else.
+    """
+    found = read_any(path)
+    if not isinstance(found, Run):
+        raise SgdxError(f"{path}: found no run of a tracker, expected one for the leaderboard")
+    return found
+
+
 class _Kind(msgspec.Struct):
     """What tells the kinds of files of scores apart."""
 

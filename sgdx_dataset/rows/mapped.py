@@ -91,7 +91,8 @@ def _dataset(
     from datasets import IterableDataset
 
     _check_columns(dialogues.column_names)
-    total, cached = 0, {}
+    total = 0
+    cached: dict[str, str] = {}
     if not isinstance(dialogues, IterableDataset):
         total = len(dialogues)
         key = f"{dialogues._fingerprint} {what} {made_by}"

@@ -9,14 +9,15 @@ import pytest
 from baselines.report.analysis import Analysis, analyse, changed_words, slot_changes
 from baselines.report.data import Data, Element
 from baselines.report.errors import CLASSES, Loss, costliest, spread
+from baselines.report.gather import read_tracker
 from baselines.report.provenance import group_runs
 
-from .conftest import Row, read_run, write_run
+from .conftest import Row, write_run
 
 
 def analysed(folder: Path, data: Data, gold: dict[str, list[Row]], change: object) -> Analysis:
     path = write_run(folder / "run", data, gold, change, tracker="x")  # type: ignore[arg-type]
-    (group,) = group_runs([read_run(path)])
+    (group,) = group_runs([read_tracker(path)])
     return analyse(group.systems[0], data)
 
 

@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 from statistics import stdev
+from typing import Any
 
 import pytest
 
@@ -185,13 +186,14 @@ def test_what_cannot_be_read(
     assert isinstance(read_any(generators / "table2.json"), Validation)
     scores = json.loads((generators / "gold.json").read_text())
     file = tmp_path / "scores.json"
-    for change, message in (
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"signature": "sgsacc_metric|x"}, "signature is 'sgsacc_metric|x'"),
         ({"signature": "other|x:1"}, "missing required field"),
         ({"sgdx": {}}, "missing required field"),
         ({"counts": {"turns": {"all": 0}}}, "found no turns"),
         ({"variants": {"v1": {"#ALL_SERVICES": {"bleu": "high"}}}}, "got `str`"),
-    ):
+    ]
+    for change, message in cases:
         file.write_text(json.dumps(scores | change))
         with pytest.raises((ScoreError, SgdxError), match=message.replace("|", r"\|")) as error:
             read_any(tmp_path)

@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from baselines.report.gather import read_tracker
 from baselines.report.provenance import data_marks, group_runs
 from sgdx_dataset import SgdxError
 from sgdx_metric.rows import ScoreError
 
-from .conftest import read_run
-
 
 def test_seeds_are_one_system_and_other_augmentations_are_not(runs: dict[str, Path]) -> None:
-    (group,) = group_runs([read_run(path) for path in runs.values()])
+    (group,) = group_runs([read_tracker(path) for path in runs.values()])
     assert [(s.label, len(s.runs)) for s in group.systems] == [
         ("t5dst [2 seeds]", 2),
         ("t5dst + backtrans", 1),
@@ -30,7 +29,7 @@ def test_seeds_are_one_system_and_other_augmentations_are_not(runs: dict[str, Pa
 
 
 def test_a_second_run_of_the_same_seed_is_a_row_of_its_own(runs: dict[str, Path]) -> None:
-    again = [read_run(runs["plain-0"]), read_run(runs["plain-0"] / "scores.json")]
+    again = [read_tracker(runs["plain-0"]), read_tracker(runs["plain-0"] / "scores.json")]
     (group,) = group_runs(again)
     names = [system.name for system in group.systems]
     assert len(names) == 2 and len(set(names)) == 2
@@ -45,7 +44,7 @@ def test_runs_scored_otherwise_are_in_another_group(runs: dict[str, Path], tmp_p
     shutil.copytree(runs["tiny"], acts)
     text = (acts / "scores.json").read_text().replace("system-acts:no", "system-acts:yes")
     (acts / "scores.json").write_text(text)
-    groups = group_runs([read_run(path) for path in (runs["plain-0"], other, acts)])
+    groups = group_runs([read_tracker(path) for path in (runs["plain-0"], other, acts)])
     assert [[s.name for s in group.systems] for group in groups] == [
         ["t5dst", "sgp_dst"],
         ["t5dst"],
@@ -56,11 +55,11 @@ def test_runs_scored_otherwise_are_in_another_group(runs: dict[str, Path], tmp_p
 
 def test_scores_alone_go_by_their_folder(runs: dict[str, Path], tmp_path: Path) -> None:
     shutil.copy(runs["plain-0"] / "scores.json", tmp_path / "scores.json")
-    run = read_run(tmp_path / "scores.json")
+    run = read_tracker(tmp_path / "scores.json")
     assert (run.name(), run.facts, run.predictions) == (tmp_path.name, {}, {})
     for variant in ("original", "v1", "v2", "v3", "v4", "v5"):  # beside it, not in a folder
         shutil.copy(runs["plain-0"] / "predictions" / f"{variant}.jsonl", tmp_path)
-    run = read_run(tmp_path / "scores.json")
+    run = read_tracker(tmp_path / "scores.json")
     assert len(run.predictions) == 6 and run.facts["tracker"] == "t5dst"
 
 
@@ -87,7 +86,7 @@ def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     record["evaluation"] |= {"oracle": True, "augment": {"schemas": "oracle", "ratio": 0.5}}
     (tmp_path / "run" / "run.json").write_text(json.dumps(record))
-    run = read_run(tmp_path / "run")
+    run = read_tracker(tmp_path / "run")
     named = replace(run, settings={"model": "encoders/minilm/model"})
     assert named.name() == "t5dst (minilm) + oracle x 0.5"  # "model" says nothing
     assert run.marks() == ["oracle: trained on v1 to v5"]
@@ -113,15 +112,15 @@ def test_scores_that_cannot_be_read(
     change(scores)  # type: ignore[operator]
     (tmp_path / "scores.json").write_text(json.dumps(scores))
     with pytest.raises(ScoreError, match=message) as error:
-        read_run(tmp_path)
+        read_tracker(tmp_path)
     assert str(tmp_path) in str(error.value)
 
 
 def test_a_folder_without_scores(runs: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(SgdxError, match=r"found no scores\.json, expected a run"):
-        read_run(tmp_path)
+        read_tracker(tmp_path)
     with pytest.raises(SgdxError, match="no such file or folder"):
-        read_run(tmp_path / "nowhere")
+        read_tracker(tmp_path / "nowhere")
     shutil.copytree(runs["plain-0"] / "predictions", tmp_path / "predictions")
     with pytest.raises(SgdxError, match=r"found predictions but no scores\.json, so the run is no"):
-        read_run(tmp_path)
+        read_tracker(tmp_path)

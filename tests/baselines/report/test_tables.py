@@ -10,17 +10,16 @@ import numpy as np
 import pytest
 
 from baselines.report import tables
-from baselines.report.provenance import Group, group_runs
-from baselines.report.runs import Run
+from baselines.report.gather import read_tracker
+from baselines.report.provenance import group_runs
+from baselines.report.runs import Trackers
 from sgdx_metric.bootstrap import compared
 from sgdx_metric.robustness import dialogue_sums, figures
 
-from .conftest import read_run
-
 
 @pytest.fixture(scope="module")
-def group(runs: dict[str, Path]) -> Group[Run]:
-    (found,) = group_runs([read_run(path) for path in runs.values()])
+def group(runs: dict[str, Path]) -> Trackers:
+    (found,) = group_runs([read_tracker(path) for path in runs.values()])
     return found
 
 
@@ -29,7 +28,7 @@ def figures_of(run: Path) -> dict[str, float]:
     return found
 
 
-def test_the_comparison(group: Group[Run], runs: dict[str, Path]) -> None:
+def test_the_comparison(group: Trackers, runs: dict[str, Path]) -> None:
     rows = tables.comparison(group).rows
     assert [(row[0].text, row[1].text, row[2].text) for row in rows[:3]] == [
         ("t5dst", "all", "273"),
@@ -45,7 +44,7 @@ def test_the_comparison(group: Group[Run], runs: dict[str, Path]) -> None:
     assert rows[8][5].text == f"{100 * one['relative_difference']:.1f}"
 
 
-def test_augmentation_is_compared_with_the_system_without(group: Group[Run]) -> None:
+def test_augmentation_is_compared_with_the_system_without(group: Trackers) -> None:
     table = tables.augmentation(group)
     assert table is not None
     assert [(row[0].text, row[1].text) for row in table.rows] == [
@@ -59,7 +58,7 @@ def test_augmentation_is_compared_with_the_system_without(group: Group[Run]) -> 
 
 
 def test_a_paired_interval_is_that_of_the_metric(runs: dict[str, Path]) -> None:
-    first, second = (read_run(runs[name]) for name in ("plain-0", "backtrans"))
+    first, second = (read_tracker(runs[name]) for name in ("plain-0", "backtrans"))
     (group,) = group_runs([first, second])
     sums = [dialogue_sums(r.jga, r.place, np.arange(273), r.rules) for r in (first, second)]
     left, right = sums
@@ -72,7 +71,7 @@ def test_a_paired_interval_is_that_of_the_metric(runs: dict[str, Path]) -> None:
 
 
 def test_services_have_the_figures_of_scores_json(runs: dict[str, Path]) -> None:
-    (group,) = group_runs([read_run(runs["tiny"])])
+    (group,) = group_runs([read_tracker(runs["tiny"])])
     expected = json.loads((runs["tiny"] / "scores.json").read_text())["sgdx"]["by_service"]
     rows = tables.by_service(group).rows
     assert [row[0].text for row in rows] == list(expected)
@@ -87,14 +86,14 @@ def test_services_have_the_figures_of_scores_json(runs: dict[str, Path]) -> None
     assert sum(int(row[1].text) for row in domains) == 273
 
 
-def test_headline_of_seeds_is_the_mean_of_theirs(group: Group[Run], runs: dict[str, Path]) -> None:
+def test_headline_of_seeds_is_the_mean_of_theirs(group: Trackers, runs: dict[str, Path]) -> None:
     found = tables.headline(group.systems[0], np.arange(273))
     for key in ("jga_orig", "jga_v1-5", "ss_jga"):
         a, b = (figures_of(runs[name])[key] for name in ("plain-0", "plain-1"))
         assert found[key] == pytest.approx((a + b) / 2, abs=1e-12)
 
 
-def test_all_official_metrics(group: Group[Run]) -> None:
+def test_all_official_metrics(group: Trackers) -> None:
     rows = tables.official_metrics(group).rows
     assert len(rows) == 13
     by_name = {row[0].text: row for row in rows}
