@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from baselines.report.data import Data, open_source
-from baselines.report.gather import read_any
-from baselines.report.runs import Run
 from sgdx_metric.cli.files import write_scores
 from sgdx_metric.report import report
 from sgdx_metric.rows import PREDICTION
@@ -48,13 +46,6 @@ def forget(seed: int, rate: float) -> Change:
         ]
 
     return change
-
-
-def read_run(path: Path) -> Run:
-    """A run of a tracker."""
-    run = read_any(path)
-    assert isinstance(run, Run)
-    return run
 
 
 def write_run(
