@@ -274,7 +274,7 @@ def test_templates_are_read_for_a_model_that_was_trained_with_them(
         tmp_path / "r.yaml", input="t2g2", templates=str(tmp_path / "t"), steps=1, evaluate_every=1,
         train_dialogues=1,
     )  # fmt: skip
-    given = ("--config", recipe, "--output", tmp_path / "run")
+    given: tuple[object, ...] = ("--config", recipe, "--output", tmp_path / "run")
     assert command(monkeypatch, train, *given) == 2
     assert "found no *.tsv" in capsys.readouterr().err
     _write_templates(tmp_path / "t")
