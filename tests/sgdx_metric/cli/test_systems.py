@@ -21,7 +21,7 @@ def test_scores_json_repeats_what_predictions_say(
     tmp_path: Path, command: Run, gold: dict[str, list[Row]]
 ) -> None:
     about = {"model": "runs/a", "tracker": "t5dst", "weights": "c0ffee", "seed": 3, "oracle": False}
-    headers: dict[str, Row] = {"original": {**about, "system_acts": True, "counts": {}}, "v1": {}}
+    headers: dict[str, Row] = {"original": {**about, "system_acts": True, "notes": {}}, "v1": {}}
     words = [
         f"--predictions={name}={written(tmp_path / name, gold[name], **header)}"
         for name, header in headers.items()
