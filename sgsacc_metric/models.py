@@ -75,7 +75,7 @@ class NliModel:
     def _encode(self, pairs: Sequence[Pair]) -> Mapping[str, list[list[int]]]:
         premises, hypotheses = ([pair[side] for pair in pairs] for side in (0, 1))
         encoded = self._tokenizer(
-            premises, hypotheses, truncation="only_first", max_length=self._longest
+            premises, hypotheses, truncation="longest_first", max_length=self._longest
         )
         return dict(encoded)
 
