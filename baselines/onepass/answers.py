@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .batches import Item, Tensors
-from .decode import Answer, SlotAnswer
+from .decode import Answer, SaidSpan, SlotAnswer
 from .labels import TextSpan
 from .modeling import WIDTH, Logits
 
+SPANS = 4  # how many of a slot's likeliest spans are kept
+IMPOSSIBLE = -5e3  # the logarithm of a probability that is none, as the model masks with -1e4
+
 
 def best_of(found: Logits) -> Tensors:
-    """The likeliest candidate of each kind for each slot, and the logits that decide, on the CPU.
+    """The likeliest candidates of each kind for each slot, and the logits that decide, on the CPU.
 
     Returns:
-        ``intent`` [frames]; ``requested``, ``span``, ``span_score``, ``value`` and ``known``
-        [slots]; ``statuses`` [slots, 5].
+        ``intent`` [frames]; ``requested``, ``value`` and ``known`` [slots]; ``statuses``
+        [slots, 5]; ``span`` and ``span_score`` [slots, 4], the likeliest first.
     """
-    score, span = found.span.flatten(1).max(1)
+    score, span = found.span.flatten(1).topk(SPANS)
     best = {
         "intent": found.intent.argmax(1),
         "requested": found.requested.sigmoid(),
@@ -49,9 +52,10 @@ def read_answers(items: Sequence[Item], found: Logits) -> list[Answer]:
         names = list(item.sequence.intents)
         slots = {}
         for slot in item.sequence.slots:
-            requested, statuses, span, score, value, known = next(rows)
-            place = None if item.frame.schema.is_categorical(slot) else _span(item, span)
-            slots[slot] = SlotAnswer(requested, tuple(statuses), place, score, value, known)
+            requested, statuses, indices, scores, value, known = next(rows)
+            free = not item.frame.schema.is_categorical(slot)
+            said = _spans(item, indices, scores) if free else ()
+            slots[slot] = SlotAnswer(requested, tuple(statuses), said, value, known)
         answers.append(Answer(names[intent] if names else "", slots))
     return answers
 
@@ -59,13 +63,16 @@ def read_answers(items: Sequence[Item], found: Logits) -> list[Answer]:
 _COLUMNS = ("requested", "statuses", "span", "span_score", "value", "known")
 
 
-def _span(item: Item, index: int) -> TextSpan | None:
-    """The characters of a span that is given as an index of [text, 12]."""
-    first, further = divmod(index, WIDTH)
+def _spans(item: Item, indices: Sequence[int], scores: Sequence[float]) -> tuple[SaidSpan, ...]:
+    """The spans that are given as indices of [text, 12]; those that cannot be are left out."""
     text = item.sequence.text
-    if first + further >= len(text):
-        return None
-    return TextSpan(text[first].utterance, text[first].start, text[first + further].end)
+    said = []
+    for index, score in zip(indices, scores):
+        first, further = divmod(index, WIDTH)
+        if score > IMPOSSIBLE and first + further < len(text):
+            place = TextSpan(text[first].utterance, text[first].start, text[first + further].end)
+            said.append(SaidSpan(place, score))
+    return tuple(said)
 
 
 def join(answers: Sequence[Answer]) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import exp, log
 from typing import NamedTuple
 
 from ..data.dialogues import DONTCARE as DONTCARE_VALUE
@@ -10,22 +11,32 @@ from .frames import FrameInput
 from .labels import DONTCARE, FROM, GIVEN, KEEP, SAY, TextSpan
 
 
+class SaidSpan(NamedTuple):
+    """A span that may be what the user says for a slot.
+
+    Attributes:
+        place: Where it is.
+        score: Logarithm of its probability among the slot's spans.
+    """
+
+    place: TextSpan
+    score: float
+
+
 class SlotAnswer(NamedTuple):
     """What the model says about a slot.
 
     Attributes:
         requested: Probability that the user asks for the slot, in [0, 1].
         statuses: Logit of each status, in the order of ``labels``; -1e4 for impossible ones.
-        span: The likeliest span, if the slot is free-form.
-        span_score: Logarithm of the span's probability.
+        spans: The likeliest spans, the best first, if the slot is free-form.
         value: Index of the likeliest possible value, if the slot is categorical.
         known: Index in ``FrameInput.known`` of the likeliest value of another service.
     """
 
     requested: float
     statuses: tuple[float, ...]
-    span: TextSpan | None
-    span_score: float
+    spans: tuple[SaidSpan, ...]
     value: int
     known: int
 
@@ -53,17 +64,10 @@ def decode(frame: FrameInput, answer: Answer, keep_bias: float = 0.0) -> State:
     from_allowed = frame.first or answer.intent != frame.intent
     tracked = {s: a for s, a in answer.slots.items() if s in frame.schema.tracked}
     chosen = {s: _status(a, from_allowed, keep_bias) for s, a in tracked.items()}
-    claims: dict[TextSpan, list[str]] = {}
-    for slot, status in chosen.items():
-        span = tracked[slot].span
-        if status == SAY and span is not None:
-            claims.setdefault(span, []).append(slot)
-    for slots in claims.values():
-        winner = max(slots, key=lambda slot: _claim(tracked[slot]))
-        chosen |= {slot: KEEP for slot in slots if slot != winner}
+    spans = _shared_out({s: tracked[s] for s in chosen if chosen[s] == SAY}, keep_bias)
     values = {s: v for s, v in frame.carried.items() if s in frame.schema.tracked}
     for slot, status in chosen.items():
-        if (value := _value(frame, slot, status, tracked[slot])) is not None:
+        if (value := _value(frame, slot, status, tracked[slot], spans.get(slot))) is not None:
             values[slot] = value
     requested = tuple(slot for slot, a in answer.slots.items() if a.requested > 0.5)
     return State(answer.intent, {slot: [value] for slot, value in values.items()}, requested)
@@ -77,12 +81,39 @@ def _status(answer: SlotAnswer, from_allowed: bool, keep_bias: float) -> int:
     return logits.index(max(logits))
 
 
-def _claim(answer: SlotAnswer) -> float:
-    """How likely it is that the user says the slot's value in its span, as a logarithm."""
-    return answer.statuses[SAY] + answer.span_score
+def _shared_out(said: dict[str, SlotAnswer], keep_bias: float) -> dict[str, TextSpan]:
+    """Which slot has which span, where the user says the slots' values.
+
+    No two spans share a character: the likelier slot has it. The other has its next span, if that
+    is likelier than that the slot stays as it is.
+    """
+    claims = [
+        (_says(answer) + score, slot, place)
+        for slot, answer in said.items()
+        for number, (place, score) in enumerate(answer.spans)
+        if number == 0 or answer.statuses[SAY] + score > answer.statuses[KEEP] + keep_bias
+    ]
+    found: dict[str, TextSpan] = {}
+    for _, slot, place in sorted(claims, key=lambda claim: -claim[0]):
+        if slot not in found and not any(_overlap(place, other) for other in found.values()):
+            found[slot] = place
+    return found
 
 
-def _value(frame: FrameInput, slot: str, status: int, answer: SlotAnswer) -> str | None:
+def _says(answer: SlotAnswer) -> float:
+    """Logarithm of the probability that the user says the slot's value."""
+    highest = max(answer.statuses)
+    total = sum(exp(logit - highest) for logit in answer.statuses)
+    return answer.statuses[SAY] - highest - log(total)
+
+
+def _overlap(one: TextSpan, other: TextSpan) -> bool:
+    return one.utterance == other.utterance and one.start < other.end and other.start < one.end
+
+
+def _value(
+    frame: FrameInput, slot: str, status: int, answer: SlotAnswer, span: TextSpan | None
+) -> str | None:
     """The slot's new value; None if it stays as it is."""
     if status == DONTCARE:
         return DONTCARE_VALUE
@@ -90,9 +121,8 @@ def _value(frame: FrameInput, slot: str, status: int, answer: SlotAnswer) -> str
         return frame.given(slot)
     if status == FROM:
         return frame.known[answer.known].value
-    if status == SAY and answer.span is not None:
-        utterance, start, end = answer.span
-        return frame.utterances[utterance].text[start:end]
-    if status == SAY:
+    if status == SAY and frame.schema.is_categorical(slot):
         return frame.schema.values(slot)[answer.value]
+    if status == SAY and span is not None:
+        return frame.utterances[span.utterance].text[span.start : span.end]
     return None

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..data.dialogues import Dialogue, State
-from .decode import Answer, SlotAnswer, decode
+from .decode import Answer, SaidSpan, SlotAnswer, decode
 from .frames import FrameInput, GoldFrame
 from .labels import DONTCARE, FROM, GIVEN, KEEP, NONE, SAY, STATUSES, Labels, Paths, labels_of
 from .tracking import Reading, track_dialogues
@@ -61,8 +61,7 @@ def _answer(slot: str, labels: Labels) -> SlotAnswer:
     return SlotAnswer(
         float(slot in labels.requested),
         tuple(float(number == status) for number in range(STATUSES)),
-        paths.spans[0] if paths.spans else None,
-        0.0,
+        tuple(SaidSpan(place, 0.0) for place in paths.spans[:1]),
         paths.values[0] if paths.values else 0,
         paths.known[0] if paths.known else 0,
     )

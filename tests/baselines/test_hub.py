@@ -16,6 +16,7 @@ from sgdx_dataset import load
 
 from ..hub import TOKEN, Answer, Hub
 from .conftest import command, train_once, write_recipe
+from .onepass.conftest import write_recipe as onepass_recipe
 from .sgd_baseline.conftest import write_recipe as sgd_recipe
 from .sgp_dst.conftest import write_recipe as sgp_recipe
 from .t2g2.conftest import write_recipe as t2g2_recipe
@@ -26,6 +27,7 @@ RECIPES = {
     "t5dst": write_recipe,
     "sgd_baseline": sgd_recipe,
     "sgp_dst": sgp_recipe,
+    "onepass": onepass_recipe,
     "t2g2": t2g2_recipe,
 }
 KINDS = ["t5dst", *(pytest.param(name, marks=slow) for name in RECIPES if name != "t5dst")]

@@ -8,20 +8,20 @@ import pytest
 
 from baselines.data.dialogues import Schema
 from baselines.onepass.calibration import best_keep_bias
-from baselines.onepass.decode import Answer, SlotAnswer, decode
+from baselines.onepass.decode import Answer, SaidSpan, SlotAnswer, decode
 from baselines.onepass.frames import GoldFrame, Known
 from baselines.onepass.labels import DONTCARE, FROM, GIVEN, KEEP, SAY, STATUSES, TextSpan
 from baselines.onepass.oracle import Example
 
 from .conftest import frame_of
 
-EIGHT = TextSpan(1, 8, 9)
+MAKE, EIGHT, DEAR = TextSpan(1, 0, 4), TextSpan(1, 8, 9), TextSpan(1, 24, 28)
 
 
 def says(status: int, **changes: Any) -> SlotAnswer:
     """An answer whose likeliest status is the given one."""
     logits = tuple(float(number == status) for number in range(STATUSES))
-    given: dict[str, Any] = {"requested": 0.0, "span": None, "span_score": 0.0}
+    given: dict[str, Any] = {"requested": 0.0, "spans": ()}
     return SlotAnswer(statuses=logits, **({"value": 0, "known": 0} | given | changes))
 
 
@@ -29,7 +29,7 @@ def says(status: int, **changes: Any) -> SlotAnswer:
     ("slot", "answer", "value"),
     [
         ("time", says(KEEP), "7 pm"),
-        ("time", says(SAY, span=EIGHT), "8"),
+        ("time", says(SAY, spans=(SaidSpan(EIGHT, -0.1),)), "8"),
         ("time", says(DONTCARE), "dontcare"),
         ("party_size", says(SAY, value=2), "3"),
         ("party_size", says(GIVEN), "2"),
@@ -61,18 +61,39 @@ def test_other_services_are_asked_in_a_first_frame_or_at_a_new_intent(restaurant
     assert decode(first, Answer("NONE", answers)).values["day"] == ["2"]
 
 
-def test_two_slots_never_share_a_span(restaurants: Schema) -> None:
+def test_the_likelier_slot_has_a_span_and_the_other_its_next_one(restaurants: Schema) -> None:
     answers = {
-        "time": says(SAY, span=EIGHT, span_score=-0.7),
-        "day": says(SAY, span=EIGHT, span_score=-0.1),
-        "restaurant": says(SAY, span=TextSpan(1, 0, 4), span_score=-3.0),
+        "time": says(SAY, spans=(SaidSpan(EIGHT, -0.2), SaidSpan(DEAR, -0.9))),
+        "day": says(SAY, spans=(SaidSpan(EIGHT, -0.1), SaidSpan(MAKE, -0.3))),
+        "restaurant": says(SAY, spans=(SaidSpan(TextSpan(1, 0, 9), -0.3), SaidSpan(MAKE, -0.4))),
     }
     values = decode(frame_of(restaurants), Answer("NONE", answers)).values
-    assert values == {"time": ["7 pm"], "day": ["8"], "restaurant": ["Make"]}
+    # "Make it 8" shares the 8 with the day; the second spans are likelier than that nothing changes
+    assert values == {"time": ["dear"], "day": ["8"], "restaurant": ["Make"]}
+
+
+def test_a_slot_whose_span_is_another_s_stays_where_that_is_likelier(restaurants: Schema) -> None:
+    answers = {
+        "time": says(SAY, spans=(SaidSpan(EIGHT, -0.7), SaidSpan(DEAR, -1.2))),  # 0 for keeping
+        "day": says(SAY, spans=(SaidSpan(EIGHT, -0.1),)),
+    }
+    values = decode(frame_of(restaurants), Answer("NONE", answers)).values
+    assert values == {"time": ["7 pm"], "day": ["8"], "restaurant": ["Luigi's"]}
+    answers["time"] = says(SAY, spans=(SaidSpan(EIGHT, -0.7), SaidSpan(DEAR, -0.9)))
+    assert decode(frame_of(restaurants), Answer("NONE", answers)).values["time"] == ["dear"]
+    kept = decode(frame_of(restaurants), Answer("NONE", answers), keep_bias=0.2)
+    assert kept.values["time"] == ["7 pm"]
+
+
+def test_slots_compete_by_probability_and_not_by_logit(restaurants: Schema) -> None:
+    high = says(SAY, spans=(SaidSpan(EIGHT, -0.1),))._replace(statuses=(8.9, 9.0, 8.9, 8.9, 8.9))
+    sure = says(SAY, spans=(SaidSpan(EIGHT, -0.1),))._replace(statuses=(-9.0, 1.0, -9, -9, -9))
+    values = decode(frame_of(restaurants), Answer("NONE", {"time": high, "day": sure})).values
+    assert (values["time"], values["day"]) == (["7 pm"], ["8"])
 
 
 def test_the_bias_of_keeping(restaurants: Schema) -> None:
-    answers = Answer("NONE", {"time": says(SAY, span=EIGHT)})
+    answers = Answer("NONE", {"time": says(SAY, spans=(SaidSpan(EIGHT, 0.0),))})
     frame = frame_of(restaurants)
     assert decode(frame, answers, keep_bias=0.9).values["time"] == ["8"]
     assert decode(frame, answers, keep_bias=1.1).values["time"] == ["7 pm"]
@@ -86,14 +107,21 @@ def test_untracked_slots_are_dropped(restaurants: Schema) -> None:
 
 def test_the_bias_that_makes_most_frames_right(restaurants: Schema) -> None:
     frame = frame_of(restaurants, carried={})
-    answers = Answer("NONE", {"time": says(SAY, span=EIGHT)})  # surer of the change by 1.0
+    answers = Answer(
+        "NONE", {"time": says(SAY, spans=(SaidSpan(EIGHT, 0.0),))}
+    )  # surer of the change by 1.0
 
     def gold(**values: list[str]) -> GoldFrame:
         return GoldFrame("NONE", values, frozenset(), {})
 
     kept, changed = Example(frame, gold()), Example(frame, gold(time=["8", "8 pm"]))
     close = Answer(
-        "NONE", {"time": says(SAY, span=EIGHT)._replace(statuses=(0.4, 0.0, -9, -9, -9))}
+        "NONE",
+        {
+            "time": says(SAY, spans=(SaidSpan(EIGHT, 0.0),))._replace(
+                statuses=(0.4, 0.0, -9, -9, -9)
+            )
+        },
     )
     assert best_keep_bias([changed], [answers]) == 0.0
     assert best_keep_bias([changed, changed], [answers, close]) == -0.5
