@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sgdx_dataset import SPLITS, VARIANTS, found_variants, frame_tables, frames, load, overlaps
+from sgdx_dataset import VARIANTS, found_variants, frame_tables, frames, load, overlaps
 from sgdx_dataset.hub.export import release_dialogue
 from sgdx_dataset.release.download import COMMIT
 from sgdx_dataset.release.open import open_release
@@ -25,6 +25,10 @@ from .converter import convert
 
 Json = Any
 pytestmark = pytest.mark.release
+
+# The whole train split, and all variants, are read by `pytest -m slow`.
+FEW_SPLITS = [pytest.param("train", marks=pytest.mark.slow), "validation", "test"]
+FEW_VARIANTS = [pytest.param(v, marks=pytest.mark.slow) for v in VARIANTS if v != "v5"] + ["v5"]
 
 # What the partial copy of commit e852981 has; a whole one has 16,142, 2,482 and 4,201 dialogues.
 PARTIAL = {
@@ -51,7 +55,7 @@ def dialogues_of(release: Release, split: str) -> Iterator[tuple[str, list[Json]
 
 
 @pytest.mark.usefixtures("partial")
-@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("split", FEW_SPLITS)
 def test_counts(release_archive: Path, split: str) -> None:
     dialogues = load("original", split, release_archive)
     rows = frames(dialogues)
@@ -59,14 +63,14 @@ def test_counts(release_archive: Path, split: str) -> None:
     assert (len(dialogues), len(turns), len(rows)) == PARTIAL[split]
 
 
-@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("split", FEW_SPLITS)
 def test_original_comes_back_value_for_value(release: Release, split: str) -> None:
     made = dict(tables(release, split, "original"))
     for file, dialogues in dialogues_of(release, split):
         assert [release_dialogue(row) for row in made[file].to_pylist()] == dialogues, file
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", FEW_VARIANTS)
 def test_variants_are_what_the_fixed_converter_makes(release: Release, variant: str) -> None:
     original, schema = (
         json.loads(release.read(release.schema_file("test", config)))
@@ -193,6 +197,7 @@ def test_a_copy_of_v3_in_a_folder_is_found_whole(
     assert all("v3" in {place.variant for place in hit.equals} for hit in hits)
 
 
+@pytest.mark.slow
 def test_frames_of_six_configs_line_up(release_archive: Path) -> None:
     rows = {
         config: frames(load(config, "test", release_archive)) for config in ("original", *VARIANTS)
@@ -204,7 +209,7 @@ def test_frames_of_six_configs_line_up(release_archive: Path) -> None:
         assert rows[config]["seen"][:] == rows["original"]["seen"][:]
 
 
-@pytest.mark.parametrize("config", ["original", "v5"])
+@pytest.mark.parametrize("config", [pytest.param("original", marks=pytest.mark.slow), "v5"])
 def test_frame_tables_are_the_rows_of_load(
     release: Release, release_archive: Path, config: str
 ) -> None:
@@ -214,6 +219,7 @@ def test_frame_tables_are_the_rows_of_load(
     assert table.equals(rows)
 
 
+@pytest.mark.slow
 def test_six_test_services_are_seen_and_fifteen_not(release_archive: Path) -> None:
     for config in ("original", "v4"):
         rows = frames(load(config, "test", release_archive)).select_columns(["frame_id", "seen"])

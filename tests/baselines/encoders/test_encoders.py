@@ -91,6 +91,7 @@ def test_every_gold_span_of_the_sample_comes_back(
 
 
 @pytest.mark.release
+@pytest.mark.slow
 def test_gold_spans_of_the_release_come_back(
     tokenizer: PreTrainedTokenizerFast, release_archive: Path
 ) -> None:

@@ -147,6 +147,7 @@ def numbers(printed: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_two_processes(run: Run, tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path / "r.yaml", steps=2, evaluate_every=2)
     arguments = ("baselines.train", "--config", recipe, "--output", "out")

@@ -92,6 +92,7 @@ def test_predictions_under_two_configs_are_scored(
     assert "system-acts:yes" in json.loads((tmp_path / "scores.json").read_text())["signature"]
 
 
+@pytest.mark.slow
 def test_two_processes_train_one_sub_model(run: Run, tmp_path: Path, trained: Path) -> None:
     recipe = write_recipe(tmp_path / "recipe.yaml", steps=2, model=str(trained / "initial"))
     done = run(

@@ -116,6 +116,7 @@ def test_every_gold_span_is_tokens_and_back(split: str) -> None:
     _check_spans(lesson(tiny_tokenizer(corpus_texts(rows)), rows), most_missed=0)
 
 
+@pytest.mark.slow
 def test_spans_of_the_release(release_archive: object) -> None:
     rows = learnable(frames(load("original", "validation", str(release_archive))), READS)
     rows = rows.select(range(1500))

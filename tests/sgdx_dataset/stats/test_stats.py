@@ -340,6 +340,7 @@ def test_the_released_schemas(release_archive: Path) -> None:
 
 
 @pytest.mark.release
+@pytest.mark.slow
 def test_the_released_dialogues(release_archive: Path) -> None:
     """Where all dialogues are here, every published count comes out; elsewhere none is exceeded."""
     figures = statistics(open_release(release_archive))
