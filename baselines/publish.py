@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.hub.upload import folder_files, upload
@@ -15,9 +16,11 @@ from sgdx_dataset.hub.upload import folder_files, upload
 from .command_line import run_command
 from .model_card import push, write_card
 from .tracker import get_trainable, tracker_of
-from .training.run_folder import read_run, write_bytes
+from .training.run_folder import read_run
 
-_REPORT = ("index.html", "report.md", "figures/*", "README.md")
+# A report, and what may lie beside it in a folder of results: how the model was trained and scored.
+_REPORT = ("index.html", "report.md", "figures/*")
+_RESULTS = ("recipe.yaml", "run.json", "log.jsonl", "scores.json")
 _REPORT_CARD = """---
 title: Dialogue systems under reworded schemas
 emoji: 📐
@@ -66,7 +69,8 @@ def publish_report(folder: Path, repository: str) -> str:
     """Push a report to the Hub as a static Space, which shows its page.
 
     Args:
-        folder: A folder of ``python -m baselines.report``.
+        folder: A folder of ``python -m baselines.report``. Its recipe.yaml, run.json, log.jsonl and
+            scores.json go with the report, if it has them; all else stays.
         repository: Name of the Space on the Hub, as YOU/NAME.
 
     Returns:
@@ -77,11 +81,14 @@ def publish_report(folder: Path, repository: str) -> str:
     """
     if not (folder / "index.html").is_file():
         raise SgdxError(f"{folder}: holds no index.html, expected a folder of baselines.report")
-    write_bytes(folder / "README.md", _REPORT_CARD.encode())
-    files = folder_files(folder, _REPORT)
-    return upload(
-        files, repository, "space", own=_REPORT, mark="index.html", message="Report", sdk="static"
-    )
+    own = (*_REPORT, *_RESULTS, "README.md")
+    with TemporaryDirectory() as temporary:
+        card = Path(temporary) / "README.md"
+        card.write_text(_REPORT_CARD, encoding="utf-8")
+        files = {**folder_files(folder, (*_REPORT, *_RESULTS)), "README.md": card}
+        return upload(
+            files, repository, "space", own=own, mark="index.html", message="Report", sdk="static"
+        )
 
 
 def main() -> int:

@@ -125,8 +125,9 @@ def test_a_report_is_a_space(
     online: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
 ) -> None:
     (tmp_path / "figures").mkdir()
-    for name in ("index.html", "report.md", "figures/jga.svg", "figures/jga.png"):
+    for name in ("index.html", "report.md", "figures/jga.svg", "figures/jga.png", "scores.json"):
         (tmp_path / name).write_text("a report")
+    (tmp_path / "README.md").write_text("of the folder")
     (tmp_path / "notes.txt").write_text("of my own")
     arguments = ("--report", tmp_path, "--push-to-hub", "you/report")
     assert command(monkeypatch, publish, *arguments) == 0
@@ -134,8 +135,9 @@ def test_a_report_is_a_space(
     files = online.repositories["spaces", "you/report"].files
     assert sorted(files) == [
         ".gitattributes", "README.md", "figures/jga.png", "figures/jga.svg", "index.html",
-        "report.md",
+        "report.md", "scores.json",
     ]  # fmt: skip
+    assert (tmp_path / "README.md").read_text() == "of the folder"
     assert ModelCard(files["README.md"].decode()).data["sdk"] == "static"
     assert command(monkeypatch, publish, "--report", tmp_path / "figures", *arguments[2:]) == 2
     assert "holds no index.html, expected a folder of baselines.report" in capsys.readouterr().err
