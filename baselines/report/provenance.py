@@ -112,7 +112,7 @@ class Provenance(ABC):
         system = self.facts.get("tracker")
         if not system:
             return printable(_name_of_path(self.path.absolute()), _LONGEST_NAME)
-        details = [self.facts.get("format"), self.settings.get("model")]
+        details = [self.facts.get("format"), self.settings.get("model") or self.facts.get("model")]
         shown = [_last_folder(str(one)) for one in details if one]
         shown = [one for one in shown if one not in (system, "tiny")]
         given = f" ({', '.join(shown)})" if shown else ""
