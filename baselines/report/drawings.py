@@ -17,7 +17,7 @@ from sgdx_metric.columns import Floats
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .analysis import slot_changes
-from .provenance import original_first
+from .provenance import Group, System, original_first
 from .runs import Tracker, Trackers
 from .tables import Analyses, families, headline, system_sums
 
@@ -45,8 +45,8 @@ def new_figure(
 
 
 def _panels(
-    systems: Sequence[Tracker],
-    draw: Callable[[Any, Tracker, int], None],
+    systems: Sequence[System[Any]],
+    draw: Callable[[Any, System[Any], int], None],
     height: float,
     sharey: bool = False,
 ) -> Any:
@@ -291,3 +291,37 @@ def words_changed(group: Trackers, analyses: Analyses) -> Any:
         axes.set(xlabel="words changed", ylabel="accuracy lost, points")
 
     return _panels(systems, draw, 2.8, sharey=True)
+
+
+def learning_curves(group: Group[Any], *_: Any) -> Any:
+    """The loss and the score on dev over training, a panel for each system; None without logs."""
+    systems = [system for system in group.systems if system.first.logs]
+    if not systems:
+        return None
+
+    def draw(axes: Any, system: System[Any], _: int) -> None:
+        logs = system.first.logs
+        timed = all("seconds" in line for log in logs.values() for line in log if "loss" in line)
+        scores = axes.twinx()
+        scores.spines["right"].set_visible(True)
+        scores.set(ylim=(0, 100), ylabel="score on dev, %")
+        axes.set(yscale="log", ylabel="loss", xlabel="minutes of training" if timed else "steps")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("")
+        for i, (name, log) in enumerate(logs.items()):
+            colour = COLOURS[i % len(COLOURS)]
+            minutes = np.cumsum([line.get("seconds", 0.0) for line in log]) / 60
+            x = minutes if timed else np.array([line["step"] for line in log])
+            loss = [n for n, line in enumerate(log) if "loss" in line]
+            dev = {n: v for n, line in enumerate(log) for k, v in line.items() if k[:4] == "dev_"}
+            losses = [log[n]["loss"] for n in loss]
+            axes.plot(x[loss], losses, color=colour, linewidth=1)
+            if loss:
+                axes.annotate(
+                    shown_text(name), (x[loss[-1]], losses[-1]), (3, 0), color=colour, fontsize=7,
+                    va="center", textcoords="offset points",
+                )  # fmt: skip
+            at, heights = x[list(dev)], [100 * value for value in dev.values()]
+            scores.plot(at, heights, "o--", color=colour, linewidth=0.8, markersize=4)
+
+    return _panels(systems, draw, 3.0)

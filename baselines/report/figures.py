@@ -116,6 +116,16 @@ DRAWINGS = (
     ),
 )
 
+# Of trackers as of generators.
+LEARNING_CURVES = Drawing(
+    "learning_curves",
+    "Learning curves",
+    "The line is the loss in training, on the left scale; the points are the score on dev under "
+    "the original schemas, on the right one: joint goal accuracy, for sub-models that decide the "
+    "F1 of their decisions, for generators BLEU. Of several seeds this is the first run.",
+    drawings.learning_curves,
+)
+
 
 def draw_figures(
     drawings: Sequence[Drawing], group: Group[Any], suffix: str, *known: Any

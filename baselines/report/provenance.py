@@ -41,12 +41,15 @@ class Provenance(ABC):
         signature: The line that says how the run was scored.
         facts: What the predictions say about the system; empty where they say nothing.
         settings: The recipe that the model was trained with; empty where it is not at hand.
+        logs: The lines of the training's log, by sub-model ("" for a model that has none); empty
+            where there is no log.
     """
 
     path: Path
     signature: str
     facts: Mapping[str, Any]
     settings: Mapping[str, Any]
+    logs: Mapping[str, Sequence[Mapping[str, float]]]
 
     @property
     @abstractmethod

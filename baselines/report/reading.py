@@ -10,6 +10,9 @@ from sgdx_dataset import SgdxError
 from sgdx_metric.cli.predictions import decode, prediction_paths
 from sgdx_metric.rows import ScoreError
 
+# A line of a training's log.jsonl: the step, and the loss or the score on dev after it.
+LogLine = dict[str, float]
+
 
 def scores_of(path: Path) -> Path:
     """The file of scores in a run's folder, or the path itself where it is a file.
@@ -49,6 +52,39 @@ def read_facts(file: Path, paths: Mapping[str, Path]) -> tuple[dict[str, Any], d
     facts = _inner(record, "evaluation") or _header(paths)
     trained = record if "record" in record else _object(Path(str(facts.get("model"))) / "run.json")
     return facts, _inner(_inner(trained, "record"), "settings")
+
+
+def read_logs(file: Path, facts: Mapping[str, Any]) -> dict[str, list[LogLine]]:
+    """The lines of a training's ``log.jsonl``, by sub-model; "" for a model that has none.
+
+    Args:
+        file: The file of scores; the log is looked for beside it, and then in the model's folder.
+        facts: What the predictions say of the system.
+
+    Returns:
+        {} where there is no log.
+
+    Raises:
+        ScoreError: A line is malformed.
+    """
+    for folder in (file.parent, Path(str(facts.get("model") or file.parent))):
+        logs = [folder / "log.jsonl", *sorted(folder.glob("*/log.jsonl"))]
+        if found := {_task(folder, log): _log_lines(log) for log in logs if log.is_file()}:
+            return found
+    return {}
+
+
+def _task(folder: Path, log: Path) -> str:
+    return "" if log.parent == folder else log.parent.name
+
+
+def _log_lines(path: Path) -> list[LogLine]:
+    found = []
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        found.append(decode(line, LogLine, f"{path}:{number}"))
+        if "step" not in found[-1]:
+            raise ScoreError(f"{path}:{number}: found no step, expected a line of a training's log")
+    return found
 
 
 def _inner(record: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from sgdx_metric.signature import Rules, rules_of, signature_parts
 from sgdx_metric.units import Places, places
 
 from .provenance import Group, Provenance, System
-from .reading import predictions_of, read_facts
+from .reading import predictions_of, read_facts, read_logs
 
 # The parts of a signature that are the system's own, in which runs may differ and yet compare.
 _OF_THE_SYSTEM = {"system-acts", "oracle"}
@@ -160,6 +160,7 @@ def read_run(path: Path, file: Path) -> Run:
         signature=scores.signature,
         facts=facts,
         settings=settings,
+        logs=read_logs(file, facts),
         scores=scores,
         predictions=paths,
     )

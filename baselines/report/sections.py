@@ -12,7 +12,7 @@ from . import tables
 from .analysis import Analysis
 from .contents import Example, Part, Report, RewordingList, Section
 from .errors import INTENT, Loss, costliest, spread
-from .figures import DRAWINGS, Figure, draw_figures
+from .figures import DRAWINGS, LEARNING_CURVES, Figure, draw_figures
 from .gather import Gathered
 from .generation.sections import generation_parts
 from .generation.tables import published as published_generators
@@ -82,7 +82,7 @@ def _tracking(gathered: Gathered) -> Iterator[Part]:
     systems = max(1, _number_of(groups))
     for group, found in zip(groups, gathered.analyses, strict=True):
         suffix = f"_{group.number}" if len(groups) > 1 else ""
-        drawn = draw_figures(DRAWINGS, group, suffix, found)
+        drawn = draw_figures((*DRAWINGS, LEARNING_CURVES), group, suffix, found)
         title = "Tracking: what the user wants"
         title += f", group {group.number}" if len(groups) > 1 else ""
         sections = list(_sections(group, found, drawn, systems))
@@ -132,6 +132,8 @@ def _sections(
     text = "" if examples else _NOTHING_TO_LIST
     yield Section("errors", "Errors, one by one", text, classes, (), (), examples, errors)
     yield Section("metrics", "All official metrics", "", [tables.official_metrics(group)])
+    if curves := figures("learning_curves"):
+        yield Section("training", "How they were trained", "", (), curves)
 
 
 _NO_AUGMENTATION = (

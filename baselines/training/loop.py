@@ -241,13 +241,14 @@ def _log(
     bar: Any,
     output: Path,
 ) -> None:
-    loss, speed = meter.read()
+    loss, speed, seconds = meter.read()
     if not math.isfinite(loss):
         raise _diverged(progress, f"the loss is {loss}")
     bar.set_postfix({"loss": f"{loss:.4f}", "tokens/s": f"{speed:.0f}"})
     figures = f"loss {loss:.4f}, {speed:.0f} tokens/s, {pace.left(progress.step)} left"
     report(accelerator, f"step {progress.step} of {pace.end}: {figures}")
-    _record(accelerator, progress, output, {"loss": loss, "tokens_per_second": round(speed)})
+    figures_of_time = {"tokens_per_second": round(speed), "seconds": round(seconds, 2)}
+    _record(accelerator, progress, output, {"loss": loss, **figures_of_time})
 
 
 def _evaluate(
@@ -353,16 +354,17 @@ class Meter:
         """Start the clock again."""
         self.since = time.perf_counter()
 
-    def read(self) -> tuple[float, float]:
-        """Mean loss and tokens per second over all processes, then reset both.
+    def read(self) -> tuple[float, float, float]:
+        """Mean loss and tokens per second over all processes, and seconds; then reset all.
 
         All processes must call this together.
         """
         loss = self.accelerator.reduce(self.total / max(1, self.batches), "mean").item()
         self.pause()
         self.go_on()
-        speed = self.tokens * self.accelerator.num_processes / self.seconds
+        seconds = self.seconds
+        speed = self.tokens * self.accelerator.num_processes / seconds
         self.total.zero_()
         self.batches = self.tokens = 0
         self.seconds = 0.0
-        return loss, speed
+        return loss, speed, seconds

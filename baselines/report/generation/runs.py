@@ -15,7 +15,7 @@ from sgsacc_metric.rows import ScoreError as GenerationError
 from sgsacc_metric.signature import signature_parts
 
 from ..provenance import Provenance
-from ..reading import predictions_of, read_facts
+from ..reading import predictions_of, read_facts, read_logs
 
 
 class Figures(
@@ -186,7 +186,12 @@ def read_generation(path: Path, file: Path) -> GenerationRun:
     paths = predictions_of(folder, list(scores.variants))
     facts, settings = read_facts(file, paths)
     return GenerationRun(
-        path=path, signature=scores.signature, facts=facts, settings=settings, scores=scores
+        path=path,
+        signature=scores.signature,
+        facts=facts,
+        settings=settings,
+        logs=read_logs(file, facts),
+        scores=scores,
     )
 
 

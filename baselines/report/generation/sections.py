@@ -11,7 +11,7 @@ from sgdx_metric.variants import ORIGINAL
 
 from ..contents import Part, Section
 from ..drawings import COLOURS, MARKERS, new_figure, shown_text
-from ..figures import Drawing, draw_figures
+from ..figures import LEARNING_CURVES, Drawing, draw_figures
 from ..provenance import Group, original_first
 from . import tables
 from .runs import GenerationRun, Validation
@@ -29,7 +29,7 @@ def generation_parts(
     """
     for number, group in enumerate(groups, first):
         suffix = f"_{group.number}" if len(groups) > 1 else ""
-        drawn = draw_figures(_DRAWINGS, group, suffix)
+        drawn = draw_figures((*_DRAWINGS, _CURVES), group, suffix)
         title = "Generation: what the system says"
         title += f", group {group.number}" if len(groups) > 1 else ""
         shown = [tables.validated(group), tables.failing(group)]
@@ -38,7 +38,7 @@ def generation_parts(
                 "faithfulness",
                 "Is it faithful, under every wording?",
                 tables=[tables.faithfulness(group)],
-                figures=list(drawn.values()),
+                figures=[drawn[one.name] for one in _DRAWINGS if one.name in drawn],
             ),
             Section("bleu", "Four scales of BLEU", tables=[tables.conventions(group)]),
             Section("services", "Where it breaks: services", tables=[tables.by_service(group)]),
@@ -47,6 +47,8 @@ def generation_parts(
             sections.append(
                 Section("validation", "How far entailment can be relied on", tables=made)
             )
+        if curves := drawn.get(_CURVES.name):
+            sections.append(Section("training", "How they were trained", figures=[curves]))
         names = [one.name for one in group.systems]
         yield Part(number, title, names, group.marks, group.signatures, sections)
     if validations:
@@ -100,3 +102,4 @@ _DRAWINGS = (
         _by_variant,
     ),
 )
+_CURVES = LEARNING_CURVES._replace(name="learning_curves_of_generators")
