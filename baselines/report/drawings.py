@@ -306,6 +306,8 @@ def learning_curves(group: Group[Any], *_: Any) -> Any:
         scores.spines["right"].set_visible(True)
         scores.set(ylim=(0, 100), ylabel="score on dev, %")
         axes.set(yscale="log", ylabel="loss", xlabel="minutes of training" if timed else "steps")
+        axes.margins(x=0.12)
+        axes.yaxis.set_major_locator(require("matplotlib.ticker").LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter("")
         for i, (name, log) in enumerate(logs.items()):
