@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from sgdx_dataset.release.open import open_release
 
 from .conftest import ROOT, Run
 
@@ -79,3 +82,46 @@ def test_the_readme_shows_what_the_demo_prints(run: Run) -> None:
     (shown,) = re.findall(r"```\n(Joint goal.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert done.stdout.startswith(shown)
     assert done.stderr == ""
+
+
+RUNS = {
+    "lexical": "lexical",
+    "sgp_dst": "sgp_dst-minilm_tenth",
+    "onepass": "onepass-minilm_cpu",
+}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/results.md"])
+def test_figures_of_the_results_are_those_of_their_scores(page: str) -> None:
+    lines = (ROOT / page).read_text().splitlines()
+    begin = next(n for n, line in enumerate(lines) if line.startswith("| tracker | JGA_orig"))
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[begin + 2 :][:3]]
+    names = [re.findall(r"`(\w+)`", row[0])[0] for row in rows]
+    assert names == list(RUNS)
+    for name, row in zip(names, rows):
+        scores = json.loads((ROOT / "results" / RUNS[name] / "scores.json").read_text())
+        assert "|release:partial:2921/4201|dialogues:292@" in scores["signature"]
+        for key, cell in zip(("jga_orig", "jga_v1-5", "ss_jga"), row[1:]):
+            ends = scores["sgdx"]["confidence"][key]
+            numbers = [scores["sgdx"][key], *(ends if "(" in cell else [])]
+            assert [float(x) for x in re.findall(r"[\d.]+", cell)] == [
+                pytest.approx(100 * number, abs=0.0501) for number in numbers
+            ]
+
+
+@pytest.mark.release
+def test_results_hold_no_weights_and_no_texts(release_archive: Path) -> None:
+    files = [path for path in (ROOT / "results").rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} <= {".json", ".jsonl", ".yaml", ".md", ".html", ".svg"}
+    written = "\n".join(path.read_text() for path in files)
+    chosen = json.loads((ROOT / "results" / "test-292.json").read_text())["ids"]
+    release = open_release(release_archive)
+    said = [
+        turn["utterance"]
+        for file in release.dialogue_files("test")
+        for dialogue in json.loads(release.read(file))
+        if dialogue["dialogue_id"] in chosen
+        for turn in dialogue["turns"][:4]
+    ]
+    assert len(said) == 4 * len(chosen)
+    assert not [text for text in said if len(text) > 20 and text in written]
