@@ -104,18 +104,19 @@ def train(run: Run, task: Task, name: str = "") -> Progress:
     if is_sharded(accelerator):
         shard(task.model.to(accelerator.device))
     model, optimizer = accelerator.prepare(task.model, make_optimizer(task.model, settings))
-    progress = Progress(oracle=run.seen.oracle)
+    progress, meter = Progress(oracle=run.seen.oracle), Meter(accelerator)
     if last := last_checkpoint(run, name):
         state = checkpoint.load(last, model, optimizer.optimizer)
         progress = Progress(**state["progress"])
+        meter.restore(state["meter"])
     if accelerator.is_main_process:
         trim_log(output, progress.step)
         if progress.step:
             print(f"going on at step {progress.step} of {settings.steps}", flush=True)
     batches = _batches(accelerator, task, progress.step)
     bar = _bar(accelerator, settings, progress)
-    meter = Meter(accelerator)
     pace = Pace(progress.step, settings.steps)
+    meter.go_on()
     while progress.step < settings.steps and not _stopped(progress, settings):
         _step(accelerator, settings, model, optimizer, batches, progress.step, meter)
         progress.step += 1
@@ -130,7 +131,7 @@ def train(run: Run, task: Task, name: str = "") -> Progress:
             with whole.of(model) as current:
                 if evaluated:
                     _evaluate(accelerator, task, current, progress, output)
-                _save(accelerator, task, current, model, optimizer, progress, output)
+                _save(accelerator, task, current, model, optimizer, progress, meter, output)
         meter.go_on()
     bar.close()
     return progress
@@ -305,11 +306,12 @@ def _save(
     model: Any,
     optimizer: Any,
     progress: Progress,
+    meter: Meter,
     output: Path,
 ) -> None:
     state = checkpoint.optimizer_state(model, optimizer.optimizer)
+    training = {"progress": asdict(progress), "meter": meter.state()}
     if accelerator.is_main_process:
-        training = {"progress": asdict(progress)}
         weights = whole.state_dict()
         folder = output / "checkpoints" / f"step-{progress.step:08d}"
         checkpoint.save(folder, training, state, lambda place: task.save(place, whole, weights))
@@ -353,6 +355,21 @@ class Meter:
     def go_on(self) -> None:
         """Start the clock again."""
         self.since = time.perf_counter()
+
+    def state(self) -> dict[str, float]:
+        """The sums, which a resumed training restores, so that its log is that of an unbroken one.
+
+        All processes must call this together.
+        """
+        total = self.accelerator.reduce(self.total, "mean").item()
+        counts = {"batches": self.batches, "tokens": self.tokens, "seconds": self.seconds}
+        return {"total": total, **counts}
+
+    def restore(self, state: dict[str, float]) -> None:
+        """Set the sums to what ``state`` gave."""
+        self.total.fill_(state["total"])
+        self.batches, self.tokens = int(state["batches"]), int(state["tokens"])
+        self.seconds = state["seconds"]
 
     def read(self) -> tuple[float, float, float]:
         """Mean loss and tokens per second over all processes, and seconds; then reset all.
