@@ -265,18 +265,18 @@ def _build(release: Release, config: str, cache: Path) -> Path:
     for split in release.splits(config):
         read_split(release, split)  # here and not in the builder, which would wrap its errors
     builder = _builder(config, cache / _STAGING, release)
-    fingerprints = {"config": release.fingerprint_of(config), "source": release.fingerprint}
-    builder.info.download_checksums = {
-        f"{what} of {release.name}": {"num_bytes": None, "checksum": fingerprint}
-        for what, fingerprint in fingerprints.items()
-    }
     try:
         builder.download_and_prepare(max_shard_size=MAX_SHARD_SIZE)
     except DatasetGenerationError as error:
         raise (error.__cause__ or error) from None
     folder = Path(builder.cache_dir)
     sizes = {name: {"num_bytes": size, "checksum": None} for name, size in _sizes(folder).items()}
-    builder.info.download_checksums |= sizes
+    fingerprints = {"config": release.fingerprint_of(config), "source": release.fingerprint}
+    made_from = {
+        f"{what} of {release.name}": {"num_bytes": None, "checksum": fingerprint}
+        for what, fingerprint in fingerprints.items()
+    }
+    builder.info.download_checksums = made_from | sizes
     builder.info.write_to_directory(str(folder))
     flush(folder)
     return folder
