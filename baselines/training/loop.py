@@ -357,19 +357,17 @@ class Meter:
         self.since = time.perf_counter()
 
     def state(self) -> dict[str, float]:
-        """The sums, which a resumed training restores, so that its log is that of an unbroken one.
+        """The sum of losses, so that a resumed training's log is that of an unbroken one.
 
         All processes must call this together.
         """
         total = self.accelerator.reduce(self.total, "mean").item()
-        counts = {"batches": self.batches, "tokens": self.tokens, "seconds": self.seconds}
-        return {"total": total, **counts}
+        return {"total": total, "batches": self.batches}
 
     def restore(self, state: dict[str, float]) -> None:
-        """Set the sums to what ``state`` gave."""
+        """Set the sum of losses to what ``state`` gave."""
         self.total.fill_(state["total"])
-        self.batches, self.tokens = int(state["batches"]), int(state["tokens"])
-        self.seconds = state["seconds"]
+        self.batches = int(state["batches"])
 
     def read(self) -> tuple[float, float, float]:
         """Mean loss and tokens per second over all processes, and seconds; then reset all.
