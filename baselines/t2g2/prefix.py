@@ -5,7 +5,7 @@ report for T5-small: 10 keys and values for each layer of the encoder's self-att
 decoder's self-attention and its attention to the input, from three small networks with 7,702,656
 parameters in all; the 60,506,624 parameters of T5 stay as they are.
 
-T5 calls a registered attention function (transformers 5.15 and later). The one that is registered
+T5 calls a registered attention function (transformers 5.20 and later). The one that is registered
 here puts a module's prefix before its keys and values and then calls T5's own, so the prefix is
 never in the cache, and no model but those of this file is changed.
 """
@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-import transformers
 from torch import nn
 from transformers import AttentionInterface, PreTrainedModel
 from transformers.masking_utils import AttentionMaskInterface, eager_mask
@@ -90,7 +89,7 @@ class PrefixTuned(nn.Module):
             learnt: Whether the prefix is made by networks, or fixed.
 
         Raises:
-            SgdxError: The model is no T5, or transformers is older than 5.15.
+            SgdxError: The model is no T5.
         """
         super().__init__()
         _check_base(base)
@@ -195,10 +194,5 @@ def _attentions(base: Any) -> dict[str, list[Any]]:
 
 
 def _check_base(base: PreTrainedModel) -> None:
-    if not hasattr(modeling_t5, "eager_attention_forward"):
-        raise SgdxError(
-            f"prefix: found transformers {transformers.__version__}, expected 5.15 or later, whose "
-            "T5 calls a registered attention function"
-        )
     if base.config.model_type != "t5":
         raise SgdxError(f"prefix: found a {base.config.model_type} model, expected a T5")
