@@ -19,7 +19,11 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["leaderboard.toml"]
 html_theme = "furo"
 html_title = f"sgdx {release}"
-html_theme_options = {"source_repository": REPOSITORY, "source_branch": "main"}
+html_theme_options = {
+    "source_repository": REPOSITORY,
+    "source_branch": "main",
+    "source_directory": "docs/",
+}
 myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # the notebook has its outputs; a test runs it
