@@ -30,7 +30,6 @@ RECIPES = {
     "onepass": onepass_recipe,
     "t2g2": t2g2_recipe,
 }
-KINDS = ["t5dst", *(pytest.param(name, marks=slow) for name in RECIPES if name != "t5dst")]
 
 
 @pytest.fixture
@@ -41,7 +40,8 @@ def dialogues(tmp_path: Path) -> Path:
     return tmp_path / "two.txt"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@slow
+@pytest.mark.parametrize("kind", RECIPES)
 def test_a_pushed_model_is_the_model(
     kind: str,
     online: Hub,

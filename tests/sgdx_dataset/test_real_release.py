@@ -26,8 +26,8 @@ from .converter import convert
 Json = Any
 pytestmark = pytest.mark.release
 
-# The whole train split, and all variants, are read by `pytest -m slow`.
-FEW_SPLITS = [pytest.param("train", marks=pytest.mark.slow), "validation", "test"]
+# The other splits and variants are read by `pytest -m slow`.
+FEW_SPLITS = [*(pytest.param(s, marks=pytest.mark.slow) for s in ("train", "validation")), "test"]
 FEW_VARIANTS = [pytest.param(v, marks=pytest.mark.slow) for v in VARIANTS if v != "v5"] + ["v5"]
 
 # What the partial copy of commit e852981 has; a whole one has 16,142, 2,482 and 4,201 dialogues.
@@ -209,7 +209,8 @@ def test_frames_of_six_configs_line_up(release_archive: Path) -> None:
         assert rows[config]["seen"][:] == rows["original"]["seen"][:]
 
 
-@pytest.mark.parametrize("config", [pytest.param("original", marks=pytest.mark.slow), "v5"])
+@pytest.mark.slow
+@pytest.mark.parametrize("config", ["original", "v5"])
 def test_frame_tables_are_the_rows_of_load(
     release: Release, release_archive: Path, config: str
 ) -> None:

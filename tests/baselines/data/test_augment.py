@@ -151,7 +151,9 @@ def test_no_such_augmentation(tmp_path: Path) -> None:
         training_frames(settings(tmp_path), "sample", oracle=False)
 
 
-@pytest.mark.parametrize("tracker", ["t5dst", "sgp_dst", "sgd_baseline"])
+@pytest.mark.parametrize(
+    "tracker", ["t5dst", "sgd_baseline", pytest.param("sgp_dst", marks=pytest.mark.slow)]
+)
 def test_every_tracker_takes_one_and_says_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tracker: str
 ) -> None:

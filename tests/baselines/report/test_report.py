@@ -203,6 +203,7 @@ def test_other_data_is_told(runs: dict[str, Path], tmp_path: Path) -> None:
     assert "of the run's 273 frames under original" in sentence and "other data?" in sentence
 
 
+@pytest.mark.slow
 def test_references_in_a_folder_give_the_same(runs: dict[str, Path], tmp_path: Path) -> None:
     arguments = ["--source", "sample", "--split", "test", "--output", str(tmp_path)]
     assert dataset(["frames", *arguments]) == 0

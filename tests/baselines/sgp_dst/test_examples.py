@@ -253,6 +253,7 @@ def test_the_sample_has_examples_of_every_kind() -> None:
         assert (kinds[EASY] > 300 and kinds[HARD] > 25) or part == "intent"
 
 
+@pytest.mark.slow
 def test_every_process_makes_the_same_examples_in_the_same_order() -> None:
     """Python orders sets of strings differently in each process; training must not notice."""
     script = """

@@ -74,6 +74,7 @@ def test_the_metric_takes_them(predicted: Path, run: Run, tmp_path: Path) -> Non
     assert "system-acts:no" in signature
 
 
+@pytest.mark.slow
 def test_two_processes_predict_what_one_does(
     predicted: Path, trained: Path, run: Run, tmp_path: Path
 ) -> None:

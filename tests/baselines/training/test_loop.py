@@ -94,6 +94,7 @@ def test_a_checkpoint_is_safetensors_and_json(trained: Path) -> None:
     assert state["optimizer"]["shared.weight"]["step"] == 12
 
 
+@pytest.mark.slow
 def test_loss_falls_on_the_sample(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     recipe = write_recipe(
         tmp_path / "r.yaml", steps=24, log_every=4, save_every=99, evaluate_every=99,
