@@ -55,7 +55,8 @@ def dialogues_of(release: Release, split: str) -> Iterator[tuple[str, list[Json]
 
 
 @pytest.mark.usefixtures("partial")
-@pytest.mark.parametrize("split", FEW_SPLITS)
+@pytest.mark.parametrize("split", PARTIAL)
+@pytest.mark.slow
 def test_counts(release_archive: Path, split: str) -> None:
     dialogues = load("original", split, release_archive)
     rows = frames(dialogues)
@@ -83,6 +84,7 @@ def test_variants_are_what_the_fixed_converter_makes(release: Release, variant: 
 
 
 @pytest.mark.usefixtures("partial")
+@pytest.mark.slow
 def test_782_test_frames_of_v5_that_only_the_fixed_converter_gets_right(release: Release) -> None:
     original, schema = (
         json.loads(release.read(release.schema_file("test", config)))
@@ -107,6 +109,7 @@ def _states_that_differ(old: Json, new: Json) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_backtrans_is_train_three_times_over(release: Release) -> None:
     """Under schemas that differ from the original, and from each other, in words alone."""
     train = sum(table.num_rows for _, table in tables(release, "train", "original"))

@@ -107,6 +107,7 @@ def test_one_source_is_not_taken_for_another(datasets_3: Path, mini: Path, tmp_p
 
 @pytest.mark.release
 @pytest.mark.parametrize("given", ["data_dir", "SGDX_SOURCE"])
+@pytest.mark.slow
 def test_the_real_release_loads_under_datasets_3(
     datasets_3: Path, release_archive: Path, tmp_path: Path, given: str
 ) -> None:

@@ -17,6 +17,7 @@ from .frames import prediction_table, with_errors
 
 
 @pytest.mark.release
+@pytest.mark.slow
 def test_every_metric_of_every_group(release_archive: Path) -> None:
     opened = open_references(str(release_archive), "test", {})
     references = opened.of("v5")

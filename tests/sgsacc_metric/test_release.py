@@ -16,6 +16,7 @@ from sgsacc_metric.ser import checked_values, contains, contains_words
 pytestmark = pytest.mark.release
 
 
+@pytest.mark.slow
 def test_gold_and_derived_utterances_of_the_test_split(release_archive: Path) -> None:
     """The gold utterances have every value that SER looks for, as whole words too."""
     release = open_release(release_archive)
