@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from .batches import Item, Tensors
 from .decode import Answer, SaidSpan, SlotAnswer
 from .labels import TextSpan
-from .modeling import WIDTH, Logits
+from .modeling import LOWEST, WIDTH, Logits
 
 SPANS = 4  # how many of a slot's likeliest spans are kept
-IMPOSSIBLE = -5e3  # the logarithm of a probability that is none, as the model masks with -1e4
 
 
 def best_of(found: Logits) -> Tensors:
@@ -69,7 +68,7 @@ def _spans(item: Item, indices: Sequence[int], scores: Sequence[float]) -> tuple
     said = []
     for index, score in zip(indices, scores):
         first, further = divmod(index, WIDTH)
-        if score > IMPOSSIBLE and first + further < len(text):
+        if score > LOWEST / 2 and first + further < len(text):
             place = TextSpan(text[first].utterance, text[first].start, text[first + further].end)
             said.append(SaidSpan(place, score))
     return tuple(said)

@@ -92,9 +92,8 @@ def test_no_room_for_the_schema_part(
 ) -> None:
     message = refuse(train, *recipe(max_input=20))
     assert message.startswith("max_input: 20 tokens leave no room for the schema part '[domain] ")
-    assert (
-        command(monkeypatch, train, *recipe(steps=1, evaluate_frames=2)) == 0
-    )  # nothing is in its way
+    whole = recipe(steps=1, evaluate_frames=2)
+    assert command(monkeypatch, train, *whole) == 0  # nothing is in its way
 
 
 def test_not_an_encoder_decoder(refuse: Refuse, recipe: Recipe, tmp_path: Path) -> None:
