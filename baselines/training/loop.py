@@ -27,6 +27,7 @@ from torch.utils.data import DataLoader
 
 from sgdx_dataset import SgdxError
 
+from ..encoders.attention import train_with_matrix_products
 from ..tracker import Run, Task
 from . import checkpoint
 from .accelerator import report, shows_no_bar
@@ -100,6 +101,7 @@ def train(run: Run, task: Task, name: str = "") -> Progress:
     accelerator, settings, output = run.accelerator, task.settings, run.output / name
     if settings.gradient_checkpointing:
         task.model.gradient_checkpointing_enable({"use_reentrant": False})
+    train_with_matrix_products(task.model)
     whole = WholeModel(accelerator, task.model)
     if is_sharded(accelerator):
         shard(task.model.to(accelerator.device))
