@@ -44,7 +44,7 @@ def training_attention(
     scaling: float | None = None,
     **options: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Attend by matrix products where a model is trained in bfloat16 on a CPU, else as PyTorch does.
+    """Attend by matrix products if a model is trained in bfloat16 on a CPU, else as PyTorch does.
 
     Args:
         module: The attention.
