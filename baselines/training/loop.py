@@ -105,7 +105,9 @@ def train(run: Run, task: Task, name: str = "") -> Progress:
     whole = WholeModel(accelerator, task.model)
     if is_sharded(accelerator):
         shard(task.model.to(accelerator.device))
-    model, optimizer = accelerator.prepare(task.model, make_optimizer(task.model, settings))
+    model, optimizer = accelerator.prepare(
+        task.model, make_optimizer(task.model, settings, accelerator.device)
+    )
     progress, meter = Progress(oracle=run.seen.oracle), Meter(accelerator)
     if last := last_checkpoint(run, name):
         state = checkpoint.load(last, model, optimizer.optimizer)

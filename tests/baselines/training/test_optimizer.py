@@ -25,7 +25,7 @@ def test_adamw_without_bias_correction_is_the_one_that_bert_was_released_with() 
     start, gradients, rates = 2.0, [0.5, -3.0, 1.0, 0.001], [0.1, 0.1, 0.05, 0.02]
     nn.init.constant_(layer.weight, start)
     recipe = settings(optimizer="adamw", bias_correction=False, epsilon=1e-6, weight_decay=0.01)
-    optimizer = make_optimizer(layer, recipe)
+    optimizer = make_optimizer(layer, recipe, torch.device("cpu"))
     expected, first, second = start, 0.0, 0.0
     for gradient, rate in zip(gradients, rates, strict=True):
         set_rate(optimizer, rate)
@@ -44,9 +44,8 @@ def test_adafactor_s_rate_is_absolute_or_relative_to_the_matrix(scaled: bool, mo
     """The first step moves each weight by the rate, or by the rate times the matrix's RMS of 4."""
     layer = nn.Linear(3, 2, bias=False)
     nn.init.constant_(layer.weight, 4.0)
-    optimizer = make_optimizer(
-        layer, settings(optimizer="adafactor", multiply_by_parameter_scale=scaled)
-    )
+    recipe = settings(optimizer="adafactor", multiply_by_parameter_scale=scaled)
+    optimizer = make_optimizer(layer, recipe, torch.device("cpu"))
     layer.weight.grad = torch.ones(2, 3)
     optimizer.step()
     torch.testing.assert_close(layer.weight, torch.full((2, 3), 4.0 - moved))
