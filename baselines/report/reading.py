@@ -10,6 +10,8 @@ from sgdx_dataset import SgdxError
 from sgdx_metric.cli.predictions import decode, prediction_paths
 from sgdx_metric.rows import ScoreError
 
+from ..training.run_folder import read_log
+
 # A line of a training's log.jsonl: the step, and the loss or the score on dev after it.
 LogLine = dict[str, float]
 
@@ -65,26 +67,17 @@ def read_logs(file: Path, facts: Mapping[str, Any]) -> dict[str, list[LogLine]]:
         {} where there is no log.
 
     Raises:
-        ScoreError: A line is malformed.
+        SgdxError: A line is malformed.
     """
     for folder in (file.parent, Path(str(facts.get("model") or file.parent))):
         logs = [folder / "log.jsonl", *sorted(folder.glob("*/log.jsonl"))]
-        if found := {_task(folder, log): _log_lines(log) for log in logs if log.is_file()}:
+        if found := {_task(folder, log): read_log(log.parent) for log in logs if log.is_file()}:
             return found
     return {}
 
 
 def _task(folder: Path, log: Path) -> str:
     return "" if log.parent == folder else log.parent.name
-
-
-def _log_lines(path: Path) -> list[LogLine]:
-    found = []
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
-        found.append(decode(line, LogLine, f"{path}:{number}"))
-        if "step" not in found[-1]:
-            raise ScoreError(f"{path}:{number}: found no step, expected a line of a training's log")
-    return found
 
 
 def _inner(record: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -147,7 +147,7 @@ def test_learning_curves_are_those_of_the_logs(runs: dict[str, Path], tmp_path: 
     assert [text.get_text() for text in sub_models.texts] == ["copy", "intent"]
     assert sub_models.get_xlabel() == "steps" and not nothing.lines[0].get_xydata().tolist()
     (one / "log.jsonl").write_text('{"step": 2, "loss": 4.0}\n{"loss": 1.0}\n')
-    with pytest.raises(ScoreError, match=r"log\.jsonl:2: found no step"):
+    with pytest.raises(SgdxError, match=r"log\.jsonl:2: .* required field `step`"):
         read_tracker(one)
 
 
