@@ -1,9 +1,10 @@
-"""``python -m benchmarks.encoders``: tokens per second of an encoder, by precision and dropout.
+"""``python -m benchmarks.encoders``: tokens per second of an encoder, by precision and attention.
 
 The encoder reads random tokens without padding, in one thread per core that torch may use
 (``OMP_NUM_THREADS``). On CPUs, tokens are counted per second of CPU time of all threads together,
 so that other work on the machine does not change the figures much. Each figure is that of the
-fastest of several calls. Attention that drops none of its weights runs as one fused operation.
+fastest of several calls. Training is measured with PyTorch's attention, which is one fused
+operation where it drops none of its weights, and with the project's (``encoders/attention.py``).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from transformers import PreTrainedModel
 
+from baselines.encoders.attention import train_with_matrix_products
 from baselines.encoders.load import load_encoder
 from baselines.encoders.tiny import tiny_encoder
 from baselines.training.accelerator import make_accelerator
@@ -63,17 +65,26 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
     shape = (options.sequences, options.tokens)
     precisions: tuple[Precision, ...] = ("fp32", "bf16")
     cases = [(precision, dropout) for precision in precisions for dropout in (None, 0.0)]
-    encoders = [load_encoder(name, dropout)[0].to(device) for _, dropout in cases]
-    ids = torch.randint(0, encoders[0].config.vocab_size, shape, device=device)
+    fused, products = (
+        [load_encoder(name, dropout)[0].to(device) for _, dropout in cases] for _ in range(2)
+    )
+    for encoder in products:
+        train_with_matrix_products(encoder)
+    ids = torch.randint(0, fused[0].config.vocab_size, shape, device=device)
     # Taking turns, as other work on the machine comes and goes; the first round sets up kernels.
     rounds = [
         [
-            [seconds(partial(work, encoder, ids, precision)) for work in (inference, training)]
-            for encoder, (precision, _) in zip(encoders, cases)
+            [
+                seconds(partial(inference, one, ids, precision)),
+                seconds(partial(training, one, ids, precision)),
+                seconds(partial(training, other, ids, precision)),
+            ]
+            for one, other, (precision, _) in zip(fused, products, cases)
         ]
         for _ in range(options.rounds + 1)
     ]
-    table = Table("precision", "attention dropout", "inference, tokens/s", "training, tokens/s")
+    headings = ("inference, tokens/s", "training, PyTorch's attention", "the project's")
+    table = Table("precision", "attention dropout", *headings)
     for (precision, dropout), fastest in zip(cases, np.array(rounds[1:]).min(0)):
         own = "the encoder's" if dropout is None else str(dropout)
         table.add_row(precision, own, *(f"{ids.numel() / each:,.0f}" for each in fastest))

@@ -67,10 +67,11 @@ def training_attention(
         return attended
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     scores = (query * scale) @ key.transpose(-1, -2)
-    if attention_mask is not None and attention_mask.dtype == torch.bool:
-        lowest = torch.finfo(scores.dtype).min
-        scores = scores.masked_fill(~attention_mask, lowest)
-    elif attention_mask is not None:
+    if attention_mask is not None:
+        if attention_mask.dtype == torch.bool:
+            # Adding is faster than filling in, as one mask serves all heads and both directions.
+            lowest = torch.finfo(scores.dtype).min
+            attention_mask = scores.new_zeros(()).where(attention_mask, lowest)
         scores = scores + attention_mask.to(scores.dtype)
     # Autocast would turn the weights into float32, which takes longer and is no more exact: a
     # softmax of bfloat16 is computed in float32 within.
