@@ -113,8 +113,7 @@ class EncoderSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only
 
     Attributes:
         attention_dropout: Dropout of attention weights in training, in [0, 1]; None for the
-            pretrained encoder's own. With 0 attention runs as one fused operation, which is much
-            faster on CPUs.
+            pretrained encoder's own. Dropping weights takes long on CPUs.
     """
 
     attention_dropout: Fraction | None = None
