@@ -12,12 +12,14 @@ import hashlib
 import json
 import os
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -108,6 +110,27 @@ class Hub:
             "NO_PROXY": "127.0.0.1",
         }
         return {**kept, **own, **({"HF_TOKEN": token} if token else {})}
+
+    def python(
+        self, home: Path, *arguments: object, token: str | None = TOKEN, **changes: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run Python in a process that uses this server as the Hub.
+
+        Args:
+            home: The folder of its caches, in which it runs.
+            arguments: The arguments of ``python``.
+            token: Its access token; None for a user who is not logged in.
+            changes: Further variables of its environment.
+        """
+        home.mkdir(exist_ok=True)
+        return subprocess.run(
+            [sys.executable, *map(str, arguments)],
+            cwd=home,
+            env={**self.environment(home, token), **changes},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
 
 
 @contextmanager

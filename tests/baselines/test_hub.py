@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -63,13 +61,7 @@ def test_a_pushed_model_is_the_model(
     assert card.data["datasets"] == ["sgdx"]
 
     def python(*arguments: object) -> str:
-        done = subprocess.run(
-            [sys.executable, *map(str, arguments)],
-            env=online.environment(tmp_path / "home", token=None),
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
+        done = online.python(tmp_path / "home", *arguments, token=None)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

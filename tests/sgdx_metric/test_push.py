@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,14 +38,7 @@ NAMES = ["sgdx_metric", "sgsacc_metric"]
 def command(
     hub: Hub, home: Path, *arguments: str, token: str | None = TOKEN
 ) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=home,
-        env=hub.environment(home, token) | {"HF_EVALUATE_OFFLINE": "0"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = hub.python(home, *arguments, token=token, HF_EVALUATE_OFFLINE="0")
     return done.returncode, done.stdout, done.stderr
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -38,14 +36,7 @@ def test_a_prefix_is_pushed_and_loaded_in_five_lines(
     assert "load_generator('you/prefix')" in code
 
     def said(code: str, **changes: str) -> str:
-        fresh = online.environment(tmp_path / "fresh", token=None)
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            env={**fresh, **changes},
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
+        done = online.python(tmp_path / "fresh", "-c", code, token=None, **changes)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,13 +44,8 @@ def hub() -> Iterator[Hub]:
 
 @pytest.fixture(scope="module")
 def pushed(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Hub:
-    done = subprocess.run(
-        [sys.executable, "-m", "sgdx_dataset", "push", "you/sgdx", "--source", "sample"],
-        env=hub.environment(tmp_path_factory.mktemp("home")),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    push = ("-m", "sgdx_dataset", "push", "you/sgdx", "--source", "sample")
+    done = hub.python(tmp_path_factory.mktemp("home"), *push)
     assert (done.returncode, done.stdout) == (0, f"{hub.url}/datasets/you/sgdx\n"), done.stderr
     assert TOKEN not in done.stderr
     return hub
@@ -61,14 +54,7 @@ def pushed(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Hub:
 def test_what_was_pushed_loads_and_streams_without_this_package(
     pushed: Hub, tmp_path: Path
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LOAD],
-        cwd=tmp_path,
-        env=pushed.environment(tmp_path / "home", token=None),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = pushed.python(tmp_path / "home", "-c", LOAD, token=None)
     assert done.returncode == 0, done.stderr
     out = json.loads(done.stdout.splitlines()[-1])
     assert sorted(out["configs"]) == ["backtrans", "original", "v1", "v2", "v3", "v4", "v5"]
