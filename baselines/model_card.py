@@ -302,7 +302,7 @@ def _training(output: Path, run: dict[str, Any]) -> str:
         f"best dev {measure}": best
         and f"{100 * best[key]:.2f}{unit} at step {best['step']}, "
         f"on {data['dev'][rows]} {rows} of `original`",
-        "processes": run["record"]["processes"],
+        "hardware": run.get("hardware", f"{run['record']['processes']} processes"),
         "versions": ", ".join(f"{name} {number}" for name, number in run["versions"].items()),
     }
     set_ones = {k: v for k, v in run["record"]["settings"].items() if v is not None}

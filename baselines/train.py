@@ -25,7 +25,7 @@ from .data.frames import track, whole_dialogues
 from .data.kinds import rows_for
 from .publish import publish
 from .tracker import Run, TrainableTracker, get_trainable
-from .training.accelerator import quiet_transformers, training_accelerator
+from .training.accelerator import hardware, quiet_transformers, training_accelerator
 from .training.batching import share
 from .training.evaluation import score_on
 from .training.loop import Progress, train
@@ -151,7 +151,7 @@ def train_task(run: Run, kind: type[TrainableTracker], name: str, record: Record
         "examples_per_process": share(settings.batch_size, settings.accumulation, processes),
     }
     if accelerator.is_main_process:
-        facts = {"oracle": run.seen.oracle, "batch": batch, **task.facts, "versions": versions()}
+        facts = {"oracle": run.seen.oracle, "batch": batch, **task.facts, **_environment(run)}
         write_json(folder / "run.json", {"record": record, **facts})
         print(
             f"{label}{settings.steps} steps of {settings.batch_size} examples ({processes} "
@@ -164,6 +164,10 @@ def train_task(run: Run, kind: type[TrainableTracker], name: str, record: Record
         measure = task.measure.replace("_", " ")
         print(f"{label}best {measure} {progress.best:.4f} at step {progress.best_step}")
     return progress
+
+
+def _environment(run: Run) -> dict[str, Any]:
+    return {"versions": versions(), "hardware": hardware(run.accelerator)}
 
 
 def finish(
@@ -197,7 +201,7 @@ def evaluate_joined(run: Run, kind: type[TrainableTracker], record: Record, dev:
         )
     if run.accelerator.is_main_process:
         data = record["data"] | {"dev": {"frames": len(rows)}}
-        facts = {"oracle": tracker.describe()["oracle"], "versions": versions()}
+        facts = {"oracle": tracker.describe()["oracle"], **_environment(run)}
         write_json(run.output / "run.json", {"record": record | {"data": data}, **facts})
         (run.output / "log.jsonl").unlink(missing_ok=True)
         steps = sum(max(line["step"] for line in read_log(run.output / t)) for t in kind.TASKS)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,28 @@ def make_accelerator(**options: Any) -> Accelerator:
         accelerator.state.distributed_type = DistributedType.FSDP
         accelerator.state.fsdp_plugin = FullyShardedDataParallelPlugin()
     return accelerator
+
+
+def hardware(accelerator: Accelerator) -> str:
+    """What a run computes on, as in ``2 processes, each on 4 threads of Intel Xeon``."""
+    count = accelerator.num_processes
+    many = f"{count} processes, each on" if count > 1 else "1 process on"
+    device = accelerator.device
+    if device.type == "cuda":
+        return f"{many} {torch.cuda.get_device_name(device)}"
+    if device.type != "cpu":
+        return f"{many} {device.type}"
+    threads = torch.get_num_threads()
+    return f"{many} {threads} thread{'s' if threads > 1 else ''} of {_cpu_name()}"
+
+
+def _cpu_name() -> str:
+    """The name of the CPU; where the system does not tell it, that of its kind, as in x86_64."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
 
 
 def quiet_transformers() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,7 +35,10 @@ def test_a_run_s_folder(trained: Path) -> None:
     assert run["oracle"] is False
     assert run["examples"] == 492
     assert run["labels"] == {"slots": 3139, "without_path": 11}
-    assert "trust_remote_code=True" in (trained / "README.md").read_text()
+    assert re.fullmatch(r"1 process on \d+ threads? of \S.*", run["hardware"])
+    card = (trained / "README.md").read_text()
+    assert f"- hardware: {run['hardware']}\n" in card
+    assert "trust_remote_code=True" in card
     assert isinstance(AutoModel.from_pretrained(trained), OnePassModel)
     tokenizer = AutoTokenizer.from_pretrained(trained)
     assert tokenizer.tokenize("[SLOT] [TOLD]") == ["[SLOT]", "[TOLD]"]

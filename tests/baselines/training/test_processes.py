@@ -92,6 +92,7 @@ def test_two_nodes_train_one_model(alone: Path, tmp_path: Path) -> None:
     assert_same(alone, tmp_path / "run")
     facts = json.loads((tmp_path / "run" / "run.json").read_text())
     assert facts["record"]["processes"] == 2
+    assert facts["hardware"].startswith("2 processes, each on ")
     assert facts["batch"] == {
         "examples_per_step": 8,
         "processes": 2,
