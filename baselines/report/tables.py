@@ -220,14 +220,18 @@ def paired_differences(first: Tracker, second: Tracker) -> dict[str, Cell]:
     for name, value in difference(np.ones((1, count))).items():
         low_high = ends.get(name)
         found[name] = Cell(
-            _signed(float(value[0])),
-            f"{_signed(low_high[0])} to {_signed(low_high[1])}" if low_high else "",
+            signed(float(value[0])),
+            f"{signed(low_high[0])} to {signed(low_high[1])}" if low_high else "",
         )
     return found
 
 
-def _signed(fraction: float) -> str:
-    return NOTHING if np.isnan(fraction) else f"{round(100 * fraction, 1) + 0.0:+.1f}"
+def signed(fraction: float) -> str:
+    """A difference in percentage points, such as ``+1.5``; a dash for NaN.
+
+    What rounds to zero keeps its sign, as in ``-0.0``: it tells whether an interval contains zero.
+    """
+    return NOTHING if np.isnan(fraction) else f"{100 * fraction + 0.0:+.1f}"
 
 
 def system_sums(system: Tracker, these: Ints | None = None) -> Sums:

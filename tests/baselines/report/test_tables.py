@@ -107,3 +107,11 @@ def test_all_official_metrics(group: Trackers) -> None:
 )
 def test_percent(fraction: float | None, text: str) -> None:
     assert tables.percent(fraction) == text
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"),
+    [(float("nan"), "–"), (0.0153, "+1.5"), (-0.0002, "-0.0"), (0.0002, "+0.0"), (-0.0, "+0.0")],
+)
+def test_a_difference_tells_its_side_of_zero(fraction: float, text: str) -> None:
+    assert tables.signed(fraction) == text
