@@ -1,8 +1,8 @@
 """Attention in training on CPUs, where PyTorch's fused one takes long to go backwards.
 
 With bfloat16, the backward pass of the fused attention takes more than a third of a training step
-on a CPU that multiplies bfloat16 matrices. Plain matrix products are faster there, up to twice for
-texts of 50 tokens, and still by a third for 350 (``python -m benchmarks.encoders``). Prediction,
+on a CPU that multiplies bfloat16 matrices. Plain matrix products make the step 1.2 to 1.9 times as
+fast there (``python -m benchmarks.encoders``, docs/benchmarks.md). Prediction,
 float32 and other devices keep the fused attention, which is the faster one for them.
 """
 
