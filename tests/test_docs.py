@@ -84,29 +84,43 @@ def test_the_readme_shows_what_the_demo_prints(run: Run) -> None:
     assert done.stderr == ""
 
 
-RUNS = {
-    "lexical": "lexical",
-    "sgp_dst": "sgp_dst-minilm_tenth",
-    "onepass": "onepass-minilm_cpu",
-}
+# Of each row of the tables of results: the tracker, and its scores.
+SMALL = [
+    ("lexical", "lexical/scores.json"),
+    ("sgp_dst", "sgp_dst-minilm_tenth/scores.json"),
+    ("onepass", "onepass-minilm_cpu/scores.json"),
+    ("onepass", "onepass-minilm_all/scores.json"),
+]
+WHOLE = [
+    ("lexical", "lexical-whole_test/scores.json"),
+    ("sgd_baseline", "sgd_baseline-minilm_cpu/scores.json"),
+    ("sgd_baseline", "sgd_baseline-minilm_backtrans/scores.json"),
+]
+PARTIAL = "|split:test|release:partial:2921/4201|"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/results.md"])
-def test_figures_of_the_results_are_those_of_their_scores(page: str) -> None:
+@pytest.mark.parametrize(
+    ("page", "tables"), [("README.md", [SMALL]), ("docs/results.md", [SMALL, WHOLE])]
+)
+def test_figures_of_the_results_are_those_of_their_scores(
+    page: str, tables: list[list[tuple[str, str]]]
+) -> None:
     lines = (ROOT / page).read_text().splitlines()
-    begin = next(n for n, line in enumerate(lines) if line.startswith("| tracker | JGA_orig"))
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[begin + 2 :][:3]]
-    names = [re.findall(r"`(\w+)`", row[0])[0] for row in rows]
-    assert names == list(RUNS)
-    for name, row in zip(names, rows):
-        scores = json.loads((ROOT / "results" / RUNS[name] / "scores.json").read_text())
-        assert "|release:partial:2921/4201|dialogues:292@" in scores["signature"]
-        for key, cell in zip(("jga_orig", "jga_v1-5", "ss_jga"), row[1:]):
-            ends = scores["sgdx"]["confidence"][key]
-            numbers = [scores["sgdx"][key], *(ends if "(" in cell else [])]
-            assert [float(x) for x in re.findall(r"[\d.]+", cell)] == [
-                pytest.approx(100 * number, abs=0.0501) for number in numbers
-            ]
+    begins = [n for n, line in enumerate(lines) if line.startswith("| tracker | JGA_orig")]
+    for begin, runs in zip(begins, tables, strict=True):
+        for (name, file), line in zip(runs, lines[begin + 2 :]):
+            row = [cell.strip() for cell in line.split("|")[1:-1]]
+            assert row[0].startswith(f"`{name}`")
+            scores = json.loads((ROOT / "results" / file).read_text())
+            dialogues = "dialogues:292@" if runs is SMALL else "frames:26802|"
+            assert PARTIAL + dialogues in scores["signature"]
+            for key, cell in zip(("jga_orig", "jga_v1-5", "ss_jga"), row[1:]):
+                ends = scores["sgdx"]["confidence"][key]
+                numbers = [scores["sgdx"][key], *(ends if "(" in cell else [])]
+                assert [float(x) for x in re.findall(r"[\d.]+", cell)] == [
+                    pytest.approx(100 * number, abs=0.0501) for number in numbers
+                ]
+        assert not lines[begin + 2 + len(runs)].startswith("|")
 
 
 @pytest.mark.release
