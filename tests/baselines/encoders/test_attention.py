@@ -11,7 +11,7 @@ from baselines.encoders.attention import ATTENTION, train_with_matrix_products, 
 LENGTHS = (7, 5, 1)
 
 
-def encoder(dropout: float = 0.0) -> BertModel:
+def encoder() -> BertModel:
     torch.manual_seed(3)
     config = BertConfig(
         vocab_size=50,
@@ -20,7 +20,7 @@ def encoder(dropout: float = 0.0) -> BertModel:
         num_attention_heads=4,
         intermediate_size=64,
         hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=dropout,
+        attention_probs_dropout_prob=0.0,
         initializer_range=0.3,
     )
     return BertModel(config, add_pooling_layer=False)
