@@ -249,8 +249,11 @@ def _is_prepared(release: Release, config: str, cache: Path) -> bool:
 
 
 def _sizes(place: Path) -> dict[str, int]:
-    """The size of each Arrow file of a config in bytes, by name."""
-    return {file.name: file.stat().st_size for file in place.glob("*.arrow")}
+    """The size of each of a config's own Arrow files in bytes, by name.
+
+    ``map`` keeps its results beside them, as ``cache-*.arrow``: these come and go.
+    """
+    return {file.name: file.stat().st_size for file in place.glob("sgdx-*.arrow")}
 
 
 def _foreign_configs(release: Release, cache: Path) -> list[Path]:

@@ -13,7 +13,7 @@ from typing import Any
 import datasets
 import pytest
 
-from sgdx_dataset import CONFIGS, VARIANTS, SgdxError, load, prepare
+from sgdx_dataset import CONFIGS, VARIANTS, SgdxError, frames, load, prepare
 from sgdx_dataset.release.remembered import remembered_source
 
 from ..conftest import DIALOGUE, write
@@ -180,6 +180,16 @@ def test_load_does_not_touch_the_prepared_cache(mini: Path, hugging_face_home: P
     assert load("v2", "test", mini)[0]["services"] == ["Flats_12"]
     assert load("v2", source=mini)["train"].num_rows == 2
     assert not (hugging_face_home / "datasets" / "sgdx").exists()
+
+
+def test_what_map_keeps_beside_the_rows_does_not_make_them_stale(mini: Path) -> None:
+    """Another process may hold what a second preparation would move away."""
+    first = frames(load("v1", "test", mini))
+    files = [Path(file["filename"]) for file in first.cache_files]
+    assert [file.name.partition("-")[0] for file in files] == ["cache"]
+    before = [file.stat().st_ino for file in files[0].parent.iterdir()]
+    frames(load("v1", "test", mini))
+    assert [file.stat().st_ino for file in files[0].parent.iterdir()] == before
 
 
 def test_load_an_unknown_split(mini: Path) -> None:
