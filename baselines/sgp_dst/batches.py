@@ -196,7 +196,8 @@ def part_settings(
         count: Number of examples of all epochs together.
     """
     of_epochs = -(-count // settings.batch_size)
-    steps = min(settings.steps or of_epochs, of_epochs)
+    limits = [limit for limit in (settings.steps, submodel_settings.steps) if limit is not None]
+    steps = min([of_epochs, *limits])
     return msgspec.structs.replace(settings, steps=steps, warmup=submodel_settings.warmup)
 
 

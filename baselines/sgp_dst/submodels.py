@@ -35,6 +35,7 @@ class PartSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
     Attributes:
         epochs: Number of epochs, which determines the number of steps.
+        steps: Maximum number of steps, if its epochs would take more; None for no maximum.
         warmup: Fraction of the steps in which the learning rate rises, in [0, 1].
         max_tokens: Maximum number of tokens of a sequence; of a longer turn the last are kept.
         negatives: Number of easy negative examples for each positive one, sampled in every epoch.
@@ -44,6 +45,7 @@ class PartSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     """
 
     epochs: Count
+    steps: Count | None = None
     warmup: Fraction
     max_tokens: Count
     negatives: float = 0.0
@@ -68,7 +70,7 @@ class SgpSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, kw_o
 
     Attributes:
         parts: Settings of the four submodels.
-        steps: Maximum number of steps of a submodel, if its epochs would take more.
+        steps: Maximum number of steps of each submodel, as in its own settings.
         expected: The expected result and its source, for the reader of the recipe.
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -16,14 +17,26 @@ from baselines.sgp_dst.batches import (
     all_epochs,
     asked_examples,
     epoch_examples,
+    part_settings,
     training_examples,
 )
 from baselines.sgp_dst.examples import EASY, HARD, POSITIVE, SYSTEM
 from baselines.sgp_dst.modeling import SgpConfig
 from baselines.sgp_dst.selection import decision_f1, stratified
 from baselines.sgp_dst.sequences import Vocabulary
-from baselines.sgp_dst.submodels import MODELS, PARTS, About, Part, PartSettings, SubModel
+from baselines.sgp_dst.submodels import (
+    MODELS,
+    PARTS,
+    About,
+    Part,
+    PartSettings,
+    SgpSettings,
+    SubModel,
+)
+from baselines.training.settings import read_recipe
 from sgdx_dataset import frames, load
+
+from ...conftest import ROOT
 
 KINDS = np.array([EASY] * 60 + [HARD] * 4 + [POSITIVE] * 5 + [SYSTEM] * 3, np.int8)
 
@@ -51,6 +64,19 @@ def test_a_training_is_one_epoch_after_the_other() -> None:
     settings = PartSettings(epochs=2, warmup=0.1, max_tokens=99, negatives=2.0)
     expected = [*epoch_examples(KINDS, settings, 3, 0), *epoch_examples(KINDS, settings, 3, 1)]
     assert all_epochs(KINDS, settings, 3).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("of_all", "of_the_part", "steps"),
+    [(None, None, 7), (None, 5, 5), (4, 5, 4), (9, 8, 7)],
+)
+def test_steps_are_those_of_the_epochs_or_fewer(
+    of_all: int | None, of_the_part: int | None, steps: int
+) -> None:
+    smoke = read_recipe(ROOT / "baselines" / "sgp_dst" / "config" / "smoke.yaml", SgpSettings)
+    recipe = msgspec.structs.replace(smoke, steps=of_all, batch_size=32)
+    found = part_settings(recipe, msgspec.structs.replace(part(), steps=of_the_part), 193)
+    assert found.steps == steps
 
 
 @pytest.mark.parametrize("name", PARTS)
