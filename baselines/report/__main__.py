@@ -22,7 +22,7 @@ from ..command_line import add_source, run_command
 from .gather import gather, read_tracker
 from .leaderboard import read_own, read_published, render_leaderboard, row_of, write_own
 from .page import write_report
-from .provenance import group_runs
+from .provenance import group_runs, name_of_path
 from .runs import Run
 from .sections import build_report
 
@@ -70,7 +70,7 @@ def make_leaderboard(arguments: argparse.Namespace) -> None:
     data, page = folder / "leaderboard.toml", folder / "leaderboard.md"
     runs = [read_tracker(path) for path in dict.fromkeys(arguments.runs)]
     rows = [
-        row_of(system, f"python -m baselines.evaluate {_command_of(system.first)}")
+        row_of(system, _command_of(system.first))
         for group in group_runs(runs)
         for system in group.systems
     ]
@@ -83,12 +83,19 @@ def make_leaderboard(arguments: argparse.Namespace) -> None:
 
 
 def _command_of(run: Run) -> str:
-    """The options that made a run, as far as it knows them."""
-    tracker = run.facts.get("tracker", "TRACKER")
-    model = run.facts.get("model")
-    given = f"--tracker {tracker}" if model in (None, tracker) else f"--model {Path(model).name}"
-    sample = " --source sample" if run.parts.get("release") == "sample" else ""
-    return f"{given}{sample} --output {run.path.name}"
+    """The command that made a run's predictions, with a word in capitals for what it names not."""
+    tracker, model = run.facts.get("tracker", "TRACKER"), run.facts.get("model")
+    if tracker == "llm":
+        words = ["baselines.llm", "predict", "--model", str(model), "--base-url", "URL"]
+    elif model in (None, tracker):
+        words = ["baselines.evaluate", "--tracker", tracker]
+    else:
+        # A path from the root says more of a user's machine than a leaderboard needs.
+        known = Path(model).name if Path(model).is_absolute() else model
+        words = ["baselines.evaluate", "--model", known]
+    words += ["--source", "sample" if run.parts.get("release") == "sample" else "PATH"]
+    words += ["--dialogues", "FILE"] if "dialogues" in run.parts else []
+    return shlex.join(["python", "-m", *words, "--output", f"outputs/{name_of_path(run.path)}"])
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -42,13 +42,11 @@ class Row(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     Attributes:
         system: The tracker.
-        augmentation: The reworded schemas that it was trained on too; empty for none.
         oracle: Whether it was trained on v1 to v5.
         all, seen, unseen: Its figures.
     """
 
     system: Text
-    augmentation: str = ""
     oracle: bool = False
     all: Headline
     seen: Headline | None = None
@@ -59,11 +57,13 @@ class PublishedRow(Row, kw_only=True):
     """A row out of a paper.
 
     Attributes:
+        augmentation: The reworded schemas that it was trained on too; empty for none.
         source, table: The paper, and where in it the figures stand.
         data: What they were measured on.
         not_comparable: Why they must not be set against ours; empty where they may.
     """
 
+    augmentation: str = ""
     source: Text
     table: str = ""
     data: Text
@@ -72,6 +72,8 @@ class PublishedRow(Row, kw_only=True):
 
 class OwnRow(Row, kw_only=True):
     """A row that was measured with this project.
+
+    The name of its system says what it was trained on besides the original schemas.
 
     Attributes:
         signature: The line that the metric gave with the figures.
@@ -123,7 +125,7 @@ def _checked(data: bytes, path: str) -> list[OwnRow]:
     for number, row in enumerate(rows, 1):
         where = f"{path}: row {number} ({row.system})"
         check_row(row, where)
-        if (key := (row.system, row.augmentation, row.signature)) in known:
+        if (key := (row.system, row.signature)) in known:
             raise SgdxError(f"{where}: is there twice, expected one row for it")
         known.add(key)
     return rows
@@ -178,7 +180,6 @@ def row_of(system: Tracker, command: str) -> OwnRow:
     scores = [run.scores for run in system.runs]
     row = OwnRow(
         system=system.name + (f", mean of {len(scores)} seeds" if len(scores) > 1 else ""),
-        augmentation=system.first.augmentation,
         oracle=system.first.oracle,
         all=_mean([s.sgdx for s in scores]),
         seen=_mean([s.sgdx.seen for s in scores]),
@@ -297,7 +298,7 @@ def _own_table(rows: Sequence[OwnRow]) -> str:
     notes = []
     for number, row in enumerate(rows, 1):
         seen, unseen = (_number(p.jga_v1_5 if p else None) for p in (row.seen, row.unseen))
-        cells = [f"{_system(row)} ({number})", *_figures(row.all), seen, unseen]
+        cells = [f"{row.system} ({number})", *_figures(row.all), seen, unseen]
         table.append(f"| {' | '.join([*cells, '; '.join(row.marks())])} |")
         notes.append(f"{number}. `{row.command}`  \n   `{row.signature}`")
     return "\n".join([*table, "", *notes])
@@ -310,13 +311,10 @@ def _published_table(rows: Sequence[PublishedRow]) -> str:
     ]
     for row in sorted(rows, key=_rank):
         source = ", ".join(filter(None, (row.source, row.table)))
-        cells = [_system(row), *_figures(row.all), row.data, source, row.not_comparable]
+        system = f"{row.system} + {row.augmentation}" if row.augmentation else row.system
+        cells = [system, *_figures(row.all), row.data, source, row.not_comparable]
         table.append(f"| {' | '.join(cells)} |")
     return "\n".join(table)
-
-
-def _system(row: Row) -> str:
-    return f"{row.system} + {row.augmentation}" if row.augmentation else row.system
 
 
 def _figures(figures: Headline) -> list[str]:

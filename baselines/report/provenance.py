@@ -114,7 +114,7 @@ class Provenance(ABC):
         """A short name of the system, such as ``t5dst (d3st, t5-v1_1-base)``."""
         system = self.facts.get("tracker")
         if not system:
-            return printable(_name_of_path(self.path.absolute()), _LONGEST_NAME)
+            return printable(name_of_path(self.path.absolute()), _LONGEST_NAME)
         details = [self.facts.get("format"), self.settings.get("model") or self.facts.get("model")]
         shown = [_last_folder(str(one)) for one in details if one]
         shown = [one for one in shown if one not in (system, "tiny")]
@@ -144,7 +144,7 @@ def _last_folder(name: str) -> str:
     return parts[-1] if parts else name
 
 
-def _name_of_path(path: Path) -> str:
+def name_of_path(path: Path) -> str:
     """The folder of a scores.json, and of a file with a name of its own that name."""
     if path.is_dir():
         return path.name

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from baselines.report import __main__ as report
+from baselines.report.gather import read_tracker
 from baselines.report.leaderboard import read_own, read_published, render_leaderboard
 from sgdx_dataset import SgdxError
 
@@ -85,7 +87,51 @@ def test_a_run_becomes_a_row(
     assert text.startswith(f"# A remark that stays.\n{ROW}") and text.count("[[row]]") == 2
     mine, added = read_own(tmp_path / "leaderboard.toml")
     assert (mine.system, added.system) == ("mine", "t5dst, mean of 2 seeds")
+    assert added.command == (
+        "python -m baselines.evaluate --tracker t5dst --source sample --output outputs/plain-0"
+    )
     assert "| t5dst, mean of 2 seeds (1) |" in (tmp_path / "leaderboard.md").read_text()
     assert command(monkeypatch, report, *arguments) == 2
     assert "is there twice, expected one row for it" in capsys.readouterr().err
     assert (tmp_path / "leaderboard.toml").read_text() == text
+
+
+def test_the_name_of_a_row_says_the_augmentation_once(
+    runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = (runs["backtrans"], "--leaderboard", "--output", tmp_path)
+    assert command(monkeypatch, report, *arguments) == 0
+    assert "| t5dst + backtrans (1) |" in (tmp_path / "leaderboard.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("facts", "signature", "expected"),
+    [
+        (
+            {"tracker": "onepass", "model": "outputs/onepass-smoke"},
+            "release:partial:9/10|dialogues:292@b0e1edf2",
+            "baselines.evaluate --model outputs/onepass-smoke --source PATH --dialogues FILE",
+        ),
+        (
+            {"tracker": "t5dst", "model": "/home/me/t5dst"},
+            "release:sample",
+            "baselines.evaluate --model t5dst --source sample",
+        ),
+        (
+            {"tracker": "lexical", "model": "lexical"},
+            "release:e852981a",
+            "baselines.evaluate --tracker lexical --source PATH",
+        ),
+        (
+            {"tracker": "llm", "model": "Qwen/Qwen3 8B"},
+            "release:e852981a",
+            "baselines.llm predict --model 'Qwen/Qwen3 8B' --base-url URL --source PATH",
+        ),
+    ],
+)
+def test_the_command_of_a_row(
+    facts: dict[str, str], signature: str, expected: str, runs: dict[str, Path]
+) -> None:
+    known = read_tracker(runs["plain-0"])
+    run = replace(known, facts=facts, signature=f"sgdx_metric|{signature}")
+    assert report._command_of(run) == f"python -m {expected} --output outputs/plain-0"
