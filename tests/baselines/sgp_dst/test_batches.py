@@ -41,8 +41,8 @@ from ...conftest import ROOT
 KINDS = np.array([EASY] * 60 + [HARD] * 4 + [POSITIVE] * 5 + [SYSTEM] * 3, np.int8)
 
 
-def part(**settings: float) -> PartSettings:
-    return PartSettings(epochs=1, warmup=0.1, max_tokens=99, **settings)
+def part(**settings: float | None) -> PartSettings:
+    return msgspec.structs.replace(PartSettings(epochs=1, warmup=0.1, max_tokens=99), **settings)
 
 
 def test_an_epoch_keeps_positives_and_samples_the_others() -> None:
@@ -75,8 +75,7 @@ def test_steps_are_those_of_the_epochs_or_fewer(
 ) -> None:
     smoke = read_recipe(ROOT / "baselines" / "sgp_dst" / "config" / "smoke.yaml", SgpSettings)
     recipe = msgspec.structs.replace(smoke, steps=of_all, batch_size=32)
-    found = part_settings(recipe, msgspec.structs.replace(part(), steps=of_the_part), 193)
-    assert found.steps == steps
+    assert part_settings(recipe, part(steps=of_the_part), 193).steps == steps
 
 
 @pytest.mark.parametrize("name", PARTS)
