@@ -17,7 +17,7 @@ from sgdx_metric.variants import ORIGINAL
 # What differs between two runs of one system, or says where a run was made and not what it is.
 _NOT_THE_SYSTEM = {
     "seed", "model", "weights", "counts", "versions", "source", "configs", "split", "variant",
-    "dtype", "schemas", "overlaps",
+    "dialogues", "dtype", "schemas", "overlaps",
 }  # fmt: skip
 # What an augmentation changes in the record of a run.
 _AUGMENTATION = {"augment", "train", "oracle"}

@@ -29,6 +29,13 @@ def test_seeds_are_one_system_and_other_augmentations_are_not(runs: dict[str, Pa
     assert plain.key(True) != tiny.key(True)
 
 
+def test_a_system_that_was_asked_about_more_dialogues_is_the_same(runs: dict[str, Path]) -> None:
+    """What was scored is told by the signature; a run may have answered more than that."""
+    one, other = (read_tracker(runs[name]) for name in ("plain-0", "backtrans"))
+    more = replace(other, facts={**other.facts, "dialogues": "600@ea505753"})
+    assert more.key() == other.key() and more.key(True) == one.key(True)
+
+
 def test_a_second_run_of_the_same_seed_is_a_row_of_its_own(runs: dict[str, Path]) -> None:
     again = [read_tracker(runs["plain-0"]), read_tracker(runs["plain-0"] / "scores.json")]
     (group,) = group_runs(again)
