@@ -306,15 +306,18 @@ def learning_curves(group: Group[Any], *_: Any) -> Any:
         scores.spines["right"].set_visible(True)
         scores.set(ylim=(0, 100), ylabel="score on dev, %")
         axes.set(yscale="log", ylabel="loss", xlabel="minutes of training" if timed else "steps")
-        axes.margins(x=0.12)
+        axes.margins(x=0.2)
         axes.yaxis.set_major_locator(require("matplotlib.ticker").LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter("")
+        whole = sum(line.get("seconds", 0.0) for log in logs.values() for line in log) / 60
         for i, (name, log) in enumerate(logs.items()):
             colour = COLOURS[i % len(COLOURS)]
             minutes = np.cumsum([line.get("seconds", 0.0) for line in log]) / 60
-            x = minutes if timed else np.array([line["step"] for line in log])
             loss = [n for n, line in enumerate(log) if "loss" in line]
+            if not loss and not name:  # the score of all sub-models together, after the last
+                minutes = np.full(len(log), whole)
+            x = minutes if timed else np.array([line["step"] for line in log])
             dev = {n: v for n, line in enumerate(log) for k, v in line.items() if k[:4] == "dev_"}
             losses = [log[n]["loss"] for n in loss]
             axes.plot(x[loss], losses, color=colour, linewidth=1)
@@ -325,5 +328,10 @@ def learning_curves(group: Group[Any], *_: Any) -> Any:
                 )  # fmt: skip
             at, heights = x[list(dev)], [100 * value for value in dev.values()]
             scores.plot(at, heights, "o--", color=colour, linewidth=0.8, markersize=4)
+            if not loss and dev:
+                scores.annotate(
+                    shown_text(name or "joined"), (at[-1], heights[-1]), (0, 5), color=colour,
+                    fontsize=7, ha="center", textcoords="offset points",
+                )  # fmt: skip
 
     return _panels(systems, draw, 3.0)

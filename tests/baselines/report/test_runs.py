@@ -153,6 +153,14 @@ def test_learning_curves_are_those_of_the_logs(runs: dict[str, Path], tmp_path: 
     assert [line.get_xydata().tolist() for line in sub_models.lines] == [[[7, 3.0]], [[7, 1.5]]]
     assert [text.get_text() for text in sub_models.texts] == ["copy", "intent"]
     assert sub_models.get_xlabel() == "steps" and not nothing.lines[0].get_xydata().tolist()
+    for name in ("copy", "intent"):
+        (parts / name / "log.jsonl").write_text('{"step": 7, "loss": 3.0, "seconds": 45}\n')
+    (parts / "log.jsonl").write_text('{"step": 14, "dev_joint_goal_accuracy": 0.5}\n')
+    (group,) = group_runs([read_tracker(parts)])
+    of_each, together = learning_curves(group).axes
+    assert [line.get_xydata().tolist() for line in of_each.lines] == [[], [[0.75, 3]], [[0.75, 3]]]
+    assert together.lines[0].get_xydata().tolist() == [[1.5, 50.0]]
+    assert [text.get_text() for text in together.texts] == ["joined"]
     (one / "log.jsonl").write_text('{"step": 2, "loss": 4.0}\n{"loss": 1.0}\n')
     with pytest.raises(SgdxError, match=r"log\.jsonl:2: .* required field `step`"):
         read_tracker(one)
