@@ -83,7 +83,7 @@ def make_leaderboard(arguments: argparse.Namespace) -> None:
 
 
 def _command_of(run: Run) -> str:
-    """The command that made a run's predictions, with a word in capitals for what it names not."""
+    """The command that made a run's predictions, with words in capitals for what is not known."""
     tracker, model = run.facts.get("tracker", "TRACKER"), run.facts.get("model")
     if tracker == "llm":
         words = ["baselines.llm", "predict", "--model", str(model), "--base-url", "URL"]

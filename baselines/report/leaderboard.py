@@ -69,6 +69,11 @@ class PublishedRow(Row, kw_only=True):
     data: Text
     not_comparable: str = ""
 
+    @property
+    def name(self) -> str:
+        """The tracker, and what it was trained on too."""
+        return f"{self.system} + {self.augmentation}" if self.augmentation else self.system
+
 
 class OwnRow(Row, kw_only=True):
     """A row that was measured with this project.
@@ -311,8 +316,7 @@ def _published_table(rows: Sequence[PublishedRow]) -> str:
     ]
     for row in sorted(rows, key=_rank):
         source = ", ".join(filter(None, (row.source, row.table)))
-        system = f"{row.system} + {row.augmentation}" if row.augmentation else row.system
-        cells = [system, *_figures(row.all), row.data, source, row.not_comparable]
+        cells = [row.name, *_figures(row.all), row.data, source, row.not_comparable]
         table.append(f"| {' | '.join(cells)} |")
     return "\n".join(table)
 

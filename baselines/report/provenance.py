@@ -114,7 +114,7 @@ class Provenance(ABC):
         """A short name of the system, such as ``t5dst (d3st, t5-v1_1-base)``."""
         system = self.facts.get("tracker")
         if not system:
-            return printable(name_of_path(self.path.absolute()), _LONGEST_NAME)
+            return printable(name_of_path(self.path), _LONGEST_NAME)
         details = [self.facts.get("format"), self.settings.get("model") or self.facts.get("model")]
         shown = [_last_folder(str(one)) for one in details if one]
         shown = [one for one in shown if one not in (system, "tiny")]
@@ -146,6 +146,7 @@ def _last_folder(name: str) -> str:
 
 def name_of_path(path: Path) -> str:
     """The folder of a scores.json, and of a file with a name of its own that name."""
+    path = path.absolute()  # "." has no name
     if path.is_dir():
         return path.name
     return path.parent.name if path.name == "scores.json" else path.stem

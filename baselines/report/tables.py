@@ -423,13 +423,12 @@ def published() -> Table:
     """The published figures of trackers, which stand apart from those of runs."""
     rows = []
     for one in read_published():
-        system = f"{one.system} + {one.augmentation}" if one.augmentation else one.system
         for services, of in (("all", one.all), ("seen", one.seen), ("unseen", one.unseen)):
             if of is not None:
                 found = (of.jga_orig, of.jga_v1_5, of.relative_difference, of.ss_jga)
                 rows.append(
                     [
-                        Cell(system, "oracle" if one.oracle else ""),
+                        Cell(one.name, "oracle" if one.oracle else ""),
                         Cell(services),
                         *(Cell(NOTHING if v is None else f"{v:.1f}") for v in found),
                         Cell(one.data),
