@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.console import run
+from sgdx_dataset.io.console import run
 from sgdx_metric import ScoreError
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
@@ -79,6 +79,6 @@ def run_command(name: str, command: Callable[[], int | None]) -> int:
         command: The command; it returns its exit status, or None for 0.
 
     Returns:
-        The exit status, as ``sgdx_dataset.console.run`` gives it.
+        The exit status, as ``sgdx_dataset.io.console.run`` gives it.
     """
     return run(name, command, (SgdxError, ScoreError), speaks=is_first())

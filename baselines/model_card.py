@@ -14,7 +14,7 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 from sgdx_dataset import SgdxError
 from sgdx_dataset.hub.upload import upload
 
-from .tracker import get_tracker
+from .system import get_tracker
 from .training.run_folder import read_json, read_log, read_run, write_bytes
 from .training.settings import Fraction, NotNegative
 

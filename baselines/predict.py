@@ -24,7 +24,7 @@ from .data.frames import SYSTEM_ACTS
 from .data.kinds import rows_for
 from .data.prediction_files import is_finished, write_predictions
 from .data.requested import Data
-from .tracker import (
+from .system import (
     PredictionOptions,
     Tracker,
     get_tracker,

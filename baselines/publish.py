@@ -15,7 +15,7 @@ from sgdx_dataset.hub.upload import folder_files, upload
 
 from .command_line import run_command
 from .model_card import push, write_card
-from .tracker import get_trainable, tracker_of
+from .system import get_trainable, tracker_of
 from .training.run_folder import read_run
 
 # A report, and what may lie beside it in a folder of results: how the model was trained and scored.

@@ -24,7 +24,7 @@ from .data.augment import ORACLE
 from .data.frames import track, whole_dialogues
 from .data.kinds import rows_for
 from .publish import publish
-from .tracker import Run, TrainableTracker, get_trainable
+from .system import Run, TrainableTracker, get_trainable
 from .training.accelerator import hardware, quiet_transformers, training_accelerator
 from .training.batching import share
 from .training.evaluation import score_on

@@ -14,7 +14,7 @@ from sgdx_dataset.rows.features import FRAME_ROW, TURN_ROW
 
 from .data.frames import IDENTITY, track
 from .data.turns import generate
-from .tracker import Tracker, get_tracker, learns, tracker_of
+from .system import Tracker, get_tracker, learns, tracker_of
 
 Row = dict[str, Any]
 _COLUMNS = (*IDENTITY, "history", "utterance", "schema")

@@ -55,7 +55,7 @@ from baselines.sgp_dst.tracking import (
     Submodels,
     track_dialogues,
 )
-from baselines.tracker import trained_precision
+from baselines.system import trained_precision
 from baselines.training.accelerator import make_accelerator
 from baselines.training.batching import by_length, epoch
 from baselines.training.precision import autocast, resolved

@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .errors import SgdxError
+from .io.errors import SgdxError
 from .release.open import found_variants, open_release
 from .release.schema import CONFIGS, SPLITS, VARIANTS
 from .rows.frame_rows import frame_tables, frames

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from .console import run
-from .errors import SgdxError
-from .files import staged
 from .hub.build import build, push
 from .hub.export import export
 from .hub.prepare import cache_folder, prepare_release
-from .progress import progress
+from .io.console import run
+from .io.errors import SgdxError
+from .io.files import staged
+from .io.progress import progress
 from .release.open import open_release
 from .release.release import Release
 from .release.remembered import chosen_source

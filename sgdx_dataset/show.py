@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.markup import escape as markup_escape
 from rich.table import Table
 
-from .console import harmless
-from .errors import SgdxError
-from .files import staged
+from .io.console import harmless
+from .io.errors import SgdxError
+from .io.files import staged
 from .release.dialogue import Frame, read_dialogues
 from .release.release import Release
 from .release.schema import SPLITS, Schema, split_name

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from .errors import SgdxError
-from .files import staged
-from .progress import progress
+from .io.errors import SgdxError
+from .io.files import staged
+from .io.progress import progress
 from .release.release import Release
 from .release.schema import split_name
 from .rows.dialogue_rows import steps, tables

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.console import BAD_INPUT, run, say
+from sgdx_dataset.io.console import BAD_INPUT, run, say
 
 from .cli.commands import (
     run_calls,

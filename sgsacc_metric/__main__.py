@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.console import BAD_INPUT, run, say
+from sgdx_dataset.io.console import BAD_INPUT, run, say
 from sgdx_metric import ScoreError as SharedError
 
 from .candidates import APPENDIX_B, RULES
@@ -27,7 +27,7 @@ _PROGRAM = "sgsacc-metric"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a command; return the exit status, as `sgdx_dataset.console.run` gives it."""
+    """Run a command; return the exit status, as `sgdx_dataset.io.console.run` gives it."""
 
     def command() -> None:
         args = _parser().parse_args(argv)

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from sgdx_dataset import VARIANTS, SgdxError
-from sgdx_dataset.files import staged
+from sgdx_dataset.io.files import staged
 from sgdx_dataset.release.schema import split_name
 from sgsacc_metric.cli.chosen import choose
 from sgsacc_metric.cli.references import References, open_references, own_variants

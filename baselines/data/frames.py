@@ -21,7 +21,7 @@ from datasets import Dataset, DatasetInfo, Features, Value, concatenate_datasets
 
 from sgdx_dataset import SgdxError, frames, load
 
-from ..tracker import Predictions, Tracker, TrainedOn
+from ..system import Predictions, Tracker, TrainedOn
 from ..training.settings import Settings
 from .augment import RowsOf, augmented
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from datasets import Dataset
 
-from ..tracker import Predictions, Tracker
+from ..system import Predictions, Tracker
 from ..training.settings import Settings
 from . import frames, turns
 from .augment import RowsOf

@@ -20,7 +20,7 @@ from sgdx_dataset.release.remembered import chosen_source
 from sgdx_dataset.rows.features import TURN_ROW
 from sgdx_dataset.rows.turn_rows import domains_seen
 
-from ..tracker import Predictions, Tracker
+from ..system import Predictions, Tracker
 from ..training.settings import Settings
 from .frames import Training, training_rows
 

@@ -11,7 +11,7 @@ from datasets.utils import tqdm
 
 from ..data.frames import SYSTEM_ACTS
 from ..data.prediction_files import prediction_row
-from ..tracker import PredictionOptions, Predictions, Tracker
+from ..system import PredictionOptions, Predictions, Tracker
 from .rules import Lexicon, ServiceState, read_schema, track
 
 if TYPE_CHECKING:

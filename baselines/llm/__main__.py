@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from sgdx_dataset import CONFIGS, SgdxError
-from sgdx_dataset.extras import require
+from sgdx_dataset.io.extras import require
 from sgdx_dataset.release.schema import split_name
 
 from ..command_line import add_source, run_command

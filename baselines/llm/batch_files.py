@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.files import staged
+from sgdx_dataset.io.files import staged
 
 from .answer_file import AnswerFile
 from .functions import Json

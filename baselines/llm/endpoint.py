@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.extras import require
+from sgdx_dataset.io.extras import require
 
 from .functions import Json
 

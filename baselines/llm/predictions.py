@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from sgdx_dataset.files import staged
+from sgdx_dataset.io.files import staged
 
 from ..data.prediction_files import is_finished, write_predictions
 from ..training.run_folder import versions

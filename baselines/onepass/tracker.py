@@ -33,7 +33,7 @@ from ..data.dialogues import (
 from ..data.frames import SYSTEM_ACTS, describe, learnable, visible, whole_dialogues
 from ..encoders.load import load_encoder, load_tokenizer
 from ..encoders.tiny import corpus_texts, tiny_encoder
-from ..tracker import (
+from ..system import (
     BatchSize,
     PredictionOptions,
     Predictions,

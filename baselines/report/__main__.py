@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.files import staged
+from sgdx_dataset.io.files import staged
 from sgdx_metric.cli.files import check_folder
 
 from ..command_line import add_source, run_command

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sgdx_dataset.extras import require
+from sgdx_dataset.io.extras import require
 from sgdx_metric.bootstrap import bootstrap
 from sgdx_metric.columns import Floats
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sgdx_dataset.extras import require
+from sgdx_dataset.io.extras import require
 
 from . import drawings
 from .analysis import FEWEST_FRAMES

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.files import staged
+from sgdx_dataset.io.files import staged
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import signature_parts
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS

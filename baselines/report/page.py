@@ -11,8 +11,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from sgdx_dataset.extras import require
-from sgdx_dataset.files import staged
+from sgdx_dataset.io.extras import require
+from sgdx_dataset.io.files import staged
 from sgdx_metric.version import __version__
 
 from . import tables

@@ -25,7 +25,7 @@ from ..data.frames import visible, whole_dialogues
 from ..data.prediction_files import prediction_row
 from ..encoders.load import load_encoder, load_tokenizer
 from ..encoders.tiny import corpus_texts, tiny_encoder
-from ..tracker import (
+from ..system import (
     BatchSize,
     PredictionOptions,
     Predictions,

@@ -18,7 +18,7 @@ from sgdx_dataset import SgdxError
 from ..data.dialogues import read_dialogues
 from ..data.frames import SYSTEM_ACTS, learnable
 from ..encoders.tiny import corpus_texts, tiny_encoder
-from ..tracker import Run, Task
+from ..system import Run, Task
 from ..training.batching import Ints
 from ..training.loop import initial_model, last_checkpoint
 from .examples import EASY, EXAMPLES, HARD, MORE_EXAMPLES, POSITIVE, SYSTEM, Example

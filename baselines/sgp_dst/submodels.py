@@ -13,7 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 from sgdx_dataset import SgdxError
 
 from ..encoders.load import load_encoder
-from ..tracker import TrainedOn
+from ..system import TrainedOn
 from ..training.checkpoint import load_complete, loading
 from ..training.settings import Count, EncoderSettings, Fraction
 from .modeling import CombineModel, CopyModel, IntentModel, SgpConfig

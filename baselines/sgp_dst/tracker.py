@@ -31,7 +31,7 @@ from ..data.dialogues import (
     shards_side_by_side,
 )
 from ..data.frames import describe
-from ..tracker import (
+from ..system import (
     BatchSize,
     PredictionOptions,
     Predictions,

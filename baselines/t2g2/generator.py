@@ -25,9 +25,7 @@ from sgsacc_metric.bleu import bleu_counts, corpus_bleu
 from ..copies.templates import Templates, read_templates
 from ..data.frames import spread
 from ..data.turns import generate
-from ..t5dst.model import commit_of, generation_settings, load_model, save_model
-from ..t5dst.tiny import tiny_t5, tiny_tokenizer
-from ..tracker import (
+from ..system import (
     BatchSize,
     PredictionOptions,
     Predictions,
@@ -37,6 +35,8 @@ from ..tracker import (
     TokenBudget,
     TrainableTracker,
 )
+from ..t5dst.model import commit_of, generation_settings, load_model, save_model
+from ..t5dst.tiny import tiny_t5, tiny_tokenizer
 from ..training.checkpoint import weights_digest
 from ..training.evaluation import predicted_on
 from ..training.loop import initial_model, last_checkpoint

@@ -16,8 +16,8 @@ from transformers import (
 
 from sgdx_dataset import SgdxError
 
+from ..system import TrainedOn, model_file
 from ..t5dst.model import generation_settings, load_model, save_model
-from ..tracker import TrainedOn, model_file
 from ..training.checkpoint import loading, weights_digest
 from .inputs import InputName
 from .prefix import PrefixTuned

@@ -18,7 +18,7 @@ from transformers import (
 
 from sgdx_dataset import SgdxError
 
-from ..tracker import TrainedOn
+from ..system import TrainedOn
 from ..training.checkpoint import load_complete, loading
 
 

@@ -22,7 +22,7 @@ from sgdx_dataset import SgdxError
 
 from ..data.frames import spread, track
 from ..data.prediction_files import prediction_row
-from ..tracker import (
+from ..system import (
     BatchSize,
     PredictionOptions,
     Predictions,

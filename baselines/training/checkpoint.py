@@ -29,8 +29,8 @@ from torch.distributed.checkpoint.state_dict import (
 )
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.files import read_file
-from sgdx_dataset.release.json_files import parse_json
+from sgdx_dataset.io.files import read_file
+from sgdx_dataset.io.json import parse_json
 
 # DDP and FSDP may split tensors. Whole ones are saved from the CPU of the first process, and are
 # loaded by every process.

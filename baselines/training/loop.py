@@ -28,7 +28,7 @@ from torch.utils.data import DataLoader
 from sgdx_dataset import SgdxError
 
 from ..encoders.attention import train_with_matrix_products
-from ..tracker import Run, Task
+from ..system import Run, Task
 from . import checkpoint
 from .accelerator import report, shows_no_bar
 from .batching import share, training_batches

@@ -14,8 +14,8 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.files import read_file
-from sgdx_dataset.release.json_files import parse_json
+from sgdx_dataset.io.files import read_file
+from sgdx_dataset.io.json import parse_json
 
 from .settings import Augment, Fraction
 

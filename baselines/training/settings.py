@@ -9,7 +9,7 @@ import msgspec
 import yaml
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.files import read_file
+from sgdx_dataset.io.files import read_file
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -40,7 +40,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """The settings that the recipes of all trackers have.
 
     Attributes:
-        tracker: Name of the tracker in ``baselines.tracker.TRACKERS``.
+        tracker: Name of the tracker in ``baselines.system.TRACKERS``.
         model: Pretrained model to start from: a name on the Hub, a folder, or ``tiny`` for a small
             random one to try a recipe with.
         augment: Reworded schemas to train on too; None for the original schemas alone.

@@ -12,9 +12,9 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..errors import SgdxError
-from ..files import staged
-from ..progress import advance, progress
+from ..io.errors import SgdxError
+from ..io.files import staged
+from ..io.progress import advance, progress
 from ..release.release import Release
 from ..release.schema import SPLITS
 from ..rows.dialogue_rows import read_split, steps, tables

@@ -10,9 +10,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import SgdxError
-from ..files import staged
-from ..progress import progress
+from ..io.errors import SgdxError
+from ..io.files import staged
+from ..io.progress import progress
 from ..release.release import Release
 from ..release.schema import BACKTRANS, SPLITS, split_name
 from ..rows.dialogue_rows import steps, tables

@@ -15,9 +15,9 @@ from datasets.arrow_reader import ArrowReader
 from datasets.exceptions import DatasetGenerationError
 from filelock import FileLock
 
-from ..errors import SgdxError
-from ..files import flush
-from ..progress import progress
+from ..io.errors import SgdxError
+from ..io.files import flush
+from ..io.progress import progress
 from ..release.open import Source, Variants, open_release
 from ..release.release import Release
 from ..release.remembered import chosen_source, remember, remembered_source

@@ -19,7 +19,7 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineMod
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
-from ..errors import SgdxError
+from ..io.errors import SgdxError
 
 # What the HTTP client of huggingface_hub raises, whichever one it is: cut connections too.
 _HTTP_ERROR: type[Exception] = HfHubHTTPError.__bases__[0]

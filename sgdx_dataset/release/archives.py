@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import SgdxError
-from ..files import MAX_FILE_BYTES, read_file
+from ..io.errors import SgdxError
+from ..io.files import MAX_FILE_BYTES, read_file
 from .tar_stream import TarStream, opened_tar
 
 # All files of the release have half a GB together, in some 200 entries. An archive that claims far

@@ -6,8 +6,8 @@ from typing import Annotated, Generic, TypeVar
 
 import msgspec
 
-from ..errors import SgdxError
-from .json_files import parse_json
+from ..io.errors import SgdxError
+from ..io.json import parse_json
 
 Position = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 # The first value of a slot is the canonical one, which scoring takes: there must be one.

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from ..errors import SgdxError
-from ..files import staged
+from ..io.errors import SgdxError
+from ..io.files import staged
 from .archives import sha256
 from .remembered import datasets_cache
 
@@ -95,7 +95,7 @@ def _fetch(url: str, place: Path, checksum: str | None) -> Path:
     """Download to a file beside ``place``, continuing what an earlier attempt has left there."""
     from huggingface_hub.file_download import http_get
 
-    from ..bar import Bar
+    from ..io.bar import Bar
 
     partial = place.with_suffix(".incomplete")
     try:

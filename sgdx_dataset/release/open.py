@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from ..errors import SgdxError
-from ..files import read_file
+from ..io.errors import SgdxError
+from ..io.files import read_file
 from .archives import Read, read_archive, read_directory
 from .download import download
 from .overlay import apply_overlay, is_overlay, read_overlay

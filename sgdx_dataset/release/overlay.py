@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ..errors import SgdxError
-from .json_files import parse_json
+from ..io.errors import SgdxError
+from ..io.json import parse_json
 from .schema import Intent, Schema, Service, Slot, Wording, check_distinct, reworded
 
 

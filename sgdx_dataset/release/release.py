@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from ..errors import SgdxError
-from ..files import staged
+from ..io.errors import SgdxError
+from ..io.files import staged
 from .archives import Read, digest
 from .checksums import checksums
 from .download import COMMIT, FILES, is_sgd, missing_from_sgd

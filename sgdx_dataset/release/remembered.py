@@ -10,8 +10,8 @@ import json
 import os
 from pathlib import Path
 
-from ..errors import SgdxError
-from ..files import staged
+from ..io.errors import SgdxError
+from ..io.files import staged
 
 NOTE = "sgdx-source.json"
 _ADVICE = "name a source with --source or SGDX_SOURCE"

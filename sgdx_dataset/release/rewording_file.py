@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 
-from ..errors import SgdxError
-from .json_files import parse_json
+from ..io.errors import SgdxError
+from ..io.json import parse_json
 from .schema import NONE_INTENT, Intent, Schema, Service, Slot, Wording, check_distinct, reworded
 
 

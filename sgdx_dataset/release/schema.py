@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from ..errors import SgdxError
-from .json_files import parse_json
+from ..io.errors import SgdxError
+from ..io.json import parse_json
 
 # Names of the splits as in Hugging Face datasets, and of the release's folders.
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from ..errors import SgdxError
-from ..files import staged
+from ..io.errors import SgdxError
+from ..io.files import staged
 from ..release.overlay import Text, apply_overlay, read_overlay
 from ..release.release import Release
 from ..release.schema import Intent, Schema, Service, Slot

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from ..errors import SgdxError
-from ..files import read_file
+from ..io.errors import SgdxError
+from ..io.files import read_file
 from ..release.release import Release, write_variants
 from ..release.schema import (
     SPLITS,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import SgdxError
+from ..io.errors import SgdxError
 from ..release.release import Release, write_variants
 from ..release.schema import Intent, Schema, Service, Slot, Wording, reworded
 from .leaks import DESCRIPTION, Key, released_texts, texts

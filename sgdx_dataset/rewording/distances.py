@@ -7,7 +7,7 @@ from functools import cache
 
 from rapidfuzz.distance import Levenshtein
 
-from ..extras import require
+from ..io.extras import require
 
 # The determiners. With these stop words, 419 of the 498 released descriptions are in order from v1
 # to v5; with NLTK's list of stop words 163 are, and without stop words 262. So the paper's list

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from ..errors import SgdxError
-from ..release.json_files import parse_json
+from ..io.errors import SgdxError
+from ..io.json import parse_json
 from ..release.schema import NONE_INTENT, Schema, Service
 
 _STYLES = {

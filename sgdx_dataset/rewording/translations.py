@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
-from ..errors import SgdxError
-from ..progress import advance, progress
+from ..io.errors import SgdxError
+from ..io.progress import advance, progress
 from ..release.overlay import Text
 from .phrases import one_line
 from .translators import Translator, command_translator, model_translator

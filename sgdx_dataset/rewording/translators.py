@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from ..errors import SgdxError
-from ..extras import require
+from ..io.errors import SgdxError
+from ..io.extras import require
 
 # Takes a batch of texts of one line each, and a seed for its random numbers; returns as many
 # translations.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
-from ..errors import SgdxError
+from ..io.errors import SgdxError
 from ..release.dialogue import AnyFrame, Dialogue, Frame, Turn
 from .arrays import code_array, list_array, offsets_of, struct_array
 from .columns import DIALOGUE_COLUMNS

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..errors import SgdxError
-from ..progress import advance
+from ..io.errors import SgdxError
+from ..io.progress import advance
 from ..release.dialogue import Frame, FrameState, read_dialogues
 from ..release.release import Release
 from ..release.schema import SPLITS

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import SgdxError
-from ..progress import progress
+from ..io.errors import SgdxError
+from ..io.progress import progress
 from ..release.release import Release
 from ..release.schema import split_name
 from .columns import FRAME_COLUMNS, STATE

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ..errors import SgdxError
-from ..progress import advance, progress
+from ..io.errors import SgdxError
+from ..io.progress import advance, progress
 from . import columns as column_types
 from .columns import DIALOGUE_COLUMNS
 

@@ -14,7 +14,7 @@ from typing import NoReturn
 import pyarrow as pa
 from msgspec.structs import asdict
 
-from ..errors import SgdxError
+from ..io.errors import SgdxError
 from ..release.schema import NONE_INTENT, Schema
 from .columns import BRIEF_SERVICE, SERVICE
 

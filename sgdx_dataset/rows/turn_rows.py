@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..errors import SgdxError
-from ..files import staged
-from ..progress import progress
+from ..io.errors import SgdxError
+from ..io.files import staged
+from ..io.progress import progress
 from ..release.open import open_release
 from ..release.release import Release
 from ..release.remembered import chosen_source

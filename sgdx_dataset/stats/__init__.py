@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..extras import require
+from ..io.extras import require
 from ..release.download import DIALOGUES, missing_from_sgd
 from ..release.release import Release
 from . import published

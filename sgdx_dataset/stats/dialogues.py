@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from ..progress import progress
+from ..io.progress import progress
 from ..release.release import Release
 from ..release.schema import NONE_INTENT, Service
 from ..rows.dialogue_rows import steps, tables

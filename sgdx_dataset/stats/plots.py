@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..extras import require
-from ..files import staged
+from ..io.extras import require
+from ..io.files import staged
 
 Figures = dict[str, Any]
 _COLOURS = {"train": "#0072B2", "validation": "#E69F00", "test": "#009E73"}  # Okabe and Ito's

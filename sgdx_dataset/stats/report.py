@@ -11,8 +11,8 @@ from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
-from ..console import harmless
-from ..files import staged
+from ..io.console import harmless
+from ..io.files import staged
 from .leaks import overlap_lines
 
 Figures = dict[str, Any]

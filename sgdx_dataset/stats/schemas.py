@@ -13,7 +13,7 @@ from typing import Any
 
 from rapidfuzz.distance import Indel
 
-from ..extras import require
+from ..io.extras import require
 from ..release.release import Release
 from ..release.schema import BACKTRANS, SPLITS, VARIANTS, Service
 from .leaks import overlap_statistics

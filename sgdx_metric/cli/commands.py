@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from rich.console import Console
 
-from sgdx_dataset.console import harmless
+from sgdx_dataset.io.console import harmless
 from sgdx_dataset.subset import read_dialogue_ids
 
 from ..calls import CALL_REFERENCE, CallScores, report_calls, score_calls

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from sgdx_dataset.console import harmless
+from sgdx_dataset.io.console import harmless
 
 from ..rows import Turn
 from ..units import GROUPS

@@ -12,7 +12,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from baselines import evaluate, predict, publish, train
-from baselines.tracker import get_trainable, tracker_of
+from baselines.system import get_trainable, tracker_of
 from baselines.use import load_tracker, track_dialogue
 from sgdx_dataset import SgdxError
 

@@ -24,7 +24,7 @@ def test_the_example_tracker_is_evaluated(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "baselines", tmp_path / "baselines")
     (tmp_path / path).parent.mkdir()
     (tmp_path / path).write_text(code)
-    registry = tmp_path / "baselines" / "tracker.py"
+    registry = tmp_path / "baselines" / "system.py"
     before, begin, after = registry.read_text().partition("TRACKERS = {\n")
     registry.write_text(before + begin + line + after)
     python, *arguments = shlex.split(command)

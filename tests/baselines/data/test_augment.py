@@ -16,10 +16,10 @@ from baselines.data.augment import sampled
 from baselines.data.frames import training_frames
 from baselines.sgd_baseline.frames import read_frames
 from baselines.sgp_dst.batches import ExampleColumns, training_examples
+from baselines.system import TrainedOn
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.inputs import Texts
 from baselines.t5dst.tracker import T5Settings
-from baselines.tracker import TrainedOn
 from baselines.training.settings import Augment
 from sgdx_dataset import SgdxError, frames, load
 from sgdx_dataset.release.open import SAMPLE, open_release

@@ -12,7 +12,7 @@ from datasets import Dataset, concatenate_datasets
 
 from baselines.data import turns
 from baselines.data.frames import GOLD, IDENTITY, INPUTS, learnable, track, visible
-from baselines.tracker import TRACKERS, PredictionOptions, Predictions, Tracker, get_tracker
+from baselines.system import TRACKERS, PredictionOptions, Predictions, Tracker, get_tracker
 from sgdx_dataset import SgdxError, frames, load
 
 Row = dict[str, Any]

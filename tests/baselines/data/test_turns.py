@@ -22,8 +22,8 @@ from baselines.data.turns import (
     turn_rows,
     visible,
 )
+from baselines.system import PredictionOptions, Predictions, Tracker, TrainedOn
 from baselines.t2g2.generator import T2G2Generator, T2G2Settings
-from baselines.tracker import PredictionOptions, Predictions, Tracker, TrainedOn
 from baselines.training.settings import Augment
 from sgdx_dataset import SgdxError, load
 

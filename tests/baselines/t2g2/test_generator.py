@@ -21,12 +21,12 @@ from safetensors.torch import load_file
 
 from baselines import evaluate, predict, publish, train
 from baselines.model_card import published
+from baselines.system import tracker_of
 from baselines.t2g2 import beams
 from baselines.t2g2.generator import T2G2Settings, bleu
 from baselines.t2g2.model import About, Base, load_generator, read_about
 from baselines.t5dst.model import generation_settings, save_model
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
-from baselines.tracker import tracker_of
 from baselines.training.settings import read_recipe
 from baselines.use import load_tracker, say
 from sgdx_dataset import SgdxError

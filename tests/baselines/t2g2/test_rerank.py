@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from baselines import rerank
 from baselines.copies.__main__ import copy_system, generate
-from baselines.rerank import System, chosen, faithful_choice, fidelities, picked
+from baselines.t2g2 import rerank
+from baselines.t2g2.rerank import System, chosen, faithful_choice, fidelities, picked
 from sgsacc_metric.cli.references import open_references
 from sgsacc_metric.gold import GoldAction, GoldTurn
 from sgsacc_metric.nli import Judge
 
-from ..sgsacc_metric.test_models import checkpoint as checkpoint
-from ..sgsacc_metric.turns import NO, YES, Script, act, turn
-from .conftest import command
+from ...sgsacc_metric.test_models import checkpoint as checkpoint
+from ...sgsacc_metric.turns import NO, YES, Script, act, turn
+from ..conftest import command
 
 BEFORE = "Find me a hotel."
 

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ..errors import SgdxError
-from .checksums import is_released
+from ..release.checksums import is_released
+from .errors import SgdxError
 
 Parsed = TypeVar("Parsed")
 

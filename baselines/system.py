@@ -24,8 +24,8 @@ from huggingface_hub.errors import (
 )
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.files import read_file
-from sgdx_dataset.release.json_files import parse_json
+from sgdx_dataset.io.files import read_file
+from sgdx_dataset.io.json import parse_json
 
 from .training.settings import Augment, Count, Precision, Settings
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.console import harmless, run
+from sgdx_dataset.io.console import harmless, run
 
-from ..conftest import ROOT
-from .test_faults import start, stop_when
+from ...conftest import ROOT
+from ..test_faults import start, stop_when
 
 PRINTS = """
 import sys
-from sgdx_dataset.console import run
+from sgdx_dataset.io.console import run
 sys.exit(run("program", lambda: print(100_000 * "\u2013 ")))
 """
 

@@ -9,18 +9,18 @@ import sys
 import termios
 from pathlib import Path
 
-from ..conftest import ROOT
+from ...conftest import ROOT
 
 LOAD_SIX = """
-import sgdx_dataset.progress
-sgdx_dataset.progress.DELAY = 600
+import sgdx_dataset.io.progress
+sgdx_dataset.io.progress.DELAY = 600
 from sgdx_dataset import VARIANTS, frames, load
 for config in ("original", *VARIANTS):
     frames(load(config, "test", "sample"))
 """
 SLOW = """
-import sgdx_dataset.progress
-sgdx_dataset.progress.DELAY = 0
+import sgdx_dataset.io.progress
+sgdx_dataset.io.progress.DELAY = 0
 from sgdx_dataset import prepare
 prepare("sample", cache_dir="cache")
 """

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sgdx_dataset import CONFIGS, SgdxError
-from sgdx_dataset.files import staged
+from sgdx_dataset.io.files import staged
 from sgdx_dataset.release.schema import split_name
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.cli.files import write_json
@@ -42,7 +42,7 @@ from sgsacc_metric.nli import Judge, Nli, nli_name
 from sgsacc_metric.rows import Prediction, ScoreError, Turn
 from sgsacc_metric.scoring import utterances_by_variant
 
-from .command_line import add_source, run_command
+from ..command_line import add_source, run_command
 
 RERANKED, ORACLE = "reranked", "oracle"
 FIGURES = {
@@ -347,7 +347,7 @@ def run(options: argparse.Namespace) -> None:
 
 def main() -> int:
     """Run the command; returns the exit status, which is 2 after a one-line error message."""
-    parser = argparse.ArgumentParser("python -m baselines.rerank", description=__doc__)
+    parser = argparse.ArgumentParser("python -m baselines.t2g2.rerank", description=__doc__)
     parser.add_argument(
         "--predictions",
         action="append",
@@ -396,7 +396,7 @@ def main() -> int:
         except ScoreError as error:
             raise SgdxError(str(error)) from None
 
-    return run_command("baselines.rerank", command)
+    return run_command("baselines.t2g2.rerank", command)
 
 
 if __name__ == "__main__":

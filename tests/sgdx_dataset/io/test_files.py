@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.files import read_file, staged
+from sgdx_dataset.io.files import read_file, staged
 
 
 def test_a_file_replaces_the_one_before(tmp_path: Path) -> None:
