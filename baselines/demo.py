@@ -15,7 +15,7 @@ from pathlib import Path
 from sgdx_dataset import SgdxError
 
 from .command_line import run_command
-from .data.requested import Data
+from .data.requested import RequestedData
 from .evaluate import evaluate
 from .lexical.tracker import LexicalTracker
 from .predict import DEFAULT_CONFIGS, Request
@@ -50,7 +50,9 @@ def main() -> int:
     if options.task == "generation":
         return run_command("baselines.demo", lambda: _generation(output))
     kind = LexicalTracker
-    request = Request(kind, kind.NAME, kind.OPTIONS(), Data("sample", "test"), DEFAULT_CONFIGS)
+    request = Request(
+        kind, kind.NAME, kind.OPTIONS(), RequestedData("sample", "test"), DEFAULT_CONFIGS
+    )
     if status := run_command("baselines.demo", lambda: evaluate(request, output)):
         return status
     with (output / "predictions" / "original.jsonl").open("rb") as file:

@@ -23,7 +23,7 @@ from .command_line import add_source, add_struct, read_struct, run_command
 from .data.frames import SYSTEM_ACTS
 from .data.kinds import rows_for
 from .data.prediction_files import is_finished, write_predictions
-from .data.requested import Data
+from .data.requested import RequestedData
 from .system import (
     PredictionOptions,
     Tracker,
@@ -59,7 +59,7 @@ class Request:
     kind: type[Tracker]
     model: str
     options: PredictionOptions
-    data: Data
+    data: RequestedData
     configs: Sequence[str]
     precision: Precision | None = None
 
@@ -231,7 +231,7 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
     tracker_options = read_struct(options, kind.OPTIONS)
     variants = own_variants(options.variant)
     configs = list(dict.fromkeys(options.config or (*DEFAULT_CONFIGS, *variants)))
-    data = Data(options.source, split_name(options.split), variants, options.dialogues)
+    data = RequestedData(options.source, split_name(options.split), variants, options.dialogues)
     model = options.model or kind.NAME
     request = Request(kind, model, tracker_options, data, configs, options.precision)
     return request, options.output

@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
         },
         "processes": accelerator.num_processes,
     }
-    rows = data.learnable(training.rows, kind.READS)
+    rows = data.training_columns(training.rows, kind.READS)
     training_run = Run(accelerator, settings, training.seen, rows, dev, output, options.resume)
     with ExitStack() as locks:
         if accelerator.is_main_process:

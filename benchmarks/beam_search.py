@@ -20,7 +20,7 @@ from accelerate import Accelerator
 from datasets import Dataset, concatenate_datasets
 from transformers import PreTrainedTokenizerBase
 
-from baselines.data.turns import turn_rows, visible
+from baselines.data.turns import input_columns, turn_rows
 from baselines.t2g2.beams import say_all, texts_of
 from baselines.t2g2.examples import Examples, read_turns
 from baselines.t2g2.generator import T2G2Generator
@@ -54,7 +54,7 @@ def read(source: str, count: int) -> Dataset:
         turn_rows(load(config, "test", source), "test", source)
         for config in ("original", *VARIANTS)
     ]
-    return visible(
+    return input_columns(
         concatenate_datasets([some.select(range(min(count, len(some)))) for some in rows]),
         T2G2Generator.READS,
     )

@@ -18,7 +18,7 @@ import torch
 from accelerate import Accelerator
 from datasets import Dataset, concatenate_datasets
 
-from baselines.data.frames import visible
+from baselines.data.frames import input_columns
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.inputs import Inputs, Texts
 from baselines.t5dst.model import About
@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("--token-budget", type=int, default=16384)
     options = parser.parse_args()
     accelerator = make_accelerator()
-    rows = visible(read(options.source, options.frames), T5Tracker.READS)
+    rows = input_columns(read(options.source, options.frames), T5Tracker.READS)
     texts = Texts()
     texts.read(rows, get_format("t5dst"))
     own = T5Options(token_budget=options.token_budget)

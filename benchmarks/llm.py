@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from baselines.data.requested import Data
+from baselines.data.requested import RequestedData
 from baselines.llm.answer_file import AnswerFile
 from baselines.llm.endpoint import Send, connect
 from baselines.llm.plan import Plan
@@ -62,7 +62,7 @@ def main() -> None:
     server.start()
     try:
         url = urls.get()
-        plan = Plan(Data(options.source, "test"), configs, Settings(model="m"), url)
+        plan = Plan(RequestedData(options.source, "test"), configs, Settings(model="m"), url)
         list(islice(plan.requests(), 10))  # the rows are read before anything is measured
         bodies: list[Any] = []
         made = timed(

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from baselines.data.dialogues import Dialogue, State, read_dialogues
-from baselines.data.frames import learnable, whole_dialogues
+from baselines.data.frames import training_columns, whole_dialogues
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.onepass.decode import decode
 from baselines.onepass.examples import Examples, SchemaNoise
@@ -85,7 +85,7 @@ def recipe(name: str) -> OnePassSettings:
 
 def onepass_tracking(tracker: OnePassTracker, rows: Dataset) -> tuple[float, float, float]:
     """Sequences, tokens and seconds per frame."""
-    seen = learnable(rows, tracker.READS)
+    seen = training_columns(rows, tracker.READS)
     dialogues, gold = list(read_dialogues(seen)), gold_frames(seen)
     counts = np.zeros(2)
     for frame in inputs_of(dialogues, rows, tracker.reading):
@@ -105,13 +105,13 @@ def onepass_tracking(tracker: OnePassTracker, rows: Dataset) -> tuple[float, flo
 
 def inputs_of(dialogues: Sequence[Dialogue], rows: Dataset, reading: Reading) -> list[FrameInput]:
     """What is read of each frame along the right states."""
-    gold = gold_frames(learnable(rows, READS))
+    gold = gold_frames(training_columns(rows, READS))
     return [example.frame for example in walk(dialogues, gold, reading)[0]]
 
 
 def sgp_tracking(tracker: SgpTracker, rows: Dataset) -> tuple[float, float, float]:
     """Sequences, tokens and seconds per frame."""
-    dialogues = list(read_dialogues(learnable(rows, READS)))
+    dialogues = list(read_dialogues(training_columns(rows, READS)))
     learned, right = tracker.submodels(), oracle(dialogues)
     seconds: dict[str, float] = {}
 
@@ -157,7 +157,7 @@ def clock(seconds: dict[str, float], name: str) -> Iterator[None]:
 
 def training(tracker: OnePassTracker, rows: Dataset, steps: int) -> tuple[float, float]:
     """Frames and tokens per second of training, with making the batches."""
-    seen = learnable(rows, tracker.READS)
+    seen = training_columns(rows, tracker.READS)
     dialogues = list(read_dialogues(seen))
     examples, _ = walk(dialogues, gold_frames(seen), tracker.reading)
     data = Examples(examples, tracker.vocabulary, tracker.about.max_tokens, SchemaNoise(), 0)
@@ -219,7 +219,7 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
 def print_readings(console: Console, tracker: OnePassTracker, rows: Dataset) -> None:
     """Print how many tokens a frame has if more or less of the dialogue is read."""
     table = Table("what is read", "mean", "p50", "p95", "p99", "max", ">384", ">512")
-    dialogues = list(read_dialogues(learnable(rows, READS)))
+    dialogues = list(read_dialogues(training_columns(rows, READS)))
     for label, reading in _READINGS.items():
         lengths = np.array(
             [

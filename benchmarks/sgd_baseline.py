@@ -21,7 +21,7 @@ from datasets import Dataset, concatenate_datasets
 from rich.console import Console
 from rich.table import Table as Lines
 
-from baselines.data.frames import learnable, visible
+from baselines.data.frames import input_columns, training_columns
 from baselines.encoders.load import load_encoder
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.sgd_baseline.batches import Examples
@@ -55,7 +55,7 @@ def predicting(tracker: SgdTracker, options: argparse.Namespace, report: Report)
     together = concatenate_datasets(parts)
 
     def read(rows: Dataset) -> Examples:
-        return tracker.read_inputs(visible(rows, tracker.READS))
+        return tracker.read_inputs(input_columns(rows, tracker.READS))
 
     def predict(examples: Examples) -> int:
         return len(tracker.track(tracker.model, examples, Path(tempfile.mkdtemp())))
@@ -99,7 +99,7 @@ def training(tracker: SgdTracker, options: argparse.Namespace, report: Report) -
     The two take turns batch by batch, so that whatever else the machine does slows both, and the
     ratio is the median of the batches'.
     """
-    rows = learnable(rows_of("original", "train", options), tracker.READS)
+    rows = training_columns(rows_of("original", "train", options), tracker.READS)
     examples, seconds = timed(lambda: tracker.read_examples(rows))
     report("read, embed and label to train", len(rows), "frames", seconds)
     batches = training_batches(examples.lengths, 32, 2560, 0, begin=0, end=options.steps)

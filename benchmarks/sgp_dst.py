@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from baselines.data.dialogues import NULL, Dialogue, prediction_rows, read_dialogues
-from baselines.data.frames import learnable, whole_dialogues
+from baselines.data.frames import training_columns, whole_dialogues
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.sgp_dst.batches import (
     READS,
@@ -155,9 +155,9 @@ def padded(lengths: np.ndarray, options: SgpOptions, multiple: int) -> int:
 def print_tracking(console: Console, tracker: SgpTracker, parts: list[Dataset]) -> None:
     """Print what each submodel is asked per frame, and how long answers take."""
     rows = concatenate_datasets(parts)
-    dialogues = list(read_dialogues(learnable(rows, READS)))
+    dialogues = list(read_dialogues(training_columns(rows, READS)))
     # Before, the dialogues of one variant were tracked together, 32 at a time.
-    first = list(read_dialogues(learnable(parts[0], READS)))[:32]
+    first = list(read_dialogues(training_columns(parts[0], READS)))[:32]
     count = sum(len(turn.frames) for dialogue in first for turn in dialogue.turns)
     ways = {
         "before": (asked(first)[1], count, _BEFORE, 8, "fp32"),
@@ -187,7 +187,7 @@ def print_tracking(console: Console, tracker: SgpTracker, parts: list[Dataset]) 
 def measure(options: argparse.Namespace, folder: Path) -> None:
     """Print the speed of training and tracking."""
     rows = frames(load("original", "train", options.source))
-    rows = learnable(whole_dialogues(rows, options.frames), READS)
+    rows = training_columns(whole_dialogues(rows, options.frames), READS)
     name = options.model
     if name == "tiny":
         name = str(folder)
@@ -226,7 +226,7 @@ def blame(options: argparse.Namespace) -> None:
     precision = resolved(trained_precision(options.blame), accelerator.device)
     for config in options.config:
         rows = test_rows(options, config)
-        dialogues = list(read_dialogues(learnable(rows, READS)))
+        dialogues = list(read_dialogues(training_columns(rows, READS)))
         right, learned = oracle(dialogues), tracker.submodels()
         mixed = {"none: all answers are right": right}
         for part in PARTS:

@@ -23,12 +23,11 @@ from ..training.settings import Augment
 # The named augmentations; any other name is the path of a folder of variants.
 BACKTRANS, ORACLE, CORRUPT = "backtrans", "oracle", "corrupt"
 
-
 # Makes the rows that a model learns from, given dialogue rows, their split, and where SGD is.
 RowsOf = Callable[[Dataset, str, str | None], Dataset]
 
 
-class Augmented(NamedTuple):
+class AugmentedRows(NamedTuple):
     """Rows under the reworded schemas of an augmentation.
 
     Attributes:
@@ -45,8 +44,8 @@ class Augmented(NamedTuple):
     oracle: bool
 
 
-def augmented(augment: Augment, source: str | None, rows_of: RowsOf) -> Augmented:
-    """Rows of the train split, under one of the augmentation's schema variants after another.
+def augmented(augment: Augment, source: str | None, rows_of: RowsOf) -> AugmentedRows:
+    """Rows of the train split under all schema variants of an augmentation, variant by variant.
 
     Args:
         augment: Settings of the augmentation.
@@ -67,13 +66,15 @@ def augmented(augment: Augment, source: str | None, rows_of: RowsOf) -> Augmente
     ]
     rows = sampled(concatenate_datasets(parts), augment.ratio, augment.seed)
     schemas = {variant: schemas[variant] for variant in rows.unique("variant")}
-    found = overlaps(release, schemas)
+    leaked_texts = overlaps(release, schemas)
     # A translation may produce a text of v1..v5 by chance; no other rewording should.
     translated = {v for v, path in variants.items() if not path.is_dir()} if variants else schemas
-    leaks = any(overlap.place.variant not in translated for overlap in found)
-    services = msgspec.json.encode({variant: of.services for variant, of in schemas.items()})
+    leaks = any(overlap.place.variant not in translated for overlap in leaked_texts)
+    services = msgspec.json.encode(
+        {variant: schema.services for variant, schema in schemas.items()}
+    )
     digest = hashlib.sha256(services).hexdigest()
-    return Augmented(rows, digest, len(found), augment.schemas == ORACLE or leaks)
+    return AugmentedRows(rows, digest, len(leaked_texts), augment.schemas == ORACLE or leaks)
 
 
 def _variant_paths(augment: Augment, source: str | None) -> dict[str, Path]:
@@ -117,9 +118,9 @@ def sampled(rows: Dataset, ratio: float, seed: int) -> Dataset:
     for variant, dialogue in zip(rows["variant"], rows["dialogue_id"]):
         of_variant = numbers.setdefault(variant, {})
         of_variant.setdefault(dialogue, len(of_variant))
-    kept = {}
+    drawn = {}
     for number, (variant, dialogues) in enumerate(numbers.items()):
         order = np.random.default_rng((seed, number)).permutation(len(dialogues))
-        kept[variant] = set(order[: round(ratio * len(dialogues))].tolist())
+        drawn[variant] = set(order[: round(ratio * len(dialogues))].tolist())
     pairs = zip(rows["variant"], rows["dialogue_id"])
-    return rows.select([i for i, (v, d) in enumerate(pairs) if numbers[v][d] in kept[v]])
+    return rows.select([i for i, (v, d) in enumerate(pairs) if numbers[v][d] in drawn[v]])

@@ -126,7 +126,7 @@ class Frame(NamedTuple):
     gold: Gold | None
 
 
-class Turn(NamedTuple):
+class UserTurn(NamedTuple):
     """A user turn with the system turn before it.
 
     Attributes:
@@ -151,7 +151,7 @@ class Dialogue(NamedTuple):
     """A dialogue under the schemas of one variant."""
 
     variant: str
-    turns: list[Turn]
+    turns: list[UserTurn]
 
 
 def read_dialogues(rows: Iterable[Row]) -> Iterator[Dialogue]:
@@ -165,8 +165,8 @@ def read_dialogues(rows: Iterable[Row]) -> Iterator[Dialogue]:
     """
     schemas: dict[tuple[str, str], Schema] = {}
     for (variant, _), group in groupby(rows, lambda row: (row["variant"], row["dialogue_id"])):
-        turns: list[Turn] = []
-        read = 0  # number of turns of the history that belong to the turns before
+        turns: list[UserTurn] = []
+        read = 0  # number of turns of the history that belong to earlier user turns
         for length, frames in groupby(group, lambda row: len(row["history"])):
             first, *others = frames
             turns.append(_turn(first, read))
@@ -179,11 +179,16 @@ def read_dialogues(rows: Iterable[Row]) -> Iterator[Dialogue]:
         yield Dialogue(variant, turns)
 
 
-def _turn(row: Row, read: int) -> Turn:
-    """A user turn without frames; the system turn is looked up in the history from ``read`` on."""
+def _turn(row: Row, read: int) -> UserTurn:
+    """A user turn without frames yet.
+
+    Args:
+        row: A frame row of the turn.
+        read: Number of turns of its history that belong to earlier user turns.
+    """
     system = [turn for turn in row["history"][read:] if turn["speaker"] == "SYSTEM"]
     acts = [act for turn in system for act in turn.get("actions", ())]
-    return Turn(system[-1]["utterance"] if system else "", row["utterance"], acts, [])
+    return UserTurn(system[-1]["utterance"] if system else "", row["utterance"], acts, [])
 
 
 def _gold(row: Row) -> Gold | None:
@@ -196,13 +201,15 @@ def _gold(row: Row) -> Gold | None:
 
 @dataclass
 class Memory:
-    """What is known of a dialogue before a user turn is read. Keys are names of services.
+    """What the turns so far tell about a dialogue, before a user turn is read.
+
+    The keys of all dictionaries are names of services.
 
     Attributes:
         states: State of each service after its last user turn.
         offered: For each service, the latest value of every slot for which the system gave a value
             by OFFER, CONFIRM or a REQUEST with one value.
-        given: Like ``offered``, with the values given by INFORM too.
+        system_values: Like ``offered``, with the values that the system gave by INFORM too.
         succeeded: Services for which the system reported success (NOTIFY_SUCCESS).
         services: Services of the last user turn.
         schemas: Schemas of all services so far.
@@ -210,22 +217,22 @@ class Memory:
 
     states: dict[str, State] = field(default_factory=dict)
     offered: dict[str, dict[str, str]] = field(default_factory=dict)
-    given: dict[str, dict[str, str]] = field(default_factory=dict)
+    system_values: dict[str, dict[str, str]] = field(default_factory=dict)
     succeeded: set[str] = field(default_factory=set)
     services: frozenset[str] = frozenset()
     schemas: dict[str, Schema] = field(default_factory=dict)
 
-    def hear(self, acts: Iterable[Row]) -> None:
+    def add_system_turn(self, acts: Iterable[Row]) -> None:
         """Update the memory with the dialogue acts of a system turn."""
         for act in acts:
             if act["act"] == "NOTIFY_SUCCESS":
                 self.succeeded.add(act["service"])
-            if offers(act):
+            if offers_value(act):
                 self.offered.setdefault(act["service"], {})[act["slot"]] = act["values"][0]
-            if gives(act):
-                self.given.setdefault(act["service"], {})[act["slot"]] = act["values"][0]
+            if gives_value(act):
+                self.system_values.setdefault(act["service"], {})[act["slot"]] = act["values"][0]
 
-    def learn(self, turn: Turn, states: Iterable[State]) -> None:
+    def add_user_turn(self, turn: UserTurn, states: Iterable[State]) -> None:
         """Update the memory with a user turn.
 
         Args:
@@ -242,15 +249,15 @@ class Memory:
         return self.states.get(service, State())
 
 
-def offers(act: Row) -> bool:
+def offers_value(act: Row) -> bool:
     """Whether a dialogue act of the system proposes a value that the user may accept."""
     asks = act["act"] == "REQUEST" and len(act["values"]) == 1
     return bool(act["values"]) and (act["act"] in ("OFFER", "CONFIRM") or asks)
 
 
-def gives(act: Row) -> bool:
+def gives_value(act: Row) -> bool:
     """Whether a dialogue act of the system gives a value, as a proposal or as information."""
-    return offers(act) or (act["act"] == "INFORM" and bool(act["values"]))
+    return offers_value(act) or (act["act"] == "INFORM" and bool(act["values"]))
 
 
 def dialogue_bounds(rows: Rows) -> Ints:
@@ -260,24 +267,25 @@ def dialogue_bounds(rows: Rows) -> Ints:
     return np.array([*starts, len(keys)], np.int64)
 
 
-def shards_side_by_side(variants: np.ndarray, size: int) -> list[Ints]:
-    """Divide dialogues into shards in which a dialogue stands beside itself under other schemas.
+def chunks_side_by_side(variants: np.ndarray, size: int) -> list[Ints]:
+    """Divide dialogues into chunks; the variants of a dialogue stand side by side in a chunk.
 
-    So its turns are tokenized once, and sequences of similar length are found for one batch.
+    So the turns that they share are tokenized once, and a batch has sequences of similar length.
 
     Args:
         variants: Variant of each dialogue [dialogues].
-        size: Maximum number of dialogues in a shard.
+        size: Maximum number of dialogues in a chunk.
 
     Returns:
-        Indices of the dialogues of each shard.
+        Indices of the dialogues of each chunk.
     """
-    seen: Counter[str] = Counter()
-    places = []
+    # Sorted by their number within the variant, the same dialogue of all variants is adjacent.
+    counts: Counter[str] = Counter()
+    numbers = []
     for variant in variants.tolist():
-        places.append(seen[variant])
-        seen[variant] += 1
-    order = np.argsort(places, kind="stable")
+        numbers.append(counts[variant])
+        counts[variant] += 1
+    order = np.argsort(numbers, kind="stable")
     return [order[i : i + size] for i in range(0, len(order), size)]
 
 

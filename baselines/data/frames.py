@@ -1,7 +1,7 @@
 """Frame rows for training, model selection and prediction, and which columns a tracker sees.
 
 This is the only place that decides which columns reach a tracker. It guards against three leaks:
-gold states in prediction, system dialogue acts in a tracker that declares not to read them, and
+gold states in prediction, system dialogue acts in a tracker that does not declare to read them, and
 evaluation schemas in training.
 """
 
@@ -29,9 +29,10 @@ IDENTITY = ("frame_id", "variant", "dialogue_id", "turn", "service")  # visible 
 SYSTEM_ACTS = "system_acts"  # the dialogue acts of the system turns, which are part of the history
 INPUTS = ("history", "utterance", "schema", SYSTEM_ACTS)  # what a tracker may declare to read
 GOLD = ("active_intent", "requested_slots", "slot_values", "slots")  # visible in training only
+_TEXT_FIELDS = {"speaker": pa.string(), "utterance": pa.string()}  # of a turn without its acts
 
 
-def visible(rows: Dataset, reads: Sequence[str]) -> Dataset:
+def input_columns(rows: Dataset, reads: Sequence[str]) -> Dataset:
     """Frame rows with only the columns that identify a frame and those that a tracker reads.
 
     Args:
@@ -61,11 +62,11 @@ def track(tracker: Tracker, rows: Dataset, shards: Path) -> Predictions:
     Raises:
         SgdxError: The tracker declares to read something that is not in ``INPUTS``.
     """
-    return tracker.predict(visible(rows, tracker.READS), shards)
+    return tracker.predict(input_columns(rows, tracker.READS), shards)
 
 
-def learnable(rows: Dataset, reads: Sequence[str]) -> Dataset:
-    """Like ``visible``, but with the gold state: for training, never for prediction."""
+def training_columns(rows: Dataset, reads: Sequence[str]) -> Dataset:
+    """Like ``input_columns``, with the gold state besides: for training, never for prediction."""
     return _selected(rows, reads, GOLD)
 
 
@@ -82,7 +83,7 @@ def _selected(rows: Dataset, reads: Sequence[str], gold: Sequence[str]) -> Datas
 def _without_acts(rows: Dataset) -> Dataset:
     """The rows with a history of speakers and utterances alone; no text is copied for it."""
     table: pa.Table = rows.with_format("arrow")[:].replace_schema_metadata(None)
-    place = table.schema.get_field_index("history")
+    index = table.schema.get_field_index("history")
     column = pa.chunked_array(
         [_text_histories(chunk) for chunk in table["history"].chunks],
         pa.list_(pa.struct(list(_TEXT_FIELDS.items()))),
@@ -91,18 +92,16 @@ def _without_acts(rows: Dataset) -> Dataset:
     features = Features({**rows.features, "history": [turn]})
     fingerprint = hashlib.sha256(f"{rows._fingerprint} without acts".encode()).hexdigest()[:16]
     return Dataset(
-        table.set_column(place, "history", column),
+        table.set_column(index, "history", column),
         DatasetInfo(features=features),
         fingerprint=fingerprint,
     )
 
 
-_TEXT_FIELDS = {"speaker": pa.string(), "utterance": pa.string()}
-
-
 def _text_histories(histories: pa.ListArray) -> pa.ListArray:
     """Histories whose turns have the fields of ``_TEXT_FIELDS`` only."""
     turns = histories.flatten()
+    # `flatten` drops the offsets of a sliced array, so they are computed again from the lengths.
     columns = [pc.struct_field(turns, name) for name in _TEXT_FIELDS]
     lengths = np.concatenate([[0], np.cumsum(histories.value_lengths().to_numpy())])
     texts = pa.StructArray.from_arrays(columns, list(_TEXT_FIELDS))
@@ -151,7 +150,7 @@ def training_rows(
     rows = rows_of(load("original", "train", source), "train", source)
     seen = TrainedOn(tracker=settings.tracker, augment=settings.augment, seed=settings.seed)
     if settings.augment is None:
-        return Training(some_dialogues(rows, settings), seen)
+        return Training(random_dialogues(rows, settings), seen)
     more = augmented(settings.augment, source, rows_of)
     if more.oracle and not oracle:
         raise SgdxError(
@@ -163,15 +162,15 @@ def training_rows(
     seen = msgspec.structs.replace(
         seen, train=variants, schemas=more.schemas, overlaps=more.overlaps, oracle=more.oracle
     )
-    return Training(some_dialogues(concatenate_datasets([rows, more.rows]), settings), seen)
+    return Training(random_dialogues(concatenate_datasets([rows, more.rows]), settings), seen)
 
 
 def frame_rows(dialogues: Dataset, split: str, source: str | None) -> Dataset:
-    """The frame rows of dialogue rows; ``split`` and ``source`` are not needed for them."""
+    """The frame rows of dialogue rows; a ``RowsOf``, which does not need the last two arguments."""
     return frames(dialogues)
 
 
-def some_dialogues(rows: Dataset, settings: Settings) -> Dataset:
+def random_dialogues(rows: Dataset, settings: Settings) -> Dataset:
     """The rows of as many random dialogues as the recipe asks for; they stay in order.
 
     Args:
@@ -184,14 +183,14 @@ def some_dialogues(rows: Dataset, settings: Settings) -> Dataset:
     if settings.train_dialogues is None:
         return rows
     names = rows["dialogue_id"]
-    known = sorted(set(names))
-    if len(known) < settings.train_dialogues:
+    dialogues = sorted(set(names))
+    if len(dialogues) < settings.train_dialogues:
         raise SgdxError(
-            f"train_dialogues: {settings.train_dialogues}, found {len(known)} dialogues in train, "
-            "expected at least as many"
+            f"train_dialogues: {settings.train_dialogues}, found {len(dialogues)} dialogues in "
+            "train, expected at least as many"
         )
-    order = np.random.default_rng(settings.seed).permutation(len(known))
-    drawn = {known[place] for place in order[: settings.train_dialogues].tolist()}
+    order = np.random.default_rng(settings.seed).permutation(len(dialogues))
+    drawn = {dialogues[number] for number in order[: settings.train_dialogues].tolist()}
     return rows.select([index for index, name in enumerate(names) if name in drawn])
 
 
@@ -200,7 +199,7 @@ def dev_frames(source: str | None) -> Dataset:
     return frames(load("original", "validation", source))
 
 
-def spread(rows: Dataset, count: int) -> Dataset:
+def evenly_spaced(rows: Dataset, count: int) -> Dataset:
     """Select ``count`` evenly spaced frame rows, or all if there are fewer."""
     count = min(count, len(rows))
     return rows.select([len(rows) * i // count for i in range(count)])
@@ -213,8 +212,8 @@ def whole_dialogues(rows: Dataset, count: int) -> Dataset:
     """
     ids = np.array(rows["dialogue_id"])
     starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
-    kept = min(len(starts), max(1, round(len(starts) * count / len(rows))))
-    picked = starts[np.arange(kept) * len(starts) // kept]
+    size = min(len(starts), max(1, round(len(starts) * count / len(rows))))
+    picked = starts[np.arange(size) * len(starts) // size]
     return rows.select(np.flatnonzero(np.isin(ids, ids[picked])))
 
 

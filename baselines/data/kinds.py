@@ -1,4 +1,4 @@
-"""What the commands do with rows: frames of the user for trackers, system turns for generators."""
+"""The functions by which the commands handle frame rows (trackers) and turn rows (generators)."""
 
 from __future__ import annotations
 
@@ -16,46 +16,44 @@ from .augment import RowsOf
 
 
 @dataclass(frozen=True)
-class RowKind:
-    """The functions for one kind of rows, each of which says itself what it does.
+class RowFunctions:
+    """The functions for one kind of rows; ``data.frames`` and ``data.turns`` document them.
 
     Attributes:
         rows_of: Makes the rows of dialogue rows.
-        training: The rows to train on, and the provenance of a model that is.
-        dev: The rows to choose the best model on.
-        learnable: The columns to train on.
-        predict: Runs a tracker or a generator, which sees what it declares to read.
-        describe: What the record of a run says about rows.
+        training: Returns the rows to train on, and the provenance of a model trained on them.
+        dev: Returns the rows on which the best checkpoint is chosen.
+        training_columns: Selects the columns that a model may see in training.
+        predict: Runs a tracker or a generator on the columns that it declares to read.
+        describe: Returns what the record of a run says about the rows.
     """
 
     rows_of: RowsOf
     training: Callable[[Settings, str | None, bool], frames.Training]
     dev: Callable[[str | None], Dataset]
-    learnable: Callable[[Dataset, Sequence[str]], Dataset]
+    training_columns: Callable[[Dataset, Sequence[str]], Dataset]
     predict: Callable[[Tracker, Dataset, Path], Predictions]
     describe: Callable[[Dataset], dict[str, Any]]
 
 
-_KINDS = {
-    "frames": RowKind(
-        frames.frame_rows,
-        frames.training_frames,
-        frames.dev_frames,
-        frames.learnable,
-        frames.track,
-        frames.describe,
-    ),
-    "turns": RowKind(
-        turns.turn_rows,
-        turns.training_turns,
-        turns.dev_turns,
-        turns.learnable,
-        turns.generate,
-        turns.describe,
-    ),
-}
+FRAME_ROWS = RowFunctions(
+    frames.frame_rows,
+    frames.training_frames,
+    frames.dev_frames,
+    frames.training_columns,
+    frames.track,
+    frames.describe,
+)
+TURN_ROWS = RowFunctions(
+    turns.turn_rows,
+    turns.training_turns,
+    turns.dev_turns,
+    turns.training_columns,
+    turns.generate,
+    turns.describe,
+)
 
 
-def rows_for(kind: type[Tracker]) -> RowKind:
+def rows_for(kind: type[Tracker]) -> RowFunctions:
     """The functions for the rows that a tracker or a generator works on."""
-    return _KINDS[kind.ROWS]
+    return FRAME_ROWS if kind.ROWS == "frames" else TURN_ROWS

@@ -70,13 +70,13 @@ def is_finished(path: Path, metadata: Row) -> bool:
     try:
         with path.open("rb") as file:
             header = msgspec.json.decode(file.readline(), type=dict[str, dict[str, Any]])
-        found = header.get("metadata", {})
-    except (ValueError, RecursionError):  # of what is no JSON in UTF-8
-        found = {}
+        header_metadata = header.get("metadata", {})
+    except (ValueError, RecursionError):  # it is not JSON, or not UTF-8
+        header_metadata = {}
     for key, value in msgspec.json.decode(msgspec.json.encode(metadata)).items():
-        if found.get(key) != value:
+        if header_metadata.get(key) != value:
             raise SgdxError(
-                f"{path}: holds another run's predictions: {key} is {found.get(key)!r}, "
+                f"{path}: holds another run's predictions: {key} is {header_metadata.get(key)!r}, "
                 f"expected {value!r}; give another --output"
             )
     return True

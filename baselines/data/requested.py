@@ -1,4 +1,4 @@
-"""The rows that ``predict`` and ``evaluate`` are asked to predict, under any wording."""
+"""The dialogues that a command is asked to predict, and their rows under any wording."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .augment import RowsOf
 
 
 @dataclass(frozen=True)
-class Data:
-    """Which dialogues to predict.
+class RequestedData:
+    """The dialogues to predict.
 
     Attributes:
         source: Where SGD is, as for ``sgdx_dataset.load``.
@@ -51,8 +51,9 @@ class Data:
     def facts(self) -> dict[str, Any]:
         """What the headers of all prediction files say about the data.
 
-        ``dialogues`` is there if some were chosen, and marks them as the signature of a score does:
-        their number and the first 8 hex digits of a SHA-256 of their sorted ids.
+        ``dialogues`` is present if only some dialogues are predicted. It identifies them as the
+        signature of a score does, by their number and the first 8 hex digits of a SHA-256 of their
+        sorted ids.
         """
         if self.dialogues is None:
             return {"split": self.split}
@@ -71,13 +72,13 @@ class Data:
 
 def _places(dialogues: Dataset, path: Path) -> list[int]:
     """The indices of the dialogues that a file names."""
-    wanted = set(read_dialogue_ids(path))
-    found = list(dialogues["dialogue_id"])
-    places = [place for place, name in enumerate(found) if name in wanted]
-    lacking = sorted(wanted - set(found))
+    requested = set(read_dialogue_ids(path))
+    dialogue_ids = list(dialogues["dialogue_id"])
+    places = [index for index, name in enumerate(dialogue_ids) if name in requested]
+    lacking = sorted(requested - set(dialogue_ids))
     if lacking:
         raise SgdxError(
-            f"{path}: {len(lacking)} of {len(wanted)} dialogues are not in the split, the first is "
-            f"{lacking[0]}; is the list for another split?"
+            f"{path}: {len(lacking)} of {len(requested)} dialogues are not in the split, the first "
+            f"is {lacking[0]}; is the list for another split?"
         )
     return places

@@ -1,7 +1,7 @@
 """Turn rows for training, model selection and generation, and which columns a generator sees.
 
 This is the counterpart of ``data.frames`` for generators, which read turns of the system instead of
-frames of the user, and the only place that decides which columns reach a generator. It guards
+frames of the user. It is the only place that decides which columns reach a generator. It guards
 against two leaks: gold utterances in generation, and evaluation schemas in training.
 """
 
@@ -56,10 +56,11 @@ def _more_columns(rows: Dataset, original: Dataset) -> Dataset:
             turns that are not among them.
     """
     ids = list(rows["turn_id"])
-    place = {name: index for index, name in enumerate(original["turn_id"])}
-    places = [place.get(name) for name in ids]
+    row_of = {name: index for index, name in enumerate(original["turn_id"])}
+    # A left join by `turn_id`: `take` at a null index, of a turn that the originals lack, is null.
+    matches = pa.array([row_of.get(name) for name in ids], pa.int64())
     named = original.select_columns(["actions", "intent"]).with_format("arrow")[:]
-    taken = [named[name].take(pa.array(places, pa.int64())) for name in ("actions", "intent")]
+    joined = [named[name].take(matches) for name in ("actions", "intent")]
     features = Features(
         {
             "dialogue_id": Value("string"),
@@ -68,13 +69,13 @@ def _more_columns(rows: Dataset, original: Dataset) -> Dataset:
         }
     )
     dialogue_ids = [name.rpartition("/")[0] for name in ids]
-    table = pa.table(dict(zip(features, [pa.array(dialogue_ids, pa.string()), *taken])))
+    table = pa.table(dict(zip(features, [pa.array(dialogue_ids, pa.string()), *joined])))
     state = f"{rows._fingerprint} {original._fingerprint} more columns"
     fingerprint = hashlib.sha256(state.encode()).hexdigest()[:16]
     return Dataset(table, DatasetInfo(features=features), fingerprint=fingerprint)
 
 
-def visible(rows: Dataset, reads: Sequence[str]) -> Dataset:
+def input_columns(rows: Dataset, reads: Sequence[str]) -> Dataset:
     """Turn rows with only the columns that identify a turn and those that a generator reads.
 
     Args:
@@ -103,11 +104,11 @@ def generate(generator: Tracker, rows: Dataset, shards: Path) -> Predictions:
     Raises:
         SgdxError: The generator declares to read something that is not in ``INPUTS``.
     """
-    return generator.predict(visible(rows, generator.READS), shards)
+    return generator.predict(input_columns(rows, generator.READS), shards)
 
 
-def learnable(rows: Dataset, reads: Sequence[str]) -> Dataset:
-    """Like ``visible``, but with the gold utterance: for training, never for generation."""
+def training_columns(rows: Dataset, reads: Sequence[str]) -> Dataset:
+    """Like ``input_columns``, but with the gold utterance: for training, never for generation."""
     return _selected(rows, reads, GOLD)
 
 

@@ -20,7 +20,7 @@ from sgdx_dataset.release.schema import split_name
 
 from ..command_line import add_source, run_command
 from ..data.prediction_files import write_predictions
-from ..data.requested import Data
+from ..data.requested import RequestedData
 from ..predict import DEFAULT_CONFIGS, own_variants
 from ..training.run_folder import locked
 from .answer_file import AnswerFile
@@ -265,7 +265,7 @@ def _plan(options: argparse.Namespace, program: str | None = None) -> Plan:
     configs = list(dict.fromkeys(options.config or (*DEFAULT_CONFIGS, *variants)))
     if options.repeats > 1 and not options.config:
         configs = ["original"]
-    data = Data(options.source, split_name(options.split), variants, options.dialogues)
+    data = RequestedData(options.source, split_name(options.split), variants, options.dialogues)
     again = getattr(options, "retry_invalid", 0)
     if program and again:
         raise SgdxError("--retry-invalid: expected only for a server, not with --command")

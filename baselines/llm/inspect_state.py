@@ -47,7 +47,7 @@ from inspect_ai.tool import ToolFunction, ToolInfo, ToolParams
 from inspect_ai.util import JSONSchema
 
 from baselines.data.frames import frame_rows
-from baselines.data.requested import Data
+from baselines.data.requested import RequestedData
 from baselines.llm.answers import Reading
 from baselines.llm.functions import MAPPING
 from baselines.llm.plan import Answered, Plan, Request
@@ -86,7 +86,7 @@ def sgdx_state(
         split: ``train``, ``validation`` or ``test``.
     """
     names = variants if isinstance(variants, list) else variants.split(",")
-    data = Data(source, split, {}, Path(dialogues) if dialogues else None)
+    data = RequestedData(source, split, {}, Path(dialogues) if dialogues else None)
     plan = Plan(data, names, Settings(model=HOST, answer=answer, strict=strict), HOST)
     requests = {request.custom_id: request for request in plan.requests()}
     facts = {**plan.settings.facts(), "mapping": MAPPING, **data.facts()}

@@ -21,9 +21,9 @@ from datasets import Dataset
 from sgdx_dataset import SgdxError
 from sgdx_dataset.subset import choose_dialogues, read_dialogue_ids
 
-from ..data.frames import GOLD, frame_rows, visible
+from ..data.frames import GOLD, frame_rows, input_columns
 from ..data.prediction_files import prediction_row
-from ..data.requested import Data
+from ..data.requested import RequestedData
 from .answer_file import AnswerFile
 from .answers import CallReading, Reading, read_answer, read_call
 from .functions import Json, Service, call_functions, read_schema
@@ -76,7 +76,7 @@ class Plan:
         retry_invalid: How often a request is sent again where its answer is invalid.
     """
 
-    data: Data
+    data: RequestedData
     configs: Sequence[str]
     settings: Settings
     host: str
@@ -244,7 +244,7 @@ class Table:
 
     @classmethod
     def of(cls, rows: Dataset, settings: Settings) -> Table:
-        """A table of the rows of ``data.requested.Data.rows``."""
+        """A table of the rows of ``data.requested.RequestedData.rows``."""
         turns = [frame_id.rsplit("/", 1) for frame_id in rows["frame_id"]]
         services: dict[str, set[str]] = {}
         for turn, service in turns:
@@ -260,7 +260,7 @@ class Table:
                 asked = _turns_with_calls(rows, [turn for turn, _ in turns])
             count = len({turn for (turn, _), one in zip(turns, asked) if one})
         return cls(
-            visible(rows, READS).with_format("arrow"),
+            input_columns(rows, READS).with_format("arrow"),
             places,
             {dialogue: sorted(names) for dialogue, names in services.items()},
             count,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from datasets import Dataset
 
-from ..data.dialogues import DONTCARE, Frame, Memory, Schema, Turn, offers
+from ..data.dialogues import DONTCARE, Frame, Memory, Schema, UserTurn, offers_value
 from ..data.frames import GOLD
 
 SYSTEM, USER = "SYSTEM", "USER"
@@ -77,7 +77,9 @@ class FrameInput:
         return value if value is not None and self.schema.admits(slot, value) else None
 
 
-def frame_input(memory: Memory, heard: Sequence[Utterance], turn: Turn, frame: Frame) -> FrameInput:
+def frame_input(
+    memory: Memory, heard: Sequence[Utterance], turn: UserTurn, frame: Frame
+) -> FrameInput:
     """What the tracker reads of a frame.
 
     Args:
@@ -89,7 +91,7 @@ def frame_input(memory: Memory, heard: Sequence[Utterance], turn: Turn, frame: F
     schema = frame.schema
     state = memory.state(schema.service)
     own = [act for act in turn.acts if act["service"] == schema.service]
-    last = {act["slot"]: act["values"][0] for act in own if offers(act)}
+    last = {act["slot"]: act["values"][0] for act in own if offers_value(act)}
     offered = memory.offered.get(schema.service, {})
     return FrameInput(
         tuple(heard),
@@ -97,14 +99,14 @@ def frame_input(memory: Memory, heard: Sequence[Utterance], turn: Turn, frame: F
         schema.service not in memory.states,
         state.intent,
         {slot: values[0] for slot, values in state.values.items()},
-        frozenset(act["slot"] for act in own if act["act"] == "REQUEST" and not offers(act)),
+        frozenset(act["slot"] for act in own if act["act"] == "REQUEST" and not offers_value(act)),
         last,
         {slot: value for slot, value in offered.items() if slot not in last},
         tuple(_known_elsewhere(memory, schema.service)),
     )
 
 
-def last_utterances(turns: Sequence[Turn], count: int, *, acts: bool) -> list[Utterance]:
+def last_utterances(turns: Sequence[UserTurn], count: int, *, acts: bool) -> list[Utterance]:
     """The last utterances of a dialogue up to a user turn, oldest first.
 
     Args:
@@ -127,7 +129,9 @@ def _known_elsewhere(memory: Memory, service: str) -> Iterator[Known]:
     """The distinct values of other services: of their states, then of what their system said."""
     seen = {DONTCARE}
     states = {name: state.values for name, state in memory.states.items()}
-    given = {n: {slot: [value] for slot, value in of.items()} for n, of in memory.given.items()}
+    given = {
+        n: {slot: [value] for slot, value in of.items()} for n, of in memory.system_values.items()
+    }
     for source in (states, given):
         for name, values in source.items():
             for slot, (value, *_) in values.items():

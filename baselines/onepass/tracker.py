@@ -25,12 +25,12 @@ from sgdx_dataset import SgdxError
 from ..data.dialogues import (
     Dialogue,
     State,
+    chunks_side_by_side,
     dialogue_bounds,
     prediction_rows,
     read_dialogues,
-    shards_side_by_side,
 )
-from ..data.frames import SYSTEM_ACTS, describe, learnable, visible, whole_dialogues
+from ..data.frames import SYSTEM_ACTS, describe, input_columns, training_columns, whole_dialogues
 from ..encoders.load import load_encoder, load_tokenizer
 from ..encoders.tiny import corpus_texts, tiny_encoder
 from ..system import (
@@ -202,7 +202,7 @@ class OnePassTracker(TrainableTracker):
             tracked = self.track_dialogues(model, dialogues)
             return [prediction_rows(*pair) for pair in zip(dialogues, tracked)]
 
-        cut = shards_side_by_side(variants, self.options.shard_size)
+        cut = chunks_side_by_side(variants, self.options.shard_size)
         bias = model.config.keep_bias
         decisive = repr((weights_digest(model), bias, self.about, describe(rows), self.options))
         folder = shards / hashlib.sha256(decisive.encode()).hexdigest()[:16]
@@ -238,7 +238,7 @@ class OnePassTracker(TrainableTracker):
 
     def examples(self, rows: Dataset) -> list[Example]:
         """The frames of rows with their gold annotations, along the states of right answers."""
-        seen = learnable(rows, self.READS)
+        seen = training_columns(rows, self.READS)
         return walk(list(read_dialogues(seen)), gold_frames(seen), self.reading)[0]
 
     @torch.inference_mode()
@@ -267,7 +267,7 @@ class OnePassTracker(TrainableTracker):
             SchemaNoise(settings.shuffle, settings.drop_names, settings.drop_descriptions),
             settings.seed,
         )
-        inputs = visible(run.dev, tracker.READS)
+        inputs = input_columns(run.dev, tracker.READS)
 
         def evaluate(model: Any) -> float:
             answers = tracker.answers(model, [example.frame for example in dev_frames])

@@ -47,7 +47,7 @@ def track_dialogues(
             dialogue, memory = dialogues[i], memories[i]
             turn = dialogue.turns[depth]
             if reading.acts:
-                memory.hear(turn.acts)
+                memory.add_system_turn(turn.acts)
             heard = last_utterances(
                 dialogue.turns[: depth + 1], reading.utterances, acts=reading.acts
             )
@@ -59,6 +59,6 @@ def track_dialogues(
         for i in unfinished:
             turn = dialogues[i].turns[depth]
             of_turn = list(islice(predicted, len(turn.frames)))
-            memories[i].learn(turn, of_turn)
+            memories[i].add_user_turn(turn, of_turn)
             states[i] += of_turn
     return states

@@ -21,7 +21,7 @@ from transformers import AutoConfig, AutoModel, PreTrainedModel, PreTrainedToken
 
 from sgdx_dataset import SgdxError
 
-from ..data.frames import visible, whole_dialogues
+from ..data.frames import input_columns, whole_dialogues
 from ..data.prediction_files import prediction_row
 from ..encoders.load import load_encoder, load_tokenizer
 from ..encoders.tiny import corpus_texts, tiny_encoder
@@ -219,7 +219,7 @@ class SgdTracker(TrainableTracker):
         tracker = _initial_tracker(run)
         tracker.model.to(run.accelerator.device)
         examples = tracker.read_examples(run.rows)
-        inputs = tracker.read_inputs(visible(run.dev, cls.READS))  # once for all evaluations
+        inputs = tracker.read_inputs(input_columns(run.dev, cls.READS))  # once for all evaluations
 
         def collate(indices: Ints) -> Tensors:
             return examples.training_batch(indices.tolist())

@@ -16,7 +16,7 @@ from transformers import PreTrainedModel
 from sgdx_dataset import SgdxError
 
 from ..data.dialogues import read_dialogues
-from ..data.frames import SYSTEM_ACTS, learnable
+from ..data.frames import SYSTEM_ACTS, training_columns
 from ..encoders.tiny import corpus_texts, tiny_encoder
 from ..system import Run, Task
 from ..training.batching import Ints
@@ -162,7 +162,7 @@ def training_task(run: Run, part: Part) -> Task:
     order = all_epochs(data.kinds, submodel_settings, settings.seed)
     if not len(order):
         raise SgdxError(f"{part}: found no examples in train, expected some to learn from")
-    dev = TrainingData(ExampleColumns(asked_examples(part, learnable(run.dev, READS))), sub)
+    dev = TrainingData(ExampleColumns(asked_examples(part, training_columns(run.dev, READS))), sub)
     sample = stratified(dev.kinds, settings.evaluate_frames)
 
     def save(folder: Path, model: PreTrainedModel, weights: Batch) -> None:

@@ -13,9 +13,9 @@ from ..data.dialogues import (
     Memory,
     Row,
     Schema,
-    Turn,
+    UserTurn,
     Values,
-    gives,
+    gives_value,
 )
 from .prompts import TurnText, combine_prompt, spoken
 from .questions import (
@@ -51,16 +51,16 @@ class Example(NamedTuple):
     kind: int = POSITIVE
 
 
-def walk(dialogue: Dialogue) -> Iterator[tuple[Memory, Turn]]:
+def walk(dialogue: Dialogue) -> Iterator[tuple[Memory, UserTurn]]:
     """Each turn of a dialogue with the memory before it, which holds gold states.
 
     All turns share one ``Memory`` object, which changes when the next turn is asked for.
     """
     memory = Memory()
     for turn in dialogue.turns:
-        memory.hear(turn.acts)
+        memory.add_system_turn(turn.acts)
         yield memory, turn
-        memory.learn(turn, [frame.gold.state for frame in turn.frames if frame.gold])
+        memory.add_user_turn(turn, [frame.gold.state for frame in turn.frames if frame.gold])
 
 
 def intent_examples(dialogue: Dialogue) -> Iterator[Example]:
@@ -80,7 +80,9 @@ def combine_examples(dialogue: Dialogue) -> Iterator[Example]:
     A slot whose new value is not in the user's words gives none: ``copy`` and ``cross`` find it.
     """
     for memory, turn in walk(dialogue):
-        recent = {(a["service"], a["slot"]) for a in turn.acts if gives(a) or a["act"] == "REQUEST"}
+        recent = {
+            (a["service"], a["slot"]) for a in turn.acts if gives_value(a) or a["act"] == "REQUEST"
+        }
         for frame in turn.frames:
             service, new = frame.schema.service, new_values(memory, frame)
             for slot, question in combine_questions(memory, turn, frame).items():
@@ -111,7 +113,7 @@ def _span(frame: Frame, slot: str, question: Question) -> tuple[int, int]:
 
 
 def from_elsewhere(
-    memory: Memory, turn: Turn, frame: Frame, slot: str, values: Sequence[str]
+    memory: Memory, turn: UserTurn, frame: Frame, slot: str, values: Sequence[str]
 ) -> bool:
     """Whether a slot's new value comes from the system or another service, not from the user.
 
@@ -147,7 +149,7 @@ def system_examples(dialogue: Dialogue) -> Iterator[Example]:
     for memory, turn in walk(dialogue):
         schemas = memory.schemas | {frame.schema.service: frame.schema for frame in turn.frames}
         given: dict[str, dict[str, Row]] = {}
-        for act in filter(gives, turn.acts):
+        for act in filter(gives_value, turn.acts):
             given.setdefault(act["service"], {})[act["slot"]] = act
         text = TurnText(turn.system, 0)
         # Not a set of services: its order would differ from process to process.
@@ -169,7 +171,7 @@ def copy_examples(dialogue: Dialogue) -> Iterator[Example]:
     An example is positive if the system's value becomes the slot's in this turn.
     """
     for memory, turn in walk(dialogue):
-        just_given = {(act["service"], act["slot"]) for act in filter(gives, turn.acts)}
+        just_given = {(act["service"], act["slot"]) for act in filter(gives_value, turn.acts)}
         for frame in turn.frames:
             service, intent = frame.schema.service, frame.gold.state.intent if frame.gold else NULL
             new, known = new_values(memory, frame), memory.state(service).values
@@ -203,7 +205,7 @@ def cross_examples(dialogue: Dialogue) -> Iterator[Example]:
                 yield Example(candidate.question, (int(is_positive),), kind)
 
 
-def taken_across(memory: Memory, turn: Turn, frame: Frame) -> dict[str, set[str]]:
+def taken_across(memory: Memory, turn: UserTurn, frame: Frame) -> dict[str, set[str]]:
     """The wordings of new values that neither the user says nor the system offered, by slot."""
     spans = frame.gold.spans if frame.gold else {}
     offered = memory.offered.get(frame.schema.service, {})

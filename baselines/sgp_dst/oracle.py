@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from ..data.dialogues import DONTCARE, Dialogue, Frame, Memory, State, Turn, Values
+from ..data.dialogues import DONTCARE, Dialogue, Frame, Memory, State, UserTurn, Values
 from .examples import from_elsewhere, new_values, taken_across, walk
 from .questions import Candidate, text_of
 from .rules import Scored, Span
@@ -61,7 +61,7 @@ def _key(frame: Frame) -> tuple[int, str]:
     return id(frame.schema), frame.frame_id
 
 
-def _right(memory: Memory, turn: Turn, frame: Frame) -> Right:
+def _right(memory: Memory, turn: UserTurn, frame: Frame) -> Right:
     assert frame.gold is not None  # noqa: S101  # the rows of a diagnosis have the gold columns
     schema, new, before = frame.schema, new_values(memory, frame), text_of(turn).user
     spans = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..data.dialogues import Frame, Memory, Schema, Turn
+from ..data.dialogues import Frame, Memory, Schema, UserTurn
 from .prompts import (
     Prompt,
     TurnText,
@@ -50,12 +50,12 @@ class Candidate(NamedTuple):
     question: Question
 
 
-def text_of(turn: Turn) -> TurnText:
+def text_of(turn: UserTurn) -> TurnText:
     """The text of a user turn, with the system turn before it."""
     return turn_text(turn.system, turn.user)
 
 
-def intent_question(memory: Memory, turn: Turn, frame: Frame) -> Question:
+def intent_question(memory: Memory, turn: UserTurn, frame: Frame) -> Question:
     """The question which intent of a frame is active."""
     keep = memory.services == frozenset(turn.services)
     known = frame.schema.service in memory.states
@@ -63,7 +63,7 @@ def intent_question(memory: Memory, turn: Turn, frame: Frame) -> Question:
     return Question(text_of(turn), intent_prompt(frame.schema, previous, keep))
 
 
-def combine_questions(memory: Memory, turn: Turn, frame: Frame) -> dict[str, Question]:
+def combine_questions(memory: Memory, turn: UserTurn, frame: Frame) -> dict[str, Question]:
     """For each slot, the question for its value or span and whether it is requested.
 
     Args:
@@ -72,7 +72,7 @@ def combine_questions(memory: Memory, turn: Turn, frame: Frame) -> dict[str, Que
         frame: A frame of the turn.
     """
     schema, text = frame.schema, text_of(turn)
-    given = memory.given.get(schema.service, {})
+    given = memory.system_values.get(schema.service, {})
     asked = {
         act["slot"]
         for act in turn.acts
@@ -88,7 +88,7 @@ def combine_questions(memory: Memory, turn: Turn, frame: Frame) -> dict[str, Que
     }
 
 
-def copy_candidates(memory: Memory, turn: Turn, frame: Frame, intent: str) -> list[Candidate]:
+def copy_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) -> list[Candidate]:
     """The latest value of each slot that the system proposed for the frame's service.
 
     Args:
@@ -115,7 +115,7 @@ def copy_candidates(memory: Memory, turn: Turn, frame: Frame, intent: str) -> li
     ]
 
 
-def cross_candidates(memory: Memory, turn: Turn, frame: Frame, intent: str) -> list[Candidate]:
+def cross_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) -> list[Candidate]:
     """The known values of other services, for each free-form slot of the frame without a value.
 
     Only slots that the active intent requires or has as optional are targets: of 226 values that
@@ -151,14 +151,20 @@ def known_elsewhere(memory: Memory, service: str) -> Iterator[tuple[Schema, str,
     A value comes from the service's state, or else from the system's dialogue acts.
     """
     for name, other in memory.schemas.items():
-        from_system = {slot: [value] for slot, value in memory.given.get(name, {}).items()}
+        from_system = {slot: [value] for slot, value in memory.system_values.get(name, {}).items()}
         for slot, values in (from_system | memory.states[name].values).items():
             if name != service and slot in other.slots and not other.is_boolean(slot):
                 yield other, slot, values
 
 
 def _cross_question(
-    memory: Memory, turn: Turn, schema: Schema, intent: str, target: str, other: Schema, source: str
+    memory: Memory,
+    turn: UserTurn,
+    schema: Schema,
+    intent: str,
+    target: str,
+    other: Schema,
+    source: str,
 ) -> Question:
     """The question whether the value of slot ``source`` is copied into slot ``target``."""
     bits = cross_bits(
@@ -166,7 +172,7 @@ def _cross_question(
         intent,
         target,
         source=source in memory.state(other.service).values,
-        given=target in memory.given.get(schema.service, {}),
+        given=target in memory.system_values.get(schema.service, {}),
         success=other.service in memory.succeeded,
     )
     return Question(text_of(turn), cross_prompt(schema, target, other, source), bits)

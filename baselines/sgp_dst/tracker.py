@@ -25,10 +25,10 @@ from sgdx_dataset import SgdxError
 
 from ..data.dialogues import (
     NULL,
+    chunks_side_by_side,
     dialogue_bounds,
     prediction_rows,
     read_dialogues,
-    shards_side_by_side,
 )
 from ..data.frames import describe
 from ..system import (
@@ -128,7 +128,7 @@ class SgpTracker(TrainableTracker):
             tracked = track_dialogues(self.submodels(), dialogues)
             return [prediction_rows(*pair) for pair in zip(dialogues, tracked)]
 
-        cut = shards_side_by_side(variants, self.options.shard_size)
+        cut = chunks_side_by_side(variants, self.options.shard_size)
         decisive = repr((self.describe(), describe(rows), self.options))
         folder = shards / hashlib.sha256(decisive.encode()).hexdigest()[:16]
         predicted = run_shards(self.accelerator, cut, work, folder)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import groupby, islice
 from typing import NamedTuple
 
-from ..data.dialogues import Dialogue, Frame, Memory, State, Turn
+from ..data.dialogues import Dialogue, Frame, Memory, State, UserTurn
 from .questions import Candidate, copy_candidates, cross_candidates
 from .rules import (
     RULES,
@@ -37,7 +37,7 @@ class FrameQuery(NamedTuple):
     """
 
     memory: Memory
-    turn: Turn
+    turn: UserTurn
     frame: Frame
 
 
@@ -85,13 +85,13 @@ def track_dialogues(submodels: Submodels, dialogues: Sequence[Dialogue]) -> list
     for depth in range(max((len(dialogue.turns) for dialogue in dialogues), default=0)):
         unfinished = [i for i, dialogue in enumerate(dialogues) if len(dialogue.turns) > depth]
         for i in unfinished:
-            memories[i].hear(dialogues[i].turns[depth].acts)
+            memories[i].add_system_turn(dialogues[i].turns[depth].acts)
         turns = [(i, dialogues[i].turns[depth]) for i in unfinished]
         queries = [FrameQuery(memories[i], turn, f) for i, turn in turns for f in turn.frames]
         predicted = iter(predict_states(submodels, queries))
         for i, turn in turns:
             of_turn = list(islice(predicted, len(turn.frames)))
-            memories[i].learn(turn, of_turn)
+            memories[i].add_user_turn(turn, of_turn)
             states[i] += of_turn
     return states
 

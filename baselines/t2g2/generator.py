@@ -23,7 +23,7 @@ from sgdx_dataset import SgdxError
 from sgsacc_metric.bleu import bleu_counts, corpus_bleu
 
 from ..copies.templates import Templates, read_templates
-from ..data.frames import spread
+from ..data.frames import evenly_spaced
 from ..data.turns import generate
 from ..system import (
     BatchSize,
@@ -206,7 +206,7 @@ class T2G2Generator(TrainableTracker):
     @classmethod
     def dev(cls, rows: Dataset, count: int) -> Dataset:
         """Select ``count`` evenly spaced turns."""
-        return spread(rows, count)
+        return evenly_spaced(rows, count)
 
     @classmethod
     def task(cls, run: Run, name: str) -> Task:

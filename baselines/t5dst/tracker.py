@@ -20,7 +20,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 
-from ..data.frames import spread, track
+from ..data.frames import evenly_spaced, track
 from ..data.prediction_files import prediction_row
 from ..system import (
     BatchSize,
@@ -194,7 +194,7 @@ class T5Tracker(TrainableTracker):
     @classmethod
     def dev(cls, rows: Dataset, count: int) -> Dataset:
         """Select evenly spaced frames, as each frame is predicted from its history alone."""
-        return spread(rows, count)
+        return evenly_spaced(rows, count)
 
     @classmethod
     def task(cls, run: Run, name: str) -> Task:

@@ -11,7 +11,7 @@ from accelerate import Accelerator
 from datasets import Dataset, concatenate_datasets
 
 from baselines.data import turns
-from baselines.data.frames import GOLD, IDENTITY, INPUTS, learnable, track, visible
+from baselines.data.frames import GOLD, IDENTITY, INPUTS, input_columns, track, training_columns
 from baselines.system import TRACKERS, PredictionOptions, Predictions, Tracker, get_tracker
 from sgdx_dataset import SgdxError, frames, load
 
@@ -71,15 +71,15 @@ def test_acts_are_for_those_who_declare_them(rows: Dataset, tmp_path: Path) -> N
 
 
 def test_an_input_that_is_not_declared_is_not_there(rows: Dataset) -> None:
-    assert visible(rows, ["utterance"]).column_names == [*IDENTITY, "utterance"]
-    assert visible(rows, ()).column_names == list(IDENTITY)
+    assert input_columns(rows, ["utterance"]).column_names == [*IDENTITY, "utterance"]
+    assert input_columns(rows, ()).column_names == list(IDENTITY)
 
 
 def test_without_acts_everything_else_stays(rows: Dataset) -> None:
     """In whole splits, in selections and in splits one after the other; dicts and Arrow alike."""
     some = rows.select([7, 3, 100, 101])
     for given in (rows, some, concatenate_datasets([some, rows]), rows.select(range(5, 60))):
-        bare = visible(given, BLIND)
+        bare = input_columns(given, BLIND)
         assert bare["frame_id"] == given["frame_id"]
         expected = [
             [{"speaker": t["speaker"], "utterance": t["utterance"]} for t in row["history"]]
@@ -91,7 +91,7 @@ def test_without_acts_everything_else_stays(rows: Dataset) -> None:
 
 
 def test_training_sees_gold_besides(rows: Dataset) -> None:
-    shown = learnable(rows, BLIND)
+    shown = training_columns(rows, BLIND)
     assert set(shown.column_names) == {*IDENTITY, *BLIND, *GOLD}
     assert "actions" not in shown[5]["history"][0]
     assert shown["slot_values"] == rows["slot_values"]

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from datasets import concatenate_datasets
 
-from baselines.data.frames import some_dialogues
+from baselines.data.frames import random_dialogues
 from baselines.training.settings import Settings
 from sgdx_dataset import SgdxError, frames, load
 
@@ -19,7 +19,7 @@ RECIPE = Settings(
 def test_the_same_dialogues_are_drawn_under_all_schemas() -> None:
     parts = [frames(load(config, "validation", "sample")) for config in ("original", "v1")]
     rows = concatenate_datasets(parts)
-    some = some_dialogues(rows, RECIPE)
+    some = random_dialogues(rows, RECIPE)
     drawn = {
         variant: {d for v, d in zip(some["variant"], some["dialogue_id"]) if v == variant}
         for variant in ("original", "v1")
@@ -29,10 +29,10 @@ def test_the_same_dialogues_are_drawn_under_all_schemas() -> None:
     whole = list(zip(rows["variant"], rows["dialogue_id"], rows["frame_id"]))
     kept = list(zip(some["variant"], some["dialogue_id"], some["frame_id"]))
     assert kept == [row for row in whole if row[1] in drawn["original"]]  # whole and in order
-    other = some_dialogues(rows, msgspec.structs.replace(RECIPE, seed=4))
+    other = random_dialogues(rows, msgspec.structs.replace(RECIPE, seed=4))
     assert set(other["dialogue_id"]) != drawn["original"]
     everything = msgspec.structs.replace(RECIPE, train_dialogues=None)
-    assert len(some_dialogues(rows, everything)) == len(rows)
+    assert len(random_dialogues(rows, everything)) == len(rows)
 
 
 def test_there_are_not_so_many() -> None:
@@ -41,4 +41,4 @@ def test_there_are_not_so_many() -> None:
     with pytest.raises(
         SgdxError, match="train_dialogues: 1000000, found [0-9]+ dialogues in train"
     ):
-        some_dialogues(rows, many)
+        random_dialogues(rows, many)

@@ -17,10 +17,10 @@ from baselines.data.turns import (
     IDENTITY,
     INPUTS,
     generate,
-    learnable,
+    input_columns,
+    training_columns,
     training_turns,
     turn_rows,
-    visible,
 )
 from baselines.system import PredictionOptions, Predictions, Tracker, TrainedOn
 from baselines.t2g2.generator import T2G2Generator, T2G2Settings
@@ -76,9 +76,9 @@ def test_a_generator_cannot_declare_gold(rows: Dataset, column: str, tmp_path: P
 
 
 def test_what_is_declared_is_all_that_is_there(rows: Dataset) -> None:
-    assert visible(rows, ["actions"]).column_names == [*IDENTITY, "actions"]
-    assert visible(rows, ()).column_names == list(IDENTITY)
-    shown = learnable(rows, T2G2Generator.READS)
+    assert input_columns(rows, ["actions"]).column_names == [*IDENTITY, "actions"]
+    assert input_columns(rows, ()).column_names == list(IDENTITY)
+    shown = training_columns(rows, T2G2Generator.READS)
     both = {"original_actions", "original_intent"}
     assert set(shown.column_names) == {*IDENTITY, "actions", "intent", "schemas", *both, *GOLD}
     assert shown["utterance"] == rows["utterance"]

@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from baselines.data.requested import Data
+from baselines.data.requested import RequestedData
 from baselines.llm.plan import Plan
 from baselines.llm.requests import Settings
 from sgdx_dataset import frame_tables, open_release
@@ -52,7 +52,7 @@ def plan_of(dialogues: Path | None, host: str = "http://127.0.0.1/v1", **options
     """A plan for some dialogues of the sample under two wordings."""
     configs = options.pop("configs", ("original", "v5"))
     settings = options.pop("settings", None) or Settings(model="m")
-    return Plan(Data("sample", "test", {}, dialogues), configs, settings, host, **options)
+    return Plan(RequestedData("sample", "test", {}, dialogues), configs, settings, host, **options)
 
 
 @pytest.fixture

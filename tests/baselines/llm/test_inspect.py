@@ -29,7 +29,7 @@ def log(dialogues: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     from inspect_ai import eval as run
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
-    from baselines.data.requested import Data
+    from baselines.data.requested import RequestedData
     from baselines.llm.inspect_state import sgdx_state
     from baselines.llm.oracle import right_state
     from baselines.llm.plan import Plan
@@ -37,7 +37,7 @@ def log(dialogues: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
     names = ("original", "v1", "v2", "v3", "v4", "v5")
     settings = Settings(model="m")
-    plan = Plan(Data("sample", "test", {}, dialogues), names, settings, "h")
+    plan = Plan(RequestedData("sample", "test", {}, dialogues), names, settings, "h")
     right = {}
     for request in plan.requests():
         gold = plan.gold(request.rows[0]["variant"])[request.rows[0]["frame_id"]]

@@ -10,7 +10,7 @@ import torch
 from datasets import Dataset
 
 from baselines.data.dialogues import prediction_rows, read_dialogues
-from baselines.data.frames import SYSTEM_ACTS, learnable
+from baselines.data.frames import SYSTEM_ACTS, training_columns
 from baselines.encoders.tiny import corpus_texts, tiny_tokenizer
 from baselines.onepass.examples import Examples, SchemaNoise
 from baselines.onepass.frames import gold_frames
@@ -28,7 +28,7 @@ ACTS, TEXT = Reading(acts=True, utterances=2), Reading(acts=False, utterances=4)
 def walked(rows: Dataset, reading: Reading) -> tuple[list[Example], float]:
     """The examples of frame rows, and the joint goal accuracy of the right answers."""
     reads = READS if reading.acts else tuple(part for part in READS if part != SYSTEM_ACTS)
-    seen = learnable(rows, reads)
+    seen = training_columns(rows, reads)
     dialogues = list(read_dialogues(seen))
     examples, states = walk(dialogues, gold_frames(seen), reading)
     predicted = [row for pair in zip(dialogues, states) for row in prediction_rows(*pair)]

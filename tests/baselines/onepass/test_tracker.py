@@ -10,7 +10,14 @@ import pytest
 from datasets import Dataset, concatenate_datasets
 
 from baselines.data.dialogues import read_dialogues
-from baselines.data.frames import GOLD, IDENTITY, SYSTEM_ACTS, learnable, track, visible
+from baselines.data.frames import (
+    GOLD,
+    IDENTITY,
+    SYSTEM_ACTS,
+    input_columns,
+    track,
+    training_columns,
+)
 from baselines.onepass.decode import Answer
 from baselines.onepass.frames import FrameInput
 from baselines.onepass.tracker import OnePassOptions, OnePassTracker, TextOnlyTracker
@@ -49,7 +56,8 @@ def test_predictions_have_the_frames_and_their_order(
 def test_gold_states_change_nothing(tracker: OnePassTracker, rows: Dataset, tmp_path: Path) -> None:
     assert {*GOLD}.isdisjoint({*IDENTITY, *tracker.READS})
     blind, seeing = (
-        list(read_dialogues(select(rows, tracker.READS))) for select in (visible, learnable)
+        list(read_dialogues(select(rows, tracker.READS)))
+        for select in (input_columns, training_columns)
     )
     with_gold = tracker.track_dialogues(tracker.model, seeing)
     assert with_gold == tracker.track_dialogues(tracker.model, blind)
@@ -83,7 +91,7 @@ def test_parts_of_a_schema_give_what_the_whole_gives(
 
     about = msgspec.structs.replace(tracker.about, max_tokens=200)
     cut = Listening(tracker.model, tracker.vocabulary, about, tracker.options, tracker.accelerator)
-    cut.track_dialogues(cut.model, list(read_dialogues(visible(rows, cut.READS))))
+    cut.track_dialogues(cut.model, list(read_dialogues(input_columns(rows, cut.READS))))
     assert len(asked) == 30
     for frame, answer in asked:
         assert list(answer.slots) == list(frame.schema.slots)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from baselines.data.dialogues import Memory, Schema, State, gives, read_dialogues
-from baselines.data.frames import learnable, visible
+from baselines.data.dialogues import Memory, Schema, State, gives_value, read_dialogues
+from baselines.data.frames import input_columns, training_columns
 from baselines.sgp_dst.batches import READS
 from sgdx_dataset import frames, load
 
@@ -16,7 +16,7 @@ def act(service: str, name: str, slot: str = "", *values: str) -> dict[str, Any]
 
 def test_every_frame_is_read_once_and_in_order() -> None:
     rows = frames(load("v2", "test", "sample"))
-    dialogues = list(read_dialogues(learnable(rows, READS)))
+    dialogues = list(read_dialogues(training_columns(rows, READS)))
     read = [f.frame_id for d in dialogues for turn in d.turns for f in turn.frames]
     assert read == rows["frame_id"]
     assert len(dialogues) == len(set(rows["dialogue_id"]))
@@ -30,7 +30,7 @@ def test_turns_have_what_the_system_said_just_before() -> None:
     rows = frames(load("original", "test", "sample"))
     last = {row["frame_id"]: row["history"][-1:] for row in rows}
     acts = 0
-    for dialogue in read_dialogues(visible(rows, READS)):
+    for dialogue in read_dialogues(input_columns(rows, READS)):
         for turn in dialogue.turns:
             for frame in turn.frames:
                 assert frame.gold is None
@@ -43,7 +43,7 @@ def test_turns_have_what_the_system_said_just_before() -> None:
 
 def test_memory(cabs: Schema) -> None:
     memory = Memory()
-    memory.hear(
+    memory.add_system_turn(
         [
             act("A", "OFFER", "place", "Bath"),
             act("A", "INFORM", "price", "$9"),
@@ -53,16 +53,16 @@ def test_memory(cabs: Schema) -> None:
         ]
     )
     assert memory.offered == {"A": {"place": "Bath", "time": "5 pm"}}
-    assert memory.given == {"A": {"place": "Bath", "time": "5 pm", "price": "$9"}}
-    memory.hear([act("A", "CONFIRM", "place", "Wells")])
+    assert memory.system_values == {"A": {"place": "Bath", "time": "5 pm", "price": "$9"}}
+    memory.add_system_turn([act("A", "CONFIRM", "place", "Wells")])
     assert memory.offered["A"]["place"] == "Wells"  # the latest
     assert memory.succeeded == {"B"}
     assert memory.state("A") == State()
 
 
 def test_gives() -> None:
-    assert not gives(act("A", "OFFER", "place"))
-    assert not gives(act("A", "INFORM_COUNT", "count", "3"))
+    assert not gives_value(act("A", "OFFER", "place"))
+    assert not gives_value(act("A", "INFORM_COUNT", "count", "3"))
 
 
 def test_schema(cabs: Schema) -> None:

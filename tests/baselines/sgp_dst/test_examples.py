@@ -16,11 +16,11 @@ from baselines.data.dialogues import (
     Row,
     Schema,
     State,
-    Turn,
+    UserTurn,
     Values,
     read_dialogues,
 )
-from baselines.data.frames import learnable
+from baselines.data.frames import training_columns
 from baselines.sgp_dst.batches import READS
 from baselines.sgp_dst.examples import (
     EASY,
@@ -46,14 +46,14 @@ from .test_dialogues import act
 
 def turn(
     system: str, acts: list[Row], user: str, *about: tuple[Schema, str, Values, dict[str, str]]
-) -> Turn:
+) -> UserTurn:
     """A user turn; ``about``: service, intent, state and what the user says for which slot."""
     found = []
     for schema, intent, values, said in about:
         spans = {slot: (user.index(t), user.index(t) + len(t)) for slot, t in said.items()}
         asked = ("fare",) if user.endswith("fare?") else ()
         found.append(Frame("d/0/s", schema, Gold(State(intent, values, asked), spans)))
-    return Turn(system, user, acts, found)
+    return UserTurn(system, user, acts, found)
 
 
 @pytest.fixture
@@ -245,7 +245,7 @@ def test_words() -> None:
 
 
 def test_the_sample_has_examples_of_every_kind() -> None:
-    rows = learnable(frames(load("original", "train", "sample")), READS)
+    rows = training_columns(frames(load("original", "train", "sample")), READS)
     dialogues = list(read_dialogues(rows))
     for part, make in EXAMPLES.items():
         kinds = Counter(e.kind for dialogue in dialogues for e in make(dialogue))
@@ -258,11 +258,11 @@ def test_every_process_makes_the_same_examples_in_the_same_order() -> None:
     """Python orders sets of strings differently in each process; training must not notice."""
     script = """
 import hashlib, sys
-from baselines.data.frames import learnable
+from baselines.data.frames import training_columns
 from baselines.sgp_dst.batches import READS, training_examples
 from baselines.sgp_dst.submodels import PARTS
 from sgdx_dataset import frames, load
-rows = learnable(frames(load("original", "validation")), READS)
+rows = training_columns(frames(load("original", "validation")), READS)
 for part in PARTS:
     digest = hashlib.sha256()
     for one in training_examples(part, rows):

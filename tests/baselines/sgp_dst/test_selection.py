@@ -10,7 +10,7 @@ import pytest
 import torch
 from accelerate import Accelerator
 
-from baselines.data.frames import learnable
+from baselines.data.frames import training_columns
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.sgp_dst.batches import READS, ExampleColumns, TrainingData, asked_examples
 from baselines.sgp_dst.decode import Found
@@ -76,7 +76,7 @@ class Sure(torch.nn.Module):
 
 
 def test_f1_counts_what_is_sure_enough_as_often_as_it_occurs() -> None:
-    rows = learnable(frames(load("original", "validation", "sample")), READS)
+    rows = training_columns(frames(load("original", "validation", "sample")), READS)
     _, tokenizer = tiny_encoder(corpus_texts(rows), vocabulary=800, hidden=32)
     about = About(part="copy", max_tokens=160, model="")
     sub: Any = SimpleNamespace(vocabulary=Vocabulary(tokenizer), about=about)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerBase
 
 from baselines.data.dialogues import Schema, read_schema
-from baselines.data.frames import learnable
+from baselines.data.frames import training_columns
 from baselines.encoders.tiny import corpus_texts, tiny_tokenizer
 from baselines.sgp_dst.batches import READS, ExampleColumns, TrainingData, training_examples
 from baselines.sgp_dst.prompts import combine_prompt, intent_prompt, turn_text
@@ -112,13 +112,13 @@ def lesson(tokenizer: PreTrainedTokenizerBase, rows: object) -> TrainingData:
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_every_gold_span_is_tokens_and_back(split: str) -> None:
     """Of the sample, system turns' too."""
-    rows = learnable(frames(load("original", split, "sample")), READS)
+    rows = training_columns(frames(load("original", split, "sample")), READS)
     _check_spans(lesson(tiny_tokenizer(corpus_texts(rows)), rows), most_missed=0)
 
 
 @pytest.mark.slow
 def test_spans_of_the_release(release_archive: object) -> None:
-    rows = learnable(frames(load("original", "validation", str(release_archive))), READS)
+    rows = training_columns(frames(load("original", "validation", str(release_archive))), READS)
     rows = rows.select(range(1500))
     _check_spans(lesson(tiny_tokenizer(corpus_texts(rows)), rows), most_missed=20)
 

@@ -12,11 +12,11 @@ from accelerate import Accelerator
 
 from baselines.data.dialogues import (
     State,
+    chunks_side_by_side,
     prediction_rows,
     read_dialogues,
-    shards_side_by_side,
 )
-from baselines.data.frames import GOLD, IDENTITY, learnable, track, visible
+from baselines.data.frames import GOLD, IDENTITY, input_columns, track, training_columns
 from baselines.sgp_dst import tracking
 from baselines.sgp_dst.batches import READS
 from baselines.sgp_dst.oracle import oracle
@@ -44,7 +44,7 @@ def eager(trained: Path) -> Iterator[SgpTracker]:
 
 
 def test_dialogues_together_are_as_dialogues_alone(eager: SgpTracker) -> None:
-    rows = visible(frames(load("v4", "test", "sample")), READS)
+    rows = input_columns(frames(load("v4", "test", "sample")), READS)
     dialogues = list(read_dialogues(rows))[:12]
     together = track_dialogues(eager.submodels(), dialogues)
     options = SgpOptions(batch_size=3, token_budget=512)
@@ -66,7 +66,7 @@ def test_turns_of_all_dialogues_are_asked_together(
         return ask(self, part, questions)
 
     monkeypatch.setattr(SgpTracker, "ask", count)
-    rows = visible(frames(load("original", "test", "sample")), READS)
+    rows = input_columns(frames(load("original", "test", "sample")), READS)
     dialogues = list(read_dialogues(rows))[:12]
     track_dialogues(eager.submodels(), dialogues)
     depth = max(len(dialogue.turns) for dialogue in dialogues)
@@ -97,7 +97,9 @@ def test_the_gold_state_is_out_of_reach(eager: SgpTracker, tmp_path: Path) -> No
 
 def test_what_is_read_with_gold_is_tracked_without(eager: SgpTracker) -> None:
     rows = frames(load("original", "test", "sample")).select(range(30))
-    blind, seeing = (list(read_dialogues(select(rows, READS))) for select in (visible, learnable))
+    blind, seeing = (
+        list(read_dialogues(select(rows, READS))) for select in (input_columns, training_columns)
+    )
     assert blind[0].turns[0].frames[0].gold is None
     assert seeing[0].turns[0].frames[0].gold is not None
     submodels = eager.submodels()
@@ -108,7 +110,7 @@ def test_what_the_rules_ignore_is_not_asked(
     eager: SgpTracker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Asking for every slot that was unset before the turn gives the same states."""
-    rows = visible(frames(load("v2", "test", "sample")), READS)
+    rows = input_columns(frames(load("v2", "test", "sample")), READS)
     dialogues = list(read_dialogues(rows))[:6]
     asked: list[int] = []
 
@@ -135,7 +137,7 @@ def test_what_the_rules_ignore_is_not_asked(
 def test_right_answers_make_right_states() -> None:
     """The upper bound of the rules, and what each submodel is needed for."""
     rows = frames(load("original", "test", "sample"))
-    dialogues = list(read_dialogues(learnable(rows, READS)))
+    dialogues = list(read_dialogues(training_columns(rows, READS)))
     right = oracle(dialogues)
 
     def accuracy(submodels: tracking.Submodels) -> float:
@@ -154,12 +156,12 @@ def test_right_answers_make_right_states() -> None:
 
 def test_a_shard_has_a_dialogue_under_all_schemas() -> None:
     variants = np.array(["original"] * 3 + ["v1"] * 3 + ["v2"] * 3)
-    shards = [shard.tolist() for shard in shards_side_by_side(variants, 4)]
+    shards = [shard.tolist() for shard in chunks_side_by_side(variants, 4)]
     assert shards == [[0, 3, 6, 1], [4, 7, 2, 5], [8]]
 
 
 def test_prediction_rows() -> None:
-    rows = visible(frames(load("v1", "test", "sample")), READS)
+    rows = input_columns(frames(load("v1", "test", "sample")), READS)
     dialogue = next(read_dialogues(rows))
     states = [State("Go", {"b": ["2"], "a": ["1"]}, ("c",))] * len(rows)
     count = sum(len(turn.frames) for turn in dialogue.turns)
