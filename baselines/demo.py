@@ -12,8 +12,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from sgdx_dataset import SgdxError
-
 from .command_line import run_command
 from .data.requested import RequestedData
 from .evaluate import evaluate
@@ -62,14 +60,9 @@ def main() -> int:
 
 
 def _generation(output: Path) -> None:
-    from sgsacc_metric.rows import ScoreError as GenerationError
-
     from .copies.demo import demo
 
-    try:
-        demo(output)
-    except GenerationError as error:
-        raise SgdxError(str(error)) from None
+    demo(output)
 
 
 if __name__ == "__main__":

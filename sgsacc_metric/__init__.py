@@ -1,7 +1,8 @@
 """How faithful generated responses are: SER, BLEU and SGSAcc under every wording of the schemas."""
 
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.version import __version__
+
 from .gold import Options
-from .rows import ScoreError
-from .version import __version__
 
 __all__ = ["Options", "ScoreError", "__version__"]

@@ -7,7 +7,8 @@ from typing import NoReturn
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import BAD_INPUT, run, say
-from sgdx_metric import ScoreError as SharedError
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.signature import split_name
 
 from .candidates import APPENDIX_B, RULES
 from .cli.commands import (
@@ -20,8 +21,6 @@ from .cli.commands import (
     run_validate,
 )
 from .models import DEFAULT_MODEL, DTYPES
-from .rows import ScoreError
-from .signature import split_name
 
 _PROGRAM = "sgsacc-metric"
 
@@ -33,7 +32,7 @@ def main(argv: list[str] | None = None) -> int:
         args = _parser().parse_args(argv)
         args.run(args)
 
-    return run(_PROGRAM, command, (ScoreError, SharedError, SgdxError))
+    return run(_PROGRAM, command, (ScoreError, SgdxError))
 
 
 class _Parser(argparse.ArgumentParser):

@@ -12,8 +12,9 @@ import gradio as gr
 import msgspec
 import pandas as pd
 
-from sgdx_metric import ScoreError as SharedError
 from sgdx_metric.cli.predictions import decode
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .cli.commands import Scored, score
 from .cli.files import write_scores
@@ -21,9 +22,8 @@ from .cli.predictions import read_predictions
 from .cli.references import References, open_references
 from .cli.tables import bleu_table, published_table, robustness_table
 from .lexical import LexicalNli
-from .rows import Prediction, ScoreError, Turn
+from .rows import Prediction, Turn
 from .units import units_of
-from .variants import ORIGINAL, PAPER_VARIANTS
 
 _INTRODUCTION = """
 Does a system still say what it has to say when somebody else words the API's schema? Drop one JSONL
@@ -97,7 +97,7 @@ def score_dropped(paths: Sequence[str] | None) -> Scored:
     """Score prediction files, or the corpus's own responses where none was dropped.
 
     Raises:
-        ScoreError, SharedError: A file is malformed, is the second one for its variant, or is not
+        ScoreError: A file is malformed, is the second one for its variant, or is not
             of the sample's test split.
     """
     references, turns = _sample()
@@ -123,7 +123,7 @@ def _show(paths: list[str] | None) -> tuple[Any, ...]:
     """The tables of faithfulness and of BLEU, and the signature."""
     try:
         result = score_dropped(paths).result
-    except (ScoreError, SharedError) as error:
+    except ScoreError as error:
         raise told(error, paths) from None
     shown = [robustness_table({_SYSTEM: result}), bleu_table({_SYSTEM: result})]
     frames = [pd.DataFrame([row[1:] for row in rows], columns=names[1:]) for names, rows in shown]
@@ -133,7 +133,7 @@ def _show(paths: list[str] | None) -> tuple[Any, ...]:
 def _show_report(paths: list[str] | None) -> str:
     try:
         scored = score_dropped(paths)
-    except (ScoreError, SharedError) as error:
+    except ScoreError as error:
         raise told(error, paths) from None
     with TemporaryDirectory() as temporary:
         run = Path(temporary) / "responses to the sample"

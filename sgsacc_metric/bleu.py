@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
-from .columns import Bools, Floats, over
+from sgdx_metric.columns import Bools, Floats, over
 
 ORDERS = 4
 # Four conventions are in use; figures of different ones do not compare. The first is the headline.

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .columns import Floats
+from sgdx_metric.columns import Floats
+from sgdx_metric.rows import ScoreError
+
 from .nli import Nli, Pair, nli_name
-from .rows import ScoreError
 
 # So many pairs are sent at once and then noted, so that a run that is stopped loses no more.
 _CHUNK = 8192

@@ -6,7 +6,9 @@ The rules are those of Chen, Lin and Byrne 2023 (arXiv 2301.12568), appendix B, 
 
 from collections.abc import Iterator, Sequence
 
-from .rows import Action, ScoreError, Slot, Turn
+from sgdx_metric.rows import ScoreError
+
+from .rows import Action, Slot, Turn
 
 APPENDIX_B, EXTENDED = "appendix-b", "extended"
 RULES = (APPENDIX_B, EXTENDED)

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from sgdx_metric.columns import Floats, over
+from sgdx_metric.robustness import variation
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS, own_wordings, wider_set
+
 from .bleu import corpus_bleu
-from .columns import Floats, over
 from .scoring import BLEU_COLUMNS, TurnScores
-from .variants import ORIGINAL, PAPER_VARIANTS, own_wordings, wider_set
 
 # A figure is the quotient of two counts.
 _RATIOS = {
@@ -48,21 +50,6 @@ def figures_of(sums: Mapping[str, Floats]) -> dict[str, Floats]:
         if top in sums
     }
     return {"bleu": bleu} | ratios
-
-
-def variation(scores: Floats) -> Floats:
-    """Coefficient of variation of each turn's scores under the variants, 0 where all are 0.
-
-    This is the term of schema sensitivity (Lee et al. 2022, arXiv 2110.06800): the sample standard
-    deviation over the mean.
-
-    Args:
-        scores: Scores of 0 or more, one row a variant, two rows at least [variants, turns].
-
-    Returns:
-        Values in [0, sqrt K] for K variants [turns].
-    """
-    return over(scores.std(axis=0, ddof=1), scores.mean(axis=0), otherwise=0.0)
 
 
 def across(scores: Mapping[str, TurnScores]) -> dict[str, Floats]:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .columns import Floats
+from sgdx_metric.columns import Floats
+
 from .nli import Pair
 
 _WORD = re.compile(r"[^\W_]+(?:[.:'][^\W_]+)*")

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from sgdx_metric.columns import Floats
+from sgdx_metric.rows import ScoreError
+
 from .cache import Cached, default_cache
-from .columns import Floats
 from .lexical import LexicalNli
 from .nli import Nli, Pair
-from .rows import ScoreError
 
 DEFAULT_MODEL = "FacebookAI/roberta-large-mnli"
 DTYPES = ("float32", "bfloat16", "float16")

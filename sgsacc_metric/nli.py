@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .rows import ScoreError
+from sgdx_metric.rows import ScoreError
 
 # A premise and a hypothesis.
 Pair: TypeAlias = tuple[str, str]

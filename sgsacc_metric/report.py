@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from sgdx_metric.bootstrap import RESAMPLES, Sums, bootstrap, compared
+from sgdx_metric.columns import Floats, Ints
+from sgdx_metric.variants import ORIGINAL
+
 from .bleu import CONVENTIONS, bleu_signature, corpus_bleu
-from .bootstrap import RESAMPLES, Sums, bootstrap, compared
-from .columns import Floats, Ints
 from .figures import HEADLINES, figures_of
 from .gold import GoldTurn, Options
 from .nli import Judge
@@ -16,7 +18,6 @@ from .rows import Turn
 from .scoring import TurnScores
 from .signature import Data, signature
 from .units import ALL, GROUPS, Units, units_of
-from .variants import ORIGINAL
 
 # What scores.json calls the groups of services.
 TITLES = dict(

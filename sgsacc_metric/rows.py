@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from .variants import own_wordings, schema_digest
+from sgdx_metric.variants import own_wordings, schema_digest
 
 # Acts whose slot `intent` is not a slot: its value is the name of an intent. A service may have a
 # slot of that name too (Homes_2), so the act has to be looked at first.

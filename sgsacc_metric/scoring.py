@@ -5,12 +5,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sgdx_metric.columns import Floats
+from sgdx_metric.rows import ScoreError
+
 from .bleu import CONVENTIONS, HEADLINE, bleu_counts
-from .columns import Floats
 from .faithful import Verdict, judge_utterances
 from .gold import GoldTurn, Options
 from .nli import Judge
-from .rows import Prediction, ScoreError, Turn
+from .rows import Prediction, Turn
 from .ser import checked_values, contains
 
 # The names of `bleu.Counts.counts`.

@@ -1,7 +1,6 @@
-"""The Hugging Face `evaluate` module; it only adapts, the arithmetic is in the files beside it.
+"""The Hugging Face `evaluate` module; it only adapts, the arithmetic is in the installed package.
 
-`evaluate.load` copies this file and the ones imported here, one `from .x import` a line, into its
-cache and looks no further: every file that those import has to be imported here too.
+`evaluate.load` copies this file alone into its cache, so it imports the package by its full name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,27 +11,15 @@ import datasets
 import evaluate
 import msgspec
 
-from .bleu import bleu_counts as bleu_counts
-from .bootstrap import bootstrap as bootstrap
-from .cache import Cached as Cached
-from .candidates import candidates as candidates
-from .claims import settle as settle
-from .columns import over as over
-from .faithful import judge_utterances as judge_utterances
-from .figures import figures_of as figures_of
-from .gold import Options, judge_gold
-from .lexical import LexicalNli as LexicalNli
-from .models import open_nli
-from .negatives import Pool as Pool
-from .nli import Judge, Nli, nli_name
-from .report import report
-from .rows import Prediction, ScoreError, Turn, prediction_lines, turn_lines
-from .scoring import score_system, utterances_by_variant
-from .ser import contains as contains
-from .signature import Data
-from .units import units_of as units_of
-from .variants import ORIGINAL, fingerprint, own_wordings
-from .version import __version__ as __version__
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.variants import ORIGINAL, fingerprint, own_wordings
+from sgsacc_metric.gold import Options, judge_gold
+from sgsacc_metric.models import open_nli
+from sgsacc_metric.nli import Judge, Nli, nli_name
+from sgsacc_metric.report import report
+from sgsacc_metric.rows import Prediction, Turn, prediction_lines, turn_lines
+from sgsacc_metric.scoring import score_system, utterances_by_variant
+from sgsacc_metric.signature import Data
 
 _DESCRIPTION = """\
 How faithful a system's responses are to the dialogue actions they should put into words, on

@@ -6,12 +6,14 @@ The line is modelled on sacreBLEU's signature (Post 2018, arXiv 1804.08771).
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from sgdx_metric.bootstrap import RESAMPLES, SEED
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.signature import split_name
+from sgdx_metric.variants import short_digest
+from sgdx_metric.version import __version__
+
 from .bleu import bleu_signature
-from .bootstrap import RESAMPLES, SEED
 from .gold import GoldTurn, Options
-from .rows import ScoreError
-from .variants import short_digest
-from .version import __version__
 
 NAME = "sgsacc_metric"
 # How many dialogues each split of the whole release has.
@@ -35,11 +37,6 @@ class Data:
     available: int | None = None
     whole: int | None = None
     wordings: tuple[tuple[str, str], ...] = ()
-
-
-def split_name(split: str) -> str:
-    """The name of a split in this project: the release calls the validation split `dev`."""
-    return "validation" if split == "dev" else split
 
 
 def signature(

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .columns import Bools, Floats, Ints
+from sgdx_metric.columns import Bools, Floats, Ints
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
+
 from .figures import HEADLINES, across, figures_of
 from .rows import Turn
 from .scoring import TurnScores
-from .variants import ORIGINAL, PAPER_VARIANTS
 
 ALL = "all"
 GROUPS = (ALL, "seen", "unseen", "seen_domains", "unseen_domains")

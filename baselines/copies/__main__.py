@@ -13,9 +13,10 @@ import msgspec
 from sgdx_dataset import VARIANTS, SgdxError
 from sgdx_dataset.io.files import staged
 from sgdx_dataset.release.schema import split_name
+from sgdx_metric.rows import ScoreError
 from sgsacc_metric.cli.chosen import choose
 from sgsacc_metric.cli.references import References, open_references, own_variants
-from sgsacc_metric.rows import ScoreError, Turn
+from sgsacc_metric.rows import Turn
 
 from ..command_line import add_source, run_command
 from .derived import derived

@@ -28,6 +28,7 @@ from sgdx_dataset.release.schema import split_name
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.cli.files import write_json
 from sgdx_metric.cli.predictions import decode, prediction_paths
+from sgdx_metric.rows import ScoreError
 from sgsacc_metric.candidates import APPENDIX_B, candidates
 from sgsacc_metric.claims import Claim, context_of, settle
 from sgsacc_metric.cli.commands import score
@@ -39,7 +40,7 @@ from sgsacc_metric.gold import GoldTurn, Options, judge_gold
 from sgsacc_metric.models import open_nli
 from sgsacc_metric.negatives import Pool
 from sgsacc_metric.nli import Judge, Nli, nli_name
-from sgsacc_metric.rows import Prediction, ScoreError, Turn
+from sgsacc_metric.rows import Prediction, Turn
 from sgsacc_metric.scoring import utterances_by_variant
 
 from ..command_line import add_source, run_command

@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 
 from sgdx_dataset.subset import read_dialogue_ids
+from sgdx_metric.rows import ScoreError
 
-from ..rows import ScoreError, Turn
+from ..rows import Turn
 
 _TURN_ID = re.compile(r".+/\d+")
 

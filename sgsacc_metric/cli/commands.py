@@ -11,17 +11,18 @@ from rich.console import Console
 
 from sgdx_metric.cli.files import check_output, write_json
 from sgdx_metric.cli.predictions import prediction_paths
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from ..gold import GoldTurn, Options, judge_gold
 from ..models import open_nli
 from ..negatives import Pool
 from ..nli import Judge, Nli, nli_name
 from ..report import gold_counts, report
-from ..rows import Prediction, ScoreError, Turn
+from ..rows import Prediction, Turn
 from ..scoring import TurnScores, score_system, utterances_by_variant
 from ..signature import Data, signature
 from ..units import units_of
-from ..variants import ORIGINAL, PAPER_VARIANTS
 from .chosen import choose
 from .compare import compare
 from .explain import explain

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ..bootstrap import RESAMPLES, TRIALS, Sums, compared
-from ..columns import Floats, Ints
-from ..rows import ScoreError
+from sgdx_metric.bootstrap import RESAMPLES, TRIALS, Sums, compared
+from sgdx_metric.columns import Floats, Ints
+from sgdx_metric.rows import ScoreError
+
 from ..signature import signature_parts
 from ..units import Units
 from .files import read_scores

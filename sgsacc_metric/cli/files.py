@@ -11,10 +11,11 @@ import numpy as np
 
 from sgdx_metric.cli.files import whole
 from sgdx_metric.cli.predictions import decode
+from sgdx_metric.columns import Floats
+from sgdx_metric.rows import ScoreError
 
-from ..columns import Floats
 from ..gold import GoldTurn
-from ..rows import ScoreError, Turn
+from ..rows import Turn
 from ..scoring import TurnScores
 from ..units import Units
 

@@ -6,9 +6,10 @@ import msgspec
 
 from sgdx_metric.cli.files import whole
 from sgdx_metric.cli.predictions import decode
+from sgdx_metric.rows import ScoreError
 
 from ..gold import GoldTurn, Options
-from ..rows import ScoreError, Turn
+from ..rows import Turn
 
 
 class GoldHeader(msgspec.Struct, forbid_unknown_fields=True):

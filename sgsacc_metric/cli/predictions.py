@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 
 from sgdx_metric.cli.predictions import check_keys, decode
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.signature import split_name
 
-from ..rows import Prediction, ScoreError
-from ..signature import split_name
+from ..rows import Prediction
 
 
 class Metadata(msgspec.Struct):

@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 from sgdx_dataset import open_release, turn_tables
 from sgdx_dataset.release.release import Release
 from sgdx_dataset.release.remembered import chosen_source
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.variants import fingerprint, own_wordings, schema_digest
 
-from ..rows import ScoreError, Service, Turn, trimmed
-from ..variants import fingerprint, own_wordings, schema_digest
+from ..rows import Service, Turn, trimmed
 
 # What is read of a turn row, beside the schemas.
 _COLUMNS = [name for name in Turn.__struct_fields__ if name not in ("schemas", "wording")]

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sgdx_metric.variants import PAPER_VARIANTS
+
 from ..gold import GoldTurn
-from ..variants import PAPER_VARIANTS
 
 # Precision, recall and F1 in Table 2 of Chen et al. 2023, of FacebookAI/roberta-large-mnli on
 # 10,000 sampled test turns, by the wording of the evaluator's schemas.

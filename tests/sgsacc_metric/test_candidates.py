@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sgdx_metric.rows import ScoreError
 from sgsacc_metric.candidates import candidates
-from sgsacc_metric.rows import Action, ScoreError
+from sgsacc_metric.rows import Action
 
 from .turns import act, turn
 

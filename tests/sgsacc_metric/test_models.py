@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sgdx_metric.rows import ScoreError
 from sgsacc_metric.cache import Cached
 from sgsacc_metric.models import batches, entailment_classes, load_nli, open_nli
 from sgsacc_metric.nli import Judge
-from sgsacc_metric.rows import ScoreError
 
 from .turns import NO, YES, Script
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from sgdx_metric.rows import ScoreError
 from sgsacc_metric.claims import context_of
 from sgsacc_metric.faithful import judge_utterances
 from sgsacc_metric.gold import GoldAction, Options, judge_gold
 from sgsacc_metric.nli import Judge, entails
-from sgsacc_metric.rows import ScoreError
 
 from .turns import NO, YES, Script, act, turn
 

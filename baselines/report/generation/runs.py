@@ -11,7 +11,6 @@ import msgspec
 
 from sgdx_metric.cli.predictions import decode
 from sgdx_metric.rows import ScoreError
-from sgsacc_metric.rows import ScoreError as GenerationError
 from sgsacc_metric.signature import signature_parts
 
 from ..provenance import Provenance
@@ -178,7 +177,7 @@ def read_generation(path: Path, file: Path) -> GenerationRun:
         ScoreError: A file is malformed.
     """
     scores = decode(file.read_bytes(), GenerationScores, str(file))
-    _check_signature(scores.signature, path)
+    signature_parts(scores.signature, str(path))
     if not scores.counts.turns.get("all") or not scores.variants:
         raise ScoreError(f"{path}: found no turns in scores.json, expected at least one")
     # `score` writes SYSTEM.json beside the folder SYSTEM of predictions as often as into it.
@@ -202,12 +201,5 @@ def read_validation(path: Path) -> Validation:
         ScoreError: The file is malformed.
     """
     found = decode(path.read_bytes(), _ValidationFile, str(path))
-    _check_signature(found.signature, path)
+    signature_parts(found.signature, str(path))
     return Validation(path, found.signature, msgspec.to_builtins(found.by_evaluator))
-
-
-def _check_signature(signature: str, path: Path) -> None:
-    try:
-        signature_parts(signature, str(path))
-    except GenerationError as error:
-        raise ScoreError(str(error)) from None

@@ -1,3 +1,0 @@
-"""The metric's version, as it stands in every signature."""
-
-__version__ = "0.1.0"
