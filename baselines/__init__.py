@@ -1,1 +1,1 @@
-"""Dialogue state trackers, run from a checkout: they read frame rows and write prediction rows."""
+"""Dialogue state trackers, which read frame rows and write prediction rows, and their commands."""

@@ -98,8 +98,8 @@ actions = [{{"act": "CONFIRM", "slot": "destination", "values": ["Botanical Gard
 print(say(load_tracker({repository!r}), service, actions))
 """
 _USE = {
-    "frames": ("In a checkout of sgdx, a dialogue to its state:", _TRACK),
-    "turns": ("In a checkout of sgdx, actions of the system to what it says:", _SAY),
+    "frames": ("With sgdx[baselines] installed, a dialogue to its state:", _TRACK),
+    "turns": ("With sgdx[baselines] installed, actions of the system to what it says:", _SAY),
 }
 _PLAIN = {
     "frames": "With transformers alone, what the model itself answers (texts or logits, not a "

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
@@ -24,6 +23,7 @@ from huggingface_hub.errors import (
 )
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
 
@@ -247,13 +247,13 @@ def get_tracker(name: str) -> type[Tracker]:
     """The class of the tracker with the given name in ``TRACKERS``.
 
     Raises:
-        SgdxError: No tracker has this name.
+        SgdxError: No tracker has this name, or what it needs is not installed.
     """
     if name not in TRACKERS:
         raise SgdxError(f"tracker '{name}' is unknown, expected one of {', '.join(TRACKERS)}")
-    module, _, kind = TRACKERS[name].partition(":")
-    found: type[Tracker] = getattr(import_module(module), kind)
-    return found
+    module, _, class_name = TRACKERS[name].partition(":")
+    tracker_class: type[Tracker] = getattr(require(module, "baselines"), class_name)
+    return tracker_class
 
 
 def get_trainable(name: str) -> type[TrainableTracker]:

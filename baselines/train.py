@@ -10,10 +10,9 @@ import shutil
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from accelerate import Accelerator
 from datasets import Dataset
 
 from sgdx_dataset import SgdxError, open_release
@@ -25,11 +24,7 @@ from .data.frames import track, whole_dialogues
 from .data.kinds import rows_for
 from .publish import publish
 from .system import Run, TrainableTracker, get_trainable
-from .training.accelerator import hardware, quiet_transformers, training_accelerator
 from .training.batching import share
-from .training.evaluation import score_on
-from .training.loop import Progress, train
-from .training.precision import autocast, resolved
 from .training.run_folder import (
     append_log,
     check_output,
@@ -38,7 +33,13 @@ from .training.run_folder import (
     versions,
     write_json,
 )
-from .training.settings import Augment, Settings, read_recipe, recipe_tracker, shown
+from .training.settings import Augment, Settings, find_recipe, read_recipe, recipe_tracker, shown
+
+# What needs torch is imported where it is used, so that without torch the command ends in one line.
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+    from .training.loop import Progress
 
 Record = dict[str, Any]
 
@@ -46,6 +47,10 @@ Record = dict[str, Any]
 def run(options: argparse.Namespace) -> None:
     """Train the tasks of the recipe's tracker; all files are written into the run folder."""
     kind = get_trainable(recipe_tracker(options.config))
+    from .training.accelerator import quiet_transformers, training_accelerator
+    from .training.precision import resolved
+
+    quiet_transformers()
     settings = read_settings(options, kind.SETTINGS)
     output = options.output or Path("outputs") / f"{kind.NAME}-{options.config.stem}"
     tasks = chosen_tasks(kind, options.task)
@@ -140,6 +145,8 @@ def prepare_output(
 
 def train_task(run: Run, kind: type[TrainableTracker], name: str, record: Record) -> Progress:
     """Train one task; afterwards its folder holds the model with the best score on dev."""
+    from .training.loop import train
+
     folder, accelerator = run.output / name, run.accelerator
     task = kind.task(run, name)
     label = f"{name}: " if name else ""
@@ -167,6 +174,8 @@ def train_task(run: Run, kind: type[TrainableTracker], name: str, record: Record
 
 
 def _environment(run: Run) -> dict[str, Any]:
+    from .training.accelerator import hardware
+
     return {"versions": versions(), "hardware": hardware(run.accelerator)}
 
 
@@ -190,6 +199,9 @@ def evaluate_joined(run: Run, kind: type[TrainableTracker], record: Record, dev:
     Returns:
         Joint goal accuracy in [0, 1], the same in every process.
     """
+    from .training.evaluation import score_on
+    from .training.precision import autocast
+
     tracker = kind.load(str(run.output), kind.OPTIONS(), run.accelerator)
     rows = whole_dialogues(dev, run.settings.evaluate_frames)
     with autocast(run.settings.precision, run.accelerator.device):
@@ -216,7 +228,13 @@ def evaluate_joined(run: Run, kind: type[TrainableTracker], record: Record, dev:
 def main() -> int:
     """Run the command; returns the exit status, which is 2 after a one-line error message."""
     parser = argparse.ArgumentParser("python -m baselines.train", description=__doc__)
-    parser.add_argument("--config", type=Path, required=True, help="the recipe, a YAML file")
+    parser.add_argument(
+        "--config",
+        type=find_recipe,
+        required=True,
+        metavar="RECIPE",
+        help="the recipe: a YAML file, or TRACKER/NAME for one of the package, as in onepass/smoke",
+    )
     add_source(parser)
     parser.add_argument(
         "--output", type=Path, help="the run folder; default: outputs/TRACKER-RECIPE"
@@ -244,7 +262,6 @@ def main() -> int:
     )
     parser.add_argument("--push-to-hub", metavar="REPO", help="publish the best model at the end")
     options = parser.parse_args()
-    quiet_transformers()
     return run_command("baselines.train", lambda: run(options))
 
 

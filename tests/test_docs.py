@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from baselines.training.settings import find_recipe
 from sgdx_dataset.release.open import open_release
 
 from .conftest import ROOT, Run
@@ -42,6 +43,8 @@ def test_links_and_commands(page: Path) -> None:
         assert "…" not in line
         for module in re.findall(r"-m ([\w.]+)", line):
             assert module == "pip" or "possible" in line or importlib.util.find_spec(module), line
+        for recipe in re.findall(r"--config (\w+/\w+)(?= |$)", line):
+            assert find_recipe(recipe).is_file(), recipe
         for path in re.findall(r"(baselines/[\w/]+\.yaml|constraints\.txt)", line):
             assert (ROOT / path).exists(), path
 

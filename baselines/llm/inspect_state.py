@@ -1,7 +1,7 @@
 """The dialogue state under several wordings as a task of inspect_ai.
 
 One task asks about all wordings, since schema sensitivity is of the same frame under several ones.
-Run it from a checkout:
+Run it by this file, or in any directory by the name that the package gives it:
 
     inspect eval baselines/llm/inspect_state.py --model openai/gpt-4.1-mini -T dialogues=subset.json
 

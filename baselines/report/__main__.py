@@ -27,7 +27,7 @@ from .runs import Run
 from .sections import build_report
 
 NAME = "baselines.report"
-_DOCS = Path(__file__).parents[2] / "docs"
+_DOCS = Path("docs")
 
 
 def make_report(arguments: argparse.Namespace) -> None:
@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         metavar="DIR",
         help="the folder to write; with --leaderboard it holds leaderboard.toml and "
-        "leaderboard.md, and is docs/ of the checkout by default",
+        "leaderboard.md, and is docs by default",
     )
     add_source(parser)
     parser.add_argument(

@@ -17,7 +17,7 @@ def example(repository: str, input_name: str, is_prefix: bool) -> str:
     Args:
         repository: Where the model is: a folder, or a name on the Hub.
         input_name: What the model reads, one of ``inputs.INPUTS``.
-        is_prefix: Whether the model is a prefix, which needs a checkout of sgdx; a whole model
+        is_prefix: Whether the model is a prefix, which needs sgdx; a whole model
             needs transformers alone.
     """
     text = _INPUTS[input_name]

@@ -122,6 +122,21 @@ class EncoderSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
+def find_recipe(name: str) -> Path:
+    """The file of a recipe.
+
+    Args:
+        name: A path, or ``TRACKER/RECIPE`` for a recipe that comes with the package:
+            ``onepass/smoke`` is ``baselines/onepass/config/smoke.yaml``.
+
+    Returns:
+        The path; that of the package's recipe only where there is no such file.
+    """
+    tracker, _, recipe = name.partition("/")
+    packaged = Path(__file__).parents[1] / tracker / "config" / f"{recipe}.yaml"
+    return packaged if packaged.is_file() and not Path(name).exists() else Path(name)
+
+
 def read_recipe(path: Path, kind: type[AnySettings]) -> AnySettings:
     """Read a recipe.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from .errors import SgdxError
@@ -12,7 +13,8 @@ def require(module: str, extra: str = "report") -> Any:
     """Import a module of an optional library.
 
     Args:
-        module: Full name of the module, for example ``sacrebleu.metrics``.
+        module: Full name of a module of the library, for example ``sacrebleu.metrics``, or of a
+            module that imports the library, for example ``baselines.t5dst.tracker``.
         extra: The extra of this package, as in ``sgdx[report]``, that installs the library.
 
     Raises:
@@ -20,6 +22,8 @@ def require(module: str, extra: str = "report") -> Any:
     """
     try:
         return import_module(module)
-    except ImportError:
-        library = module.partition(".")[0]
+    except ImportError as error:
+        library = (error.name or module).partition(".")[0]
+        if find_spec(library):  # installed, so that the fault is another one
+            raise
         raise SgdxError(f'needs {library}: pip install "sgdx[{extra}]"') from None

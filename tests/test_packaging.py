@@ -1,0 +1,36 @@
+"""What setup.cfg installs: every file of the packages that is not Python is in ``package_data``."""
+
+from __future__ import annotations
+
+from configparser import ConfigParser
+
+from baselines.training.settings import find_recipe
+
+from .conftest import ROOT
+
+
+def test_every_file_that_a_package_reads_is_installed() -> None:
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    for package, patterns in config["options.package_data"].items():
+        folder = ROOT / package
+        installed = {path for glob in patterns.split(",") for path in folder.glob(glob.strip())}
+        for path in folder.rglob("*"):
+            if path.is_file() and path.suffix not in (".py", ".pyc", ".md"):
+                assert path in installed, path
+
+
+def test_packages_are_named_that_have_data() -> None:
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    included = config["options.packages.find"]["include"].split()
+    assert {f"{package}*" for package in config["options.package_data"]} <= set(included)
+
+
+def test_a_recipe_of_the_package_is_found_by_name() -> None:
+    recipes = sorted((ROOT / "baselines").glob("*/config/*.yaml"))
+    assert len(recipes) > 15
+    for recipe in recipes:
+        assert find_recipe(f"{recipe.parts[-3]}/{recipe.stem}") == recipe
+        assert find_recipe(str(recipe)) == recipe
+    assert str(find_recipe("onepass/none")) == "onepass/none"
