@@ -25,7 +25,7 @@ from datasets import Dataset, concatenate_datasets
 from rich.console import Console
 from rich.table import Table
 
-from baselines.data.dialogues import NULL, Dialogue, prediction_rows, read_dialogues
+from baselines.data.dialogues import Dialogue, prediction_rows, read_dialogues
 from baselines.data.frames import training_columns, whole_dialogues
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.sgp_dst.batches import (
@@ -61,6 +61,7 @@ from baselines.training.batching import by_length, epoch
 from baselines.training.precision import autocast, resolved
 from benchmarks.clock import now
 from sgdx_dataset import frames, load
+from sgdx_dataset.schema import NONE_INTENT
 from sgdx_metric import report, score_frames
 from sgdx_metric.rows import PREDICTION, REFERENCE
 
@@ -134,14 +135,14 @@ def asked(dialogues: Sequence[Dialogue]) -> tuple[Calls, Calls]:
 def copies_before(part: Part, query: FrameQuery) -> Iterator[Question]:
     """The questions of ``copy`` or ``cross`` about every slot without a value before the turn."""
     schema = query.frame.schema
-    unset = schema.tracked - query.memory.state(schema.service).values.keys()
+    unset = schema.tracked - query.memory.state(schema.service_name).values.keys()
     if part == "copy":
-        candidates = copy_candidates(*query, NULL)
+        candidates = copy_candidates(*query, NONE_INTENT)
         yield from (candidate.question for candidate in candidates if candidate.slot in unset)
         return
-    for other, source, values in known_elsewhere(query.memory, schema.service):
+    for other, source, values in known_elsewhere(query.memory, schema.service_name):
         for target in sorted(unset):
-            if schema.admits(target, values[0]):
+            if schema.slot(target).admits(values[0]):
                 yield Question(text_of(query.turn), cross_prompt(schema, target, other, source))
 
 

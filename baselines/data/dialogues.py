@@ -5,85 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 from datasets import Dataset as Rows
 
+from sgdx_dataset.schema import NONE_INTENT, Service, read_service
+
 from ..training.batching import Ints
 from .prediction_files import prediction_row
 
 Row = dict[str, Any]
 Values = dict[str, list[str]]  # for each slot that is set, the wordings of its value
-
-NULL, DONTCARE = "NONE", "dontcare"
-
-
-@dataclass(frozen=True, eq=False)
-class Schema:
-    """The schema of a service under one variant.
-
-    It is created once and compared by identity, so that prompts can be cached by it.
-
-    Attributes:
-        service: Name of the service under the variant.
-        description: Description of the service.
-        slots: Slots of the frame row's schema, by name.
-        intents: Intents of the frame row's schema, by name.
-    """
-
-    service: str
-    description: str
-    slots: dict[str, Row]
-    intents: dict[str, Row]
-
-    @cached_property
-    def tracked(self) -> frozenset[str]:
-        """Names of the slots that an intent requires or has as optional."""
-        return frozenset(
-            slot for intent in self.intents for slot in (*self.required(intent), *self.free(intent))
-        )
-
-    def required(self, intent: str) -> list[str]:
-        """Names of the slots that an intent requires; none for ``NONE``."""
-        return list(self.intents[intent]["required_slots"]) if intent in self.intents else []
-
-    def free(self, intent: str) -> list[str]:
-        """Names of the optional slots of an intent; none for ``NONE``."""
-        given = self.intents[intent]["optional_slots"] if intent in self.intents else []
-        return [entry["slot"] for entry in given]
-
-    def is_categorical(self, slot: str) -> bool:
-        """Whether a slot takes one of its possible values; any other takes a span of a turn."""
-        return bool(self.slots[slot]["is_categorical"])
-
-    def values(self, slot: str) -> list[str]:
-        """The possible values of a categorical slot; none for others, which may list examples."""
-        return list(self.slots[slot]["possible_values"]) if self.is_categorical(slot) else []
-
-    def is_boolean(self, slot: str) -> bool:
-        """Whether the possible values of a slot are ``True`` and ``False``."""
-        return set(self.values(slot)) == {"True", "False"}
-
-    def options(self, slot: str) -> list[str | None]:
-        """The classes for a slot's value: None (no value), ``dontcare``, the possible values."""
-        return [None, DONTCARE, *self.values(slot)]
-
-    def admits(self, slot: str, value: str) -> bool:
-        """Whether a slot can have a value."""
-        return not self.is_categorical(slot) or value in (*self.values(slot), DONTCARE)
-
-
-def read_schema(row: Row) -> Schema:
-    """Create a ``Schema`` from the ``schema`` of a frame row."""
-    return Schema(
-        row["service_name"],
-        row["description"],
-        {slot["name"]: slot for slot in row["slots"]},
-        {intent["name"]: intent for intent in row["intents"]},
-    )
 
 
 class State(NamedTuple):
@@ -95,7 +29,7 @@ class State(NamedTuple):
         requested: Names of the slots that the user asks for.
     """
 
-    intent: str = NULL
+    intent: str = NONE_INTENT
     values: Values = {}  # noqa: RUF012  # never changed in place
     requested: tuple[str, ...] = ()
 
@@ -122,7 +56,7 @@ class Frame(NamedTuple):
     """
 
     frame_id: str
-    schema: Schema
+    schema: Service
     gold: Gold | None
 
 
@@ -144,7 +78,7 @@ class UserTurn(NamedTuple):
     @property
     def services(self) -> list[str]:
         """Names of the services of the frames."""
-        return [frame.schema.service for frame in self.frames]
+        return [frame.schema.service_name for frame in self.frames]
 
 
 class Dialogue(NamedTuple):
@@ -158,12 +92,12 @@ def read_dialogues(rows: Iterable[Row]) -> Iterator[Dialogue]:
     """Group frame rows into dialogues.
 
     Frames have gold annotations if the rows have the gold columns. All frames of a service under a
-    variant share one ``Schema``.
+    variant share one ``Service``.
 
     Args:
         rows: Frame rows of whole dialogues, in order.
     """
-    schemas: dict[tuple[str, str], Schema] = {}
+    schemas: dict[tuple[str, str], Service] = {}
     for (variant, _), group in groupby(rows, lambda row: (row["variant"], row["dialogue_id"])):
         turns: list[UserTurn] = []
         read = 0  # number of turns of the history that belong to earlier user turns
@@ -174,7 +108,7 @@ def read_dialogues(rows: Iterable[Row]) -> Iterator[Dialogue]:
             for row in (first, *others):
                 key = (variant, row["schema"]["service_name"])
                 if key not in schemas:
-                    schemas[key] = read_schema(row["schema"])
+                    schemas[key] = read_service(row["schema"])
                 turns[-1].frames.append(Frame(row["frame_id"], schemas[key], _gold(row)))
         yield Dialogue(variant, turns)
 
@@ -220,7 +154,7 @@ class Memory:
     system_values: dict[str, dict[str, str]] = field(default_factory=dict)
     succeeded: set[str] = field(default_factory=set)
     services: frozenset[str] = frozenset()
-    schemas: dict[str, Schema] = field(default_factory=dict)
+    schemas: dict[str, Service] = field(default_factory=dict)
 
     def add_system_turn(self, acts: Iterable[Row]) -> None:
         """Update the memory with the dialogue acts of a system turn."""
@@ -241,8 +175,8 @@ class Memory:
         """
         self.services = frozenset(turn.services)
         for frame, state in zip(turn.frames, states, strict=True):
-            self.states[frame.schema.service] = state
-            self.schemas[frame.schema.service] = frame.schema
+            self.states[frame.schema.service_name] = state
+            self.schemas[frame.schema.service_name] = frame.schema
 
     def state(self, service: str) -> State:
         """The state of a service after its last user turn; empty if it has had none."""

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Service, Slot
+
 from .words import Value, content_words, met, number, says, values, words
 
 Row = dict[str, Any]
@@ -37,29 +39,32 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Slot:
-    """A slot as the rules need it, made once for each schema.
+class SlotWords:
+    """A slot with its words, made once for each schema.
 
     Attributes:
-        name: Name of the slot.
-        values: Possible values of a categorical slot; empty for other slots.
+        slot: The slot in the schema.
         named: Content words of the name.
         described: Content words of the description.
         kind: Kind of value that the slot takes, as in ``words.Value``.
         tracked: Whether an intent requires the slot or has it as optional; others are never set.
     """
 
-    name: str
-    values: list[str]
+    slot: Slot
     named: list[str]
     described: list[str]
     kind: str
     tracked: bool
 
+    @property
+    def name(self) -> str:
+        """Name of the slot."""
+        return self.slot.name
+
 
 @dataclass(frozen=True)
-class Intent:
-    """An intent as the rules need it.
+class IntentWords:
+    """An intent with its words.
 
     Attributes:
         name: Name of the intent.
@@ -76,8 +81,8 @@ class Intent:
 class Lexicon:
     """The schema of a service as words."""
 
-    slots: list[Slot]
-    intents: list[Intent]
+    slots: list[SlotWords]
+    intents: list[IntentWords]
 
 
 @dataclass
@@ -89,31 +94,20 @@ class ServiceState:
         slots: Values of the slots that are set.
     """
 
-    intent: str = "NONE"
+    intent: str = NONE_INTENT
     slots: dict[str, str] = field(default_factory=dict)
 
 
-def read_schema(schema: Row) -> Lexicon:
-    """The words in the ``schema`` of a frame row."""
-    in_calls = {
-        slot
-        for intent in schema["intents"]
-        for slot in [*intent["required_slots"], *(o["slot"] for o in intent["optional_slots"])]
-    }
-    slots = [
-        Slot(
-            slot["name"],
-            slot["possible_values"] if slot["is_categorical"] else [],
-            named := content_words(slot["name"]),
-            described := content_words(slot["description"]),
-            _kind(named, described),
-            slot["name"] in in_calls,
-        )
-        for slot in schema["slots"]
-    ]
+def lexicon_of(service: Service) -> Lexicon:
+    """The words of a service's schema."""
+    slots = []
+    for slot in service.slots:
+        named, described = content_words(slot.name), content_words(slot.description)
+        kind, tracked = _kind(named, described), slot.name in service.tracked
+        slots.append(SlotWords(slot, named, described, kind, tracked))
     intents = [
-        Intent(i["name"], content_words(i["name"]), content_words(i["description"]))
-        for i in schema["intents"]
+        IntentWords(i.name, content_words(i.name), content_words(i.description))
+        for i in service.intents
     ]
     return Lexicon(slots, intents)
 
@@ -147,7 +141,7 @@ def track(lexicon: Lexicon, state: ServiceState, utterance: str, acts: Sequence[
     state.slots |= _categorical(lexicon, utterance, spoken, asked)
     state.slots |= _free_form(lexicon, state, values(utterance), spoken, asked)
     if _ANY.search(utterance):
-        state.slots |= {s.name: "dontcare" for s in lexicon.slots if s.name in asked and s.tracked}
+        state.slots |= {s.name: DONTCARE for s in lexicon.slots if s.name in asked and s.tracked}
     state.intent = _intent(lexicon, state, utterance, spoken, acts, agrees)
     return _requested(lexicon, state, utterance, spoken)
 
@@ -170,14 +164,16 @@ def _categorical(
     numbers = {number(word) for word in spoken}
     for slot in lexicon.slots:
         near = slot.name in asked or met(slot.named, spoken) > 0.5
-        if not slot.values or not slot.tracked:
+        if not slot.slot.values or not slot.tracked:
             continue
-        if set(slot.values) == {"True", "False"}:
+        if slot.slot.is_boolean:
             if met(slot.named, spoken) > 0.5 or (slot.name in asked and _YES.search(utterance)):
                 found[slot.name] = "False" if _NO.search(utterance) else "True"
             continue
         named = [
-            v for v in slot.values if (near and v in numbers if v.isdigit() else says(utterance, v))
+            v
+            for v in slot.slot.values
+            if (near and v in numbers if v.isdigit() else says(utterance, v))
         ]
         if named:
             found[slot.name] = max(named, key=len)
@@ -188,7 +184,7 @@ def _free_form(
     lexicon: Lexicon, state: ServiceState, found: list[Value], spoken: list[str], asked: set[str]
 ) -> dict[str, str]:
     """Assign each value to the slot of its kind, not a categorical one, that fits best."""
-    free = [slot for slot in lexicon.slots if slot.tracked and not slot.values]
+    free = [slot for slot in lexicon.slots if slot.tracked and not slot.slot.values]
     given: dict[str, str] = {}
     for value in found:
         scores = {
@@ -205,7 +201,7 @@ def _free_form(
     return given
 
 
-def _fit(slot: Slot, value: Value, spoken: list[str]) -> float:
+def _fit(slot: SlotWords, value: Value, spoken: list[str]) -> float:
     """How well the words of a slot match those before a value and those of the utterance."""
     near = met(value.before, slot.named + slot.described)
     return near + (met(slot.named, spoken) + met(slot.described, spoken)) / 2
@@ -225,10 +221,10 @@ def _intent(
         return str(offered[0])
     closing = any(act["act"] in ("REQ_MORE", "OFFER_INTENT", "NOTIFY_SUCCESS") for act in acts)
     if _DONE.search(utterance) and closing:
-        return "NONE"
+        return NONE_INTENT
     scores = {i.name: 2 * met(i.named, spoken) + met(i.described, spoken) for i in lexicon.intents}
-    best = max(scores, key=lambda name: scores[name], default="NONE")
-    if state.intent == "NONE" or scores[best] > 1.0 + scores.get(state.intent, 0.0):
+    best = max(scores, key=lambda name: scores[name], default=NONE_INTENT)
+    if state.intent == NONE_INTENT or scores[best] > 1.0 + scores.get(state.intent, 0.0):
         return best
     return state.intent
 

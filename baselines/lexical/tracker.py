@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from datasets import Dataset
 from datasets.utils import tqdm
 
+from sgdx_dataset.schema import read_service
+
 from ..data.frames import SYSTEM_ACTS
 from ..data.prediction_files import prediction_row
 from ..system import PredictionOptions, Predictions, Tracker
-from .rules import Lexicon, ServiceState, read_schema, track
+from .rules import Lexicon, ServiceState, lexicon_of, track
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -52,7 +54,7 @@ def _predict(rows: Dataset) -> Iterator[Row]:
             dialogue, states = (row["variant"], row["dialogue_id"]), {}
         schema = (row["variant"], row["service"])
         if schema not in lexicons:
-            lexicons[schema] = read_schema(row["schema"])
+            lexicons[schema] = lexicon_of(read_service(row["schema"]))
         state = states.setdefault(row["service"], ServiceState())
         requested = track(lexicons[schema], state, row["utterance"], _last_acts(row))
         values = {slot: [value] for slot, value in state.slots.items()}

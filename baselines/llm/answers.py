@@ -12,8 +12,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Intent, Service, Slot
+
 from ..t5dst.formats.values import allowed_value
-from .functions import DONTCARE, NO_INTENT, STATE_KEYS, Intent, Service, Slot, safe_names
+from .functions import STATE_KEYS, safe_names, slots_by_any_name
 
 # What is counted, in the order in which it is shown. The first ones are of whole answers:
 # ``salvaged`` were found in the text, not where they should be; ``invalid`` have no state, so that
@@ -43,7 +45,7 @@ class Reading:
         counts: How often each of ``COUNTS`` occurred; those that did not are left out.
     """
 
-    active_intent: str = NO_INTENT
+    active_intent: str = NONE_INTENT
     requested_slots: tuple[str, ...] = ()
     slot_values: Mapping[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
@@ -82,8 +84,8 @@ def read_answer(body: Any, service: Service, in_call: bool) -> Reading:
     message = _message(body, counts)
     found = None
     if in_call:
-        name = safe_names([service.name])[service.name]
-        found = _arguments(message, {name, service.name}, counts)
+        name = service.service_name
+        found = _arguments(message, {name, safe_names([name])[name]}, counts)
     if found is None:
         found = _object_in(_text(message), STATE_KEYS, counts, expected=not in_call)
     if found is None:
@@ -108,7 +110,7 @@ def read_state(found: Any, service: Service, counted: Counter[str] | None = None
         return Reading(counts=+counts)
     intent = _read_intent(found.get("active_intent"), service, counts)
     requested = _read_requests(found.get("requested_slots"), service, counts)
-    values = _read_values(found.get("slot_values"), service.by_any_name, counts)
+    values = _read_values(found.get("slot_values"), service, service.tracked, counts)
     return Reading(intent, requested, values, +counts)
 
 
@@ -136,10 +138,9 @@ def read_call(body: Any, functions: Mapping[str, tuple[Service, Intent]]) -> Cal
         counts["invalid"] += 1
         return CallReading(counts=+counts)
     service, intent = functions[name]
-    inputs = {*intent.required, *intent.optional}
-    slots = {name: slot for name, slot in service.by_any_name.items() if slot.name in inputs}
-    values = _read_values(_decoded(arguments, counts), slots, counts)
-    return CallReading(service.name, intent.name, values, +counts)
+    inputs = {*intent.required_slots, *intent.optional_slots}
+    values = _read_values(_decoded(arguments, counts), service, inputs, counts)
+    return CallReading(service.service_name, intent.name, values, +counts)
 
 
 def _message(body: Any, counts: Counter[str]) -> Json:
@@ -254,11 +255,11 @@ def _is_one(value: Any, keys: Collection[str]) -> bool:
 
 def _read_intent(found: Any, service: Service, counts: Counter[str]) -> str:
     if found is None or found == "":
-        return NO_INTENT
+        return NONE_INTENT
     names = [intent.name for intent in service.intents]
-    name = allowed_value(found, [*names, NO_INTENT]) if isinstance(found, str) else None
+    name = allowed_value(found, [*names, NONE_INTENT]) if isinstance(found, str) else None
     counts["unknown_intents"] += int(name is None)
-    return name or NO_INTENT
+    return name or NONE_INTENT
 
 
 def _read_requests(found: Any, service: Service, counts: Counter[str]) -> tuple[str, ...]:
@@ -269,7 +270,7 @@ def _read_requests(found: Any, service: Service, counts: Counter[str]) -> tuple[
         found = [found]
     names = []
     for name in found:
-        slot = service.by_any_name.get(name) if isinstance(name, str) else None
+        slot = slots_by_any_name(service).get(name) if isinstance(name, str) else None
         if slot is None:
             counts["unknown_requests"] += 1
         else:
@@ -277,15 +278,17 @@ def _read_requests(found: Any, service: Service, counts: Counter[str]) -> tuple[
     return tuple(dict.fromkeys(names))
 
 
-def _read_values(found: Any, slots: Mapping[str, Slot], counts: Counter[str]) -> dict[str, str]:
-    """The values of slots, by the slots' names in the schema."""
+def _read_values(
+    found: Any, service: Service, inputs: Collection[str], counts: Counter[str]
+) -> dict[str, str]:
+    """The values of slots, by the slots' names in the schema; ``inputs`` may have a value."""
     if not isinstance(found, dict):
         counts["wrong_types"] += int(found is not None)
         return {}
     values: dict[str, str] = {}
     for name, given in found.items():
-        slot = slots.get(name)
-        if slot is None or not slot.is_input:
+        slot = slots_by_any_name(service).get(name)
+        if slot is None or slot.name not in inputs:
             counts["unknown_slots"] += 1
         elif (value := _read_value(given, slot, counts)) is not None:
             values.setdefault(slot.name, value)

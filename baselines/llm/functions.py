@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import Any
 
-DONTCARE = "dontcare"
-NO_INTENT = "NONE"
-# Raise it when the function that a schema becomes changes: answers to the old one do not compare.
+from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Intent, Service, Slot
+
+# Bump when the schema-to-function mapping changes; cached answers become invalid.
 MAPPING = 1
 LONGEST_NAME = 64
 STATE_KEYS = ("active_intent", "requested_slots", "slot_values")
@@ -23,95 +22,17 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Slot:
-    """A slot of a service.
-
-    Attributes:
-        name: The slot's name in the schema.
-        description: Its description.
-        values: Its possible values; empty for a free-form slot.
-        is_input: Whether an intent requires the slot or has it as optional. Others are only in
-            results, so a user asks for them and never gives them a value.
-    """
-
-    name: str
-    description: str
-    values: tuple[str, ...]
-    is_input: bool
+@cache
+def parameter_names(service: Service) -> Mapping[str, str]:
+    """The name that each slot has as a parameter of a function, by its name in the schema."""
+    return safe_names(slot.name for slot in service.slots)
 
 
-@dataclass(frozen=True)
-class Intent:
-    """An intent of a service.
-
-    Attributes:
-        name: Name of the intent in the schema.
-        description: Its description.
-        required: Names of the slots that it requires.
-        optional: Names of the slots that it may have besides.
-    """
-
-    name: str
-    description: str
-    required: tuple[str, ...]
-    optional: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Service:
-    """A service as the functions need it, of ``read_schema``.
-
-    Attributes:
-        name: Name of the service in the schema.
-        description: Its description.
-        intents: The intents in the schema's order.
-        slots: The slots in the schema's order, by the name that they have in a function.
-    """
-
-    name: str
-    description: str
-    intents: tuple[Intent, ...]
-    slots: Mapping[str, Slot]
-
-    @cached_property
-    def shown(self) -> dict[str, str]:
-        """The name in a function of each slot, by its name in the schema."""
-        return {slot.name: shown for shown, slot in self.slots.items()}
-
-    @cached_property
-    def by_any_name(self) -> dict[str, Slot]:
-        """Each slot by its name in the schema and by that in a function; the latter goes first."""
-        return {slot.name: slot for slot in self.slots.values()} | dict(self.slots)
-
-    def intent(self, name: str) -> Intent | None:
-        """The intent with a name of the schema."""
-        return next((one for one in self.intents if one.name == name), None)
-
-
-def read_schema(schema: Mapping[str, Any]) -> Service:
-    """Read the ``schema`` of a frame row."""
-    intents = tuple(
-        Intent(
-            intent["name"],
-            intent["description"],
-            tuple(intent["required_slots"]),
-            tuple(optional["slot"] for optional in intent["optional_slots"]),
-        )
-        for intent in schema["intents"]
-    )
-    inputs = {slot for intent in intents for slot in (*intent.required, *intent.optional)}
-    shown = safe_names(slot["name"] for slot in schema["slots"])
-    slots = {
-        shown[slot["name"]]: Slot(
-            slot["name"],
-            slot["description"],
-            tuple(slot["possible_values"]) if slot["is_categorical"] else (),
-            slot["name"] in inputs,
-        )
-        for slot in schema["slots"]
-    }
-    return Service(schema["service_name"], schema["description"], intents, slots)
+@cache
+def slots_by_any_name(service: Service) -> Mapping[str, Slot]:
+    """Each slot by its name in the schema and by that in a function; the latter goes first."""
+    parameters = parameter_names(service)
+    return service.slots_by_name | {parameters[slot.name]: slot for slot in service.slots}
 
 
 def safe_names(names: Iterable[str]) -> dict[str, str]:
@@ -155,18 +76,23 @@ def state_function(service: Service, strict: bool = False) -> Json:
         ``name``, ``description`` and ``parameters``, which is a JSON schema; with ``strict``, that
         key too.
     """
-    values = {shown: _value(slot, strict) for shown, slot in service.slots.items() if slot.is_input}
-    intents = dict.fromkeys([*(intent.name for intent in service.intents), NO_INTENT])
+    parameters = parameter_names(service)
+    values = {
+        parameters[slot.name]: _value(slot, strict)
+        for slot in service.slots
+        if slot.name in service.tracked
+    }
+    intents = dict.fromkeys([*(intent.name for intent in service.intents), NONE_INTENT])
     properties = {
         "active_intent": {"type": "string", "enum": list(intents)},
         "requested_slots": {
             "type": "array",
-            "items": {"type": "string", "enum": list(service.slots)},
+            "items": {"type": "string", "enum": list(parameters.values())},
         },
         "slot_values": _object(values, list(values) if strict else []),
     }
     function: Json = {
-        "name": safe_names([service.name])[service.name],
+        "name": safe_names([service.service_name])[service.service_name],
         "description": _described(service),
         "parameters": _object(properties, list(STATE_KEYS)),
     }
@@ -175,15 +101,21 @@ def state_function(service: Service, strict: bool = False) -> Json:
 
 def _described(service: Service) -> str:
     """The service, its intents, and the slots that are only in results, in words."""
+    parameters = parameter_names(service)
     lines = [service.description]
     for intent in service.intents:
         line = f"{intent.name}: {intent.description}"
-        for kind, slots in (("requires", intent.required), ("optional", intent.optional)):
+        for kind, slots in (
+            ("requires", intent.required_slots),
+            ("optional", intent.optional_slots),
+        ):
             if slots:
-                line += f"; {kind} {', '.join(service.shown.get(slot, slot) for slot in slots)}"
+                line += f"; {kind} {', '.join(parameters.get(slot, slot) for slot in slots)}"
         lines.append(line)
     results = [
-        f"{name}: {slot.description}" for name, slot in service.slots.items() if not slot.is_input
+        f"{parameters[slot.name]}: {slot.description}"
+        for slot in service.slots
+        if slot.name not in service.tracked
     ]
     return "\n".join([*lines, *(["Only to be asked for:"] if results else []), *results])
 
@@ -194,17 +126,21 @@ def call_functions(services: Iterable[Service]) -> dict[str, tuple[Service, Inte
     The name is ``<service>__<intent>``, since two services may have an intent of one name.
     """
     pairs = [(service, intent) for service in services for intent in service.intents]
-    names = safe_names(f"{service.name}__{intent.name}" for service, intent in pairs)
-    return {names[f"{service.name}__{intent.name}"]: (service, intent) for service, intent in pairs}
+    full_names = [f"{service.service_name}__{intent.name}" for service, intent in pairs]
+    names = safe_names(full_names)
+    return {names[full_name]: pair for full_name, pair in zip(full_names, pairs)}
 
 
 def call_function(name: str, service: Service, intent: Intent) -> Json:
     """The function that does what an intent is for, under its name of ``call_functions``."""
-    inputs = {service.shown.get(slot, slot): slot for slot in (*intent.required, *intent.optional)}
+    parameters = parameter_names(service)
+    # An intent may name a slot that the service lacks: such a slot has no parameter.
     values = {
-        shown: _value(service.slots[shown], False) for shown in inputs if shown in service.slots
+        parameters[slot]: _value(service.slot(slot), False)
+        for slot in (*intent.required_slots, *intent.optional_slots)
+        if slot in parameters
     }
-    required = [service.shown[slot] for slot in intent.required if slot in service.shown]
+    required = [parameters[slot] for slot in intent.required_slots if slot in parameters]
     return {
         "name": name,
         "description": f"{service.description}: {intent.description}",

@@ -9,19 +9,22 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .functions import Json, Service, call_functions, safe_names
+from sgdx_dataset.schema import Service
+
+from .functions import Json, call_functions, parameter_names, safe_names
 from .requests import Settings
 
 
 def right_state(row: Mapping[str, Any], service: Service, settings: Settings) -> Json:
     """The arguments of ``functions.state_function`` that record a frame row's gold state."""
-    values = {service.shown[given["slot"]]: given["values"][0] for given in row["slot_values"]}
+    parameters = parameter_names(service)
+    values = {parameters[entry["slot"]]: entry["values"][0] for entry in row["slot_values"]}
     if settings.strict:
-        inputs = (name for name, slot in service.slots.items() if slot.is_input)
+        inputs = (parameters[s.name] for s in service.slots if s.name in service.tracked)
         values = {name: values.get(name) for name in inputs}
     return {
         "active_intent": row["active_intent"],
-        "requested_slots": [service.shown[slot] for slot in row["requested_slots"]],
+        "requested_slots": [parameters[slot] for slot in row["requested_slots"]],
         "slot_values": values,
     }
 
@@ -30,7 +33,7 @@ def right_answer(row: Mapping[str, Any], service: Service, settings: Settings) -
     """The chat completion that records a frame row's gold state."""
     written = json.dumps(right_state(row, service, settings), ensure_ascii=False)
     if settings.answer == "tool":
-        return called(safe_names([service.name])[service.name], written)
+        return called(safe_names([service.service_name])[service.service_name], written)
     return completion({"role": "assistant", "content": written}, "stop")
 
 
@@ -59,10 +62,12 @@ def right_call(rows: Sequence[Mapping[str, Any]], services: Sequence[Service]) -
         if (call := row["service_call"]) is not None:
             spoken = {given["slot"]: given["values"][0] for given in row["slot_values"]}
             for name, (service, intent) in call_functions(services).items():
-                if (service.name, intent.name) == (row["service"], call["method"]):
+                if (service.service_name, intent.name) == (row["service"], call["method"]):
                     arguments = {
-                        service.shown[one["slot"]]: spoken.get(one["slot"], one["value"])
-                        for one in call["parameters"]
+                        parameter_names(service)[entry["slot"]]: spoken.get(
+                            entry["slot"], entry["value"]
+                        )
+                        for entry in call["parameters"]
                     }
                     return {"name": name, "arguments": arguments}
     return {}

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from datasets import Dataset
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.schema import Service, read_service
 from sgdx_dataset.subset import choose_dialogues, read_dialogue_ids
 
 from ..data.frames import GOLD, frame_rows, input_columns
@@ -26,7 +27,7 @@ from ..data.prediction_files import prediction_row
 from ..data.requested import RequestedData
 from .answer_file import AnswerFile
 from .answers import CallReading, Reading, read_answer, read_call
-from .functions import Json, Service, call_functions, read_schema
+from .functions import Json, call_functions
 from .requests import (
     READS,
     Settings,
@@ -277,7 +278,7 @@ class Table:
     def service(self, row: Row) -> Service:
         """The service of a row, read once."""
         if row["service"] not in self.schemas:
-            self.schemas[row["service"]] = read_schema(row["schema"])
+            self.schemas[row["service"]] = read_service(row["schema"])
         return self.schemas[row["service"]]
 
 

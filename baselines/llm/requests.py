@@ -15,8 +15,9 @@ from typing import Any, Literal
 import msgspec
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.schema import Service
 
-from .functions import Json, Service, call_function, call_functions, state_function
+from .functions import Json, call_function, call_functions, state_function
 
 READS = ("history", "utterance", "schema")  # of a frame row, beside its ids
 Task = Literal["state", "calls"]

@@ -52,7 +52,7 @@ def read_answers(items: Sequence[Item], found: Logits) -> list[Answer]:
         slots = {}
         for slot in item.sequence.slots:
             requested, statuses, indices, scores, value, known = next(rows)
-            free = not item.frame.schema.is_categorical(slot)
+            free = not item.frame.schema.slot(slot).is_categorical
             said = _spans(item, indices, scores) if free else ()
             slots[slot] = SlotAnswer(requested, tuple(statuses), said, value, known)
         answers.append(Answer(names[intent] if names else "", slots))

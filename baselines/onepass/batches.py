@@ -114,7 +114,7 @@ def _takes(item: Item, slot: str) -> list[bool]:
     schema = item.frame.schema
     free = slot in schema.tracked and slot not in item.frame.carried
     read = item.frame.known[: len(item.sequence.known)]
-    return [free and schema.admits(slot, value) for _, value in read]
+    return [free and schema.slot(slot).admits(value) for _, value in read]
 
 
 def _intent(item: Item, labels: Labels) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import exp, log
 from typing import NamedTuple
 
-from ..data.dialogues import DONTCARE as DONTCARE_VALUE
+from sgdx_dataset.schema import DONTCARE as DONTCARE_VALUE
+
 from ..data.dialogues import State
 from .frames import FrameInput
 from .labels import DONTCARE, FROM, GIVEN, KEEP, SAY, TextSpan
@@ -121,8 +122,8 @@ def _value(
         return frame.given(slot)
     if status == FROM:
         return frame.known[answer.known].value
-    if status == SAY and frame.schema.is_categorical(slot):
-        return frame.schema.values(slot)[answer.value]
+    if status == SAY and frame.schema.slot(slot).is_categorical:
+        return frame.schema.slot(slot).values[answer.value]
     if status == SAY and span is not None:
         return frame.utterances[span.utterance].text[span.start : span.end]
     return None

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.dialogues import Schema
+from sgdx_dataset.schema import Service
+
 from ..training.batching import Ints
 from .batches import Item, Tensors, label_batch, make_batch
 from .labels import Labels, labels_of
@@ -29,7 +30,7 @@ class SchemaNoise(NamedTuple):
     drop_names: float = 0.0
     drop_descriptions: float = 0.0
 
-    def wording(self, schema: Schema, rng: np.random.Generator) -> Wording | None:
+    def wording(self, schema: Service, rng: np.random.Generator) -> Wording | None:
         """The changed texts of a schema in their order; None if nothing is changed."""
         if self == SchemaNoise():
             return None

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from datasets import Dataset
 
-from ..data.dialogues import DONTCARE, Frame, Memory, Schema, UserTurn, offers_value
+from sgdx_dataset.schema import DONTCARE, Service
+
+from ..data.dialogues import Frame, Memory, UserTurn, offers_value
 from ..data.frames import GOLD
 
 SYSTEM, USER = "SYSTEM", "USER"
@@ -46,7 +48,7 @@ class FrameInput:
 
     Attributes:
         utterances: The last utterances, oldest first; the last one is the user's.
-        schema: Schema of the service.
+        schema: Service of the service.
         first: Whether the service has had no frame before.
         intent: Name of the service's last intent, ``NONE`` at first.
         carried: Value of each slot that the service's state has so far.
@@ -57,7 +59,7 @@ class FrameInput:
     """
 
     utterances: tuple[Utterance, ...]
-    schema: Schema
+    schema: Service
     first: bool
     intent: str
     carried: Mapping[str, str]
@@ -74,7 +76,7 @@ class FrameInput:
     def given(self, slot: str) -> str | None:
         """The system's latest proposal that the slot can take; None if there is none."""
         value = self.last.get(slot) or self.told_before(slot)
-        return value if value is not None and self.schema.admits(slot, value) else None
+        return value if value is not None and self.schema.slot(slot).admits(value) else None
 
 
 def frame_input(
@@ -89,20 +91,20 @@ def frame_input(
         frame: A frame of the turn.
     """
     schema = frame.schema
-    state = memory.state(schema.service)
-    own = [act for act in turn.acts if act["service"] == schema.service]
+    state = memory.state(schema.service_name)
+    own = [act for act in turn.acts if act["service"] == schema.service_name]
     last = {act["slot"]: act["values"][0] for act in own if offers_value(act)}
-    offered = memory.offered.get(schema.service, {})
+    offered = memory.offered.get(schema.service_name, {})
     return FrameInput(
         tuple(heard),
         schema,
-        schema.service not in memory.states,
+        schema.service_name not in memory.states,
         state.intent,
         {slot: values[0] for slot, values in state.values.items()},
         frozenset(act["slot"] for act in own if act["act"] == "REQUEST" and not offers_value(act)),
         last,
         {slot: value for slot, value in offered.items() if slot not in last},
-        tuple(_known_elsewhere(memory, schema.service)),
+        tuple(_known_elsewhere(memory, schema.service_name)),
     )
 
 

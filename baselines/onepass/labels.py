@@ -69,11 +69,15 @@ class Labels:
 def labels_of(frame: FrameInput, gold: GoldFrame) -> Labels:
     """The labels of a frame, given what is read of it, which includes the carried values."""
     schema = frame.schema
-    known = gold.intent in schema.intents or gold.intent == NONE
+    known = gold.intent in schema.intents_by_name or gold.intent == NONE
     return Labels(
         gold.intent if known else None,
         gold.requested,
-        {slot: paths_of(frame, gold, slot) for slot in schema.slots if slot in schema.tracked},
+        {
+            slot: paths_of(frame, gold, slot)
+            for slot in schema.slots_by_name
+            if slot in schema.tracked
+        },
     )
 
 
@@ -95,8 +99,8 @@ def paths_of(frame: FrameInput, gold: GoldFrame, slot: str) -> Paths:
         return Paths(frozenset(statuses))
     values: tuple[int, ...] = ()
     spans: tuple[TextSpan, ...] = ()
-    options = frame.schema.values(slot)
-    if frame.schema.is_categorical(slot):
+    options = frame.schema.slot(slot).values
+    if frame.schema.slot(slot).is_categorical:
         if KEEP not in statuses and wanted[0] in options:
             values = (options.index(wanted[0]),)
     else:
@@ -108,7 +112,7 @@ def paths_of(frame: FrameInput, gold: GoldFrame, slot: str) -> Paths:
         known = tuple(
             place
             for place, (_, value) in enumerate(frame.known)
-            if value in wanted and frame.schema.admits(slot, value)
+            if value in wanted and frame.schema.slot(slot).admits(value)
         )
     return Paths(frozenset(statuses), spans, values, known)
 

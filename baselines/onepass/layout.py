@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from transformers import PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.schema import Service
 
-from ..data.dialogues import Schema
 from .frames import SYSTEM, FrameInput, Utterance
 from .labels import NONE
 
@@ -128,7 +128,7 @@ class Wording(NamedTuple):
     slots: dict[str, str]
 
 
-def wording_of(schema: Schema, text: Callable[[str, str], str] = element_text) -> Wording:
+def wording_of(schema: Service, text: Callable[[str, str], str] = element_text) -> Wording:
     """The texts of a schema's elements, in its order.
 
     Args:
@@ -136,8 +136,8 @@ def wording_of(schema: Schema, text: Callable[[str, str], str] = element_text) -
         text: Makes the text of an element from its name and its description.
     """
     return Wording(
-        {name: text(name, each["description"]) for name, each in schema.intents.items()},
-        {name: text(name, each["description"]) for name, each in schema.slots.items()},
+        {x.name: text(x.name, x.description) for x in schema.intents},
+        {x.name: text(x.name, x.description) for x in schema.slots},
     )
 
 
@@ -231,8 +231,8 @@ def _parts(frame: FrameInput, pieces: _Pieces, limit: int) -> list[Sequence[str]
     needed = pieces.length([], first=True) if longest is None else lengths[longest]
     where = "" if longest is None else f"slot '{longest}' of "
     raise SgdxError(
-        f"max_tokens: {limit} leave no room for {where}{frame.schema.service}, expected {needed} "
-        "or more"
+        f"max_tokens: {limit} leave no room for {where}{frame.schema.service_name}, "
+        f"expected {needed} or more"
     )
 
 
@@ -348,7 +348,7 @@ def _slot(frame: FrameInput, slot: str, text: str, vocabulary: Vocabulary) -> _S
         ids += vocabulary.ids("[LAST]", frame.last[slot])
     elif (told := frame.told_before(slot)) is not None:
         ids += vocabulary.ids("[TOLD]", told)
-    return _SlotPiece(ids, [vocabulary.ids("[VALUE]", v) for v in frame.schema.values(slot)])
+    return _SlotPiece(ids, [vocabulary.ids("[VALUE]", v) for v in frame.schema.slot(slot).values])
 
 
 def _known(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> list[Ids]:

@@ -51,7 +51,7 @@ def walk(
 def right_answer(frame: FrameInput, gold: GoldFrame) -> Answer:
     """The answer that ``labels_of`` calls right."""
     labels = labels_of(frame, gold)
-    answers = {slot: _answer(slot, labels) for slot in frame.schema.slots}
+    answers = {slot: _answer(slot, labels) for slot in frame.schema.slots_by_name}
     return Answer(labels.intent or NONE, answers)
 
 

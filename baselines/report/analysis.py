@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 from rapidfuzz.distance import Levenshtein
 
+from sgdx_dataset.schema import Service, Slot
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .data import Data, Element, Wording
-from .errors import Counts, Intent, Loss, OtherStates, count_changes, find_losses
+from .data import Data
+from .errors import ActiveIntent, Counts, Loss, OtherStates, count_changes, find_losses
 from .origins import FrameState, read_states, slot_origins, value_origins
 from .runs import Run, Tracker
 from .slots import Layout, VariantScores, score_variants
@@ -36,7 +37,7 @@ class Analysis:
         kinds: The kind of each slot, as positions in ``KINDS`` [slots of all frames].
         counts: What every rewording loses and wins in each run.
         losses: What breaks in the first run.
-        wordings: The words of the services by variant and original name.
+        wordings: The schemas by variant and by the original name of the service.
         data: What the runs were scored on.
     """
 
@@ -46,7 +47,7 @@ class Analysis:
     kinds: Ints
     counts: Sequence[Counts]
     losses: Sequence[Loss]
-    wordings: Mapping[str, Mapping[str, Wording]]
+    wordings: Mapping[str, Mapping[str, Service]]
     data: Data
 
 
@@ -63,7 +64,7 @@ def analyse(system: Tracker, data: Data) -> Analysis:
     wordings = {name: data.wordings(name) for name in system.first.scores.variants}
     base = next(iter(wordings.values()))  # the original where it was scored
     states: list[FrameState] = []
-    intents: list[Intent] = []
+    intents: list[ActiveIntent] = []
     losses: list[Loss] = []
     counts, scores = [], []
     for run in system.runs:
@@ -96,18 +97,18 @@ def _states_of(references: pa.Table) -> tuple[list[FrameState], OtherStates]:
     return states, OtherStates(states)
 
 
-def _intents(run: Run, references: pa.Table, wordings: Mapping[str, Wording]) -> list[Intent]:
+def _intents(run: Run, references: pa.Table, wordings: Mapping[str, Service]) -> list[ActiveIntent]:
     """The active intent of each frame [frames]."""
     places = {
         service: {intent.name: i for i, intent in enumerate(wording.intents)}
         for service, wording in wordings.items()
     }
     names = references["active_intent"].to_pylist()
-    return [Intent(s, places[s].get(name, -1)) for s, name in zip(run.place.service, names)]
+    return [ActiveIntent(s, places[s].get(name, -1)) for s, name in zip(run.place.service, names)]
 
 
 def _origins(
-    states: Sequence[FrameState], data: Data, layout: Layout, wordings: Mapping[str, Wording]
+    states: Sequence[FrameState], data: Data, layout: Layout, wordings: Mapping[str, Service]
 ) -> Ints:
     if not data.turns:
         return np.full(len(layout.frame), -1)
@@ -116,7 +117,7 @@ def _origins(
     return slot_origins(states, value_origins(states, data.turns), names, first, len(layout.frame))
 
 
-def _kinds(layout: Layout, wordings: Mapping[str, Wording]) -> Ints:
+def _kinds(layout: Layout, wordings: Mapping[str, Service]) -> Ints:
     by_service = [
         [KINDS.index(_kind(slot)) for slot in wordings[name].slots] for name in layout.services
     ]
@@ -125,7 +126,7 @@ def _kinds(layout: Layout, wordings: Mapping[str, Wording]) -> Ints:
     return np.asarray(table[layout.service, layout.place])
 
 
-def _kind(slot: Element) -> str:
+def _kind(slot: Slot) -> str:
     if not slot.is_categorical:
         return FREE
     values = {value.lower() for value in slot.possible_values}
@@ -179,7 +180,7 @@ def slot_changes(analysis: Analysis) -> Iterator[SlotChange]:
             yield SlotChange(changed_words(before, after), float(total[found]) / count, count)
 
 
-def changed_words(before: Element, after: Element) -> int:
+def changed_words(before: Slot, after: Slot) -> int:
     """How many words of a name and description are inserted, deleted or replaced.
 
     The words of a name are those between its underscores; capitals do not count.
@@ -187,5 +188,5 @@ def changed_words(before: Element, after: Element) -> int:
     return int(Levenshtein.distance(_words(before), _words(after)))
 
 
-def _words(element: Element) -> list[str]:
-    return re.findall(r"[^\W_]+", f"{element.name} {element.description}".lower())
+def _words(slot: Slot) -> list[str]:
+    return re.findall(r"[^\W_]+", f"{slot.name} {slot.description}".lower())

@@ -16,33 +16,12 @@ import pyarrow.parquet as pq
 from sgdx_dataset import SgdxError, frame_tables, open_release
 from sgdx_dataset.release.dialogue import FrameState, read_dialogues
 from sgdx_dataset.release.release import Release
+from sgdx_dataset.schema import Service, read_service
 from sgdx_metric.cli.references import open_folder
 from sgdx_metric.columns import column, strings
 from sgdx_metric.rows import REFERENCE, ScoreError
 
 Turns = list[tuple[str, str]]  # the speaker and the utterance of each turn
-
-
-class Element(msgspec.Struct):
-    """The words for a slot or an intent; a slot may have possible values."""
-
-    name: str
-    description: str
-    is_categorical: bool = False
-    possible_values: list[str] = []
-
-
-class Wording(msgspec.Struct):
-    """The words for a service under one variant."""
-
-    service_name: str
-    description: str
-    slots: list[Element]
-    intents: list[Element]
-
-    def element(self, place: int, is_intent: bool) -> Element:
-        """The slot, or the intent, at a position of the schema."""
-        return (self.intents if is_intent else self.slots)[place]
 
 
 @dataclass(frozen=True)
@@ -53,13 +32,13 @@ class Data:
         name: What the user calls the source.
         frames: Makes the frame rows of a variant, with the columns of ``REFERENCE``, sorted by
             ``frame_id``.
-        wordings: Makes the words of each service under a variant, by the service's original name.
+        wordings: Reads the schema of each service under a variant, by the service's original name.
         read_turns: Reads the turns of every dialogue, by its id; {} where the source has not all.
     """
 
     name: str
     frames: Callable[[str], pa.Table]
-    wordings: Callable[[str], Mapping[str, Wording]]
+    wordings: Callable[[str], Mapping[str, Service]]
     read_turns: Callable[[], dict[str, Turns]]
 
     @cached_property
@@ -83,16 +62,13 @@ def open_source(source: str | None, split: str) -> Data:
     def frames(variant: str) -> pa.Table:
         return _sorted(frame_tables(release, split, variant, REFERENCE.names))
 
-    def wordings(variant: str) -> dict[str, Wording]:
+    def wordings(variant: str) -> dict[str, Service]:
         pairs = zip(
             release.schema(split, "original").services,
             release.schema(split, variant).services,
             strict=True,
         )
-        return {
-            old.service_name: msgspec.convert(new, Wording, from_attributes=True)
-            for old, new in pairs
-        }
+        return {original.service_name: service for original, service in pairs}
 
     turns = partial(_turns_of_release, release, split)
     return Data(release.name, cache(frames), cache(wordings), turns)
@@ -110,7 +86,7 @@ def open_references(folder: Path, variants: list[str]) -> Data:
     """
     of = open_folder(folder, variants).of
 
-    def wordings(variant: str) -> dict[str, Wording]:
+    def wordings(variant: str) -> dict[str, Service]:
         return _wordings_in(folder / f"{variant}.parquet")
 
     def frames(variant: str) -> pa.Table:
@@ -146,8 +122,8 @@ def _turns_in(path: Path) -> dict[str, Turns]:
     return turns
 
 
-def _wordings_in(path: Path) -> dict[str, Wording]:
-    """The words of each service, from a file of frame rows."""
+def _wordings_in(path: Path) -> dict[str, Service]:
+    """The schema of each service, from a file of frame rows."""
     if "schema" not in pq.read_schema(path).names:
         raise SgdxError(f"{path}: found no column schema, expected the words of the services")
     table = pq.read_table(path, columns=["service", "schema"]).combine_chunks()
@@ -155,7 +131,7 @@ def _wordings_in(path: Path) -> dict[str, Wording]:
     first = [pc.index(services, name).as_py() for name in services.unique()]
     found: list[dict[str, Any]] = column(table, "schema").take(pa.array(first)).to_pylist()
     try:
-        return {schema["original_name"]: msgspec.convert(schema, Wording) for schema in found}
+        return {schema["original_name"]: read_service(schema) for schema in found}
     except (msgspec.ValidationError, KeyError) as error:
         raise ScoreError(f"{path}: schema: {error}, expected that of a frame row") from None
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sgdx_dataset.schema import Intent, Service, Slot
 from sgdx_metric.columns import Ints
 from sgdx_metric.variants import ORIGINAL
 
-from .data import Element, Wording
 from .origins import FrameState
 from .slots import Layout, Scored, VariantScores
 
@@ -32,7 +32,7 @@ MEANINGS = {
 }
 
 
-class Intent(NamedTuple):
+class ActiveIntent(NamedTuple):
     """The active intent of a frame: its service and its position there, -1 where none is active."""
 
     service: str
@@ -82,7 +82,7 @@ class OtherStates:
 
 
 def find_losses(
-    scored: Scored, before: VariantScores, others: OtherStates, intents: Sequence[Intent]
+    scored: Scored, before: VariantScores, others: OtherStates, intents: Sequence[ActiveIntent]
 ) -> list[Loss]:
     """Find and class what a variant breaks.
 
@@ -168,8 +168,8 @@ class Rewording(NamedTuple):
     variant: str
     place: int
     is_intent: bool
-    before: Element
-    after: Element
+    before: Slot | Intent
+    after: Slot | Intent
     lost: float
     won: float
 
@@ -185,7 +185,7 @@ Counts = dict[tuple[str, str, int, bool], tuple[float, float]]
 def count_changes(
     layout: Layout,
     scores: Mapping[str, VariantScores],
-    intents: Sequence[Intent],
+    intents: Sequence[ActiveIntent],
 ) -> Counts:
     """Count the frames that every slot and intent loses and wins under every variant.
 
@@ -232,13 +232,13 @@ def _changes(
 
 
 def costliest(
-    counts: Sequence[Counts], wordings: Mapping[str, Mapping[str, Wording]]
+    counts: Sequence[Counts], wordings: Mapping[str, Mapping[str, Service]]
 ) -> list[Rewording]:
     """The rewordings that cost frames, the costliest first.
 
     Args:
         counts: What ``count_changes`` returned for each run of a system.
-        wordings: The words of the services by variant and original name, the original among them.
+        wordings: The schemas by variant and the service's original name, the original among them.
 
     Returns:
         Rewordings with more frames lost than won, sorted by that difference, as means over the
@@ -250,11 +250,16 @@ def costliest(
         pairs = [of_run.get((service, variant, place, is_intent), (0, 0)) for of_run in counts]
         lost, won = (sum(pair[i] for pair in pairs) / len(counts) for i in (0, 1))
         before, after = (
-            wordings[name][service].element(place, is_intent) for name in (ORIGINAL, variant)
+            element_at(wordings[name][service], place, is_intent) for name in (ORIGINAL, variant)
         )
         found.append(Rewording(service, variant, place, is_intent, before, after, lost, won))
     costly = [one for one in found if one.net > 0]
     return sorted(costly, key=lambda one: (-one.net, -one.lost, one[:4]))
+
+
+def element_at(service: Service, place: int, is_intent: bool) -> Slot | Intent:
+    """The intent, or else the slot, at a position of a schema."""
+    return service.intents[place] if is_intent else service.slots[place]
 
 
 def spread(losses: Sequence[Loss], services: Sequence[str], count: int) -> list[Loss]:

@@ -11,7 +11,7 @@ from sgdx_metric.variants import ORIGINAL
 from . import tables
 from .analysis import Analysis
 from .contents import Example, Part, Report, RewordingList, Section
-from .errors import INTENT, Loss, costliest, spread
+from .errors import INTENT, Loss, costliest, element_at, spread
 from .figures import DRAWINGS, LEARNING_CURVES, Figure, draw_figures
 from .gather import Gathered
 from .generation.sections import generation_parts
@@ -199,5 +199,5 @@ def _example(system: Tracker, analysis: Analysis, loss: Loss, service: str) -> E
 def _words(analysis: Analysis, variant: str, service: str, loss: Loss) -> Cell:
     if loss.place < 0:
         return Cell("NONE", "no intent is active")
-    element = analysis.wordings[variant][service].element(loss.place, loss.kind == INTENT)
+    element = element_at(analysis.wordings[variant][service], loss.place, loss.kind == INTENT)
     return Cell(element.name, element.description)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..data.frames import GOLD
 from .frames import FrameColumns
 from .modeling import CLS, IGNORED
-from .schema_embeddings import Service, Table
+from .schema_embeddings import ServiceElements, Table
 from .states import DONTCARE, Values, differences
 from .turns import SYSTEM, USER, Span, TokenizedTurn, TokenizedTurns
 
@@ -97,7 +97,7 @@ def _status(slot: str, changed: Values) -> int:
     return IS_DONTCARE if changed[slot][0] == DONTCARE else ACTIVE
 
 
-def _add_categorical(lists: _Lists, service: Service, gold: Row, changed: Values) -> None:
+def _add_categorical(lists: _Lists, service: ServiceElements, gold: Row, changed: Values) -> None:
     """Append the labels of a frame's categorical slots."""
     for slot, choices in zip(service.categorical, service.values):
         status, value = _status(slot, changed), IGNORED
@@ -110,7 +110,7 @@ def _add_categorical(lists: _Lists, service: Service, gold: Row, changed: Values
 
 
 def _add_free(
-    lists: _Lists, service: Service, gold: Row, changed: Values, turn: TokenizedTurn
+    lists: _Lists, service: ServiceElements, gold: Row, changed: Values, turn: TokenizedTurn
 ) -> None:
     """Append the labels of a frame's free-form slots."""
     for slot in service.free:

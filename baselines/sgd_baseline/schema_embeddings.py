@@ -21,6 +21,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from transformers import PreTrainedTokenizerBase
 
+from sgdx_dataset.schema import Intent, Service, Slot, read_service
+
 from ..training.batching import Ints, by_length
 from ..training.checkpoint import weights_digest
 from ..training.run_folder import write_bytes
@@ -33,7 +35,7 @@ _PAIRS, _TOKENS = 256, 8192  # maximum numbers of sentence pairs and of tokens i
 
 
 @dataclass(frozen=True)
-class Service:
+class ServiceElements:
     """The elements of a service.
 
     Attributes:
@@ -51,19 +53,19 @@ class Service:
     pairs: list[Pair]
 
 
-def read_service(schema: Row) -> Service:
-    """Read the elements of a service, and their sentence pairs, from a frame row's ``schema``."""
-    categorical = [slot for slot in schema["slots"] if slot["is_categorical"]]
-    free = [slot for slot in schema["slots"] if not slot["is_categorical"]]
-    elements = [*schema["intents"], *categorical, *free]
-    pairs = [(schema["description"], f"{e['name']} {e['description']}") for e in elements]
+def elements_of(service: Service) -> ServiceElements:
+    """The elements of a service and their sentence pairs."""
+    categorical = [slot for slot in service.slots if slot.is_categorical]
+    free = [slot for slot in service.slots if not slot.is_categorical]
+    elements: list[Intent | Slot] = [*service.intents, *categorical, *free]
+    pairs = [(service.description, f"{e.name} {e.description}") for e in elements]
     for slot in categorical:
-        pairs += [(f"{slot['name']} {slot['description']}", v) for v in slot["possible_values"]]
-    return Service(
-        [intent["name"] for intent in schema["intents"]],
-        [slot["name"] for slot in categorical],
-        [slot["name"] for slot in free],
-        [slot["possible_values"] for slot in categorical],
+        pairs += [(f"{slot.name} {slot.description}", value) for value in slot.possible_values]
+    return ServiceElements(
+        [intent.name for intent in service.intents],
+        [slot.name for slot in categorical],
+        [slot.name for slot in free],
+        [slot.possible_values for slot in categorical],
         pairs,
     )
 
@@ -89,7 +91,7 @@ class Table:
     """
 
     def __init__(self, schemas: Sequence[Row]) -> None:
-        self.services = [read_service(schema) for schema in schemas]
+        self.services = [elements_of(read_service(schema)) for schema in schemas]
         places: dict[Pair, int] = {}
         intents, categorical, free, values = [], [], [], []
         for service in self.services:
@@ -194,7 +196,7 @@ def _digest(pairs: list[Pair]) -> str:
     return hashlib.sha256(repr(pairs).encode()).hexdigest()
 
 
-def _read(file: Path, service: Service) -> torch.Tensor | None:
+def _read(file: Path, service: ServiceElements) -> torch.Tensor | None:
     """The embeddings of a service from the cache; None if they have to be computed."""
     try:
         vectors = load_file(file)["embeddings"]

@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ..data.dialogues import (
-    DONTCARE,
-    NULL,
-    Dialogue,
-    Frame,
-    Memory,
-    Row,
-    Schema,
-    UserTurn,
-    Values,
-    gives_value,
-)
+from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Service
+
+from ..data.dialogues import Dialogue, Frame, Memory, Row, UserTurn, Values, gives_value
 from .prompts import TurnText, combine_prompt, spoken
 from .questions import (
     Candidate,
@@ -68,7 +59,7 @@ def intent_examples(dialogue: Dialogue) -> Iterator[Example]:
     for memory, turn in walk(dialogue):
         for frame in turn.frames:
             assert frame.gold is not None  # noqa: S101  # training rows have the gold columns
-            names = [*frame.schema.intents, NULL]
+            names = [*frame.schema.intents_by_name, NONE_INTENT]
             if frame.gold.state.intent in names:
                 label = names.index(frame.gold.state.intent)
                 yield Example(intent_question(memory, turn, frame), (label,))
@@ -84,7 +75,7 @@ def combine_examples(dialogue: Dialogue) -> Iterator[Example]:
             (a["service"], a["slot"]) for a in turn.acts if gives_value(a) or a["act"] == "REQUEST"
         }
         for frame in turn.frames:
-            service, new = frame.schema.service, new_values(memory, frame)
+            service, new = frame.schema.service_name, new_values(memory, frame)
             for slot, question in combine_questions(memory, turn, frame).items():
                 span = _span(frame, slot, question)
                 values = new.get(slot, [])
@@ -99,7 +90,7 @@ def combine_examples(dialogue: Dialogue) -> Iterator[Example]:
 
 def new_values(memory: Memory, frame: Frame) -> Values:
     """The slots of a gold state whose value is new in this turn, with their values."""
-    before = memory.state(frame.schema.service).values
+    before = memory.state(frame.schema.service_name).values
     now = frame.gold.state.values if frame.gold else {}
     return {s: values for s, values in now.items() if set(values).isdisjoint(before.get(s, ()))}
 
@@ -120,12 +111,12 @@ def from_elsewhere(
     What the system proposed for the slot counts as the system's. What another service has counts as
     that service's if the user does not say it; ``True`` and ``False`` are never said literally.
     """
-    if memory.offered.get(frame.schema.service, {}).get(slot) in values:
+    if memory.offered.get(frame.schema.service_name, {}).get(slot) in values:
         return True
-    if frame.schema.is_boolean(slot) or _said(turn.user, values):
+    if frame.schema.slot(slot).is_boolean or _said(turn.user, values):
         return False
     wanted = set(values) - {DONTCARE}  # any slot of another service may have that too
-    known = known_elsewhere(memory, frame.schema.service)
+    known = known_elsewhere(memory, frame.schema.service_name)
     return any(not wanted.isdisjoint(others) for _, _, others in known)
 
 
@@ -134,9 +125,9 @@ def _said(utterance: str, values: Sequence[str]) -> bool:
     return any(value.lower() in utterance.lower() for value in values)
 
 
-def _number(schema: Schema, slot: str, value: str) -> int:
+def _number(schema: Service, slot: str, value: str) -> int:
     """The number of a value among the classes of a slot; 0 if it is not one of them."""
-    known = schema.values(slot)
+    known = schema.slot(slot).values
     return 1 if value == DONTCARE else 2 + known.index(value) if value in known else 0
 
 
@@ -147,7 +138,9 @@ def system_examples(dialogue: Dialogue) -> Iterator[Example]:
     stands bare, without a turn before it and without markers, as in the authors' code.
     """
     for memory, turn in walk(dialogue):
-        schemas = memory.schemas | {frame.schema.service: frame.schema for frame in turn.frames}
+        schemas = memory.schemas | {
+            frame.schema.service_name: frame.schema for frame in turn.frames
+        }
         given: dict[str, dict[str, Row]] = {}
         for act in filter(gives_value, turn.acts):
             given.setdefault(act["service"], {})[act["slot"]] = act
@@ -155,10 +148,10 @@ def system_examples(dialogue: Dialogue) -> Iterator[Example]:
         # Not a set of services: its order would differ from process to process.
         for service in (name for name in given if name in schemas):
             schema = schemas[service]
-            for slot in schema.slots:
+            for slot in schema.slots_by_name:
                 value = given[service][slot]["values"][0] if slot in given[service] else ""
                 number = _number(schema, slot, value)
-                start = -1 if schema.values(slot) or not value else turn.system.find(value)
+                start = -1 if schema.slot(slot).values or not value else turn.system.find(value)
                 span = (start, start + len(value)) if start >= 0 else (-1, -1)
                 kind = SYSTEM if number or start >= 0 else EASY
                 question = Question(text, combine_prompt(schema, slot))
@@ -173,7 +166,10 @@ def copy_examples(dialogue: Dialogue) -> Iterator[Example]:
     for memory, turn in walk(dialogue):
         just_given = {(act["service"], act["slot"]) for act in filter(gives_value, turn.acts)}
         for frame in turn.frames:
-            service, intent = frame.schema.service, frame.gold.state.intent if frame.gold else NULL
+            service, intent = (
+                frame.schema.service_name,
+                frame.gold.state.intent if frame.gold else NONE_INTENT,
+            )
             new, known = new_values(memory, frame), memory.state(service).values
             for candidate in copy_candidates(memory, turn, frame, intent):
                 slot = candidate.slot
@@ -193,7 +189,7 @@ def cross_examples(dialogue: Dialogue) -> Iterator[Example]:
     """
     for memory, turn in walk(dialogue):
         for frame in turn.frames:
-            intent = frame.gold.state.intent if frame.gold else NULL
+            intent = frame.gold.state.intent if frame.gold else NONE_INTENT
             taken = taken_across(memory, turn, frame)
             candidates = cross_candidates(memory, turn, frame, intent)
             positive = [not taken.get(c.slot, set()).isdisjoint(c.values) for c in candidates]
@@ -208,7 +204,7 @@ def cross_examples(dialogue: Dialogue) -> Iterator[Example]:
 def taken_across(memory: Memory, turn: UserTurn, frame: Frame) -> dict[str, set[str]]:
     """The wordings of new values that neither the user says nor the system offered, by slot."""
     spans = frame.gold.spans if frame.gold else {}
-    offered = memory.offered.get(frame.schema.service, {})
+    offered = memory.offered.get(frame.schema.service_name, {})
     return {
         slot: set(values) - {DONTCARE}
         for slot, values in new_values(memory, frame).items()

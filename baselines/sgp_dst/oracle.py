@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from ..data.dialogues import DONTCARE, Dialogue, Frame, Memory, State, UserTurn, Values
+from sgdx_dataset.schema import DONTCARE
+
+from ..data.dialogues import Dialogue, Frame, Memory, State, UserTurn, Values
 from .examples import from_elsewhere, new_values, taken_across, walk
 from .questions import Candidate, text_of
 from .rules import Scored, Span
@@ -67,12 +69,12 @@ def _right(memory: Memory, turn: UserTurn, frame: Frame) -> Right:
     spans = {
         slot: Span(start + before, end + before, turn.user[start:end], 2.0)
         for slot, (start, end) in frame.gold.spans.items()
-        if not schema.is_categorical(slot)
+        if not schema.slot(slot).is_categorical
     }
     values: dict[str, Scored | None] = {
         slot: Scored(found[0], 1.0)
         for slot, found in new.items()
-        if (schema.is_categorical(slot) or DONTCARE in found)
+        if (schema.slot(slot).is_categorical or DONTCARE in found)
         and not from_elsewhere(memory, turn, frame, slot, found)
     }
     requested = dict.fromkeys(frame.gold.state.requested, 1.0)

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
-from ..data.dialogues import NULL, Schema
+from sgdx_dataset.schema import NONE_INTENT, Service
 
 CLS, SEP = "[CLS]", "[SEP]"
 SPAN = -1  # marks the tokens that a span may contain
@@ -81,7 +81,7 @@ def spoken(name: str) -> str:
 
 
 @cache
-def intent_prompt(schema: Schema, previous: str | None, keep: bool) -> Prompt:
+def intent_prompt(schema: Service, previous: str | None, keep: bool) -> Prompt:
     """The intent prompt ``[CLS] keep|jump [SEP] turn [SEP] <desc> # <name> [SEP] ... none [SEP]``.
 
     Args:
@@ -90,45 +90,46 @@ def intent_prompt(schema: Schema, previous: str | None, keep: bool) -> Prompt:
             in the service's first turn, where no intent is marked.
         keep: Whether the last user turn had the same services: ``keep``, else ``jump``.
     """
-    intents = schema.intents.items()
-    texts = [f"{intent['description']} # {spoken(name)}" for name, intent in intents]
+    texts = [f"{intent.description} # {spoken(intent.name)}" for intent in schema.intents]
     elements = [
         Piece(text, number, PREVIOUS_INTENT * (name == previous))
-        for number, (text, name) in enumerate(zip([*texts, "none"], [*schema.intents, NULL]), 1)
+        for number, (text, name) in enumerate(
+            zip([*texts, "none"], [*schema.intents_by_name, NONE_INTENT]), 1
+        )
     ]
     head = (Piece(CLS), Piece("keep" if keep else "jump"), Piece(SEP))
     return Prompt(head, (Piece(SEP), *_separated(elements)))
 
 
 @cache
-def combine_prompt(schema: Schema, slot: str) -> Prompt:
+def combine_prompt(schema: Service, slot: str) -> Prompt:
     """The prompt of ``combine`` for a slot.
 
     It is ``[CLS] turn null [SEP] sort|tag # <name> # <desc> [SEP] null [SEP] do not care [SEP] v1
     [SEP] ...``. It has ``sort`` for categorical slots, whose values are scored. For other slots it
     has ``tag``: their value is a span of the turn, or the ``null`` after the turn for no span.
     """
-    row = schema.slots[slot]
-    kind = "sort" if row["is_categorical"] else "tag"
-    title = f"{kind} # {spoken(slot)} # {row['description']}"
-    texts = ["null", "do not care", *schema.values(slot)]
-    elements = [Piece(text, number) for number, text in enumerate(texts, 1)]
-    tail = (Piece("null", SPAN), Piece(SEP), Piece(title), Piece(SEP), *_separated(elements))
+    element = schema.slot(slot)
+    kind = "sort" if element.is_categorical else "tag"
+    title = f"{kind} # {spoken(slot)} # {element.description}"
+    texts = ["null", "do not care", *element.values]
+    values = [Piece(text, number) for number, text in enumerate(texts, 1)]
+    tail = (Piece("null", SPAN), Piece(SEP), Piece(title), Piece(SEP), *_separated(values))
     return Prompt((Piece(CLS),), tail, turn=SPAN)
 
 
 @cache
-def copy_prompt(schema: Schema, slot: str) -> Prompt:
+def copy_prompt(schema: Service, slot: str) -> Prompt:
     """The prompt of ``copy``: ``[CLS] api: <service desc> [SEP] turn [SEP] <slot desc> [SEP]``.
 
     The service's description is in lower case, as in the authors' code.
     """
     head = (Piece(CLS), Piece(f"api: {schema.description.lower()}"), Piece(SEP))
-    return Prompt(head, (Piece(SEP), *_separated([Piece(schema.slots[slot]["description"])])))
+    return Prompt(head, (Piece(SEP), *_separated([Piece(schema.slot(slot).description)])))
 
 
 @cache
-def cross_prompt(schema: Schema, target: str, other: Schema, source: str) -> Prompt:
+def cross_prompt(schema: Service, target: str, other: Service, source: str) -> Prompt:
     """The prompt of ``cross`` for a target and a source slot.
 
     It is ``[CLS] turn [SEP] <target> # <desc> [SEP] <source> # <desc> [SEP]``.
@@ -139,8 +140,8 @@ def cross_prompt(schema: Schema, target: str, other: Schema, source: str) -> Pro
         other: Schema of the source's service.
         source: Name of the slot that the value comes from.
     """
-    slots = ((target, schema.slots[target]), (source, other.slots[source]))
-    pieces = [Piece(f"{spoken(name)} # {row['description']}") for name, row in slots]
+    slots = (schema.slot(target), other.slot(source))
+    pieces = [Piece(f"{spoken(slot.name)} # {slot.description}") for slot in slots]
     return Prompt((Piece(CLS),), (Piece(SEP), *_separated(pieces)))
 
 
@@ -159,7 +160,7 @@ def combine_bits(*, gave: bool, asked: bool) -> int:
     return SYSTEM_GAVE * gave + SYSTEM_ASKED * asked
 
 
-def role_bits(schema: Schema, intent: str, slot: str) -> int:
+def role_bits(schema: Service, intent: str, slot: str) -> int:
     """Features of ``copy`` and ``cross``: whether the intent requires a slot or has it as optional.
 
     Args:
@@ -167,10 +168,12 @@ def role_bits(schema: Schema, intent: str, slot: str) -> int:
         intent: Name of the active intent.
         slot: Name of the slot.
     """
-    return REQUIRED * (slot in schema.required(intent)) + OPTIONAL * (slot in schema.free(intent))
+    return REQUIRED * (slot in schema.required(intent)) + OPTIONAL * (
+        slot in schema.optional(intent)
+    )
 
 
-def copy_bits(schema: Schema, intent: str, slot: str, given: bool, known: bool) -> int:
+def copy_bits(schema: Service, intent: str, slot: str, given: bool, known: bool) -> int:
     """Features of ``copy``.
 
     Args:
@@ -184,7 +187,7 @@ def copy_bits(schema: Schema, intent: str, slot: str, given: bool, known: bool) 
 
 
 def cross_bits(
-    schema: Schema, intent: str, target: str, *, source: bool, given: bool, success: bool
+    schema: Service, intent: str, target: str, *, source: bool, given: bool, success: bool
 ) -> int:
     """Features of ``cross``.
 

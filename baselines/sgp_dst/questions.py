@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..data.dialogues import Frame, Memory, Schema, UserTurn
+from sgdx_dataset.schema import Service
+
+from ..data.dialogues import Frame, Memory, UserTurn
 from .prompts import (
     Prompt,
     TurnText,
@@ -58,8 +60,8 @@ def text_of(turn: UserTurn) -> TurnText:
 def intent_question(memory: Memory, turn: UserTurn, frame: Frame) -> Question:
     """The question which intent of a frame is active."""
     keep = memory.services == frozenset(turn.services)
-    known = frame.schema.service in memory.states
-    previous = memory.state(frame.schema.service).intent if known else None
+    known = frame.schema.service_name in memory.states
+    previous = memory.state(frame.schema.service_name).intent if known else None
     return Question(text_of(turn), intent_prompt(frame.schema, previous, keep))
 
 
@@ -72,11 +74,11 @@ def combine_questions(memory: Memory, turn: UserTurn, frame: Frame) -> dict[str,
         frame: A frame of the turn.
     """
     schema, text = frame.schema, text_of(turn)
-    given = memory.system_values.get(schema.service, {})
+    given = memory.system_values.get(schema.service_name, {})
     asked = {
         act["slot"]
         for act in turn.acts
-        if act["act"] == "REQUEST" and act["service"] == schema.service
+        if act["act"] == "REQUEST" and act["service"] == schema.service_name
     }
     return {
         slot: Question(
@@ -84,7 +86,7 @@ def combine_questions(memory: Memory, turn: UserTurn, frame: Frame) -> dict[str,
             combine_prompt(schema, slot),
             combine_bits(gave=slot in given, asked=slot in asked),
         )
-        for slot in schema.slots
+        for slot in schema.slots_by_name
     }
 
 
@@ -98,7 +100,7 @@ def copy_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) -
         intent: Name of the intent that is active in this turn.
     """
     schema, text = frame.schema, text_of(turn)
-    known = memory.state(schema.service).values
+    known = memory.state(schema.service_name).values
     return [
         Candidate(
             slot,
@@ -110,8 +112,8 @@ def copy_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) -
                 copy_bits(schema, intent, slot, given=True, known=slot in known),
             ),
         )
-        for slot, value in memory.offered.get(schema.service, {}).items()
-        if slot in schema.tracked and schema.admits(slot, value)
+        for slot, value in memory.offered.get(schema.service_name, {}).items()
+        if slot in schema.tracked and schema.slot(slot).admits(value)
     ]
 
 
@@ -130,9 +132,13 @@ def cross_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) 
         intent: Name of the intent that is active in this turn.
     """
     schema = frame.schema
-    of_intent = {*schema.required(intent), *schema.free(intent)}
-    unset = of_intent - memory.state(schema.service).values.keys()
-    targets = [slot for slot in schema.slots if slot in unset and not schema.is_categorical(slot)]
+    of_intent = {*schema.required(intent), *schema.optional(intent)}
+    unset = of_intent - memory.state(schema.service_name).values.keys()
+    targets = [
+        slot
+        for slot in schema.slots_by_name
+        if slot in unset and not schema.slot(slot).is_categorical
+    ]
     return [
         Candidate(
             target,
@@ -140,12 +146,12 @@ def cross_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) 
             values,
             _cross_question(memory, turn, schema, intent, target, other, source),
         )
-        for other, source, values in known_elsewhere(memory, schema.service)
+        for other, source, values in known_elsewhere(memory, schema.service_name)
         for target in targets
     ]
 
 
-def known_elsewhere(memory: Memory, service: str) -> Iterator[tuple[Schema, str, list[str]]]:
+def known_elsewhere(memory: Memory, service: str) -> Iterator[tuple[Service, str, list[str]]]:
     """The known values of other services: schema, slot and wordings of the value.
 
     A value comes from the service's state, or else from the system's dialogue acts.
@@ -153,17 +159,17 @@ def known_elsewhere(memory: Memory, service: str) -> Iterator[tuple[Schema, str,
     for name, other in memory.schemas.items():
         from_system = {slot: [value] for slot, value in memory.system_values.get(name, {}).items()}
         for slot, values in (from_system | memory.states[name].values).items():
-            if name != service and slot in other.slots and not other.is_boolean(slot):
+            if name != service and slot in other.slots_by_name and not other.slot(slot).is_boolean:
                 yield other, slot, values
 
 
 def _cross_question(
     memory: Memory,
     turn: UserTurn,
-    schema: Schema,
+    schema: Service,
     intent: str,
     target: str,
-    other: Schema,
+    other: Service,
     source: str,
 ) -> Question:
     """The question whether the value of slot ``source`` is copied into slot ``target``."""
@@ -171,8 +177,8 @@ def _cross_question(
         schema,
         intent,
         target,
-        source=source in memory.state(other.service).values,
-        given=target in memory.system_values.get(schema.service, {}),
-        success=other.service in memory.succeeded,
+        source=source in memory.state(other.service_name).values,
+        given=target in memory.system_values.get(schema.service_name, {}),
+        success=other.service_name in memory.succeeded,
     )
     return Question(text_of(turn), cross_prompt(schema, target, other, source), bits)

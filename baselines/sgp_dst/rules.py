@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ..data.dialogues import NULL, Schema, State, Values
+from sgdx_dataset.schema import NONE_INTENT, Service
+
+from ..data.dialogues import State, Values
 
 # Thresholds that the score of an answer must exceed.
 REQUESTED, SPAN, VALUE, CROSS, COPY = 0.9, 1.0, 0.8, 0.9, 0.85
@@ -52,7 +54,7 @@ class Evidence:
         copied: The system's latest value, which may be copied.
     """
 
-    intent: str = NULL
+    intent: str = NONE_INTENT
     requested: dict[str, float] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
     values: dict[str, Scored | None] = field(default_factory=dict)
@@ -69,7 +71,7 @@ class FrameEvidence(NamedTuple):
         evidence: The answers of the submodels.
     """
 
-    schema: Schema
+    schema: Service
     previous: State
     evidence: Evidence
 
@@ -85,7 +87,7 @@ class Outcome:
         saved: The final state, which the service's next turn starts from.
     """
 
-    intent: str = NULL
+    intent: str = NONE_INTENT
     requested: tuple[str, ...] = ()
     values: Values = field(default_factory=dict)
     saved: State = State()  # noqa: RUF009  # immutable

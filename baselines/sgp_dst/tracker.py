@@ -22,14 +22,9 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.schema import NONE_INTENT
 
-from ..data.dialogues import (
-    NULL,
-    chunks_side_by_side,
-    dialogue_bounds,
-    prediction_rows,
-    read_dialogues,
-)
+from ..data.dialogues import chunks_side_by_side, dialogue_bounds, prediction_rows, read_dialogues
 from ..data.frames import describe
 from ..system import (
     BatchSize,
@@ -141,7 +136,10 @@ class SgpTracker(TrainableTracker):
     def _intents(self, queries: Queries) -> list[str]:
         """The most likely intent of each frame."""
         found = self.ask("intent", [intent_question(*query) for query in queries])
-        return [[*query.frame.schema.intents, NULL][f.number] for query, f in zip(queries, found)]
+        return [
+            [*query.frame.schema.intents_by_name, NONE_INTENT][f.number]
+            for query, f in zip(queries, found)
+        ]
 
     def _said(self, queries: Queries) -> list[Said]:
         """What the user says in each frame."""
@@ -151,8 +149,8 @@ class SgpTracker(TrainableTracker):
         for query, slots, of_frame in zip(queries, asked, answers, strict=True):
             schema, by_slot = query.frame.schema, dict(zip(slots, of_frame, strict=True))
             requested = {slot: answer.requested for slot, answer in by_slot.items()}
-            values = {slot: _value(schema.options(slot), a) for slot, a in by_slot.items()}
-            free = {slot: a for slot, a in by_slot.items() if not schema.is_categorical(slot)}
+            values = {slot: _value(schema.slot(slot).options, a) for slot, a in by_slot.items()}
+            free = {slot: a for slot, a in by_slot.items() if not schema.slot(slot).is_categorical}
             spans = {slot: answer.span for slot, answer in free.items() if answer.span}
             found.append(Said(requested, spans, values))
         return found

@@ -127,7 +127,7 @@ def _first_evidence(submodels: Submodels, queries: Queries) -> list[FrameEvidenc
     frames: list[FrameEvidence] = []
     for query, intent, of_frame in zip(queries, intents, said, strict=True):
         schema = query.frame.schema
-        previous = query.memory.state(schema.service)
+        previous = query.memory.state(schema.service_name)
         frames.append(FrameEvidence(schema, previous, Evidence(intent, *of_frame)))
     # The frames of a turn stand side by side.
     settled: list[FrameEvidence] = []

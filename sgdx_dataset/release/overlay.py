@@ -8,7 +8,8 @@ import msgspec
 
 from ..io.errors import SgdxError
 from ..io.json import parse_json
-from .schema import Intent, Schema, Service, Slot, Wording, check_distinct, reworded
+from ..schema import Intent, Service, Slot
+from .schema import Schema, Wording, check_distinct, reworded
 
 
 class Text(msgspec.Struct, forbid_unknown_fields=True):

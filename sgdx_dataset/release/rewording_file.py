@@ -19,7 +19,8 @@ import msgspec
 
 from ..io.errors import SgdxError
 from ..io.json import parse_json
-from .schema import NONE_INTENT, Intent, Schema, Service, Slot, Wording, check_distinct, reworded
+from ..schema import NONE_INTENT, Intent, Service, Slot
+from .schema import Schema, Wording, check_distinct, reworded
 
 
 class NewWords(msgspec.Struct, forbid_unknown_fields=True):

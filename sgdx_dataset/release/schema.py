@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import msgspec
-
 from ..io.errors import SgdxError
 from ..io.json import parse_json
+from ..schema import NONE_INTENT, Intent, Service, Slot
 
 # Names of the splits as in Hugging Face datasets, and of the release's folders.
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}
@@ -16,38 +15,8 @@ VARIANTS = ("v1", "v2", "v3", "v4", "v5")
 # The config that has the train split once per pivot language, under back-translated schemas.
 BACKTRANS = "backtrans"
 CONFIGS = ("original", *VARIANTS, BACKTRANS)
-NONE_INTENT = "NONE"
 
 Wording = dict[str, tuple[str, str]]  # new name and description, by the original name
-
-
-class Slot(msgspec.Struct, forbid_unknown_fields=True):
-    """A slot of a service; a categorical one has no other values than ``possible_values``."""
-
-    name: str
-    description: str
-    is_categorical: bool
-    possible_values: list[str]
-
-
-class Intent(msgspec.Struct, forbid_unknown_fields=True):
-    """An intent of a service; ``optional_slots`` maps a slot to its default value."""
-
-    name: str
-    description: str
-    is_transactional: bool
-    required_slots: list[str]
-    optional_slots: dict[str, str]
-    result_slots: list[str]
-
-
-class Service(msgspec.Struct, forbid_unknown_fields=True):
-    """One entry of a release's ``schema.json``."""
-
-    service_name: str
-    description: str
-    slots: list[Slot]
-    intents: list[Intent]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from ..io.errors import SgdxError
 from ..io.files import staged
 from ..release.overlay import Text, apply_overlay, read_overlay
 from ..release.release import Release
-from ..release.schema import Intent, Schema, Service, Slot
+from ..release.schema import Schema
+from ..schema import Intent, Service, Slot
 from .phrases import distinct, identifier, one_line, phrase
 from .translations import Settings, translate_round_trip
 

@@ -12,17 +12,8 @@ from pathlib import Path
 from ..io.errors import SgdxError
 from ..io.files import read_file
 from ..release.release import Release, write_variants
-from ..release.schema import (
-    SPLITS,
-    Intent,
-    Schema,
-    Service,
-    Slot,
-    Wording,
-    check_aligned,
-    reworded,
-    split_name,
-)
+from ..release.schema import SPLITS, Schema, Wording, check_aligned, reworded, split_name
+from ..schema import Intent, Service, Slot
 from .distances import description_distance, name_distance
 from .pool import ElementPool, Pool, ServicePool, check_pool, read_pool
 

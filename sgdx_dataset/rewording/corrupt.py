@@ -15,7 +15,8 @@ import numpy as np
 
 from ..io.errors import SgdxError
 from ..release.release import Release, write_variants
-from ..release.schema import Intent, Schema, Service, Slot, Wording, reworded
+from ..release.schema import Schema, Wording, reworded
+from ..schema import Intent, Service, Slot
 from .leaks import DESCRIPTION, Key, released_texts, texts
 
 _CAMEL_CASE = re.compile(r"[A-Z][A-Za-z0-9]*")

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ..release.release import Release
-from ..release.schema import BACKTRANS, SPLITS, VARIANTS, Intent, Schema, Slot
+from ..release.schema import BACKTRANS, SPLITS, VARIANTS, Schema
+from ..schema import Intent, Slot
 
 DESCRIPTION = "description"
 Key = tuple[str, str]  # the kind of a text (see Place.kind) and the text

@@ -9,7 +9,8 @@ import msgspec
 
 from ..io.errors import SgdxError
 from ..io.json import parse_json
-from ..release.schema import NONE_INTENT, Schema, Service
+from ..release.schema import Schema
+from ..schema import NONE_INTENT, Service
 
 _STYLES = {
     "snake_case": re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*"),

@@ -15,7 +15,8 @@ import pyarrow as pa
 from msgspec.structs import asdict
 
 from ..io.errors import SgdxError
-from ..release.schema import NONE_INTENT, Schema
+from ..release.schema import Schema
+from ..schema import NONE_INTENT
 from .columns import BRIEF_SERVICE, SERVICE
 
 # Actions may have a slot that is no slot of the service: none, "count", or "intent". But a service

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from ..io.progress import progress
 from ..release.release import Release
-from ..release.schema import NONE_INTENT, Service
 from ..rows.dialogue_rows import steps, tables
+from ..schema import NONE_INTENT, Service
 from .tally import Tally, add, tally
 
 

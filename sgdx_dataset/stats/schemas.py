@@ -15,7 +15,8 @@ from rapidfuzz.distance import Indel
 
 from ..io.extras import require
 from ..release.release import Release
-from ..release.schema import BACKTRANS, SPLITS, VARIANTS, Service
+from ..release.schema import BACKTRANS, SPLITS, VARIANTS
+from ..schema import Service
 from .leaks import overlap_statistics
 
 Row = dict[str, float | None]

@@ -8,14 +8,17 @@ from typing import Any
 import pytest
 
 from baselines.data.frames import track as track_rows
-from baselines.lexical.rules import ServiceState, read_schema, track
+from baselines.lexical.rules import ServiceState, lexicon_of, track
 from baselines.lexical.tracker import LexicalTracker
 from baselines.lexical.words import content_words, met, number, says, values
 from sgdx_dataset import frames, load
+from sgdx_dataset.schema import read_service
 
 Row = dict[str, Any]
 
-SCHEMA = {
+SCHEMA: Row = {
+    "service_name": "Taxis_9",
+    "description": "Taxis",
     "slots": [
         {
             "name": "pickup_city",
@@ -64,6 +67,8 @@ SCHEMA = {
         {
             "name": "OrderTaxi",
             "description": "Call a taxi",
+            "is_transactional": False,
+            "result_slots": [],
             "required_slots": ["pickup_city", "dropoffCity", "departure_time"],
             "optional_slots": [{"slot": s, "value": ""} for s in ("passengers", "car_type")]
             + [{"slot": "shared_ride", "value": "False"}],
@@ -71,6 +76,8 @@ SCHEMA = {
         {
             "name": "CheckFare",
             "description": "Learn the price",
+            "is_transactional": False,
+            "result_slots": [],
             "required_slots": [],
             "optional_slots": [],
         },
@@ -109,7 +116,7 @@ def test_words() -> None:
 
 
 def turn(state: ServiceState, utterance: str, *acts: Row) -> list[str]:
-    return track(read_schema(SCHEMA), state, utterance, acts)
+    return track(lexicon_of(read_service(SCHEMA)), state, utterance, acts)
 
 
 def test_a_dialogue() -> None:

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from baselines.llm.answers import COUNTS, read_answer, read_call, read_state
-from baselines.llm.functions import call_functions, read_schema
+from baselines.llm.functions import call_functions
 from baselines.llm.oracle import called, completion
+from sgdx_dataset.schema import read_service
 
 SCHEMA = {
     "service_name": "Media_9",
@@ -44,6 +45,8 @@ SCHEMA = {
         {
             "name": "PlayFilm",
             "description": "",
+            "is_transactional": False,
+            "result_slots": [],
             "required_slots": ["title"],
             "optional_slots": [
                 {"slot": "subtitles", "value": "None"},
@@ -53,7 +56,7 @@ SCHEMA = {
         }
     ],
 }
-SERVICE = read_schema(SCHEMA)
+SERVICE = read_service(SCHEMA)
 STATE = '{"active_intent": "PlayFilm", "requested_slots": ["director"], "slot_values": {}}'
 
 

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from baselines.llm.functions import (
     call_function,
     call_functions,
-    read_schema,
+    parameter_names,
     safe_names,
     state_function,
 )
+from sgdx_dataset.schema import read_service
 
 from .test_answers import SCHEMA
 
-SERVICE = read_schema(SCHEMA)
+SERVICE = read_service(SCHEMA)
 
 
 def test_the_function_that_records_a_state() -> None:
@@ -87,7 +88,7 @@ def test_the_function_that_makes_a_call() -> None:
 
 def test_two_services_may_have_an_intent_of_one_name() -> None:
     other: Any = {**SCHEMA, "service_name": "Media_8"}
-    names = list(call_functions([SERVICE, read_schema(other)]))
+    names = list(call_functions([SERVICE, read_service(other)]))
     assert names == ["Media_9__PlayFilm", "Media_8__PlayFilm"]
 
 
@@ -104,5 +105,5 @@ def test_names_are_safe_and_go_back(names: list[str]) -> None:
 def test_names_of_the_sample_stay_as_they_are(sample: dict[str, pa.Table]) -> None:
     for table in sample.values():
         for schema in table["schema"].to_pylist()[::20]:
-            service = read_schema(schema)
-            assert all(name == slot.name for name, slot in service.slots.items())
+            service = read_service(schema)
+            assert all(name == slot for slot, name in parameter_names(service).items())

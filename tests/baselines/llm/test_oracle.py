@@ -11,10 +11,10 @@ import pytest
 
 from baselines.data.prediction_files import prediction_row
 from baselines.llm.answers import read_answer
-from baselines.llm.functions import Service, read_schema
 from baselines.llm.oracle import right_answer
 from baselines.llm.requests import Answer, Settings
 from sgdx_dataset import frame_tables, open_release
+from sgdx_dataset.schema import Service, read_service
 from sgdx_metric.rows import PREDICTION
 from sgdx_metric.scoring import score_frames
 
@@ -28,7 +28,7 @@ def scores_of_right_answers(table: pa.Table, settings: Settings) -> dict[str, fl
     services: dict[str, Service] = {}
     predicted = []
     for row in table.to_pylist():
-        service = services.setdefault(row["service"], read_schema(row["schema"]))
+        service = services.setdefault(row["service"], read_service(row["schema"]))
         answer = right_answer(row, service, settings)
         found = read_answer(answer, service, settings.answer == "tool")
         assert not found.counts

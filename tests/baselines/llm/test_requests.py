@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from baselines.llm.functions import Service, read_schema
 from baselines.llm.plan import Plan
 from baselines.llm.requests import (
     Answer,
@@ -22,11 +21,12 @@ from baselines.llm.requests import (
     with_seed,
 )
 from sgdx_dataset import SgdxError
+from sgdx_dataset.schema import Service, read_service
 
 from .conftest import plan_of
 from .test_answers import SCHEMA
 
-SERVICE = read_schema(SCHEMA)
+SERVICE = read_service(SCHEMA)
 ROW = {
     "history": [
         {"speaker": "USER", "utterance": "I want to see Up."},
@@ -119,7 +119,7 @@ def _bodies(rows: list[dict[str, Any]], service: Service) -> list[str]:
 
 def test_gold_changes_no_byte(rows: list[dict[str, Any]]) -> None:
     some = [row for row in rows if row["service"] == "Cabs_1"][:20]
-    service = read_schema(some[0]["schema"])
+    service = read_service(some[0]["schema"])
     gold = {
         "active_intent": "OrderCab",
         "requested_slots": ["fare"],

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from baselines.data.dialogues import Schema, read_schema
 from baselines.encoders.tiny import tiny_tokenizer
 from baselines.onepass.frames import FrameInput, Known, Utterance
 from baselines.onepass.layout import MARKERS, Vocabulary
+from sgdx_dataset.schema import Service, read_service
 
 from ..conftest import train_once
 from ..sgp_dst.conftest import intent, slot
@@ -37,11 +37,11 @@ SYSTEM, USER = "Shall I book Luigi's at 7 pm for 2?", "Make it 8 please. Is it d
 
 
 @pytest.fixture
-def restaurants() -> Schema:
-    return read_schema(RESTAURANTS)
+def restaurants() -> Service:
+    return read_service(RESTAURANTS)
 
 
-def frame_of(schema: Schema, **changes: Any) -> FrameInput:
+def frame_of(schema: Service, **changes: Any) -> FrameInput:
     """A frame in which the system has just proposed to book a table, changed."""
     given: Row = {
         "utterances": (Utterance("SYSTEM", SYSTEM, False), Utterance("USER", USER, True)),

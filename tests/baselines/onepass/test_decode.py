@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from baselines.data.dialogues import Schema
 from baselines.onepass.calibration import best_keep_bias
 from baselines.onepass.decode import Answer, SaidSpan, SlotAnswer, decode
 from baselines.onepass.frames import GoldFrame, Known
 from baselines.onepass.labels import DONTCARE, FROM, GIVEN, KEEP, SAY, STATUSES, TextSpan
 from baselines.onepass.oracle import Example
+from sgdx_dataset.schema import Service
 
 from .conftest import frame_of
 
@@ -37,7 +37,7 @@ def says(status: int, **changes: Any) -> SlotAnswer:
         ("price", says(KEEP), None),
     ],
 )
-def test_statuses(restaurants: Schema, slot: str, answer: SlotAnswer, value: str | None) -> None:
+def test_statuses(restaurants: Service, slot: str, answer: SlotAnswer, value: str | None) -> None:
     frame = frame_of(restaurants, first=True)
     state = decode(frame, Answer("FindPlace", {slot: answer}))
     assert state.intent == "FindPlace"
@@ -46,12 +46,12 @@ def test_statuses(restaurants: Schema, slot: str, answer: SlotAnswer, value: str
     assert frame.carried["time"] == "7 pm"  # nothing is changed in place
 
 
-def test_requested_slots_are_those_over_one_half(restaurants: Schema) -> None:
+def test_requested_slots_are_those_over_one_half(restaurants: Service) -> None:
     answers = {"price": says(KEEP, requested=0.51), "day": says(KEEP, requested=0.5)}
     assert decode(frame_of(restaurants), Answer("NONE", answers)).requested == ("price",)
 
 
-def test_other_services_are_asked_in_a_first_frame_or_at_a_new_intent(restaurants: Schema) -> None:
+def test_other_services_are_asked_in_a_first_frame_or_at_a_new_intent(restaurants: Service) -> None:
     answers = {"day": says(FROM)}
     later = frame_of(restaurants, intent="FindPlace")
     assert "day" not in decode(later, Answer("FindPlace", answers)).values
@@ -61,7 +61,7 @@ def test_other_services_are_asked_in_a_first_frame_or_at_a_new_intent(restaurant
     assert decode(first, Answer("NONE", answers)).values["day"] == ["2"]
 
 
-def test_the_likelier_slot_has_a_span_and_the_other_its_next_one(restaurants: Schema) -> None:
+def test_the_likelier_slot_has_a_span_and_the_other_its_next_one(restaurants: Service) -> None:
     answers = {
         "time": says(SAY, spans=(SaidSpan(EIGHT, -0.2), SaidSpan(DEAR, -0.9))),
         "day": says(SAY, spans=(SaidSpan(EIGHT, -0.1), SaidSpan(MAKE, -0.3))),
@@ -72,7 +72,7 @@ def test_the_likelier_slot_has_a_span_and_the_other_its_next_one(restaurants: Sc
     assert values == {"time": ["dear"], "day": ["8"], "restaurant": ["Make"]}
 
 
-def test_a_slot_whose_span_is_another_s_stays_where_that_is_likelier(restaurants: Schema) -> None:
+def test_a_slot_whose_span_is_another_s_stays_where_that_is_likelier(restaurants: Service) -> None:
     answers = {
         "time": says(SAY, spans=(SaidSpan(EIGHT, -0.7), SaidSpan(DEAR, -1.2))),  # 0 for keeping
         "day": says(SAY, spans=(SaidSpan(EIGHT, -0.1),)),
@@ -85,27 +85,27 @@ def test_a_slot_whose_span_is_another_s_stays_where_that_is_likelier(restaurants
     assert kept.values["time"] == ["7 pm"]
 
 
-def test_slots_compete_by_probability_and_not_by_logit(restaurants: Schema) -> None:
+def test_slots_compete_by_probability_and_not_by_logit(restaurants: Service) -> None:
     high = says(SAY, spans=(SaidSpan(EIGHT, -0.1),))._replace(statuses=(8.9, 9.0, 8.9, 8.9, 8.9))
     sure = says(SAY, spans=(SaidSpan(EIGHT, -0.1),))._replace(statuses=(-9.0, 1.0, -9, -9, -9))
     values = decode(frame_of(restaurants), Answer("NONE", {"time": high, "day": sure})).values
     assert (values["time"], values["day"]) == (["7 pm"], ["8"])
 
 
-def test_the_bias_of_keeping(restaurants: Schema) -> None:
+def test_the_bias_of_keeping(restaurants: Service) -> None:
     answers = Answer("NONE", {"time": says(SAY, spans=(SaidSpan(EIGHT, 0.0),))})
     frame = frame_of(restaurants)
     assert decode(frame, answers, keep_bias=0.9).values["time"] == ["8"]
     assert decode(frame, answers, keep_bias=1.1).values["time"] == ["7 pm"]
 
 
-def test_untracked_slots_are_dropped(restaurants: Schema) -> None:
+def test_untracked_slots_are_dropped(restaurants: Service) -> None:
     frame = frame_of(restaurants, carried={"price": "dear", "time": "7 pm"})
     answers = {"price": says(DONTCARE)}
     assert decode(frame, Answer("NONE", answers)).values == {"time": ["7 pm"]}
 
 
-def test_the_bias_that_makes_most_frames_right(restaurants: Schema) -> None:
+def test_the_bias_that_makes_most_frames_right(restaurants: Service) -> None:
     frame = frame_of(restaurants, carried={})
     answers = Answer(
         "NONE", {"time": says(SAY, spans=(SaidSpan(EIGHT, 0.0),))}

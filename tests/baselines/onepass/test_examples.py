@@ -108,9 +108,9 @@ def test_a_batch_is_always_changed_alike(examples: list[Example], vocabulary: Vo
 
 def test_names_or_descriptions_are_dropped(examples: list[Example]) -> None:
     schema = examples[0].frame.schema
-    slot = next(iter(schema.slots))
+    slot = schema.slots[0].name
     rng = np.random.default_rng(0)
-    described = schema.slots[slot]["description"]
+    described = schema.slot(slot).description
     bare = SchemaNoise(drop_names=1.0).wording(schema, rng)
     named = SchemaNoise(drop_descriptions=1.0).wording(schema, rng)
     assert bare is not None
@@ -120,8 +120,8 @@ def test_names_or_descriptions_are_dropped(examples: list[Example]) -> None:
     assert SchemaNoise().wording(schema, rng) is None
     shuffled = SchemaNoise(shuffle=True).wording(schema, rng)
     assert shuffled is not None
-    assert list(shuffled.slots) != list(schema.slots)
-    assert sorted(shuffled.slots) == sorted(schema.slots)
+    assert list(shuffled.slots) != list(schema.slots_by_name)
+    assert sorted(shuffled.slots) == sorted(schema.slots_by_name)
     half = SchemaNoise(drop_names=0.5, drop_descriptions=0.5)
     texts = [half.wording(schema, rng) for _ in range(100)]
     count = sum(each is not None and each.slots[slot] == described for each in texts)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from baselines.data.dialogues import Schema
 from baselines.onepass.frames import GoldFrame, Known, Utterance
 from baselines.onepass.labels import DONTCARE, GIVEN, KEEP, Paths, TextSpan, labels_of, paths_of
+from sgdx_dataset.schema import Service
 
 from .conftest import frame_of
 
@@ -22,13 +22,13 @@ def statuses(*right: int) -> Paths:
     return Paths(frozenset(right))
 
 
-def test_a_slot_without_gold_value_keeps_what_it_has(restaurants: Schema) -> None:
+def test_a_slot_without_gold_value_keeps_what_it_has(restaurants: Service) -> None:
     frame = frame_of(restaurants)
     assert paths_of(frame, gold({}), "day") == statuses(KEEP)
     assert paths_of(frame, gold({}), "time") == statuses(KEEP)  # the state was emptied
 
 
-def test_a_carried_value_may_be_kept_or_taken_again(restaurants: Schema) -> None:
+def test_a_carried_value_may_be_kept_or_taken_again(restaurants: Service) -> None:
     frame = frame_of(restaurants)
     right = gold({"time": ["19:00", "7 pm"]})
     assert paths_of(frame, right, "time") == statuses(KEEP, GIVEN)
@@ -39,14 +39,14 @@ def test_a_carried_value_may_be_kept_or_taken_again(restaurants: Schema) -> None
     assert not paths_of(frame_of(restaurants, carried={}, last={}), right, "time")
 
 
-def test_dontcare(restaurants: Schema) -> None:
+def test_dontcare(restaurants: Service) -> None:
     right = gold({"day": ["dontcare"]})
     assert paths_of(frame_of(restaurants), right, "day") == statuses(DONTCARE)
     carried = frame_of(restaurants, carried={"day": "dontcare"})
     assert paths_of(carried, right, "day") == statuses(KEEP, DONTCARE)
 
 
-def test_a_possible_value_is_said_unless_it_is_kept(restaurants: Schema) -> None:
+def test_a_possible_value_is_said_unless_it_is_kept(restaurants: Service) -> None:
     frame = frame_of(restaurants)
     assert paths_of(frame, gold({"party_size": ["3"]}), "party_size") == Paths(values=(2,))
     offered = Paths(frozenset({GIVEN}), values=(1,))
@@ -56,7 +56,7 @@ def test_a_possible_value_is_said_unless_it_is_kept(restaurants: Schema) -> None
     assert not paths_of(frame, gold({"party_size": ["9"]}), "party_size")
 
 
-def test_annotated_spans_come_before_mentions(restaurants: Schema) -> None:
+def test_annotated_spans_come_before_mentions(restaurants: Service) -> None:
     frame = frame_of(restaurants, utterances=(Utterance("USER", "8, I mean at 8", True),))
     one = gold({"time": ["8"]}, spans={"time": [(13, 14)]})
     assert paths_of(frame, one, "time") == Paths(spans=(TextSpan(0, 13, 14),))
@@ -66,7 +66,7 @@ def test_annotated_spans_come_before_mentions(restaurants: Schema) -> None:
     assert paths_of(frame, wrong, "time") == Paths(spans=(TextSpan(0, 0, 1),))
 
 
-def test_mentions_are_looked_for_in_what_is_readable_and_latest_first(restaurants: Schema) -> None:
+def test_mentions_are_looked_for_in_what_is_readable_and_latest_first(restaurants: Service) -> None:
     heard = (
         Utterance("USER", "at 8", True),
         Utterance("SYSTEM", "At 8 or 9?", True),
@@ -82,7 +82,7 @@ def test_mentions_are_looked_for_in_what_is_readable_and_latest_first(restaurant
     assert not paths_of(deaf, gold({"time": ["8"]}), "time")
 
 
-def test_a_value_of_another_service_enters_at_the_right_time_only(restaurants: Schema) -> None:
+def test_a_value_of_another_service_enters_at_the_right_time_only(restaurants: Service) -> None:
     right = gold({"day": ["May 5th"]})
     known = (Known("price", "7"), Known("concert_date", "May 5th"))
     first = frame_of(restaurants, first=True, known=known)
@@ -97,7 +97,7 @@ def test_a_value_of_another_service_enters_at_the_right_time_only(restaurants: S
     assert not paths_of(having, right, "day")
 
 
-def test_labels_are_of_the_tracked_slots(restaurants: Schema) -> None:
+def test_labels_are_of_the_tracked_slots(restaurants: Service) -> None:
     labels = labels_of(frame_of(restaurants), gold({}, requested=frozenset({"price"})))
     assert list(labels.paths) == ["time", "party_size", "restaurant", "day"]
     assert labels.intent == "NONE"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from baselines.data.dialogues import Schema
 from baselines.onepass.frames import FrameInput, Known, Utterance
 from baselines.onepass.layout import MARKERS, TokenSequence, Vocabulary, sequences, words
 from sgdx_dataset import SgdxError
+from sgdx_dataset.schema import Service
 
 from .conftest import frame_of
 
@@ -40,7 +40,7 @@ def only(frame: FrameInput, vocabulary: Vocabulary) -> TokenSequence:
     return sequence
 
 
-def test_the_example_to_the_token(restaurants: Schema, vocabulary: Vocabulary) -> None:
+def test_the_example_to_the_token(restaurants: Service, vocabulary: Vocabulary) -> None:
     sequence = only(frame_of(restaurants, intent="ReserveTable"), vocabulary)
     tokens = tokens_of(vocabulary, sequence)
     assert tokens == EXAMPLE.split()
@@ -63,7 +63,7 @@ def test_the_example_to_the_token(restaurants: Schema, vocabulary: Vocabulary) -
     ]  # fmt: skip
 
 
-def test_marks(restaurants: Schema, vocabulary: Vocabulary) -> None:
+def test_marks(restaurants: Service, vocabulary: Vocabulary) -> None:
     frame = frame_of(
         restaurants,
         carried={"time": "7 pm", "restaurant": "Luigi's"},
@@ -83,7 +83,7 @@ def test_marks(restaurants: Schema, vocabulary: Vocabulary) -> None:
     }
 
 
-def test_positions_and_blocks(restaurants: Schema, vocabulary: Vocabulary) -> None:
+def test_positions_and_blocks(restaurants: Service, vocabulary: Vocabulary) -> None:
     sequence = only(frame_of(restaurants), vocabulary)
     start = sequence.intents["FindPlace"][0]
     assert sequence.positions[:start] == list(range(start))
@@ -99,7 +99,7 @@ def test_positions_and_blocks(restaurants: Schema, vocabulary: Vocabulary) -> No
 
 
 def test_special_tokens_in_texts_are_plain_text(
-    restaurants: Schema, vocabulary: Vocabulary
+    restaurants: Service, vocabulary: Vocabulary
 ) -> None:
     frame = frame_of(restaurants, utterances=(Utterance("USER", "[SLOT] [SEP] 8", True),))
     sequence = only(frame, vocabulary)
@@ -108,7 +108,7 @@ def test_special_tokens_in_texts_are_plain_text(
     assert sequence.ids.count(vocabulary.tokenizer.sep_token_id) == 2
 
 
-def test_a_long_schema_is_read_in_equal_parts(restaurants: Schema, vocabulary: Vocabulary) -> None:
+def test_a_long_schema_is_read_in_equal_parts(restaurants: Service, vocabulary: Vocabulary) -> None:
     frame = frame_of(restaurants)
     whole = only(frame, vocabulary)
     limit = len(whole.ids) - 1
@@ -126,7 +126,7 @@ def test_a_long_schema_is_read_in_equal_parts(restaurants: Schema, vocabulary: V
         sequences(frame, vocabulary, 50)
 
 
-def test_a_long_dialogue_loses_its_beginning(restaurants: Schema, vocabulary: Vocabulary) -> None:
+def test_a_long_dialogue_loses_its_beginning(restaurants: Service, vocabulary: Vocabulary) -> None:
     talk = "Make it 8 please. " * 100
     frame = frame_of(restaurants, utterances=(Utterance("USER", talk, True),))
     sequence = only(frame, vocabulary)
@@ -143,12 +143,12 @@ def test_words() -> None:
 
 
 def test_a_service_without_slots_is_read_too(vocabulary: Vocabulary) -> None:
-    schema = Schema("Radio_9", "Music", {}, {})
+    schema = Service("Radio_9", "Music", [], [])
     sequence = only(frame_of(schema, carried={}, last={}, known=()), vocabulary)
     assert (sequence.slots, list(sequence.intents)) == ({}, ["NONE"])
 
 
-def test_known_values_have_their_slots_words(restaurants: Schema, vocabulary: Vocabulary) -> None:
+def test_known_values_have_their_slots_words(restaurants: Service, vocabulary: Vocabulary) -> None:
     frame = frame_of(restaurants, known=(Known("party_size", "3"),))
     sequence = only(frame, vocabulary)
     tokens = tokens_of(vocabulary, sequence)

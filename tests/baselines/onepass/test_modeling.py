@@ -15,7 +15,6 @@ from transformers import (
     RobertaConfig,
 )
 
-from baselines.data.dialogues import Schema
 from baselines.onepass.batches import Item, Tensors, label_batch, make_batch
 from baselines.onepass.frames import FrameInput, GoldFrame
 from baselines.onepass.labels import GIVEN, KEEP, SAY, labels_of
@@ -30,6 +29,7 @@ from baselines.onepass.modeling import (
     pooled,
     spans,
 )
+from sgdx_dataset.schema import Service
 
 from .conftest import frame_of
 
@@ -76,7 +76,7 @@ def read(model: OnePassModel, *items: Item) -> Logits:
 
 @pytest.mark.parametrize("kind", ENCODERS)
 def test_a_frame_is_read_alike_in_a_batch_and_alone(
-    kind: str, restaurants: Schema, vocabulary: Vocabulary
+    kind: str, restaurants: Service, vocabulary: Vocabulary
 ) -> None:
     model = untrained(ENCODERS[kind])
     short = item(frame_of(restaurants), vocabulary)
@@ -93,7 +93,7 @@ def test_a_frame_is_read_alike_in_a_batch_and_alone(
 # DeBERTa knows only how far apart two tokens stand in the sequence.
 @pytest.mark.parametrize("kind", sorted(ENCODERS.keys() - {"deberta-v2"}))
 def test_the_order_of_the_elements_cannot_matter(
-    kind: str, restaurants: Schema, vocabulary: Vocabulary
+    kind: str, restaurants: Service, vocabulary: Vocabulary
 ) -> None:
     model = untrained(ENCODERS[kind])
     frame = frame_of(restaurants)
@@ -181,7 +181,7 @@ def test_the_loss_is_of_all_right_paths_together() -> None:
         assert terms["requested"].item() == pytest.approx(0.5 * math.log(2))
 
 
-def test_impossible_statuses_are_closed(restaurants: Schema, vocabulary: Vocabulary) -> None:
+def test_impossible_statuses_are_closed(restaurants: Service, vocabulary: Vocabulary) -> None:
     batch = make_batch([item(frame_of(restaurants), vocabulary)], 0)
     keep, say, dontcare, given, known = batch["open"].T.tolist()
     assert keep == [True] * 5
@@ -193,7 +193,7 @@ def test_impossible_statuses_are_closed(restaurants: Schema, vocabulary: Vocabul
     assert closed[:, SAY].tolist() == [False, False, True, False, False]
 
 
-def test_labels_as_tensors(restaurants: Schema, vocabulary: Vocabulary) -> None:
+def test_labels_as_tensors(restaurants: Service, vocabulary: Vocabulary) -> None:
     frame = frame_of(restaurants, carried={})
     gold = GoldFrame(
         "ReserveTable",
@@ -214,7 +214,7 @@ def test_labels_as_tensors(restaurants: Schema, vocabulary: Vocabulary) -> None:
 
 
 def test_an_overfitted_model_says_what_it_learnt(
-    restaurants: Schema, vocabulary: Vocabulary
+    restaurants: Service, vocabulary: Vocabulary
 ) -> None:
     frame = frame_of(restaurants, carried={})
     gold = GoldFrame(

@@ -94,8 +94,8 @@ def test_parts_of_a_schema_give_what_the_whole_gives(
     cut.track_dialogues(cut.model, list(read_dialogues(input_columns(rows, cut.READS))))
     assert len(asked) == 30
     for frame, answer in asked:
-        assert list(answer.slots) == list(frame.schema.slots)
-        assert answer.intent in {*frame.schema.intents, "NONE"}
+        assert list(answer.slots) == list(frame.schema.slots_by_name)
+        assert answer.intent in {*frame.schema.intents_by_name, "NONE"}
 
 
 def test_a_tracker_without_acts_does_not_get_them(

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from baselines.report.analysis import Analysis, analyse, changed_words, slot_changes
-from baselines.report.data import Data, Element
+from baselines.report.data import Data
 from baselines.report.errors import CLASSES, Loss, costliest, spread
 from baselines.report.gather import read_tracker
 from baselines.report.provenance import group_runs
+from sgdx_dataset.schema import Slot
 
 from .conftest import Row, write_run
 
@@ -144,7 +145,7 @@ def test_slots_lose_accuracy_where_the_tracker_forgets(forgetful: Analysis) -> N
     ],
 )
 def test_changed_words(before: tuple[str, str], after: tuple[str, str], words: int) -> None:
-    assert changed_words(Element(*before), Element(*after)) == words
+    assert changed_words(Slot(*before, False, []), Slot(*after, False, [])) == words
 
 
 def test_examples_show_every_class_before_one_twice() -> None:

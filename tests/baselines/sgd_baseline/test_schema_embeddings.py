@@ -8,15 +8,22 @@ from typing import Any
 import pytest
 import torch
 
-from baselines.sgd_baseline.schema_embeddings import Table, embed, embeddings, read_service
+from baselines.sgd_baseline.schema_embeddings import Table, elements_of, embed, embeddings
 from baselines.sgd_baseline.tracker import SgdTracker
+from sgdx_dataset.schema import read_service
 
+NO_SLOTS: dict[str, Any] = {
+    "is_transactional": False,
+    "required_slots": [],
+    "optional_slots": [],
+    "result_slots": [],
+}
 CABS: dict[str, Any] = {
     "service_name": "Cabs_9",
     "description": "Rides",
     "intents": [
-        {"name": "OrderCab", "description": "Call a cab"},
-        {"name": "FindCab", "description": "Look for one"},
+        NO_SLOTS | {"name": "OrderCab", "description": "Call a cab"},
+        NO_SLOTS | {"name": "FindCab", "description": "Look for one"},
     ],
     "slots": [
         {
@@ -37,7 +44,7 @@ VANS = CABS | {"service_name": "Vans_1", "intents": CABS["intents"][:1]}
 
 
 def test_sentence_pairs() -> None:
-    service = read_service(CABS)
+    service = elements_of(read_service(CABS))
     assert service.pairs == [
         ("Rides", "OrderCab Call a cab"),
         ("Rides", "FindCab Look for one"),

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from baselines.data.dialogues import Schema, read_schema
+from sgdx_dataset.schema import Service, read_service
 
 from ..conftest import train_once
 
@@ -28,8 +28,10 @@ def intent(name: str, description: str, required: list[str], optional: list[str]
     return {
         "name": name,
         "description": description,
+        "is_transactional": False,
         "required_slots": required,
         "optional_slots": [{"slot": other, "value": ""} for other in optional],
+        "result_slots": [],
     }
 
 
@@ -61,13 +63,13 @@ MUSEUMS: Row = {
 
 
 @pytest.fixture
-def cabs() -> Schema:
-    return read_schema(CABS)
+def cabs() -> Service:
+    return read_service(CABS)
 
 
 @pytest.fixture
-def museums() -> Schema:
-    return read_schema(MUSEUMS)
+def museums() -> Service:
+    return read_service(MUSEUMS)
 
 
 def part(epochs: int, negatives: float = 1.0) -> Row:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from baselines.data.dialogues import Memory, Schema, State, gives_value, read_dialogues
+from baselines.data.dialogues import Memory, State, gives_value, read_dialogues
 from baselines.data.frames import input_columns, training_columns
 from baselines.sgp_dst.batches import READS
 from sgdx_dataset import frames, load
+from sgdx_dataset.schema import Service
 
 
 def act(service: str, name: str, slot: str = "", *values: str) -> dict[str, Any]:
@@ -41,7 +42,7 @@ def test_turns_have_what_the_system_said_just_before() -> None:
     assert acts > 300
 
 
-def test_memory(cabs: Schema) -> None:
+def test_memory(cabs: Service) -> None:
     memory = Memory()
     memory.add_system_turn(
         [
@@ -65,12 +66,13 @@ def test_gives() -> None:
     assert not gives_value(act("A", "INFORM_COUNT", "count", "3"))
 
 
-def test_schema(cabs: Schema) -> None:
+def test_schema(cabs: Service) -> None:
     assert cabs.tracked == {"destination", "pickup_time", "shared", "riders"}
-    assert (cabs.required("OrderCab"), cabs.free("OrderCab"), cabs.required("NONE")) == (
+    assert (cabs.required("OrderCab"), cabs.optional("OrderCab"), cabs.required("NONE")) == (
         ["destination", "pickup_time"], ["shared"], [],
     )  # fmt: skip
-    assert cabs.options("shared") == [None, "dontcare", "True", "False"]
-    assert cabs.options("fare") == [None, "dontcare"]
-    assert [cabs.admits("riders", value) for value in ("2", "4", "dontcare")] == [True, False, True]
-    assert cabs.admits("fare", "$9")
+    assert cabs.slot("shared").options == [None, "dontcare", "True", "False"]
+    assert cabs.slot("fare").options == [None, "dontcare"]
+    riders = cabs.slot("riders")
+    assert [riders.admits(value) for value in ("2", "4", "dontcare")] == [True, False, True]
+    assert cabs.slot("fare").admits("$9")

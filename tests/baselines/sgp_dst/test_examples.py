@@ -14,7 +14,6 @@ from baselines.data.dialogues import (
     Frame,
     Gold,
     Row,
-    Schema,
     State,
     UserTurn,
     Values,
@@ -39,13 +38,14 @@ from baselines.sgp_dst.examples import (
 )
 from baselines.sgp_dst.questions import cross_candidates
 from sgdx_dataset import frames, load
+from sgdx_dataset.schema import Intent, Service, Slot
 
 from ...conftest import ROOT
 from .test_dialogues import act
 
 
 def turn(
-    system: str, acts: list[Row], user: str, *about: tuple[Schema, str, Values, dict[str, str]]
+    system: str, acts: list[Row], user: str, *about: tuple[Service, str, Values, dict[str, str]]
 ) -> UserTurn:
     """A user turn; ``about``: service, intent, state and what the user says for which slot."""
     found = []
@@ -57,7 +57,7 @@ def turn(
 
 
 @pytest.fixture
-def dialogue(cabs: Schema, museums: Schema) -> Dialogue:
+def dialogue(cabs: Service, museums: Service) -> Dialogue:
     museum: Values = {"museum": ["City Museum"]}
     start: Values = {"pickup_time": ["5"], "shared": ["True"]}
     return Dialogue(
@@ -177,20 +177,14 @@ def test_cross(dialogue: Dialogue) -> None:
     }
 
 
-def test_the_hard_negatives_of_cross_have_confusable_names(museums: Schema, cabs: Schema) -> None:
-    rows: list[Row] = [
-        {"name": name, "description": "", "is_categorical": name == "free", "possible_values": v}
-        for name, v in {
-            "street_address": [], "email_address": [], "phone": [], "free": ["True", "False"],
-            "group": [],
-        }.items()
-    ]  # fmt: skip
-    source = Schema("Source_1", "", {row["name"]: row for row in rows}, {})
-    intent = {"description": "", "required_slots": ["pickup_time"], "optional_slots": [
-        {"slot": "destination"}, {"slot": "shared"}, {"slot": "riders"}, {"slot": "fare"},
-    ]}  # fmt: skip
-    target = Schema("Cabs_9", "", cabs.slots, {"OrderCab": intent})
-    known: Values = {name: [name] for name in source.slots} | {"free": ["True"], "group": ["2"]}
+def test_the_hard_negatives_of_cross_have_confusable_names(museums: Service, cabs: Service) -> None:
+    names = ("street_address", "email_address", "phone", "group")
+    slots = [Slot(name, "", False, []) for name in names]
+    source = Service("Source_1", "", [*slots, Slot("free", "", True, ["True", "False"])], [])
+    optional = dict.fromkeys(("destination", "shared", "riders", "fare"), "")
+    intent = Intent("OrderCab", "", False, ["pickup_time"], optional, [])
+    target = Service("Cabs_9", "", cabs.slots, [intent])
+    known: Values = {name: [name] for name in names} | {"free": ["True"], "group": ["2"]}
     made = Dialogue("original", [
         turn("", [], "Hello", (source, "NONE", known, {})),
         turn("", [], "Go there for two", (
@@ -215,7 +209,7 @@ def test_the_hard_negatives_of_cross_have_confusable_names(museums: Schema, cabs
     assert riders == []  # "2" is the group's and is not said
 
 
-def test_what_is_said_is_not_copied(cabs: Schema, museums: Schema) -> None:
+def test_what_is_said_is_not_copied(cabs: Service, museums: Service) -> None:
     made = Dialogue("original", [
         turn("", [], "Hello", (museums, "NONE", {"address": ["1 Elm St"]}, {})),
         turn("", [], "To 1 elm st", (cabs, "OrderCab", {"destination": ["1 Elm St"]}, {})),
@@ -224,7 +218,7 @@ def test_what_is_said_is_not_copied(cabs: Schema, museums: Schema) -> None:
 
 
 def test_values_are_copied_across_into_slots_of_the_active_intent(
-    cabs: Schema, museums: Schema
+    cabs: Service, museums: Service
 ) -> None:
     first = turn("", [], "Hello", (museums, "NONE", {"address": ["1 Elm St"]}, {}))
     second = turn("", [], "A ride there", (cabs, "NONE", {}, {}))

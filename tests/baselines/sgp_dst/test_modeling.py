@@ -12,7 +12,6 @@ import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer, BertConfig, RobertaConfig, set_seed
 
-from baselines.data.dialogues import Schema
 from baselines.sgp_dst.decode import best_spans
 from baselines.sgp_dst.modeling import (
     CombineModel,
@@ -26,6 +25,7 @@ from baselines.sgp_dst.prompts import intent_prompt, turn_text
 from baselines.sgp_dst.questions import Question
 from baselines.sgp_dst.sequences import Questions, Sequences
 from baselines.sgp_dst.submodels import load_part
+from sgdx_dataset.schema import Service
 
 SIZE: dict[str, Any] = {
     "vocab_size": 60,
@@ -162,7 +162,7 @@ def test_auto_model_loads_it_without_the_project(trained: Path, tmp_path: Path) 
     assert done.stdout.splitlines()[1] == str(tokenizer("a null")["input_ids"])
 
 
-def test_a_reloaded_model_answers_alike(trained: Path, cabs: Schema) -> None:
+def test_a_reloaded_model_answers_alike(trained: Path, cabs: Service) -> None:
     ours = load_part(trained / "intent")
     question = Question(turn_text("Hello", "A cab please"), intent_prompt(cabs, "NONE", False))
     batch = Sequences(Questions([question]), ours.vocabulary, 144).batch(np.array([0]))

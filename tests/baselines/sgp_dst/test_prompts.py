@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from baselines.data.dialogues import Schema
 from baselines.sgp_dst.prompts import (
     Prompt,
     TurnText,
@@ -16,6 +15,7 @@ from baselines.sgp_dst.prompts import (
     role_bits,
     turn_text,
 )
+from sgdx_dataset.schema import Service
 
 
 def words(prompt: Prompt) -> str:
@@ -34,7 +34,7 @@ def test_turn_text() -> None:
     assert turn_text("", "Hi") == ("sys : usr : Hi", 12)
 
 
-def test_intent(cabs: Schema) -> None:
+def test_intent(cabs: Service) -> None:
     prompt = intent_prompt(cabs, "PlanRide", True)
     assert words(prompt) == (
         "[CLS] keep [SEP] TURN [SEP] Call a cab # OrderCab [SEP] Look up a ride # PlanRide [SEP]"
@@ -54,7 +54,7 @@ def test_intent(cabs: Schema) -> None:
     assert [piece.text for piece in first.tail if piece.bits == 1] == []
 
 
-def test_combine(cabs: Schema) -> None:
+def test_combine(cabs: Service) -> None:
     free = combine_prompt(cabs, "destination")
     assert words(free) == (
         "[CLS] TURN null [SEP] tag # destination # Where the ride goes to [SEP] null [SEP]"
@@ -71,7 +71,7 @@ def test_combine(cabs: Schema) -> None:
     assert elements(sort)[1:] == [("null", 1), ("do not care", 2), ("True", 3), ("False", 4)]
 
 
-def test_copy(cabs: Schema, museums: Schema) -> None:
+def test_copy(cabs: Service, museums: Service) -> None:
     assert words(copy_prompt(cabs, "fare")) == (
         "[CLS] api: rides through town [SEP] TURN [SEP] What it costs [SEP]"
     )
@@ -80,7 +80,7 @@ def test_copy(cabs: Schema, museums: Schema) -> None:
     )
 
 
-def test_bits(cabs: Schema) -> None:
+def test_bits(cabs: Service) -> None:
     names = ("shared", "riders", "fare", "destination")
     pairs = [(False, False), (True, False), (False, True), (True, True)]
     assert [combine_bits(gave=gave, asked=asked) for gave, asked in pairs] == [0, 2, 4, 6]

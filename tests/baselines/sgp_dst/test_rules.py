@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from baselines.data.dialogues import Schema, State, Values
+from baselines.data.dialogues import State, Values
 from baselines.sgp_dst.rules import (
     RULES,
     Evidence,
@@ -24,38 +24,39 @@ from baselines.sgp_dst.rules import (
     set_requested,
     settle_claims,
 )
+from sgdx_dataset.schema import Service
 
 
-def values(schema: Schema, evidence: Evidence, previous: State | None = None) -> Values:
+def values(schema: Service, evidence: Evidence, previous: State | None = None) -> Values:
     frames = settle_claims([FrameEvidence(schema, previous or State(), evidence)])
     return join(frames[0]).values
 
 
-def test_nothing_is_answered(cabs: Schema) -> None:
+def test_nothing_is_answered(cabs: Service) -> None:
     assert join(FrameEvidence(cabs, State(), Evidence())) == ("NONE", {}, ())
 
 
-def test_intent_and_requested(cabs: Schema) -> None:
+def test_intent_and_requested(cabs: Service) -> None:
     evidence = Evidence("OrderCab", {"fare": 0.91, "riders": 0.9, "shared": 0.2})
     state = join(FrameEvidence(cabs, State("PlanRide", {}, ("riders",)), evidence))
     assert state == ("OrderCab", {}, ("fare",))
 
 
-def test_the_previous_state_is_carried_over_and_left_alone(cabs: Schema) -> None:
+def test_the_previous_state_is_carried_over_and_left_alone(cabs: Service) -> None:
     previous = State("OrderCab", {"destination": ["Bath"], "shared": ["True"]})
     evidence = Evidence(spans={"destination": Span(3, 8, "Wells", 1.5)})
     assert values(cabs, evidence, previous) == {"destination": ["Wells"], "shared": ["True"]}
     assert previous.values == {"destination": ["Bath"], "shared": ["True"]}
 
 
-def test_spans(cabs: Schema) -> None:
+def test_spans(cabs: Service) -> None:
     spans = {"destination": Span(3, 7, "Bath", 1.01), "pickup_time": Span(9, 10, "5", 1.0)}
     assert values(cabs, Evidence(spans=spans)) == {"destination": ["Bath"]}
 
 
 @pytest.mark.parametrize(("first", "second"), [(1.2, 1.9), (1.9, 1.2)])
 def test_the_likelier_slot_has_a_string_that_two_claim(
-    cabs: Schema, first: float, second: float
+    cabs: Service, first: float, second: float
 ) -> None:
     spans = {"destination": Span(0, 1, "5", first), "pickup_time": Span(0, 1, "5", second)}
     winner = "destination" if first > second else "pickup_time"
@@ -68,7 +69,7 @@ def test_the_likelier_slot_has_a_string_that_two_claim(
 
 @pytest.mark.parametrize("score", [1.2, 1.9])
 def test_slots_of_two_services_do_not_share_a_string(
-    cabs: Schema, museums: Schema, score: float
+    cabs: Service, museums: Service, score: float
 ) -> None:
     frames = [
         FrameEvidence(cabs, State(), Evidence(spans={"destination": Span(0, 4, "Bath", score)})),
@@ -79,7 +80,7 @@ def test_slots_of_two_services_do_not_share_a_string(
     assert states == ([winner, {}] if score > 1.5 else [{}, winner])
 
 
-def test_values(cabs: Schema) -> None:
+def test_values(cabs: Service) -> None:
     found = {
         "shared": Scored("True", 0.81),
         "riders": Scored("2", 0.8),
@@ -91,7 +92,7 @@ def test_values(cabs: Schema) -> None:
     assert values(cabs, asked) == {"pickup_time": ["dontcare"]}
 
 
-def test_copies_fill_only_what_is_unset(cabs: Schema) -> None:
+def test_copies_fill_only_what_is_unset(cabs: Service) -> None:
     evidence = Evidence(
         values={"shared": Scored("True", 0.9)},
         cross={
@@ -109,7 +110,7 @@ def test_copies_fill_only_what_is_unset(cabs: Schema) -> None:
     assert values(cabs, evidence) == expected
 
 
-def test_slots_of_no_intent_are_dropped(cabs: Schema) -> None:
+def test_slots_of_no_intent_are_dropped(cabs: Service) -> None:
     assert values(cabs, Evidence(spans={"fare": Span(0, 2, "$9", 1.9)})) == {}
 
 
@@ -140,7 +141,7 @@ RIGHT = {"destination": ["Wells"], "pickup_time": ["dontcare"], "riders": ["2"]}
     ],
 )
 def test_the_order_matters(
-    cabs: Schema, moved: Rule, behind: Rule, intent: str, wrong: Values
+    cabs: Service, moved: Rule, behind: Rule, intent: str, wrong: Values
 ) -> None:
     frame = FrameEvidence(cabs, PREVIOUS, EVIDENCE)
     assert join(frame) == ("OrderCab", RIGHT, ("shared",))

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerBase
 
-from baselines.data.dialogues import Schema, read_schema
 from baselines.data.frames import training_columns
 from baselines.encoders.tiny import corpus_texts, tiny_tokenizer
 from baselines.sgp_dst.batches import READS, ExampleColumns, TrainingData, training_examples
@@ -17,6 +16,7 @@ from baselines.sgp_dst.questions import Question
 from baselines.sgp_dst.sequences import Questions, Sequences, Vocabulary
 from baselines.sgp_dst.submodels import About, SubModel
 from sgdx_dataset import SgdxError, frames, load
+from sgdx_dataset.schema import Service, read_service
 
 from .conftest import CABS
 
@@ -34,7 +34,7 @@ def tokens(made: Sequences, index: int) -> list[str]:
     return list(VOCABULARY.tokenizer.convert_ids_to_tokens(made.table(index)[0].tolist()))
 
 
-def test_a_batch(cabs: Schema) -> None:
+def test_a_batch(cabs: Service) -> None:
     said = turn_text("Where to?", "Bath, please")
     made = sequences(
         Question(said, combine_prompt(cabs, "shared"), 4),
@@ -61,7 +61,7 @@ def test_a_batch(cabs: Schema) -> None:
     assert [tokens(made, 0)[i] for i in range(*made.user(0))] == ["Bath", ",", "please"]
 
 
-def test_the_last_tokens_of_a_turn_survive(cabs: Schema) -> None:
+def test_the_last_tokens_of_a_turn_survive(cabs: Service) -> None:
     said = turn_text("Where to?", "Bath, please")
     made = sequences(Question(said, combine_prompt(cabs, "shared")), limit=26)
     assert " ".join(tokens(made, 0)).startswith("[CLS] : Bath , please null [SEP] sort # shared #")
@@ -74,12 +74,12 @@ def test_the_last_tokens_of_a_turn_survive(cabs: Schema) -> None:
     assert made.characters(0, 2, 4) == (start, len(said.text))
 
 
-def test_no_room_for_a_turn(cabs: Schema) -> None:
+def test_no_room_for_a_turn(cabs: Service) -> None:
     with pytest.raises(SgdxError, match="max_tokens: 22 leave no room.*'sort # shared # Whether"):
         sequences(Question(turn_text("", "a"), combine_prompt(cabs, "shared")), limit=22)
 
 
-def test_a_special_token_that_is_said_is_plain_text(cabs: Schema) -> None:
+def test_a_special_token_that_is_said_is_plain_text(cabs: Service) -> None:
     made = sequences(Question(turn_text("", "[SEP] [CLS]"), intent_prompt(cabs, "NONE", True)))
     assert tokens(made, 0).count("[SEP]") == 5
     assert tokens(made, 0).count("[CLS]") == 1
@@ -90,7 +90,7 @@ _WORD = st.text("abc Bath,.?é", min_size=1, max_size=8)
 
 @given(system=_WORD, user=_WORD, limit=st.integers(20, 40))
 def test_the_users_tokens_are_the_users(system: str, user: str, limit: int) -> None:
-    schema = read_schema(CABS)
+    schema = read_service(CABS)
     said = turn_text(system, user)
     made = sequences(Question(said, combine_prompt(schema, "destination")), limit=limit)
     first, end = made.user(0)

@@ -10,12 +10,7 @@ import numpy as np
 import pytest
 from accelerate import Accelerator
 
-from baselines.data.dialogues import (
-    State,
-    chunks_side_by_side,
-    prediction_rows,
-    read_dialogues,
-)
+from baselines.data.dialogues import State, chunks_side_by_side, prediction_rows, read_dialogues
 from baselines.data.frames import GOLD, IDENTITY, input_columns, track, training_columns
 from baselines.sgp_dst import tracking
 from baselines.sgp_dst.batches import READS

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from sgdx_dataset import SPLITS, VARIANTS, SgdxError
 from sgdx_dataset.release.open import open_release
-from sgdx_dataset.release.schema import Service, Slot
 from sgdx_dataset.rewording.compose import compose, compose_schema, compose_service
 from sgdx_dataset.rewording.distances import description_distance, name_distance
 from sgdx_dataset.rewording.pool import ElementPool, ServicePool, read_pool
 from sgdx_dataset.rows.dialogue_rows import tables
+from sgdx_dataset.schema import Service, Slot
 
 from ...conftest import Run
 from ..conftest import write
