@@ -19,6 +19,7 @@ ROOMS = (
     "sgdx_dataset",
     "sgdx_metric",
     "sgsacc_metric",
+    "sgdx_space",
     "baselines",
     "benchmarks",
     "tools",

@@ -24,7 +24,7 @@ def install(script: Path = SCRIPT) -> Path:
     Returns:
         The folder of the copy.
     """
-    files = [script, *(script.with_name(f"{name}.py") for name in _imported(script))]
+    files = script_files(script)
     home = Path(init_dynamic_modules()) / "metrics" / f"evaluate-metric--{script.stem}"
     home.mkdir(parents=True, exist_ok=True)
     for package in (home.parent, home):
@@ -41,6 +41,10 @@ def install(script: Path = SCRIPT) -> Path:
     return target
 
 
-def _imported(script: Path) -> list[str]:
-    """Names of the files beside the script that `evaluate` would copy with it."""
-    return [name for kind, name, *_ in get_imports(str(script)) if kind == "internal"]
+def script_files(script: Path) -> list[Path]:
+    """A metric's script, and the files beside it that `evaluate` copies with it."""
+    imports = get_imports(str(script))
+    return [
+        script,
+        *(script.with_name(f"{name}.py") for kind, name, *_ in imports if kind == "internal"),
+    ]

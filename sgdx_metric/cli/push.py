@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sgdx_dataset.hub.upload import folder_files, upload
+from sgdx_dataset.hub.upload import upload
 
 from ..rows import ScoreError
 from ..version import __version__
+from .install import script_files
 
 FOLDER = Path(__file__).parents[1]
-_FILES = ("*.py", "README.md", "requirements.txt")
+# Patterns of all files that a push has ever uploaded: what no longer belongs there is removed.
+_UPLOADED = ("*.py", "README.md", "requirements.txt")
 
 
 def push(repo_id: str, private: bool = False, folder: Path = FOLDER) -> str:
-    """Upload a metric's folder as a Space: its script, the files that it imports, and its app.
+    """Upload a metric as a Space.
 
     ``evaluate`` looks in the Space for a script of the Space's name. The upload is tagged with the
     package's version, so that ``evaluate.load(repo_id, revision="v0.1.0")`` stays the same.
@@ -37,13 +39,25 @@ def push(repo_id: str, private: bool = False, folder: Path = FOLDER) -> str:
             "evaluate.load looks for a script of the Space's name"
         )
     return upload(
-        folder_files(folder, _FILES),
+        space_files(folder),
         repo_id,
         "space",
-        own=_FILES,
+        own=_UPLOADED,
         mark=f"{folder.name}.py",
         message=f"{folder.name}, version {__version__}",
         private=private,
         tag=f"v{__version__}",
         sdk="gradio",
     )
+
+
+def space_files(folder: Path = FOLDER) -> dict[str, Path]:
+    """The files of a metric's Space, by their names in it.
+
+    They are the metric's script with the files that `evaluate` copies along with it, the page's
+    entry point `app.py`, the card, and the requirements, which name the package for all else.
+    """
+    script = folder / f"{folder.name}.py"
+    names = ("app.py", "README.md", "requirements.txt")
+    paths = [*script_files(script), *(folder / name for name in names)]
+    return {path.name: path for path in paths}

@@ -1,6 +1,6 @@
-"""The Space in a real browser: Chromium without a window, the server on loopback.
+"""The Spaces in a real browser: Chromium without a window, the server on loopback.
 
-The folder is copied as a Space has it, app.py at its root and run as a script.
+The files that a push uploads are copied as a Space has them, and its app.py is run as a script.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sgdx_dataset import open_release, turn_tables
+from sgdx_metric.cli.push import space_files
 
 from ..conftest import ROOT
-from .frames import Row, written
+from ..sgdx_metric.conftest import gold as gold
+from ..sgdx_metric.frames import Row, written
 
 pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[app]")
 webdriver = pytest.importorskip("selenium.webdriver", reason="pip install selenium")
@@ -41,9 +44,18 @@ FLAGS = (
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The Space, running."""
-    space = tmp_path_factory.mktemp("hub") / "space"
-    shutil.copytree(ROOT / "sgdx_metric", space)
+    """The Space of both metrics, running."""
+    with served("sgdx_metric", tmp_path_factory.mktemp("hub")) as address:
+        yield address
+
+
+@contextmanager
+def served(metric: str, folder: Path) -> Iterator[str]:
+    """Run a metric's Space: the files that its push uploads, in a folder of their own."""
+    space = folder / "space"
+    space.mkdir()
+    for path in space_files(ROOT / metric).values():
+        shutil.copy(path, space)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -178,32 +190,26 @@ def test_nothing_is_fetched_from_elsewhere(page: Any, url: str) -> None:
     assert outside == []
 
 
-def test_shows_the_report(page: Any, tmp_path: Path) -> None:
-    button(page, "Report: tables").click()
-    until(lambda: button(page, "Make the report").is_displayed())
-    button(page, "Make the report").click()
-    until(lambda: page.find_elements(By.CSS_SELECTOR, "iframe[title=Report]"), 180)
+def test_a_saved_report_is_shown_in_a_frame(page: Any, tmp_path: Path) -> None:
+    """A report's script runs, and reaches neither the page nor its storage."""
+    saved = tmp_path / "index.html"
+    script = """
+try { localStorage.setItem("a", "b"); parent.document.title = "taken" }
+catch (error) { document.querySelector("h1").append(" " + error.name) }
+"""
+    saved.write_text(f"<h1>Saved</h1><script>{script}</script>")
+    button(page, "Report: show one").click()
+    page.find_element(By.CSS_SELECTOR, "#saved input[type=file]").send_keys(str(saved))
+    until(lambda: page.find_elements(By.CSS_SELECTOR, "iframe[title=Report]"))
     frame = page.find_element(By.CSS_SELECTOR, "iframe[title=Report]")
     assert frame.get_attribute("sandbox") == "allow-scripts"
-    saved = tmp_path / "index.html"
-    saved.write_text(frame.get_attribute("srcdoc").replace("<h1>", "<h1>Saved: "))
     page.switch_to.frame(frame)
-    assert page.find_element(By.TAG_NAME, "h1").text.startswith("Dialogue state trackers")
-    assert "273 of" not in text(page) and "The costliest rewordings" in text(page)
+    assert page.find_element(By.TAG_NAME, "h1").text == "Saved SecurityError"
     page.switch_to.default_content()
-    page.find_element(By.CSS_SELECTOR, "#saved input[type=file]").send_keys(str(saved))
-
-    def heading() -> str:
-        page.switch_to.frame(page.find_element(By.CSS_SELECTOR, "iframe[title=Report]"))
-        found = str(page.find_element(By.TAG_NAME, "h1").text)
-        page.switch_to.default_content()
-        return found
-
-    until(lambda: heading().startswith("Saved: "))
 
 
 def test_generators_have_a_tab(page: Any, tmp_path: Path) -> None:
-    """The corpus's own responses first, then dropped ones, a bad file, and the report."""
+    """The corpus's own responses first, then dropped ones."""
     button(page, "Generation: what the system says").click()
     table_of = "return document.querySelector('#faithfulness')?.innerText ?? ''"
     until(lambda: "SGSAcc" in page.execute_script(table_of))
@@ -212,17 +218,24 @@ def test_generators_have_a_tab(page: Any, tmp_path: Path) -> None:
     rows = [{**row, "variant": "v2", "utterance": "So?"} for row in turns]
     silent = tmp_path / "silent.jsonl"
     silent.write_text("\n".join(map(json.dumps, rows)))
-    box = page.find_element(By.CSS_SELECTOR, "#responses input[type=file]")
-    box.send_keys(str(silent))
+    responses = page.find_element(By.CSS_SELECTOR, "#responses input[type=file]")
+    responses.send_keys(str(silent))
     line = "return document.querySelector('#generation-signature textarea').value"
     until(lambda: "|generator:v2|" in page.execute_script(line))
-    button(page, "Make the report of these responses").click()
-    found = "#generation-report iframe"
-    until(lambda: page.find_elements(By.CSS_SELECTOR, found), 180)
-    page.switch_to.frame(page.find_element(By.CSS_SELECTOR, found))
-    assert page.find_element(By.TAG_NAME, "h1").text.startswith("Response generators")
-    assert "FT-T5" in text(page) and "most likely tok:none" in text(page)
-    page.switch_to.default_content()
+    button(page, "Published figures").click()
+    until(lambda: "FT-T5" in text(page) and "most likely tok:none" in text(page))
+
+
+def test_the_space_of_generation_has_its_card_and_a_tab_to_try_it(
+    browser: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with served("sgsacc_metric", tmp_path_factory.mktemp("hub")) as address:
+        browser.get(address)
+        until(lambda: "Metric card: SGSAcc metric" in text(browser))
+        assert "app_file" not in text(browser)  # the card's front matter
+        button(browser, "Try it").click()
+        table_of = "return document.querySelector('#faithfulness')?.innerText ?? ''"
+        until(lambda: re.search(r"all\s+265\s+100.00", browser.execute_script(table_of)))
 
 
 def button(page: Any, words: str) -> Any:

@@ -1,11 +1,11 @@
-"""What the Space shows: rows of its table and plot from a report, and an explanation in HTML."""
+"""The tracking tab's table, plot and explanation: rows of figures, and HTML."""
 
 from collections.abc import Iterable, Mapping
 from html import escape
 from itertools import groupby
 from typing import Any
 
-from .explain import Line
+from sgdx_metric.cli.explain import Line
 
 _GROUPS = {"all": "#ALL_SERVICES", "seen": "#SEEN_SERVICES", "unseen": "#UNSEEN_SERVICES"}
 _FIGURES = {"JGA_orig": "jga_orig", "JGA_v1-5": "jga_v1-5", "SS_JGA": "ss_jga"}

@@ -1,0 +1,106 @@
+"""The tab on which responses of generators to the sample corpus are scored."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pandas as pd
+
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
+from sgsacc_metric.cli.commands import score
+from sgsacc_metric.cli.predictions import read_predictions
+from sgsacc_metric.cli.references import References, open_references
+from sgsacc_metric.cli.tables import bleu_table, published_table, robustness_table
+from sgsacc_metric.lexical import LexicalNli
+from sgsacc_metric.rows import Prediction, Turn
+
+from .uploads import shown_error, stated_variant
+
+_VARIANTS = (ORIGINAL, *PAPER_VARIANTS)
+_INTRODUCTION = """
+Does a system still say what it has to say when somebody else words the API's schema? Drop one JSONL
+file of responses per schema variant for the test split of the sample corpus
+(`python -m sgdx_dataset turns --source sample --split test --output DIR` writes its turns). Until
+then **the corpus's own responses** are shown. On this page SGSAcc compares words instead of asking
+a model of entailment, so that the page answers at once: its figures are no result.
+"""
+_SYSTEM = "responses"
+
+
+@cache
+def _sample() -> tuple[References, list[Turn]]:
+    references = open_references("sample", None, "test", {})
+    return references, references.turns(ORIGINAL)
+
+
+def score_dropped(paths: Sequence[str] | None) -> dict[str, Any]:
+    """Score prediction files, or the corpus's own responses where no file was dropped.
+
+    Returns:
+        The content of scores.json.
+
+    Raises:
+        ScoreError: A file is malformed, is the second one for its variant, or is not of the
+            sample's test split.
+    """
+    references, turns = _sample()
+    if paths:
+        predictions = _read_dropped([Path(path) for path in paths], references.split)
+    else:
+        predictions = [
+            Prediction(turn.turn_id, variant, turn.utterance)
+            for variant in _VARIANTS
+            for turn in turns
+        ]
+    return score(references, turns, turns, predictions, LexicalNli()).result
+
+
+def _read_dropped(paths: Sequence[Path], split: str) -> list[Prediction]:
+    """The rows of all files, each of which is for another variant."""
+    predictions: dict[str, list[Prediction]] = {}
+    for path in paths:
+        variant = stated_variant(path)
+        if variant in predictions or variant not in _VARIANTS:
+            expected = "one file for each of original and v1 to v5"
+            raise ScoreError(f"{path}: found variant '{variant}', expected {expected}")
+        predictions[variant] = read_predictions(path, split, variant)[0]
+    return [row for rows in predictions.values() for row in rows]
+
+
+def _fill(paths: list[str] | None) -> tuple[pd.DataFrame, pd.DataFrame, str]:
+    """The tables of faithfulness and of BLEU, and the signature."""
+    try:
+        scores = score_dropped(paths)
+    except ScoreError as error:
+        raise shown_error(error, paths) from None
+    robustness, bleu = (
+        # The first column names the system, of which there is only one.
+        pd.DataFrame([row[1:] for row in rows], columns=headers[1:])
+        for headers, rows in (robustness_table({_SYSTEM: scores}), bleu_table({_SYSTEM: scores}))
+    )
+    return robustness, bleu, scores["signature"]
+
+
+def fill_generation_tab(tab: gr.Tab) -> None:
+    """Add the tab's parts; they are filled when the tab is opened and when files are dropped."""
+    gr.Markdown(_INTRODUCTION)
+    files = gr.File(
+        label="Responses (.jsonl), one file per variant",
+        file_count="multiple",
+        file_types=[".jsonl"],
+        height=120,
+        elem_id="responses",
+    )
+    label = "Faithfulness under reworded schemas (BLEU from 0 to 100, all else in %)"
+    robustness = gr.Dataframe(label=label, interactive=False, elem_id="faithfulness")
+    bleu = gr.Dataframe(label="BLEU under four conventions", interactive=False)
+    signature = gr.Textbox(label="Signature", interactive=False, elem_id="generation-signature")
+    with gr.Accordion("Published figures, each with the scale of its BLEU", open=False):
+        headers, rows = published_table()
+        gr.Dataframe(pd.DataFrame(rows, columns=headers), interactive=False, wrap=True)
+    outputs = [robustness, bleu, signature]
+    tab.select(_fill, files, outputs)
+    files.change(_fill, files, outputs)

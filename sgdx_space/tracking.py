@@ -1,0 +1,195 @@
+"""The tab on which predictions of trackers for the sample corpus are scored and explained."""
+
+import zlib
+from functools import partial
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from sgdx_metric.cli.explain import explain, frame_of
+from sgdx_metric.cli.predictions import read_predictions
+from sgdx_metric.cli.references import open_references
+from sgdx_metric.report import report
+from sgdx_metric.robustness import variation
+from sgdx_metric.rows import PREDICTION, ScoreError
+from sgdx_metric.scoring import FrameScores, score_frames
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
+
+from .tracking_views import by_service, explanation, overview
+from .uploads import shown_error, stated_variant
+
+_VARIANTS = (ORIGINAL, *PAPER_VARIANTS)
+_INTRODUCTION = """
+Does a dialogue state tracker still work when somebody else words the API's schema? Drop one JSONL
+file of predictions per schema variant for the test split of the sample corpus
+(`python -m sgdx_dataset frames --source sample --split test --output DIR` writes its frames). Until
+then an **invented** tracker is shown: gold states with slots dropped at random, more under later
+variants.
+"""
+# Frame rows or prediction rows by variant.
+Tables = dict[str, pa.Table]
+
+
+def sample_references() -> Tables:
+    """The frame rows of the sample corpus's test split, by variant."""
+    references = open_references("sample", "test", {})
+    return {variant: references.of(variant) for variant in _VARIANTS}
+
+
+def invented_predictions(references: pa.Table, variant: str) -> pa.Table:
+    """Predictions of an invented tracker for a variant's frames.
+
+    They are the gold states with slots dropped at random, always the same ones, and more of them
+    under later variants.
+    """
+    rows = references.select(["frame_id", *PREDICTION.names[1:5]]).to_pylist()
+    for row in rows:
+        service = row["frame_id"].rpartition("/")[2]
+        rate = 0.02 + 0.01 * _VARIANTS.index(variant) * (zlib.crc32(service.encode()) % 5)
+        row["slot_values"] = [
+            slot_value
+            for i, slot_value in enumerate(row["slot_values"])
+            if zlib.crc32(f"{row['frame_id']}/{i}/{variant}".encode()) / 2**32 >= rate
+        ]
+    return pa.Table.from_pylist(rows, PREDICTION)
+
+
+def read_dropped(paths: list[str]) -> Tables:
+    """Read prediction files; each file's first line names its variant.
+
+    Raises:
+        ScoreError: A file is malformed, or is the second one for its variant.
+    """
+    predictions: Tables = {}
+    for path in map(Path, paths):
+        variant = stated_variant(path)
+        if variant in predictions:
+            raise ScoreError(f"{path}: a second file for variant '{variant}'")
+        predictions[variant] = read_predictions(path, "test", variant).rows
+    return predictions
+
+
+def score_variants(references: Tables, predictions: Tables) -> dict[str, FrameScores]:
+    """Score the variants for which there are predictions, frame by frame."""
+    if unknown := sorted(set(predictions) - set(references)):
+        raise ScoreError(f"variant is '{unknown[0]}', expected one of {', '.join(references)}")
+    return {name: score_frames(references[name], rows, name) for name, rows in predictions.items()}
+
+
+def most_varied_first(scores: dict[str, FrameScores]) -> list[str]:
+    """All frame ids; first come those whose joint goal accuracy varies most between variants."""
+    accuracy = np.stack([frames.scores["joint_goal_accuracy"] for frames in scores.values()])
+    order = np.argsort(-variation(accuracy), kind="stable")
+    return [str(i) for i in next(iter(scores.values())).frame_id.take(pa.array(order))]
+
+
+def _fill(references: Tables, paths: list[str] | None) -> tuple[Any, ...]:
+    """Score what was dropped and fill the tab.
+
+    Args:
+        references: The frame rows by variant.
+        paths: The prediction files that were dropped; the invented tracker is shown without any.
+
+    Returns:
+        The values of the predictions, the table, the signature, the plot, the list of frames and
+        the explanation of the first frame.
+    """
+    try:
+        predictions = (
+            read_dropped(paths)
+            if paths
+            else {name: invented_predictions(rows, name) for name, rows in references.items()}
+        )
+        frame_scores = score_variants(references, predictions)
+        scores = report(frame_scores, "test", release="sample")
+    except ScoreError as error:
+        raise shown_error(error, paths) from None
+    headers, rows = overview(scores)
+    original = references[ORIGINAL]
+    seen_services = set(original["service"].filter(original["seen"]).to_pylist())
+    points = pd.DataFrame(by_service(scores, seen_services))
+    frame_ids = most_varied_first(frame_scores)
+    return (
+        predictions,
+        pd.DataFrame(rows, columns=headers),
+        scores["signature"],
+        gr.ScatterPlot(points, y_lim=[0, max(100, 10 + points["SS_JGA"].max())]),
+        gr.Dropdown(choices=frame_ids, value=frame_ids[0]),
+        _explain_frame(references, frame_ids[0], predictions),
+    )
+
+
+def _explain_frame(references: Tables, frame_id: str, predictions: Tables) -> str:
+    """Explain one frame under the variants for which there are predictions, as HTML."""
+    predicted = {name: rows for name, rows in references.items() if name in predictions}
+    try:
+        lines = explain(frame_id, predicted, predictions)
+    except ScoreError as error:
+        raise gr.Error(escape(str(error))) from None
+    frame = frame_of(next(iter(predicted.values())), frame_id, "references")
+    return explanation(frame["utterance"][0].as_py() or "", lines)
+
+
+def _framed(page: str) -> str:
+    """A report's page in a frame, in which its script cannot reach the Space."""
+    return (
+        "<iframe title='Report' sandbox='allow-scripts' "
+        f"style='width:100%;height:85vh;border:0' srcdoc='{escape(page)}'></iframe>"
+    )
+
+
+def _show_saved_report(path: str | None) -> str:
+    """Show a report that was saved: the index.html of `python -m baselines.report`."""
+    try:
+        return _framed(Path(path).read_text(encoding="utf-8")) if path else ""
+    except UnicodeDecodeError:
+        name = escape(Path(str(path)).name)
+        raise gr.Error(f"{name}: not UTF-8, expected the index.html of a report") from None
+
+
+def fill_tracking_tab(page: gr.Blocks, references: Tables) -> None:
+    """Add the tab's parts; they are filled when the page is opened and when files are dropped.
+
+    Args:
+        page: The page that the tab is on.
+        references: The frame rows by variant.
+    """
+    predictions = gr.State({})
+    gr.Markdown(_INTRODUCTION)
+    files = gr.File(
+        label="Predictions (.jsonl), one file per variant",
+        file_count="multiple",
+        file_types=[".jsonl"],
+        height=120,
+    )
+    table = gr.Dataframe(
+        label="Joint goal accuracy and schema sensitivity, % [95 % interval]", interactive=False
+    )
+    signature = gr.Textbox(label="Signature", interactive=False)
+    plot = gr.ScatterPlot(
+        label="Services, % (blue: seen in train, orange: not)",
+        x="JGA_v1-5",
+        y="SS_JGA",
+        color="in train",
+        color_title=" ",
+        color_map={"seen": "#2563eb", "unseen": "#ea580c"},
+        x_lim=[0, 100],
+        tooltip=["service", "JGA_v1-5", "SS_JGA"],
+        height=380,
+    )
+    frame = gr.Dropdown(label="Frame, the most sensitive first", choices=[], interactive=True)
+    details = gr.HTML()
+    with gr.Accordion("Report: show one that was saved", open=False):
+        label = "The index.html that python -m baselines.report wrote"
+        saved = gr.File(label=label, file_types=[".html"], height=120, elem_id="saved")
+        saved.change(_show_saved_report, saved, gr.HTML())
+    outputs = [predictions, table, signature, plot, frame, details]
+    fill = partial(_fill, references)
+    page.load(fill, files, outputs)
+    files.change(fill, files, outputs)
+    frame.input(partial(_explain_frame, references), [frame, predictions], details)

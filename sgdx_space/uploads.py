@@ -1,0 +1,43 @@
+"""What both tabs do with the files that a visitor drops: name their variant, report a fault."""
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+import gradio as gr
+import msgspec
+
+from sgdx_metric.cli.predictions import decode
+from sgdx_metric.variants import ORIGINAL
+
+
+class _Stated(msgspec.Struct):
+    variant: str | None = None
+
+
+class _FirstLine(_Stated):
+    metadata: _Stated = msgspec.field(default_factory=_Stated)
+
+
+def stated_variant(path: Path) -> str:
+    """The variant that a prediction file's first line names; the original where it names none.
+
+    Raises:
+        ScoreError: The line is not a JSON object, or its variant is not a string.
+    """
+    line = path.read_bytes().partition(b"\n")[0]
+    first = decode(line, _FirstLine, f"{path}:1")
+    return first.variant or first.metadata.variant or ORIGINAL
+
+
+def shown_error(error: Exception, paths: Sequence[str] | None) -> gr.Error:
+    """An error for the page, escaped as HTML, that names dropped files without their folders.
+
+    Args:
+        error: The error, whose message may name files by their paths on the server.
+        paths: The paths on the server of the files that were dropped.
+    """
+    text = str(error)
+    for path in paths or ():
+        text = text.replace(path, Path(path).name)
+    return gr.Error(escape(text))
