@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -47,8 +50,22 @@ def _link_the_repository(app: Sphinx, page: str, text: list[str]) -> None:
 
     up = "../" * (1 + page.count("/"))
     text[0] = re.sub(rf"\]\({re.escape(up)}([^)#]+)(#[^)]*)?\)", there, text[0])
+    text[0] = re.sub(r"`outputs/(reports/\w+/index.html)`", r'<a href="\1">\1</a>', text[0])
+
+
+def _make_the_reports(app: Sphinx) -> None:
+    """Run the commands of ``results.md`` that make reports; the site has them in ``reports/``."""
+    if app.builder.format != "html":
+        return
+    for line in (ROOT / "docs" / "results.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("python -m baselines.report results/"):
+            *command, output = shlex.split(line)[1:]
+            folder = app.outdir / Path(output).relative_to("outputs")
+            words = [sys.executable, *command, folder]
+            subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    app.connect("builder-inited", _make_the_reports)
     app.connect("source-read", _link_the_repository)
