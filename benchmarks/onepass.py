@@ -41,12 +41,12 @@ from baselines.onepass.tracker import (
     new_model,
 )
 from baselines.onepass.tracking import Reading, track_dialogues
-from baselines.sgp_dst.decode import Found
-from baselines.sgp_dst.oracle import oracle
+from baselines.sgp_dst.decode import Answer
 from baselines.sgp_dst.questions import Question
 from baselines.sgp_dst.sequences import Questions, Sequences
 from baselines.sgp_dst.submodels import PARTS, Part, new_part
 from baselines.sgp_dst.submodels import About as PartAbout
+from baselines.sgp_dst.teacher import gold_submodels
 from baselines.sgp_dst.tracker import SgpOptions, SgpTracker
 from baselines.sgp_dst.tracking import Submodels
 from baselines.sgp_dst.tracking import track_dialogues as sgp_track_dialogues
@@ -112,15 +112,15 @@ def inputs_of(dialogues: Sequence[Dialogue], rows: Dataset, reading: Reading) ->
 def sgp_tracking(tracker: SgpTracker, rows: Dataset) -> tuple[float, float, float]:
     """Sequences, tokens and seconds per frame."""
     dialogues = list(read_dialogues(training_columns(rows, READS)))
-    learned, right = tracker.submodels(), oracle(dialogues)
+    learned, teachers = tracker.submodels(), gold_submodels(dialogues)
     seconds: dict[str, float] = {}
 
     def asked(name: str) -> Callable[..., Any]:
-        """A submodel is asked, and then the right answer is given."""
+        """The function that asks a submodel and then answers as its teacher."""
 
-        def ask(*given: Any) -> Any:
-            getattr(learned, name)(*given)
-            return getattr(right, name)(*given)
+        def ask(*arguments: Any) -> Any:
+            getattr(learned, name)(*arguments)
+            return getattr(teachers, name)(*arguments)
 
         return ask
 
@@ -136,7 +136,7 @@ COUNTED: list[tuple[int, int]] = []  # sequences and tokens of each time that a 
 class CountingTracker(SgpTracker):
     """SGP-DST that counts what its submodels read."""
 
-    def ask(self, part: Part, questions: Sequence[Question]) -> list[Found]:
+    def ask(self, part: Part, questions: Sequence[Question]) -> list[Answer]:
         """Answer questions, and count them."""
         sub = self.parts[part]
         lengths = Sequences(Questions(questions), sub.vocabulary, sub.about.max_tokens).lengths

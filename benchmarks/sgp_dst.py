@@ -1,13 +1,14 @@
 """``python -m benchmarks.sgp_dst``: what SGP-DST's work costs, and which submodel errs.
 
-Training is timed with untrained weights. What tracking asks is counted along the gold states, as a
-tracker without an error would ask it, so that the counts do not depend on a model. Each count is
-made twice: as it is now, and as it was before, when copies into every slot without a value were
-asked about, the batches of 16,384 tokens were padded to a multiple of 8, and dialogues of one
-variant were tracked together. Both are then answered, in the device's best precision and in fp32.
+Training is timed with untrained weights. The questions of tracking are counted along the gold
+states, as a tracker without an error would ask them, so that the counts do not depend on a model.
+They are counted as they are now, and as they were before, when copies into every slot without a
+value were asked about, batches of 16,384 tokens were padded to a multiple of 8, and dialogues of
+one variant were tracked together. Both are answered, now in the device's best precision and before
+in fp32.
 
-With ``--blame RUN``, a trained run is tracked instead. Each of its submodels stands beside three
-that know the right answers; the points of joint goal accuracy that are missing are what it costs.
+With ``--blame RUN``, a trained run is tracked instead. Each of its submodels is put beside three
+teachers, which answer from the gold state; the loss in joint goal accuracy is what it costs.
 """
 
 from __future__ import annotations
@@ -34,24 +35,24 @@ from baselines.sgp_dst.batches import (
     TrainingData,
     training_examples,
 )
-from baselines.sgp_dst.oracle import oracle
 from baselines.sgp_dst.prompts import cross_prompt
 from baselines.sgp_dst.questions import (
     Question,
     combine_questions,
     copy_candidates,
     intent_question,
-    known_elsewhere,
     text_of,
+    values_elsewhere,
 )
 from baselines.sgp_dst.sequences import Questions, Sequences
 from baselines.sgp_dst.submodels import PARTS, About, Part, SubModel, new_part
+from baselines.sgp_dst.teacher import gold_submodels
 from baselines.sgp_dst.tracker import SgpOptions, SgpTracker
 from baselines.sgp_dst.tracking import (
     Candidates,
+    CombineAnswers,
     FrameQuery,
     Queries,
-    Said,
     Submodels,
     track_dialogues,
 )
@@ -106,25 +107,24 @@ def train_speed(sub: SubModel, rows: Dataset, steps: int) -> tuple[float, float,
 
 def asked(dialogues: Sequence[Dialogue]) -> tuple[Calls, Calls]:
     """What a tracker without an error asks: as it does now, and as it did before."""
-    right = oracle(dialogues)
+    teachers = gold_submodels(dialogues)
     now: Calls = {part: [] for part in PARTS}
     before: Calls = {part: [] for part in PARTS}
 
     def intent(queries: Queries) -> list[str]:
         now["intent"].append([intent_question(*query) for query in queries])
-        return right.intent(queries)
+        return teachers.intent(queries)
 
-    def combine(queries: Queries) -> list[Said]:
+    def combine(queries: Queries) -> list[CombineAnswers]:
         questions = [combine_questions(*query).values() for query in queries]
-        now["combine"].append([question for each in questions for question in each])
-        return right.combine(queries)
+        now["combine"].append([question for of_frame in questions for question in of_frame])
+        return teachers.combine(queries)
 
     def copies(part: Part) -> Callable[[Queries, Candidates], list[list[float]]]:
         def ask(queries: Queries, candidates: Candidates) -> list[list[float]]:
-            now[part].append([candidate.question for each in candidates for candidate in each])
-            found = [question for query in queries for question in copies_before(part, query)]
-            before[part].append(found)
-            return list(getattr(right, part)(queries, candidates))
+            now[part].append([candidate.question for frame in candidates for candidate in frame])
+            before[part].append([q for query in queries for q in copies_before(part, query)])
+            return list(getattr(teachers, part)(queries, candidates))
 
         return ask
 
@@ -140,7 +140,7 @@ def copies_before(part: Part, query: FrameQuery) -> Iterator[Question]:
         candidates = copy_candidates(*query, NONE_INTENT)
         yield from (candidate.question for candidate in candidates if candidate.slot in unset)
         return
-    for other, source, values in known_elsewhere(query.memory, schema.service_name):
+    for other, source, values in values_elsewhere(query.memory, schema.service_name):
         for target in sorted(unset):
             if schema.slot(target).admits(values[0]):
                 yield Question(text_of(query.turn), cross_prompt(schema, target, other, source))
@@ -165,9 +165,9 @@ def print_tracking(console: Console, tracker: SgpTracker, parts: list[Dataset]) 
         "now": (asked(dialogues)[0], len(rows), SgpOptions(), 1, "auto"),
     }
     table = Table("per frame", "part", "sequences", "tokens", "with padding", "seconds")
-    for name, (calls, frame_count, options, multiple, wanted) in ways.items():
+    for name, (calls, frame_count, options, multiple, precision_name) in ways.items():
         timed = SgpTracker(tracker.parts, options, tracker.accelerator)
-        precision = resolved(wanted, tracker.accelerator.device)  # type: ignore[arg-type]
+        precision = resolved(precision_name, tracker.accelerator.device)  # type: ignore[arg-type]
         total = np.zeros(4)
         for part in PARTS:
             sub, figures = tracker.parts[part], np.zeros(4)
@@ -228,10 +228,10 @@ def blame(options: argparse.Namespace) -> None:
     for config in options.config:
         rows = test_rows(options, config)
         dialogues = list(read_dialogues(training_columns(rows, READS)))
-        right, learned = oracle(dialogues), tracker.submodels()
-        mixed = {"none: all answers are right": right}
+        teachers, learned = gold_submodels(dialogues), tracker.submodels()
+        mixed = {"none: all answers are right": teachers}
         for part in PARTS:
-            mixed[part] = right._replace(**{part: getattr(learned, part)})
+            mixed[part] = teachers._replace(**{part: getattr(learned, part)})
         mixed["all: the run itself"] = learned
         table = Table("answers of the run", *(f"JGA, {name}" for name in _GROUPS), "points lost")
         bound = 0.0

@@ -37,7 +37,8 @@ from .submodels import (
 
 Batch = dict[str, torch.Tensor]
 READS = ("history", "utterance", "schema", SYSTEM_ACTS)  # what the tracker reads of a frame row
-_WORDS = "sys : usr : null do not care keep jump none sort tag # api: "  # fixed words of prompts
+# Fixed words of the prompts, for the vocabulary of the tiny encoder.
+_WORDS = "sys : usr : null do not care keep jump none sort tag # api: "
 
 
 class ExampleColumns:
@@ -100,7 +101,7 @@ class TrainingData:
         kinds: Kind of each example [examples].
         sequences: Token sequences of the questions.
         spans: Whether the first two labels are a span of characters.
-        missed: Number of spans that do not begin and end with a token; they count as no span.
+        missed: Number of spans that begin or end inside a token or were cut, and count as no span.
     """
 
     def __init__(self, examples: ExampleColumns, sub: SubModel) -> None:
@@ -110,7 +111,7 @@ class TrainingData:
         self.missed = 0
         if self.spans:
             with_span = np.flatnonzero(self.labels[:, 0] >= 0).tolist()
-            self.missed = sum(self._places(index) is None for index in with_span)
+            self.missed = sum(self._labelled_tokens(index) is None for index in with_span)
 
     def batch(self, indices: Ints) -> Batch:
         """Make a batch, with ``labels`` [examples, labels].
@@ -122,17 +123,17 @@ class TrainingData:
             labels = labels.copy()
             for row, index in enumerate(indices.tolist()):
                 null = self.sequences.null(index)
-                labels[row, :2] = self._places(index) or (null, null)
+                labels[row, :2] = self._labelled_tokens(index) or (null, null)
         return {**self.sequences.batch(indices), "labels": torch.from_numpy(labels)}
 
-    def _places(self, index: int) -> tuple[int, int] | None:
+    def _labelled_tokens(self, index: int) -> tuple[int, int] | None:
         """The first and last token of the labelled span of an example, or None."""
         start, end = self.labels[index, :2].tolist()
-        return self.sequences.places(index, start, end) if start >= 0 else None
+        return self.sequences.tokens(index, start, end) if start >= 0 else None
 
 
-def asked_examples(part: Part, rows: Dataset) -> Iterator[Example]:
-    """Examples of what a submodel is asked in prediction, from frame rows with gold states."""
+def dev_examples(part: Part, rows: Dataset) -> Iterator[Example]:
+    """Examples of the questions of prediction alone, from frame rows with gold states."""
     for dialogue in read_dialogues(rows):
         yield from EXAMPLES[part](dialogue)
 
@@ -162,7 +163,7 @@ def training_task(run: Run, part: Part) -> Task:
     order = all_epochs(data.kinds, submodel_settings, settings.seed)
     if not len(order):
         raise SgdxError(f"{part}: found no examples in train, expected some to learn from")
-    dev = TrainingData(ExampleColumns(asked_examples(part, training_columns(run.dev, READS))), sub)
+    dev = TrainingData(ExampleColumns(dev_examples(part, training_columns(run.dev, READS))), sub)
     sample = stratified(dev.kinds, settings.evaluate_frames)
 
     def save(folder: Path, model: PreTrainedModel, weights: Batch) -> None:
@@ -195,9 +196,9 @@ def part_settings(
         submodel_settings: Settings of the submodel.
         count: Number of examples of all epochs together.
     """
-    of_epochs = -(-count // settings.batch_size)
+    epoch_steps = -(-count // settings.batch_size)
     limits = [limit for limit in (settings.steps, submodel_settings.steps) if limit is not None]
-    steps = min([of_epochs, *limits])
+    steps = min([epoch_steps, *limits])
     return msgspec.structs.replace(settings, steps=steps, warmup=submodel_settings.warmup)
 
 

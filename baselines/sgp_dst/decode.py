@@ -11,7 +11,7 @@ from .rules import Span
 from .sequences import Sequences
 
 
-class Found(NamedTuple):
+class Answer(NamedTuple):
     """The answer of a submodel to a question.
 
     Attributes:
@@ -29,7 +29,7 @@ class Found(NamedTuple):
     span: Span | None = None
 
 
-def decode(answers: Any, sequences: Sequences, batch: Ints) -> list[Found]:
+def decode(answers: Any, sequences: Sequences, batch: Ints) -> list[Answer]:
     """Decode the answers to a batch of questions.
 
     Args:
@@ -43,16 +43,16 @@ def decode(answers: Any, sequences: Sequences, batch: Ints) -> list[Found]:
     if answers.start is not None:
         columns.append(answers.requested.softmax(-1)[:, 1].tolist())
         columns.append(_spans(answers, sequences, batch))
-    return [Found(*row) for row in zip(*columns)]
+    return [Answer(*row) for row in zip(*columns)]
 
 
 def _spans(answers: Any, sequences: Sequences, batch: Ints) -> list[Span | None]:
     """The best span for each question; None where the user's utterance is empty."""
     user = torch.tensor([sequences.user(index) for index in batch.tolist()])
     user = user.to(answers.start.device)
-    found = best_spans(answers.start.softmax(-1), answers.end.softmax(-1), user)
+    best = best_spans(answers.start.softmax(-1), answers.end.softmax(-1), user)
     spans: list[Span | None] = []
-    for index, first, last, score in zip(batch.tolist(), *(column.tolist() for column in found)):
+    for index, first, last, score in zip(batch.tolist(), *(column.tolist() for column in best)):
         if score == -torch.inf:
             spans.append(None)  # the user's utterance is empty
             continue
@@ -76,8 +76,9 @@ def best_spans(
         First token, last token (not before the first) and P(start) + P(end), [sequences] each. The
         sum is -inf where the utterance is empty.
     """
-    places = torch.arange(start.shape[1], device=start.device)
-    outside = (places < user[:, :1]) | (places >= user[:, 1:])
+    tokens = torch.arange(start.shape[1], device=start.device)
+    outside = (tokens < user[:, :1]) | (tokens >= user[:, 1:])
+    # The running maximum gives each token the best start up to it, so one pass tries all ends.
     begun, first = start.masked_fill(outside, -torch.inf).cummax(1)
     score, last = (begun + end.masked_fill(outside, -torch.inf)).max(1)
     return first.gather(1, last[:, None])[:, 0], last, score

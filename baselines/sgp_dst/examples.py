@@ -16,7 +16,7 @@ from .questions import (
     copy_candidates,
     cross_candidates,
     intent_question,
-    known_elsewhere,
+    values_elsewhere,
 )
 
 # Kinds of examples, from which the examples of an epoch are drawn (``batches.epoch_examples``).
@@ -42,8 +42,8 @@ class Example(NamedTuple):
     kind: int = POSITIVE
 
 
-def walk(dialogue: Dialogue) -> Iterator[tuple[Memory, UserTurn]]:
-    """Each turn of a dialogue with the memory before it, which holds gold states.
+def turns_with_memory(dialogue: Dialogue) -> Iterator[tuple[Memory, UserTurn]]:
+    """The turns of a dialogue, each with the memory of the turns before, which has gold states.
 
     All turns share one ``Memory`` object, which changes when the next turn is asked for.
     """
@@ -56,7 +56,7 @@ def walk(dialogue: Dialogue) -> Iterator[tuple[Memory, UserTurn]]:
 
 def intent_examples(dialogue: Dialogue) -> Iterator[Example]:
     """Examples of the submodel ``intent``: one for each frame."""
-    for memory, turn in walk(dialogue):
+    for memory, turn in turns_with_memory(dialogue):
         for frame in turn.frames:
             assert frame.gold is not None  # noqa: S101  # training rows have the gold columns
             names = [*frame.schema.intents_by_name, NONE_INTENT]
@@ -68,9 +68,10 @@ def intent_examples(dialogue: Dialogue) -> Iterator[Example]:
 def combine_examples(dialogue: Dialogue) -> Iterator[Example]:
     """Examples of the submodel ``combine``: one for each slot of each frame.
 
-    A slot whose new value is not in the user's words gives none: ``copy`` and ``cross`` find it.
+    A slot whose new value is not in the user's words gives no example: it is for ``copy`` and
+    ``cross`` to find.
     """
-    for memory, turn in walk(dialogue):
+    for memory, turn in turns_with_memory(dialogue):
         recent = {
             (a["service"], a["slot"]) for a in turn.acts if gives_value(a) or a["act"] == "REQUEST"
         }
@@ -79,9 +80,9 @@ def combine_examples(dialogue: Dialogue) -> Iterator[Example]:
             for slot, question in combine_questions(memory, turn, frame).items():
                 span = _span(frame, slot, question)
                 values = new.get(slot, [])
-                if values and span[0] < 0 and from_elsewhere(memory, turn, frame, slot, values):
+                if values and span[0] < 0 and is_from_elsewhere(memory, turn, frame, slot, values):
                     continue
-                value = _number(frame.schema, slot, values[0]) if values else 0
+                value = _value_class(frame.schema, slot, values[0]) if values else 0
                 asked = int(slot in frame.gold.state.requested) if frame.gold else 0
                 positive = span[0] >= 0 or value > 0 or asked
                 kind = POSITIVE if positive else HARD if (service, slot) in recent else EASY
@@ -103,32 +104,35 @@ def _span(frame: Frame, slot: str, question: Question) -> tuple[int, int]:
     return start + question.turn.user, end + question.turn.user
 
 
-def from_elsewhere(
+def is_from_elsewhere(
     memory: Memory, turn: UserTurn, frame: Frame, slot: str, values: Sequence[str]
 ) -> bool:
     """Whether a slot's new value comes from the system or another service, not from the user.
 
-    What the system proposed for the slot counts as the system's. What another service has counts as
-    that service's if the user does not say it; ``True`` and ``False`` are never said literally.
+    A value that the system proposed for the slot comes from the system. A value that another
+    service has comes from there if the user does not say it. ``True`` and ``False`` come from the
+    user, who never says them literally.
     """
     if memory.offered.get(frame.schema.service_name, {}).get(slot) in values:
         return True
-    if frame.schema.slot(slot).is_boolean or _said(turn.user, values):
+    if frame.schema.slot(slot).is_boolean or _is_spoken(turn.user, values):
         return False
-    wanted = set(values) - {DONTCARE}  # any slot of another service may have that too
-    known = known_elsewhere(memory, frame.schema.service_name)
-    return any(not wanted.isdisjoint(others) for _, _, others in known)
+    wordings = set(values) - {DONTCARE}  # any slot of another service may have that too
+    elsewhere = values_elsewhere(memory, frame.schema.service_name)
+    return any(not wordings.isdisjoint(other_values) for _, _, other_values in elsewhere)
 
 
-def _said(utterance: str, values: Sequence[str]) -> bool:
+def _is_spoken(utterance: str, values: Sequence[str]) -> bool:
     """Whether a wording of a value stands in an utterance, whatever its case."""
     return any(value.lower() in utterance.lower() for value in values)
 
 
-def _number(schema: Service, slot: str, value: str) -> int:
-    """The number of a value among the classes of a slot; 0 if it is not one of them."""
-    known = schema.slot(slot).values
-    return 1 if value == DONTCARE else 2 + known.index(value) if value in known else 0
+def _value_class(schema: Service, slot: str, value: str) -> int:
+    """The class of a slot's value: 1 dontcare, 2 and up the possible values, 0 any other."""
+    possible = schema.slot(slot).values
+    if value == DONTCARE:
+        return 1
+    return 2 + possible.index(value) if value in possible else 0
 
 
 def system_examples(dialogue: Dialogue) -> Iterator[Example]:
@@ -137,20 +141,22 @@ def system_examples(dialogue: Dialogue) -> Iterator[Example]:
     There is one for every slot of each service for which the system gives a value. The utterance
     stands bare, without a turn before it and without markers, as in the authors' code.
     """
-    for memory, turn in walk(dialogue):
+    for memory, turn in turns_with_memory(dialogue):
         schemas = memory.schemas | {
             frame.schema.service_name: frame.schema for frame in turn.frames
         }
-        given: dict[str, dict[str, Row]] = {}
+        latest_acts: dict[str, dict[str, Row]] = {}
         for act in filter(gives_value, turn.acts):
-            given.setdefault(act["service"], {})[act["slot"]] = act
+            latest_acts.setdefault(act["service"], {})[act["slot"]] = act
         text = TurnText(turn.system, 0)
-        # Not a set of services: its order would differ from process to process.
-        for service in (name for name in given if name in schemas):
+        # A list of services, not a set, whose order would differ from process to process.
+        for service in (name for name in latest_acts if name in schemas):
             schema = schemas[service]
             for slot in schema.slots_by_name:
-                value = given[service][slot]["values"][0] if slot in given[service] else ""
-                number = _number(schema, slot, value)
+                value = (
+                    latest_acts[service][slot]["values"][0] if slot in latest_acts[service] else ""
+                )
+                number = _value_class(schema, slot, value)
                 start = -1 if schema.slot(slot).values or not value else turn.system.find(value)
                 span = (start, start + len(value)) if start >= 0 else (-1, -1)
                 kind = SYSTEM if number or start >= 0 else EASY
@@ -163,19 +169,19 @@ def copy_examples(dialogue: Dialogue) -> Iterator[Example]:
 
     An example is positive if the system's value becomes the slot's in this turn.
     """
-    for memory, turn in walk(dialogue):
+    for memory, turn in turns_with_memory(dialogue):
         just_given = {(act["service"], act["slot"]) for act in filter(gives_value, turn.acts)}
         for frame in turn.frames:
             service, intent = (
                 frame.schema.service_name,
                 frame.gold.state.intent if frame.gold else NONE_INTENT,
             )
-            new, known = new_values(memory, frame), memory.state(service).values
+            new, in_state = new_values(memory, frame), memory.state(service).values
             for candidate in copy_candidates(memory, turn, frame, intent):
                 slot = candidate.slot
-                taken = slot not in known and candidate.values[0] in new.get(slot, ())
+                taken = slot not in in_state and candidate.values[0] in new.get(slot, ())
                 # A slot that has a value is never asked about in prediction.
-                hard = (service, slot) in just_given and slot not in known
+                hard = (service, slot) in just_given and slot not in in_state
                 kind = POSITIVE if taken else HARD if hard else EASY
                 yield Example(candidate.question, (int(taken),), kind)
 
@@ -187,10 +193,10 @@ def cross_examples(dialogue: Dialogue) -> Iterator[Example]:
     this value in this turn, although the user does not say it and the system did not offer it for
     this service. A negative is hard if its slots' names are like those of slots that matter.
     """
-    for memory, turn in walk(dialogue):
+    for memory, turn in turns_with_memory(dialogue):
         for frame in turn.frames:
             intent = frame.gold.state.intent if frame.gold else NONE_INTENT
-            taken = taken_across(memory, turn, frame)
+            taken = unspoken_values(memory, turn, frame)
             candidates = cross_candidates(memory, turn, frame, intent)
             positive = [not taken.get(c.slot, set()).isdisjoint(c.values) for c in candidates]
             sources = {c.source for c, is_ in zip(candidates, positive) if is_}
@@ -201,14 +207,16 @@ def cross_examples(dialogue: Dialogue) -> Iterator[Example]:
                 yield Example(candidate.question, (int(is_positive),), kind)
 
 
-def taken_across(memory: Memory, turn: UserTurn, frame: Frame) -> dict[str, set[str]]:
+def unspoken_values(memory: Memory, turn: UserTurn, frame: Frame) -> dict[str, set[str]]:
     """The wordings of new values that neither the user says nor the system offered, by slot."""
     spans = frame.gold.spans if frame.gold else {}
     offered = memory.offered.get(frame.schema.service_name, {})
     return {
         slot: set(values) - {DONTCARE}
         for slot, values in new_values(memory, frame).items()
-        if slot not in spans and offered.get(slot) not in values and not _said(turn.user, values)
+        if slot not in spans
+        and offered.get(slot) not in values
+        and not _is_spoken(turn.user, values)
     }
 
 

@@ -74,19 +74,19 @@ class _SubModel(PreTrainedModel):
     def __init__(self, config: SgpConfig) -> None:
         super().__init__(config)
         make: Any = AutoModel.from_config
-        self.take(make(AutoConfig.for_model(**config.encoder)))
+        self.use_encoder(make(AutoConfig.for_model(**config.encoder)))
         self.segments = getattr(self.encoder.config, "type_vocab_size", 0) > 1
         size = self.encoder.config.hidden_size
         self.features = nn.Embedding(config.features, size)
         self.dropout = nn.Dropout(getattr(self.encoder.config, "hidden_dropout_prob", 0.1))
 
-    def take(self, encoder: Any) -> None:
-        """Use the given encoder; without its pooler if this submodel would not train it."""
+    def use_encoder(self, encoder: Any) -> None:
+        """Use an encoder, without its pooler if the submodel does not read it (``pools``)."""
         if not self.pools and getattr(encoder, "pooler", None) is not None:
             encoder.pooler = None
         self.encoder: Any = encoder
 
-    def read(
+    def encode(
         self,
         input_ids: torch.Tensor,
         attention_mask: torch.Tensor,
@@ -121,10 +121,11 @@ class ElementScorer(nn.Module):
             Logits [sequences, elements]; -inf where a sequence has fewer elements than others.
         """
         count = present.shape[1]
-        place = elements.clamp(min=0)
+        # Row 0 collects the tokens outside elements, and is dropped. One scatter max-pools all
+        # elements of the batch without a loop over them.
+        index = elements.clamp(min=0).unsqueeze(-1).expand_as(hidden)
         lowest = torch.finfo(hidden.dtype).min
         pooled = hidden.new_full((len(hidden), count + 1, hidden.shape[-1]), lowest)
-        index = place.unsqueeze(-1).expand_as(hidden)
         pooled = pooled.scatter_reduce(1, index, hidden, "amax", include_self=False)[:, 1:]
         pooled = pooled.masked_fill(~present.unsqueeze(-1), 0.0)
         scores: torch.Tensor = self.score(torch.tanh(self.dense(pooled))).squeeze(-1)
@@ -156,15 +157,17 @@ class IntentModel(_SubModel):
         Args:
             labels: Number of the intent, from 0 [sequences, 1].
         """
-        mask = apart(elements, attention_mask, self.features.weight.dtype)
-        output = self.read(input_ids, mask, token_type_ids, features)
+        mask = element_mask(elements, attention_mask, self.features.weight.dtype)
+        output = self.encode(input_ids, mask, token_type_ids, features)
         hidden = self.dropout(output.last_hidden_state)
         logits = self.scorer(hidden, elements, present)
         loss = None if labels is None else cross_entropy(logits, labels[:, 0])
         return Answers(loss=loss, logits=logits)
 
 
-def apart(elements: torch.Tensor, attention_mask: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+def element_mask(
+    elements: torch.Tensor, attention_mask: torch.Tensor, dtype: torch.dtype
+) -> torch.Tensor:
     """An attention mask under which the elements of a sequence do not attend to each other.
 
     The tokens of an element attend to each other and to tokens outside elements, such as ``[CLS]``
@@ -179,11 +182,13 @@ def apart(elements: torch.Tensor, attention_mask: torch.Tensor, dtype: torch.dty
         What is added to attention scores [sequences, 1, tokens, tokens]: 0, or the lowest number
         where there is to be no attention.
     """
+    # [sequences, queries, keys]: a query attends to keys outside elements and of its own element.
+    # Of a query outside elements the second condition allows those outside elements alone.
     common = (elements <= 0).unsqueeze(1)
     same = elements.unsqueeze(1) == elements.unsqueeze(2)
-    seen = (common | same) & attention_mask.bool().unsqueeze(1)
-    return torch.zeros(seen.shape, dtype=dtype, device=seen.device).masked_fill(
-        ~seen, torch.finfo(dtype).min
+    attended = (common | same) & attention_mask.bool().unsqueeze(1)
+    return torch.zeros(attended.shape, dtype=dtype, device=attended.device).masked_fill(
+        ~attended, torch.finfo(dtype).min
     )[:, None]
 
 
@@ -215,10 +220,11 @@ class CombineModel(_SubModel):
             labels: First and last token of the span, number of the value (0 no value, 1 dontcare,
                 2 and up the possible values), and 1 if requested, else 0 [sequences, 4].
         """
-        # As in ``intent``, what a value scores must not depend on the other values.
-        mask = apart(elements, attention_mask, self.features.weight.dtype)
-        output = self.read(input_ids, mask, token_type_ids, features)
+        # As in `intent`, the score of a value must not depend on the other values.
+        mask = element_mask(elements, attention_mask, self.features.weight.dtype)
+        output = self.encode(input_ids, mask, token_type_ids, features)
         hidden = self.dropout(output.last_hidden_state)
+        # A softmax over the tokens that a span may contain, which are marked with -1.
         spans = self.span(hidden).float().masked_fill((elements != -1).unsqueeze(-1), -torch.inf)
         logits = (
             spans[..., 0],
@@ -265,7 +271,7 @@ class CopyModel(_SubModel):
             present: Not used either.
             labels: 1 if the value is copied, else 0 [sequences, 1].
         """
-        output = self.read(input_ids, attention_mask, token_type_ids, features)
+        output = self.encode(input_ids, attention_mask, token_type_ids, features)
         pooled = getattr(output, "pooler_output", None)
         first = output.last_hidden_state[:, 0] if pooled is None else pooled
         logits = self.classifier(self.dropout(first)).float()

@@ -26,7 +26,7 @@ IN_SYSTEM, IN_USER = 1, 2  # copy: the system gave a value for the slot, the sta
 SOURCE_KNOWN, TARGET_KNOWN = 1, 2  # cross: the source is in a state, the system gave the target
 REQUIRED, OPTIONAL = 4, 8  # copy and cross: what the slot is for the active intent
 SUCCEEDED = 16  # cross: the system reported success for the source's service
-FEATURES = 32  # number of different sums
+FEATURES = 32  # number of possible sums of binary features
 
 
 class Piece(NamedTuple):
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 
     Attributes:
         text: The text, or a special token.
-        element: Number of the intent or value that the text is, from 1; ``SPAN``; or 0.
+        element: Number of the intent or value whose text this is, from 1; ``SPAN`` or 0 if of none.
         bits: Sum of the binary features of this piece, which adds to that of the whole sequence.
     """
 
@@ -173,21 +173,21 @@ def role_bits(schema: Service, intent: str, slot: str) -> int:
     )
 
 
-def copy_bits(schema: Service, intent: str, slot: str, given: bool, known: bool) -> int:
+def copy_bits(schema: Service, intent: str, slot: str, in_system: bool, in_state: bool) -> int:
     """Features of ``copy``.
 
     Args:
         schema: Schema of the slot's service.
         intent: Name of the active intent.
         slot: Name of the slot.
-        given: Whether the system gave a value for the slot earlier.
-        known: Whether the state has a value for the slot.
+        in_system: Whether the system gave a value for the slot earlier.
+        in_state: Whether the state has a value for the slot.
     """
-    return IN_SYSTEM * given + IN_USER * known + role_bits(schema, intent, slot)
+    return IN_SYSTEM * in_system + IN_USER * in_state + role_bits(schema, intent, slot)
 
 
 def cross_bits(
-    schema: Service, intent: str, target: str, *, source: bool, given: bool, success: bool
+    schema: Service, intent: str, target: str, *, source: bool, target_given: bool, success: bool
 ) -> int:
     """Features of ``cross``.
 
@@ -197,8 +197,8 @@ def cross_bits(
         target: Name of the slot that a value is copied into.
         source: Whether the value is in the state of the source's service; otherwise only the
             system gave it.
-        given: Whether the system gave a value for the target earlier.
+        target_given: Whether the system gave a value for the target earlier.
         success: Whether the system reported success for the source's service.
     """
-    bits = SOURCE_KNOWN * source + TARGET_KNOWN * given + SUCCEEDED * success
+    bits = SOURCE_KNOWN * source + TARGET_KNOWN * target_given + SUCCEEDED * success
     return bits + role_bits(schema, intent, target)

@@ -60,13 +60,13 @@ def text_of(turn: UserTurn) -> TurnText:
 def intent_question(memory: Memory, turn: UserTurn, frame: Frame) -> Question:
     """The question which intent of a frame is active."""
     keep = memory.services == frozenset(turn.services)
-    known = frame.schema.service_name in memory.states
-    previous = memory.state(frame.schema.service_name).intent if known else None
+    is_later_turn = frame.schema.service_name in memory.states
+    previous = memory.state(frame.schema.service_name).intent if is_later_turn else None
     return Question(text_of(turn), intent_prompt(frame.schema, previous, keep))
 
 
 def combine_questions(memory: Memory, turn: UserTurn, frame: Frame) -> dict[str, Question]:
-    """For each slot, the question for its value or span and whether it is requested.
+    """For each slot, the question about its value or span and whether it is requested.
 
     Args:
         memory: The memory, which includes the system turn before the user turn.
@@ -74,7 +74,7 @@ def combine_questions(memory: Memory, turn: UserTurn, frame: Frame) -> dict[str,
         frame: A frame of the turn.
     """
     schema, text = frame.schema, text_of(turn)
-    given = memory.system_values.get(schema.service_name, {})
+    system_values = memory.system_values.get(schema.service_name, {})
     asked = {
         act["slot"]
         for act in turn.acts
@@ -84,7 +84,7 @@ def combine_questions(memory: Memory, turn: UserTurn, frame: Frame) -> dict[str,
         slot: Question(
             text,
             combine_prompt(schema, slot),
-            combine_bits(gave=slot in given, asked=slot in asked),
+            combine_bits(gave=slot in system_values, asked=slot in asked),
         )
         for slot in schema.slots_by_name
     }
@@ -100,7 +100,7 @@ def copy_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) -
         intent: Name of the intent that is active in this turn.
     """
     schema, text = frame.schema, text_of(turn)
-    known = memory.state(schema.service_name).values
+    in_state = memory.state(schema.service_name).values
     return [
         Candidate(
             slot,
@@ -109,7 +109,7 @@ def copy_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) -
             Question(
                 text,
                 copy_prompt(schema, slot),
-                copy_bits(schema, intent, slot, given=True, known=slot in known),
+                copy_bits(schema, intent, slot, in_system=True, in_state=slot in in_state),
             ),
         )
         for slot, value in memory.offered.get(schema.service_name, {}).items()
@@ -120,10 +120,10 @@ def copy_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) -
 def cross_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) -> list[Candidate]:
     """The known values of other services, for each free-form slot of the frame without a value.
 
-    Only slots that the active intent requires or has as optional are targets: of 226 values that
-    were copied in 400 of SGD's dialogues, none came into another slot. A categorical slot is no
-    target: only ``combine`` and ``copy`` set one, as in the authors' code. Booleans are no sources,
-    as the same word means something else for another slot.
+    A target is a slot that the active intent requires or has as optional: of 226 values that were
+    copied in 400 of SGD's dialogues, none went to another slot. Categorical slots are not targets:
+    only ``combine`` and ``copy`` set them, as in the authors' code. Boolean slots are not sources,
+    as ``True`` means something else for another slot.
 
     Args:
         memory: The memory, which includes the system turn before the user turn.
@@ -146,12 +146,12 @@ def cross_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) 
             values,
             _cross_question(memory, turn, schema, intent, target, other, source),
         )
-        for other, source, values in known_elsewhere(memory, schema.service_name)
+        for other, source, values in values_elsewhere(memory, schema.service_name)
         for target in targets
     ]
 
 
-def known_elsewhere(memory: Memory, service: str) -> Iterator[tuple[Service, str, list[str]]]:
+def values_elsewhere(memory: Memory, service: str) -> Iterator[tuple[Service, str, list[str]]]:
     """The known values of other services: schema, slot and wordings of the value.
 
     A value comes from the service's state, or else from the system's dialogue acts.
@@ -178,7 +178,7 @@ def _cross_question(
         intent,
         target,
         source=source in memory.state(other.service_name).values,
-        given=target in memory.system_values.get(schema.service_name, {}),
+        target_given=target in memory.system_values.get(schema.service_name, {}),
         success=other.service_name in memory.succeeded,
     )
     return Question(text_of(turn), cross_prompt(schema, target, other, source), bits)

@@ -92,13 +92,15 @@ class Outcome:
     values: Values = field(default_factory=dict)
     saved: State = State()  # noqa: RUF009  # immutable
 
-    def put(self, values: dict[str, str]) -> Outcome:
-        """A copy in which the given values replace those of their slots."""
+    def replace_values(self, values: dict[str, str]) -> Outcome:
+        """A copy with other values for some slots."""
         return replace(self, values=self.values | {slot: [v] for slot, v in values.items()})
 
-    def put_unset(self, values: dict[str, str]) -> Outcome:
-        """A copy in which the given values fill the slots that have no value yet."""
-        return self.put({slot: v for slot, v in values.items() if slot not in self.values})
+    def fill_unset(self, values: dict[str, str]) -> Outcome:
+        """A copy with values for those of the slots that have none yet."""
+        return self.replace_values(
+            {slot: v for slot, v in values.items() if slot not in self.values}
+        )
 
 
 Rule = Callable[[FrameEvidence, Outcome], Outcome]
@@ -123,39 +125,40 @@ def carry_over(frame: FrameEvidence, outcome: Outcome) -> Outcome:
 def put_spans(frame: FrameEvidence, outcome: Outcome) -> Outcome:
     """Rule 4: set spans with P(start) + P(end) > 1.
 
-    If several slots claim one string, the likeliest gets it: ``settle_claims`` comes before.
+    ``settle_claims`` comes first and leaves a string that several slots claim to the likeliest.
     """
     spans = frame.evidence.spans.items()
-    return outcome.put({slot: span.text for slot, span in spans if span.score > SPAN})
+    return outcome.replace_values({slot: span.text for slot, span in spans if span.score > SPAN})
 
 
 def put_values(frame: FrameEvidence, outcome: Outcome) -> Outcome:
     """Rule 5: set values and ``dontcare`` with p > 0.8, unless the slot is requested."""
-    return outcome.put(
+    return outcome.replace_values(
         {
-            slot: found.value
-            for slot, found in frame.evidence.values.items()
-            if found and found.score > VALUE and slot not in outcome.requested
+            slot: best.value
+            for slot, best in frame.evidence.values.items()
+            if best and best.score > VALUE and slot not in outcome.requested
         }
     )
 
 
 def copy_across(frame: FrameEvidence, outcome: Outcome) -> Outcome:
     """Rule 6: fill unset slots with the likeliest value of another service, if p > 0.9."""
-    best = {s: max(found, key=lambda f: f.score) for s, found in frame.evidence.cross.items()}
-    return outcome.put_unset({s: found.value for s, found in best.items() if found.score > CROSS})
+    cross = frame.evidence.cross.items()
+    best = {slot: max(values, key=lambda value: value.score) for slot, values in cross}
+    return outcome.fill_unset({slot: v.value for slot, v in best.items() if v.score > CROSS})
 
 
 def copy_within(frame: FrameEvidence, outcome: Outcome) -> Outcome:
     """Rule 7: fill unset slots with the system's latest value, if p > 0.85."""
     copied = frame.evidence.copied.items()
-    return outcome.put_unset({slot: found.value for slot, found in copied if found.score > COPY})
+    return outcome.fill_unset({slot: value.value for slot, value in copied if value.score > COPY})
 
 
 def drop_untracked(frame: FrameEvidence, outcome: Outcome) -> Outcome:
     """Rule 8: drop slots that no intent requires or has as optional."""
-    kept = {s: values for s, values in outcome.values.items() if s in frame.schema.tracked}
-    return replace(outcome, values=kept)
+    tracked = {s: values for s, values in outcome.values.items() if s in frame.schema.tracked}
+    return replace(outcome, values=tracked)
 
 
 def save(frame: FrameEvidence, outcome: Outcome) -> Outcome:

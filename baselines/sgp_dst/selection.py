@@ -1,10 +1,10 @@
 """The score on dev by which the checkpoints of a submodel are chosen.
 
-The rules act on an answer only if it is sure enough, as with p > 0.9. So a submodel is scored by
-what the rules would do with its answers: by the F1 of these decisions, at the rules' thresholds and
-with negatives as frequent as they are in dialogues. The accuracy of the likeliest classes would not
-do: a model can have a high one and yet never be sure enough to do anything. Joint goal accuracy
-would need the other three submodels, and in it the errors of a frame hide each other.
+The rules act on an answer only above a threshold, such as p > 0.9. So the score of a submodel is
+the F1 of the decisions that the rules would take, at their thresholds and with negatives as
+frequent as they are in dialogues. The accuracy of the likeliest classes is not used, because a
+model can have a high one and yet never pass a threshold. Joint goal accuracy is not used either: it
+needs the other three submodels, and once a frame is wrong, its further errors do not show.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from transformers import PreTrainedModel
 
 from ..training.batching import Ints, by_length
-from .decode import Found, decode
+from .decode import Answer, decode
 from .rules import COPY, CROSS, REQUESTED, SPAN, VALUE
 from .sequences import Sequences
 from .submodels import Part
@@ -35,40 +35,41 @@ def stratified(kinds: NDArray[np.int8], most: int) -> tuple[Ints, NDArray[np.flo
         most: Maximum number of examples to choose.
 
     Returns:
-        Indices of the chosen examples in ascending order [chosen], and how many examples each of
-        them stands for [chosen]: with these weights, the kinds are as frequent as in ``kinds``.
+        Indices of the chosen examples in ascending order [chosen], and their weights [chosen]: how
+        many examples each stands for, so that the kinds are as frequent as in ``kinds``.
     """
     groups = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
-    chosen, weights, left = [], [], most
+    drawn, weights, left = [], [], most
+    # From the smallest kind to the largest, so that what a rare kind leaves goes to the others.
     for number, group in enumerate(sorted(groups, key=len)):
         count = min(len(group), left // (len(groups) - number))
         left -= count
-        chosen.append(group[np.arange(count) * len(group) // max(1, count)])
+        drawn.append(group[np.arange(count) * len(group) // max(1, count)])
         weights.append(np.full(count, len(group) / max(1, count)))
-    indices = np.concatenate([*chosen, np.zeros(0, np.int64)])
+    indices = np.concatenate([*drawn, np.zeros(0, np.int64)])
     order = np.argsort(indices)
     return indices[order], np.concatenate([*weights, np.zeros(0)])[order]
 
 
-def decisions(part: Part, found: Found, categorical: bool) -> set[Decision]:
+def decisions(part: Part, answer: Answer, categorical: bool) -> set[Decision]:
     """What the rules would do with one answer of a submodel.
 
     Args:
         part: Name of the submodel.
-        found: The answer.
+        answer: The answer.
         categorical: Whether the slot that ``combine`` is asked about is categorical.
     """
     if part == "intent":
-        return {("intent", found.number)}
+        return {("intent", answer.number)}
     if part != "combine":
-        return {("copy",)} if found.yes > (COPY if part == "copy" else CROSS) else set()
-    if found.requested > REQUESTED:
-        made: set[Decision] = {("requested",)}
+        return {("copy",)} if answer.yes > (COPY if part == "copy" else CROSS) else set()
+    if answer.requested > REQUESTED:
+        actions: set[Decision] = {("requested",)}
     else:
-        made = {("value", found.number)} if found.number and found.score > VALUE else set()
-    if not categorical and found.span and found.span.score > SPAN and ("value", 1) not in made:
-        made.add(("span", found.span.start, found.span.end))
-    return made
+        actions = {("value", answer.number)} if answer.number and answer.score > VALUE else set()
+    if not categorical and answer.span and answer.span.score > SPAN and ("value", 1) not in actions:
+        actions.add(("span", answer.span.start, answer.span.end))
+    return actions
 
 
 def right_decisions(part: Part, labels: list[int]) -> set[Decision]:
@@ -78,12 +79,12 @@ def right_decisions(part: Part, labels: list[int]) -> set[Decision]:
     if part != "combine":
         return {("copy",)} if labels[0] else set()
     start, end, value, requested = labels
-    made: set[Decision] = {("requested",)} if requested else set()
+    actions: set[Decision] = {("requested",)} if requested else set()
     if value:
-        made.add(("value", value))
+        actions.add(("value", value))
     elif start >= 0:
-        made.add(("span", start, end))
-    return made
+        actions.add(("span", start, end))
+    return actions
 
 
 def decision_f1(
@@ -105,17 +106,17 @@ def decision_f1(
         accelerator: The processes and the device.
 
     Returns:
-        A fraction in [0, 1], the same in every process; 0 if nothing is found.
+        A fraction in [0, 1], the same in every process; 0 if no decision is right.
     """
-    chosen, weights = sample
-    batches = by_length(data.sequences.lengths[chosen], max(1, len(chosen)), _TOKENS)
-    # Weights of the decisions that are taken and right, that are taken, and that are to be taken.
+    examples, weights = sample
+    batches = by_length(data.sequences.lengths[examples], max(1, len(examples)), _TOKENS)
+    # Sums of weights over decisions: taken and right, taken, and due.
     counts = torch.zeros(3, dtype=torch.float64)
     for positions in batches[accelerator.process_index :: accelerator.num_processes]:
-        indices = chosen[positions]
+        indices = examples[positions]
         answers = _answers(model, data.sequences, indices, accelerator)
-        for index, weight, found in zip(indices.tolist(), weights[positions].tolist(), answers):
-            taken = decisions(part, found, data.sequences.is_categorical(index))
+        for index, weight, answer in zip(indices.tolist(), weights[positions].tolist(), answers):
+            taken = decisions(part, answer, data.sequences.is_categorical(index))
             right = right_decisions(part, data.labels[index].tolist())
             sizes = (len(taken & right), len(taken), len(right))
             counts += weight * torch.tensor(sizes, dtype=torch.float64)
@@ -127,6 +128,6 @@ def decision_f1(
 @torch.inference_mode()
 def _answers(
     model: PreTrainedModel, sequences: Sequences, indices: Ints, accelerator: Accelerator
-) -> list[Found]:
+) -> list[Answer]:
     batch = {name: t.to(accelerator.device) for name, t in sequences.batch(indices).items()}
     return decode(model(**batch), sequences, indices)

@@ -21,7 +21,7 @@ from ..training.batching import Ints
 from .prompts import CLS, SEP, Piece, Prompt, TurnText
 from .questions import Question
 
-_MULTIPLE = 8 if torch.cuda.is_available() else 1  # GPUs process widths faster that are multiples
+_MULTIPLE = 8 if torch.cuda.is_available() else 1  # GPUs are faster at such multiples
 _AT_ONCE = 4096  # number of turns that are tokenized in one call
 Table = NDArray[np.int32]  # [4, tokens]: token, element, sum of binary features, segment
 
@@ -41,7 +41,7 @@ class TurnTokens(NamedTuple):
 
 
 class Vocabulary:
-    """A fast tokenizer that remembers the tokens of prompts, of which schemas give only a few."""
+    """A fast tokenizer that keeps the tokens of prompts, since few of them are distinct."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self.tokenizer = tokenizer
@@ -77,8 +77,8 @@ class Vocabulary:
         return [self._prompts[prompt] for prompt in prompts]
 
     def _tables(self, prompt: Prompt) -> tuple[Table, Table]:
+        # Segment 1 begins after the first [SEP] of the tail, which ends the turn and is still 0.
         segments = np.cumsum([piece.text == SEP for piece in prompt.tail])
-        # The [SEP] that ends the turn belongs to the segment of the turn.
         after = [0, *np.minimum(segments, 1)[:-1]]
         return self._table(prompt.head, [0] * len(prompt.head)), self._table(prompt.tail, after)
 
@@ -168,19 +168,19 @@ class Sequences:
             [max((piece.element for piece in p.tail), default=0) for p in questions.prompts],
             np.int64,
         )
-        taken = np.array([head.shape[1] + tail.shape[1] for head, tail in self.prompts], np.int64)
-        _check_room(list(questions.prompts), taken, limit)
-        self.room = limit - taken
-        spoken = np.array([len(turn.ids) for turn in self.turns], np.int64)
+        prompt_lengths = np.array([h.shape[1] + t.shape[1] for h, t in self.prompts], np.int64)
+        _check_room(list(questions.prompts), prompt_lengths, limit)
+        self.room = limit - prompt_lengths
+        turn_lengths = np.array([len(turn.ids) for turn in self.turns], np.int64)
         turn, prompt, _ = self.columns.T
-        whole = spoken[turn] + taken[prompt]
+        whole = turn_lengths[turn] + prompt_lengths[prompt]
         self.lengths: Ints = np.minimum(whole, limit)
         self.cut = int((whole > limit).sum())
 
     def table(self, index: int) -> Table:
         """One sequence [4, tokens]: token, element, sum of binary features, segment."""
         turn_index, prompt, bits = self.columns[index].tolist()
-        ids = self.turns[turn_index].ids[-self.room[prompt] :]
+        ids = self.turns[turn_index].ids[-self.room[prompt] :]  # the end of a turn that is too long
         turn = np.zeros((4, len(ids)), np.int32)
         turn[0], turn[1] = ids, self.roles[prompt]
         head, tail = self.prompts[prompt]
@@ -204,16 +204,23 @@ class Sequences:
             padded[4, row, : table.shape[1]] = 1
         names = ("input_ids", "elements", "features", "token_type_ids", "attention_mask")
         counts = self.elements[self.columns[indices, 1]]
-        present = np.arange(max(1, counts.max())) < counts[:, None]
+        present = np.arange(max(1, counts.max())) < counts[:, None]  # [sequences, elements]
         batch = {name: torch.from_numpy(column) for name, column in zip(names, padded)}
         return {**batch, "present": torch.from_numpy(present)}
 
     def is_categorical(self, index: int) -> bool:
-        """Whether ``combine`` is asked about a categorical slot, beside none and ``dontcare``."""
+        """Whether ``combine`` is asked about a categorical slot: one with values of its own.
+
+        The elements of every slot's prompt begin with ``null`` and ``do not care``.
+        """
         return int(self.elements[self.columns[index, 1]]) > len(("null", "do not care"))
 
     def _begin(self, index: int) -> int:
-        """Index of the turn's first token in the sequence, or where it would be if it was cut."""
+        """Index of the turn's first token in the sequence, as if the turn had not been cut.
+
+        Offsets in the whole turn are added to it. So it lies before the end of the head, and may be
+        negative, if the beginning of the turn was cut.
+        """
         turn, prompt, _ = self.columns[index].tolist()
         lost = max(0, len(self.turns[turn].ids) - int(self.room[prompt]))
         return int(self.prompts[prompt][0].shape[1]) - lost
@@ -230,9 +237,9 @@ class Sequences:
         """Tokens [start, end) of the user's utterance in the sequence."""
         head = int(self.prompts[self.columns[index, 1]][0].shape[1])
         start = self._begin(index) + self.turns[self.columns[index, 0]].user
-        return max(head, start), self.null(index)
+        return max(head, start), self.null(index)  # a cut may have reached the user's utterance
 
-    def places(self, index: int, start: int, end: int) -> tuple[int, int] | None:
+    def tokens(self, index: int, start: int, end: int) -> tuple[int, int] | None:
         """The first and the last token in the sequence of a span of the turn's characters.
 
         Args:
@@ -246,20 +253,21 @@ class Sequences:
         span = token_span(self.turns[self.columns[index, 0]].offsets.tolist(), start, end)
         begin = self._begin(index)
         head = int(self.prompts[self.columns[index, 1]][0].shape[1])
+        # A span that begins before the end of the head was in the part of the turn that was cut.
         return (span[0] + begin, span[1] + begin) if span and span[0] + begin >= head else None
 
     def characters(self, index: int, first: int, last: int) -> tuple[int, int]:
-        """The turn's characters [start, end) of a span of tokens: the inverse of ``places``."""
+        """The turn's characters [start, end) of a span of tokens: the inverse of ``tokens``."""
         begin = self._begin(index)
         offsets = self.turns[self.columns[index, 0]].offsets.tolist()
         return character_span(offsets, first - begin, last - begin)
 
 
-def _check_room(prompts: list[Prompt], taken: Ints, limit: int) -> None:
-    if len(taken) and taken.max() >= limit:
-        tail = prompts[int(taken.argmax())].tail
+def _check_room(prompts: list[Prompt], lengths: Ints, limit: int) -> None:
+    if len(lengths) and lengths.max() >= limit:
+        tail = prompts[int(lengths.argmax())].tail
         longest = max((piece.text for piece in tail), key=len)
         raise SgdxError(
             f"max_tokens: {limit} leave no room for a turn beside a schema's part with "
-            f"'{longest[:60]}', expected more than {taken.max()}"
+            f"'{longest[:60]}', expected more than {lengths.max()}"
         )

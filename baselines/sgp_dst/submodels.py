@@ -117,13 +117,15 @@ def new_part(
         SgdxError: The encoder cannot be loaded, or cannot read ``about.max_tokens`` tokens.
     """
     encoder, tokenizer = load_encoder(name, attention_dropout)
-    most = getattr(encoder.config, "max_position_embeddings", None) or about.max_tokens
-    if most < about.max_tokens:
-        raise SgdxError(f"{name}: reads {most} tokens, expected max_tokens: {about.max_tokens}")
+    positions = getattr(encoder.config, "max_position_embeddings", None) or about.max_tokens
+    if positions < about.max_tokens:
+        raise SgdxError(
+            f"{name}: reads {positions} tokens, expected max_tokens: {about.max_tokens}"
+        )
     torch.manual_seed(seed)
     config = SgpConfig(encoder=encoder.config.to_dict(), features=FEATURES)
     model = MODELS[about.part](config)
-    model.take(encoder)
+    model.use_encoder(encoder)
     return SubModel(model, Vocabulary(tokenizer), about)
 
 

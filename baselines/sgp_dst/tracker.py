@@ -41,12 +41,12 @@ from ..training.settings import Count, Settings
 from ..training.shards import run_shards
 from .batches import READS, training_task
 from .card_example import example
-from .decode import Found, decode
+from .decode import Answer, decode
 from .questions import Question, combine_questions, intent_question
 from .rules import Scored
 from .sequences import Questions, Sequences
 from .submodels import PARTS, Part, SgpSettings, SubModel, load_part
-from .tracking import Candidates, Queries, Said, Submodels, track_dialogues
+from .tracking import Candidates, CombineAnswers, Queries, Submodels, track_dialogues
 
 Row = dict[str, Any]
 
@@ -141,7 +141,7 @@ class SgpTracker(TrainableTracker):
             for query, f in zip(queries, found)
         ]
 
-    def _said(self, queries: Queries) -> list[Said]:
+    def _said(self, queries: Queries) -> list[CombineAnswers]:
         """What the user says in each frame."""
         asked = [combine_questions(*query) for query in queries]
         answers = self.ask_each("combine", [list(questions.values()) for questions in asked])
@@ -152,7 +152,7 @@ class SgpTracker(TrainableTracker):
             values = {slot: _value(schema.slot(slot).options, a) for slot, a in by_slot.items()}
             free = {slot: a for slot, a in by_slot.items() if not schema.slot(slot).is_categorical}
             spans = {slot: answer.span for slot, answer in free.items() if answer.span}
-            found.append(Said(requested, spans, values))
+            found.append(CombineAnswers(requested, spans, values))
         return found
 
     def _copied(self, part: Part) -> Callable[[Queries, Candidates], list[list[float]]]:
@@ -164,7 +164,7 @@ class SgpTracker(TrainableTracker):
 
         return probabilities
 
-    def ask(self, part: Part, questions: Sequence[Question]) -> list[Found]:
+    def ask(self, part: Part, questions: Sequence[Question]) -> list[Answer]:
         """Answer questions with a submodel, in large batches of similar length.
 
         Args:
@@ -176,13 +176,13 @@ class SgpTracker(TrainableTracker):
         """
         sub, options = self.parts[part], self.options
         sequences = Sequences(Questions(questions), sub.vocabulary, sub.about.max_tokens)
-        found: list[Found | None] = [None] * len(questions)
+        found: list[Answer | None] = [None] * len(questions)
         for batch in by_length(sequences.lengths, options.batch_size, options.token_budget):
             for index, answer in zip(batch.tolist(), _answer(sub, sequences, batch)):
                 found[index] = answer
         return [answer for answer in found if answer is not None]
 
-    def ask_each(self, part: Part, lists: Sequence[Sequence[Question]]) -> list[list[Found]]:
+    def ask_each(self, part: Part, lists: Sequence[Sequence[Question]]) -> list[list[Answer]]:
         """Answer several lists of questions; returns the answers to each list."""
         answers = iter(self.ask(part, list(chain.from_iterable(lists))))
         return [list(islice(answers, len(questions))) for questions in lists]
@@ -204,14 +204,14 @@ class SgpTracker(TrainableTracker):
         return example(repository)
 
 
-def _value(options: Sequence[str | None], answer: Found) -> Scored | None:
+def _value(options: Sequence[str | None], answer: Answer) -> Scored | None:
     """The most likely value of a slot; None for no value."""
     value = options[answer.number]
     return None if value is None else Scored(value, answer.score)
 
 
 @torch.inference_mode()
-def _answer(sub: SubModel, sequences: Sequences, batch: Ints) -> list[Found]:
+def _answer(sub: SubModel, sequences: Sequences, batch: Ints) -> list[Answer]:
     """Answer one batch of questions, given by their indices."""
     tensors = {n: t.to(sub.model.device) for n, t in sequences.batch(batch).items()}
     return decode(sub.model(**tensors), sequences, batch)

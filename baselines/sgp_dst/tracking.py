@@ -1,7 +1,7 @@
 """Tracking of dialogues: the submodels are asked, and the rules make states of their answers.
 
-The submodels are functions here, so that a test or a diagnosis can put others in their place, such
-as ones that know the gold state (``oracle``).
+The submodels are functions here, so that a test or a diagnosis can replace them, such as by ones
+that answer from the gold state (``teacher``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class FrameQuery(NamedTuple):
     """A frame whose state is to be predicted.
 
     Attributes:
-        memory: What is known before the turn.
+        memory: The memory of the dialogue before the turn.
         turn: The user turn.
         frame: The frame.
     """
@@ -41,7 +41,7 @@ class FrameQuery(NamedTuple):
     frame: Frame
 
 
-class Said(NamedTuple):
+class CombineAnswers(NamedTuple):
     """The answers of ``combine`` for a frame, as they are explained at ``rules.Evidence``."""
 
     requested: dict[str, float]
@@ -58,14 +58,14 @@ class Submodels(NamedTuple):
 
     Attributes:
         intent: Returns the most likely intent of each frame.
-        combine: Returns what the user says in each frame.
-        copy: Returns the probability that each candidate is copied, in [0, 1]; the candidates of
-            each frame are given, which come from the frame's own service.
+        combine: Returns the requested slots, spans and values of each frame.
+        copy: Given the candidates of each frame, which come from the frame's own service, returns
+            the probability that each is copied, in [0, 1].
         cross: Like ``copy``, for candidates from other services.
     """
 
     intent: Callable[[Queries], list[str]]
-    combine: Callable[[Queries], list[Said]]
+    combine: Callable[[Queries], list[CombineAnswers]]
     copy: Callable[[Queries, Candidates], list[list[float]]]
     cross: Callable[[Queries, Candidates], list[list[float]]]
 
@@ -99,8 +99,8 @@ def track_dialogues(submodels: Submodels, dialogues: Sequence[Dialogue]) -> list
 def predict_states(submodels: Submodels, queries: Queries) -> list[State]:
     """Predict the states of frames that do not depend on each other.
 
-    A submodel is asked only what the rules will look at: whether a value is copied matters only for
-    a slot that is unset after the rules before.
+    A submodel is asked only about what the rules use: a copied value matters only for a slot that
+    is still unset after the earlier rules.
     """
     frames = _first_evidence(submodels, queries)
     for rule, candidates, ask in (
@@ -110,9 +110,9 @@ def predict_states(submodels: Submodels, queries: Queries) -> list[State]:
         before = RULES[: RULES.index(rule)]
         lists: list[list[Candidate]] = []
         for query, frame in zip(queries, frames):
-            known = apply(frame, before).values
-            found = candidates(*query, frame.evidence.intent)
-            lists.append([candidate for candidate in found if candidate.slot not in known])
+            values = apply(frame, before).values
+            in_frame = candidates(*query, frame.evidence.intent)
+            lists.append([candidate for candidate in in_frame if candidate.slot not in values])
         answers = ask(queries, lists)
         frames = [
             _with_copies(frame, rule is copy_across, of_frame, scores)
@@ -122,14 +122,14 @@ def predict_states(submodels: Submodels, queries: Queries) -> list[State]:
 
 
 def _first_evidence(submodels: Submodels, queries: Queries) -> list[FrameEvidence]:
-    """The evidence of ``intent`` and ``combine``; the frames of a turn share no string."""
-    intents, said = submodels.intent(queries), submodels.combine(queries)
+    """The evidence of ``intent`` and ``combine``; no two frames of a turn claim one string."""
+    intents, combined = submodels.intent(queries), submodels.combine(queries)
     frames: list[FrameEvidence] = []
-    for query, intent, of_frame in zip(queries, intents, said, strict=True):
+    for query, intent, answers in zip(queries, intents, combined, strict=True):
         schema = query.frame.schema
         previous = query.memory.state(schema.service_name)
-        frames.append(FrameEvidence(schema, previous, Evidence(intent, *of_frame)))
-    # The frames of a turn stand side by side.
+        frames.append(FrameEvidence(schema, previous, Evidence(intent, *answers)))
+    # The frames of a turn are adjacent.
     settled: list[FrameEvidence] = []
     for _, turn in groupby(zip(queries, frames), lambda pair: id(pair[0].turn)):
         settled += settle_claims([frame for _, frame in turn])
@@ -140,11 +140,12 @@ def _with_copies(
     frame: FrameEvidence, across: bool, candidates: Sequence[Candidate], scores: Sequence[float]
 ) -> FrameEvidence:
     """The evidence of a frame, with candidates for copying and their probabilities added."""
-    found: dict[str, list[Scored]] = {}
+    by_slot: dict[str, list[Scored]] = {}
     for candidate, score in zip(candidates, scores, strict=True):
-        found.setdefault(candidate.slot, []).append(Scored(candidate.values[0], score))
+        by_slot.setdefault(candidate.slot, []).append(Scored(candidate.values[0], score))
     if across:
-        evidence = replace(frame.evidence, cross=found)
+        evidence = replace(frame.evidence, cross=by_slot)
     else:
-        evidence = replace(frame.evidence, copied={slot: of[-1] for slot, of in found.items()})
+        latest = {slot: values[-1] for slot, values in by_slot.items()}
+        evidence = replace(frame.evidence, copied=latest)
     return frame._replace(evidence=evidence)

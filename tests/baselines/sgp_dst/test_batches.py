@@ -15,7 +15,7 @@ from baselines.sgp_dst.batches import (
     ExampleColumns,
     TrainingData,
     all_epochs,
-    asked_examples,
+    dev_examples,
     epoch_examples,
     part_settings,
     training_examples,
@@ -84,7 +84,7 @@ def test_the_loss_falls_and_dev_is_scored(name: Part) -> None:
     encoder, tokenizer = tiny_encoder(corpus_texts(rows), vocabulary=800, hidden=32)
     torch.manual_seed(0)
     model = MODELS[name](SgpConfig(encoder=encoder.config.to_dict()))
-    model.take(encoder)
+    model.use_encoder(encoder)
     sub = SubModel(model, Vocabulary(tokenizer), About(part=name, max_tokens=196, model="tiny"))
     examples = ExampleColumns(training_examples(name, rows))
     data = TrainingData(examples, sub)
@@ -101,7 +101,7 @@ def test_the_loss_falls_and_dev_is_scored(name: Part) -> None:
         losses.append(loss.item())
     assert np.mean(losses[-6:]) < 0.8 * np.mean(losses[:6])
     rows = frames(load("original", "validation", "sample"))
-    dev = TrainingData(ExampleColumns(asked_examples(name, rows)), sub)
+    dev = TrainingData(ExampleColumns(dev_examples(name, rows)), sub)
     sample = stratified(dev.kinds, 60)
     score = decision_f1(name, model.train(False), dev, sample, Accelerator(cpu=True))
     assert (0.5 if name == "intent" else 0.0) <= score <= 1.0

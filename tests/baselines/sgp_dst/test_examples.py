@@ -33,7 +33,7 @@ from baselines.sgp_dst.examples import (
     cross_examples,
     intent_examples,
     system_examples,
-    walk,
+    turns_with_memory,
     words,
 )
 from baselines.sgp_dst.questions import cross_candidates
@@ -222,7 +222,7 @@ def test_values_are_copied_across_into_slots_of_the_active_intent(
 ) -> None:
     first = turn("", [], "Hello", (museums, "NONE", {"address": ["1 Elm St"]}, {}))
     second = turn("", [], "A ride there", (cabs, "NONE", {}, {}))
-    for memory, now in walk(Dialogue("original", [first, second])):
+    for memory, now in turns_with_memory(Dialogue("original", [first, second])):
         targets = {
             intent: [c.slot for c in cross_candidates(memory, now, now.frames[0], intent)]
             for intent in ("OrderCab", "PlanRide", "NONE")

@@ -19,7 +19,7 @@ from baselines.sgp_dst.modeling import (
     ElementScorer,
     IntentModel,
     SgpConfig,
-    apart,
+    element_mask,
 )
 from baselines.sgp_dst.prompts import intent_prompt, turn_text
 from baselines.sgp_dst.questions import Question
@@ -52,7 +52,7 @@ def config() -> SgpConfig:
 
 
 def test_elements_do_not_see_each_other() -> None:
-    mask = apart(BATCH["elements"], BATCH["attention_mask"], torch.float32)
+    mask = element_mask(BATCH["elements"], BATCH["attention_mask"], torch.float32)
     seen = (mask[0, 0] == 0).tolist()
     common = [0, 1, 2, 3, 6, 8]
     assert [i for i in range(10) if seen[4][i]] == sorted([*common, 4, 5])

@@ -86,9 +86,9 @@ def test_bits(cabs: Service) -> None:
     assert [combine_bits(gave=gave, asked=asked) for gave, asked in pairs] == [0, 2, 4, 6]
     assert [role_bits(cabs, "OrderCab", name) for name in names] == [8, 0, 0, 4]
     assert role_bits(cabs, "NONE", "destination") == 0
-    assert copy_bits(cabs, "OrderCab", "shared", given=True, known=False) == 1 + 8
-    assert copy_bits(cabs, "PlanRide", "destination", given=True, known=True) == 1 + 2 + 4
-    told = {"source": True, "given": True, "success": True}
-    assert cross_bits(cabs, "OrderCab", "destination", **told) == 1 + 2 + 4 + 16
-    told = {"source": False, "given": False, "success": True}
-    assert cross_bits(cabs, "NONE", "destination", **told) == 16
+    assert copy_bits(cabs, "OrderCab", "shared", in_system=True, in_state=False) == 1 + 8
+    assert copy_bits(cabs, "PlanRide", "destination", in_system=True, in_state=True) == 1 + 2 + 4
+    facts = {"source": True, "target_given": True, "success": True}
+    assert cross_bits(cabs, "OrderCab", "destination", **facts) == 1 + 2 + 4 + 16
+    facts = {"source": False, "target_given": False, "success": True}
+    assert cross_bits(cabs, "NONE", "destination", **facts) == 16

@@ -12,8 +12,8 @@ from accelerate import Accelerator
 
 from baselines.data.frames import training_columns
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
-from baselines.sgp_dst.batches import READS, ExampleColumns, TrainingData, asked_examples
-from baselines.sgp_dst.decode import Found
+from baselines.sgp_dst.batches import READS, ExampleColumns, TrainingData, dev_examples
+from baselines.sgp_dst.decode import Answer
 from baselines.sgp_dst.examples import EASY, HARD, POSITIVE
 from baselines.sgp_dst.modeling import Answers
 from baselines.sgp_dst.rules import Span
@@ -38,22 +38,22 @@ def test_a_sample_stands_for_all() -> None:
 
 
 def test_only_sure_answers_are_decisions() -> None:
-    assert decisions("intent", Found(2, 0.3, 0.1), False) == {("intent", 2)}
+    assert decisions("intent", Answer(2, 0.3, 0.1), False) == {("intent", 2)}
     for part, least in (("copy", 0.85), ("cross", 0.9)):
-        answers = [Found(1, p, p) for p in (0.6, least - 0.01, least + 0.01)]
+        answers = [Answer(1, p, p) for p in (0.6, least - 0.01, least + 0.01)]
         found = [bool(decisions(part, answer, False)) for answer in answers]  # type: ignore[arg-type]
         assert found == [False, False, True]
-    unsure, sure = Found(3, 0.79, 0, 0.89, SURE), Found(3, 0.81, 0, 0.89, SURE)
+    unsure, sure = Answer(3, 0.79, 0, 0.89, SURE), Answer(3, 0.81, 0, 0.89, SURE)
     assert decisions("combine", unsure, True) == set()
     assert decisions("combine", sure, True) == {("value", 3)}
-    assert decisions("combine", Found(0, 0.99, 0, 0.91, SURE), False) == {
+    assert decisions("combine", Answer(0, 0.99, 0, 0.91, SURE), False) == {
         ("requested",), ("span", 4, 8),
     }  # fmt: skip
     assert decisions("combine", sure._replace(requested=0.91), True) == {("requested",)}  # rule 5
-    dontcare = Found(1, 0.9, 0.9, 0.1, SURE)
+    dontcare = Answer(1, 0.9, 0.9, 0.1, SURE)
     assert decisions("combine", dontcare, False) == {("value", 1)}  # it is put after the span
     weak = SURE._replace(score=1.0)
-    assert decisions("combine", Found(0, 0.9, 0, 0, weak), False) == set()
+    assert decisions("combine", Answer(0, 0.9, 0, 0, weak), False) == set()
 
 
 def test_right_decisions() -> None:
@@ -80,7 +80,7 @@ def test_f1_counts_what_is_sure_enough_as_often_as_it_occurs() -> None:
     _, tokenizer = tiny_encoder(corpus_texts(rows), vocabulary=800, hidden=32)
     about = About(part="copy", max_tokens=160, model="")
     sub: Any = SimpleNamespace(vocabulary=Vocabulary(tokenizer), about=about)
-    data = TrainingData(ExampleColumns(asked_examples("copy", rows)), sub)
+    data = TrainingData(ExampleColumns(dev_examples("copy", rows)), sub)
     positive = float((data.kinds == POSITIVE).mean())
     assert 0.02 < positive < 0.3
     for most in (30, 10**6):  # as frequent in a balanced sample as in all of dev

@@ -68,9 +68,9 @@ def test_the_last_tokens_of_a_turn_survive(cabs: Service) -> None:
     assert tokens(made, 0)[-2:] == ["False", "[SEP]"]
     assert (len(tokens(made, 0)), made.lengths.tolist(), made.cut) == (26, [26], 1)
     assert made.user(0) == (2, 5)
-    assert made.places(0, 6, 11) is None  # "Where" was cut
+    assert made.tokens(0, 6, 11) is None  # "Where" was cut
     start = said.text.index("Bath")
-    assert made.places(0, start, start + 4) == (2, 2)
+    assert made.tokens(0, start, start + 4) == (2, 2)
     assert made.characters(0, 2, 4) == (start, len(said.text))
 
 
@@ -99,7 +99,7 @@ def test_the_users_tokens_are_the_users(system: str, user: str, limit: int) -> N
         start, stop = made.characters(0, first, end - 1)
         assert said.text[start:stop].strip() in user
         assert stop == len(said.text.rstrip())
-        assert made.places(0, start, stop) == (first, end - 1)
+        assert made.tokens(0, start, stop) == (first, end - 1)
 
 
 def lesson(tokenizer: PreTrainedTokenizerBase, rows: object) -> TrainingData:
@@ -129,10 +129,10 @@ def _check_spans(made: TrainingData, most_missed: int) -> None:
     missed = 0
     for index in spans.tolist():
         start, end = made.labels[index, :2].tolist()
-        places = made.sequences.places(index, start, end)
-        if places is None:
+        tokens = made.sequences.tokens(index, start, end)
+        if tokens is None:
             missed += 1
             continue
-        assert made.sequences.characters(index, *places) == (start, end)
-        assert made.batch(np.array([index]))["labels"][0, :2].tolist() == list(places)
+        assert made.sequences.characters(index, *tokens) == (start, end)
+        assert made.batch(np.array([index]))["labels"][0, :2].tolist() == list(tokens)
     assert missed == made.missed <= most_missed

@@ -14,9 +14,9 @@ from baselines.data.dialogues import State, chunks_side_by_side, prediction_rows
 from baselines.data.frames import GOLD, IDENTITY, input_columns, track, training_columns
 from baselines.sgp_dst import tracking
 from baselines.sgp_dst.batches import READS
-from baselines.sgp_dst.oracle import oracle
 from baselines.sgp_dst.questions import Question
 from baselines.sgp_dst.rules import FrameEvidence, Outcome
+from baselines.sgp_dst.teacher import gold_submodels
 from baselines.sgp_dst.tracker import (
     SgpOptions,
     SgpTracker,
@@ -133,7 +133,7 @@ def test_right_answers_make_right_states() -> None:
     """The upper bound of the rules, and what each submodel is needed for."""
     rows = frames(load("original", "test", "sample"))
     dialogues = list(read_dialogues(training_columns(rows, READS)))
-    right = oracle(dialogues)
+    right = gold_submodels(dialogues)
 
     def accuracy(submodels: tracking.Submodels) -> float:
         states = track_dialogues(submodels, dialogues)
