@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sgdx_dataset import open_release
-from sgdx_metric.__main__ import main as score_states
+from sgdx_metric import score_files
 from sgsacc_metric.__main__ import main as score_utterances
 
 from .command_line import run_command
@@ -33,10 +33,11 @@ def evaluate(request: Request, output: Path) -> int:
         output: Folder for ``predictions/``, ``scores.json`` and ``run.json``.
 
     Returns:
-        The exit status of the metric's command; if it is not 0, that command has printed why.
+        The exit status: 0, or what the command of the metric of responses ended with.
 
     Raises:
         SgdxError: For the reasons that ``predict`` gives, or ``run.json`` cannot be read.
+        ScoreError: The predictions cannot be scored.
     """
     record = _read_record(output)
     header = predict(request, output / "predictions")
@@ -50,14 +51,30 @@ def evaluate(request: Request, output: Path) -> int:
         "versions": versions(),
     }
     write_json(output / "run.json", {**record, "evaluation": facts})
+    if request.kind.ROWS == "turns":
+        return _score_utterances(request, output)
+    score_files(
+        {config: output / "predictions" / f"{config}.jsonl" for config in request.configs},
+        source=data.source,
+        split=data.split,
+        own_variants=data.variants,
+        dialogues=data.dialogues,
+        output=output / "scores.json",
+        verbose=True,
+    )
+    return 0
+
+
+def _score_utterances(request: Request, output: Path) -> int:
+    """Score the responses of a generator; returns the exit status of the metric's command."""
+    data = request.data
     arguments = [f"--split={data.split}", f"--output={output / 'scores.json'}"]
     arguments += [f"--source={data.source}"] if data.source else []
     arguments += [f"--dialogues={data.dialogues}"] if data.dialogues else []
     arguments += [f"--variant={name}={path}" for name, path in data.variants.items()]
     for config in request.configs:
         arguments.append(f"--predictions={config}={output / 'predictions' / config}.jsonl")
-    metric = score_utterances if request.kind.ROWS == "turns" else score_states
-    return metric(["score", *arguments])
+    return score_utterances(["score", *arguments])
 
 
 def _read_record(output: Path) -> dict[str, Any]:

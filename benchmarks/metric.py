@@ -74,7 +74,7 @@ def write_frames(folder: Path, source: str | None, count: int) -> None:
     for variant in VARIANTS:
         path = folder / f"{variant}.parquet"
         if references:
-            table = references.of(variant)
+            table = references.frames(variant)
         else:
             table = pa.Table.from_pylist([invented(i, variant) for i in range(count)], REFERENCE)
         pq.write_table(table, path)
@@ -198,7 +198,7 @@ def timed(work: Callable[[], T], times: int = 3) -> tuple[float, T]:
 
 
 def _tables(folder: Path, variant: str) -> tuple[pa.Table, pa.Table]:
-    references = open_folder(folder, [variant]).of(variant)
+    references = open_folder(folder, [variant]).frames(variant)
     return references, read_predictions(folder / f"{variant}.jsonl", "test", variant).rows
 
 

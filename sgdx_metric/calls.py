@@ -16,9 +16,8 @@ from .bootstrap import Figures, bootstrap
 from .columns import Bools, Floats, Ints, Side, SlotValues, column, field, flags, positions, strings
 from .robustness import dialogue_sums, figures, with_drop
 from .rows import REFERENCE, ScoreError
-from .signature import OFFICIAL, Rules, signature
+from .signature import OFFICIAL, Rules, Setup, signature
 from .slots import SchemaSlots, score_slots
-from .subset import Subset
 from .units import ALL, SEEN, UNSEEN, Places, places
 from .variants import ORIGINAL
 
@@ -184,23 +183,14 @@ def _decision(predicted: pa.Table, gold: pa.Array) -> dict[str, float | None] | 
 
 
 def report_calls(
-    variants: Mapping[str, CallScores],
-    dialogues: int,
-    split: str | None = None,
-    rules: Rules = OFFICIAL,
-    release: str | None = None,
-    wordings: Mapping[str, str] | None = None,
-    subset: Subset | None = None,
-    system_acts: str = "unknown",
+    variants: Mapping[str, CallScores], dialogues: int, setup: Setup
 ) -> dict[str, Any]:
     """Sum up one system's calls under one or more schema variants.
 
     Args:
         variants: The scores by variant.
         dialogues: How many dialogues the references have.
-        split, release, subset, system_acts: Parts of the signature; see `signature`.
-        rules: How the calls were scored.
-        wordings: The fingerprints of one's own wordings, by variant, for the signature.
+        setup: Which data was scored and how.
 
     Returns:
         `calls`: for each of CALL_METRICS the accuracies `by_variant`, `original`, their mean
@@ -218,18 +208,7 @@ def report_calls(
             raise ScoreError(f"{name}: the calls are not in the frames of those of {names[0]}")
     place = places(first.frame_id, first.seen)
     groups = place.groups()
-    known = wordings or {}
-    line = signature(
-        [f"{name}@{known[name]}" if name in known else name for name in names],
-        len(first.seen),
-        dialogues,
-        rules,
-        split,
-        release,
-        system_acts,
-        subset,
-        task="calls",
-    )
+    rules = setup.rules
     return {
         "calls": {
             metric: _of_metric({v: variants[v].scores[metric] for v in names}, place, groups, rules)
@@ -237,7 +216,7 @@ def report_calls(
         },
         "decision": {name: variants[name].decision for name in names},
         "frames": {group: len(groups[group]) for group in (ALL, SEEN, UNSEEN)},
-        "signature": line,
+        "signature": signature(names, len(first.seen), dialogues, setup, task="calls"),
     }
 
 

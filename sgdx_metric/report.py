@@ -7,35 +7,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .columns import Bools, Ints
+from .columns import Bools, Floats, Ints
 from .robustness import mean_defined, robustness
 from .rows import ScoreError
 from .scoring import METRICS, FrameScores
-from .signature import OFFICIAL, Rules, signature
-from .subset import Subset
+from .signature import OFFICIAL, Rules, Setup, signature
 from .units import places, unit_scores
 from .variants import ORIGINAL
 
 ALL, SEEN, UNSEEN = "#ALL_SERVICES", "#SEEN_SERVICES", "#UNSEEN_SERVICES"
+_UNSTATED = Setup()
 
 
-def report(
-    variants: Mapping[str, FrameScores],
-    split: str | None = None,
-    system_acts: str = "unknown",
-    rules: Rules = OFFICIAL,
-    release: str | None = None,
-    wordings: Mapping[str, str] | None = None,
-    subset: Subset | None = None,
-    oracle: bool = False,
-) -> dict[str, Any]:
+def report(variants: Mapping[str, FrameScores], setup: Setup = _UNSTATED) -> dict[str, Any]:
     """Sum up the scores of one system under one or more schema variants.
 
     Args:
         variants: Per-frame scores by variant, with or without `original`.
-        split, system_acts, release, subset, oracle: Parts of the signature; see `signature`.
-        rules: How the frames were scored.
-        wordings: The fingerprints of one's own wordings, by variant, for the signature.
+        setup: Which data was scored and how.
 
     Returns:
         `variants`, `sgdx`, `signature`, `frames`, `ignored_slots`, `predicted_slots`. Scores
@@ -52,27 +41,45 @@ def report(
     place = places(first.frame_id, first.seen)
     seen, count = int(first.seen.sum()), len(first.seen)
     dialogues = len(np.unique(place.dialogue))
-    known = wordings or {}
     return {
         "variants": {
-            name: group_means(scores, rules, place.turn) for name, scores in variants.items()
+            name: group_means(scores, setup.rules, place.turn) for name, scores in variants.items()
         },
-        "sgdx": robustness(variants, place, rules),
-        "signature": signature(
-            [f"{name}@{known[name]}" if name in known else name for name in variants],
-            count,
-            dialogues,
-            rules,
-            split,
-            release,
-            system_acts,
-            subset,
-            oracle,
-        ),
+        "sgdx": robustness(variants, place, setup.rules),
+        "signature": signature(variants, count, dialogues, setup),
         "frames": {"all": count, "seen": seen, "unseen": count - seen},
         "ignored_slots": {name: scores.ignored_slots for name, scores in variants.items()},
         "predicted_slots": {name: scores.predicted_slots for name, scores in variants.items()},
     }
+
+
+def paired(variants: Mapping[str, FrameScores]) -> dict[str, Any]:
+    """Every frame's joint goal accuracy, which `compare` pairs with another system's.
+
+    Returns:
+        `frame_id`; `seen`, the seen services by their original names; and `joint_goal_accuracy`, by
+        variant, in the order of `frame_id`, None where undefined.
+    """
+    first = next(iter(variants.values()))
+    place = places(first.frame_id, first.seen)
+    return {
+        "frame_id": first.frame_id.to_pylist(),
+        "seen": sorted(set(place.service[first.seen])),
+        "joint_goal_accuracy": {
+            name: _json_numbers(frames.scores["joint_goal_accuracy"])
+            for name, frames in variants.items()
+        },
+    }
+
+
+def _json_numbers(scores: Floats) -> list[float | None]:
+    """Scores as JSON numbers; 0 and 1 are written without a decimal point."""
+    numbers = scores.astype(object)
+    for number in (0, 1):
+        numbers[scores == number] = number
+    numbers[np.isnan(scores)] = None
+    listed: list[float | None] = numbers.tolist()
+    return listed
 
 
 def nothing_scores(variants: Mapping[str, FrameScores]) -> float | None:

@@ -1,7 +1,7 @@
 """Prediction and reference rows: what they hold, and Arrow tables of rows in JSON."""
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import msgspec
@@ -104,7 +104,8 @@ def json_lines(rows: Any, kind: type[Prediction], side: str) -> list[str]:
     """Write Python rows as lines of JSON; keys that `kind` lacks are skipped.
 
     Args:
-        rows: The rows as dicts, a dataset of them, or None for no rows.
+        rows: The rows: a list of dicts, a dataset, an Arrow table, a pandas data frame, or None for
+            no rows.
         kind: What each row must be.
         side: What an error message calls the rows: "predictions" or "references".
 
@@ -114,7 +115,7 @@ def json_lines(rows: Any, kind: type[Prediction], side: str) -> list[str]:
     """
     encode = msgspec.json.Encoder().encode
     lines = []
-    for i, row in enumerate(_columns_of(rows, kind)):
+    for i, row in enumerate(_columns_of(rows, kind, side)):
         try:
             found = msgspec.convert(row, kind)
             if isinstance(found, Reference):
@@ -125,19 +126,46 @@ def json_lines(rows: Any, kind: type[Prediction], side: str) -> list[str]:
     return lines
 
 
-def _columns_of(rows: Any, kind: type[Prediction]) -> Any:
-    """The rows; of a dataset only the columns that `kind` has, as making Python rows is slow.
+def _columns_of(rows: Any, kind: type[Prediction], side: str) -> Iterable[Any]:
+    """The rows as dicts; of a table only the columns that `kind` has, as making dicts is slow."""
+    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # A pandas data frame.
+        return _rows_of_frame(rows, kind, side)
+    if isinstance(rows, pa.Table):
+        return _rows_of_table(rows, kind)
+    if getattr(rows, "column_names", None):
+        return _rows_of_dataset(rows, kind)
+    return rows or ()
 
-    From Arrow tables, rows are made three times as fast as by a dataset one by one.
-    """
-    if not getattr(rows, "column_names", None):
-        return rows or ()
-    wanted = {*kind.__struct_fields__}
-    if hasattr(rows, "unique") and "variant" in rows.column_names:
-        wanted -= set() if own_wordings(rows.unique("variant")) else {"schema"}
-    kept = [name for name in rows.column_names if name in wanted]
-    batches = rows.select_columns(kept).with_format("arrow").iter(1000)
+
+def _rows_of_frame(frame: Any, kind: type[Prediction], side: str) -> Iterator[Any]:
+    """The rows of a pandas data frame; by way of Arrow, which knows that NaN stands for None."""
+    names = [name for name in frame.columns if name in kind.__struct_fields__]
+    try:
+        return _rows_of_table(pa.Table.from_pandas(frame[names], preserve_index=False), kind)
+    except pa.ArrowException as error:
+        raise ScoreError(f"{side}: {'; '.join(map(str, error.args))}") from None
+
+
+def _rows_of_table(table: pa.Table, kind: type[Prediction]) -> Iterator[Any]:
+    variants = table["variant"].unique().to_pylist() if "variant" in table.column_names else []
+    columns = table.select(_needed(table.column_names, kind, variants))
+    return (row for batch in columns.to_batches(1000) for row in batch.to_pylist())
+
+
+def _rows_of_dataset(dataset: Any, kind: type[Prediction]) -> Iterator[Any]:
+    """The rows of a dataset; by way of Arrow they come three times as fast as one by one."""
+    streamed = not hasattr(dataset, "unique")  # Its variants are not known without reading it.
+    has_variants = not streamed and "variant" in dataset.column_names
+    variants = dataset.unique("variant") if has_variants else [None]
+    columns = dataset.select_columns(_needed(dataset.column_names, kind, variants))
+    batches = columns.with_format("arrow").iter(1000)
     return (row for batch in batches for row in batch.to_pylist())
+
+
+def _needed(names: list[str], kind: type[Prediction], variants: Iterable[Any]) -> list[str]:
+    """The columns that `kind` has; the large schema only under wordings of one's own."""
+    unneeded = set() if own_wordings(variants) else {"schema"}
+    return [name for name in names if name in kind.__struct_fields__ and name not in unneeded]
 
 
 def _mark_wording(row: Reference) -> None:

@@ -4,35 +4,28 @@
 cache and looks no further: every file that those import has to be imported here too.
 """
 
-from collections.abc import Iterable
+# ruff: noqa: F401 - some files are imported only to be copied
+
 from typing import Any
 
 import datasets
 import evaluate
-import pyarrow as pa
 
-from .bootstrap import bootstrap as bootstrap
-from .columns import column as column
-from .f1 import requested_slots as requested_slots
-from .fuzzy import fuzzy_scores as fuzzy_scores
+from .api import score_lines
+from .bootstrap import bootstrap
+from .columns import column
+from .f1 import requested_slots
+from .fuzzy import fuzzy_scores
 from .report import report
 from .robustness import HEADLINE
-from .rows import (
-    PREDICTION,
-    REFERENCE,
-    Prediction,
-    Reference,
-    ScoreError,
-    arrow_table,
-    json_lines,
-)
-from .scoring import score_variants
-from .signature import Rules
-from .slots import score_slots as score_slots
-from .subset import only_dialogues, subset_of
-from .units import places as places
+from .rows import Prediction, Reference, json_lines
+from .scoring import score_frames
+from .signature import Rules, Setup
+from .slots import score_slots
+from .subset import subset_of
+from .units import places
 from .variants import fingerprint
-from .version import __version__ as __version__
+from .version import __version__
 
 _DESCRIPTION = """\
 Joint goal accuracy with the official fuzzy match, the official scorer's other metrics, and schema
@@ -151,36 +144,7 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
         dialogues: list[str] | None = None,
     ) -> dict[str, Any]:
         rules = Rules(use_fuzzy_match, joint_acc_across_turn, zero_mean)
-        predicted = arrow_table(map(str.encode, predictions), PREDICTION, "predictions")
-        known = REFERENCE.append(pa.field("wording", pa.string()))
-        true = arrow_table(map(str.encode, references), known, "references")
-        marks = _fingerprints(true)
-        used = {None: "unknown", True: "yes", False: "no"}[system_acts]
-        subset = None
-        if dialogues is not None:
-            subset = subset_of(true, _distinct(dialogues), "dialogues")
-            true, predicted = only_dialogues(true, subset), only_dialogues(predicted, subset)
-        scores = score_variants(true, predicted, rules)
-        result = report(scores, split, used, rules, release, marks, subset=subset)
+        acts = {None: "unknown", True: "yes", False: "no"}[system_acts]
+        setup = Setup(split, release, rules, acts)
+        _, result = score_lines(predictions, references, setup, dialogues)
         return {name: result["sgdx"][name] for name in (*HEADLINE, "by_variant")} | result
-
-
-def _distinct(dialogue_ids: Any) -> list[str]:
-    """The ids of the chosen dialogues, each once; ScoreError unless they are a list of text."""
-    listed = isinstance(dialogue_ids, Iterable) and not isinstance(dialogue_ids, str)
-    ids: list[Any] = list(dialogue_ids) if listed else [None]
-    if not all(isinstance(one, str) for one in ids):
-        raise ScoreError(
-            f"dialogues is {dialogue_ids!r:.60}, expected a list of ids such as ['1_00000']"
-        )
-    return list(dict.fromkeys(ids))
-
-
-def _fingerprints(references: pa.Table) -> dict[str, str]:
-    """The fingerprints of one's own wordings among the references, by variant."""
-    pairs = references.select(["variant", "wording"]).group_by(["variant", "wording"]).aggregate([])
-    digests: dict[str, list[str]] = {}
-    for pair in pairs.to_pylist():
-        if pair["wording"] is not None:
-            digests.setdefault(pair["variant"], []).append(pair["wording"])
-    return {variant: fingerprint(found) for variant, found in digests.items()}

@@ -3,7 +3,8 @@
 The line is modelled on sacreBLEU's signature (Post 2018, arXiv 1804.08771).
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from .bootstrap import RESAMPLES, SEED
 from .rows import ScoreError
@@ -51,52 +52,64 @@ def split_name(split: str) -> str:
     return "validation" if split == "dev" else split
 
 
+@dataclass(frozen=True)
+class Setup:
+    """Which data was scored and how: what a signature states beside the variants and the counts.
+
+    Attributes:
+        split: "train", "validation", "test" or a name of one's own; None where it is unknown.
+        release: The commit of the data, or a name of other data; None where it is unknown.
+        rules: How the frames were scored.
+        system_acts: Whether the predictions used the system's dialogue acts: "yes", "no", "mixed"
+            or "unknown".
+        oracle: Whether the predictions say that their model was trained on schemas that it is
+            evaluated on.
+        wordings: The fingerprint of each variant that is the user's own.
+        subset: The dialogues that were chosen; None for all of the split.
+    """
+
+    split: str | None = None
+    release: str | None = None
+    rules: Rules = OFFICIAL
+    system_acts: str = "unknown"
+    oracle: bool = False
+    wordings: Mapping[str, str] = field(default_factory=dict)
+    subset: Subset | None = None
+
+
 def signature(
-    variants: list[str],
-    frames: int,
-    dialogues: int,
-    rules: Rules,
-    split: str | None = None,
-    release: str | None = None,
-    system_acts: str = "unknown",
-    subset: Subset | None = None,
-    oracle: bool = False,
-    task: str = "state",
+    variants: Iterable[str], frames: int, dialogues: int, setup: Setup, task: str = "state"
 ) -> str:
     """Write the line `sgdx_metric|key:value|...`.
 
+    Where there are fewer dialogues than the split has, the part `release` is
+    `partial:<dialogues>/<whole split>`, unless the release's name begins with `unverified:`. A
+    subset adds the part `dialogues`, and `release` then goes by the number of dialogues that the
+    data has. Only the score of an oracle has the part `oracle`, and only one of calls `task`.
+
     Args:
-        variants: The schema variants in the order of the report, one's own wordings as
-            `<name>@<fingerprint>`.
-        frames, dialogues: How many were scored under each variant.
-        rules: How the frames were scored.
-        split: "train", "validation", "test" or a name of one's own; None gives "unknown".
-        release: The commit of the data, or a name of other data; None gives "unknown". Where there
-            are fewer dialogues than the split has, `partial:<found>/<whole>` is written instead,
-            unless it begins with `unverified:`.
-        system_acts: Whether the predictions used the system's dialogue acts: "yes", "no", "mixed"
-            or "unknown".
-        subset: The dialogues that were chosen; None for all of the split. A subset adds the part
-            `dialogues`, and `release` then goes by the number of dialogues that the data has.
-        oracle: Whether the predictions say that their model was trained on schemas that it is
-            evaluated on. Only such a score has the part `oracle`.
-        task: What was predicted: "state", or "calls", in which case `frames` are calls. Only a
-            score of calls has the part `task`.
+        variants: The schema variants in the order of the report.
+        frames, dialogues: How many were scored under each variant. Of calls, `frames` is the number
+            of calls.
+        setup: Which data was scored and how.
+        task: What was predicted: "state", or "calls".
     """
-    split = split_name(split or "unknown")
+    split = split_name(setup.split or "unknown")
+    rules, subset, marks = setup.rules, setup.subset, setup.wordings
+    available = subset.available if subset else dialogues
     parts = {
         **({"task": task} if task != "state" else {}),
-        "variants": "+".join(variants),
+        "variants": "+".join(f"{v}@{marks[v]}" if v in marks else v for v in variants),
         "split": split,
-        "release": _release(split, subset.available if subset else dialogues, release),
+        "release": _release(split, available, setup.release),
         **({"dialogues": subset.mark()} if subset else {}),
         "frames": frames,
         "match": "fuzzy-token-sort" if rules.use_fuzzy_match else "exact",
         "joint": "turn" if rules.joint_acc_across_turn else "frame",
         "zero-mean": rules.zero_mean,
         "sd": "sample",
-        "system-acts": system_acts,
-        **({"oracle": "yes"} if oracle else {}),
+        "system-acts": setup.system_acts,
+        **({"oracle": "yes"} if setup.oracle else {}),
         "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
         "version": __version__,
     }

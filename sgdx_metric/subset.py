@@ -42,7 +42,7 @@ def subset_of(references: pa.Table, dialogue_ids: Collection[str], where: str) -
     """
     if not dialogue_ids:
         raise ScoreError(f"{where}: found no dialogue ids, expected one at least")
-    available = set(pc.unique(_dialogues(column(references, "frame_id"))).to_pylist())
+    available = dialogue_ids_of(references)
     if lacking := [one for one in dialogue_ids if one not in available]:
         raise ScoreError(
             f"{where}: {len(lacking)} of {len(dialogue_ids)} dialogues are not in the references, "
@@ -55,6 +55,11 @@ def only_dialogues(rows: pa.Table, subset: Subset) -> pa.Table:
     """The rows, references or predictions, of a subset's dialogues."""
     chosen = pa.array(sorted(subset.dialogue_ids), pa.string())
     return rows.filter(pc.is_in(_dialogues(column(rows, "frame_id")), value_set=chosen))
+
+
+def dialogue_ids_of(rows: pa.Table) -> set[str]:
+    """The ids of the dialogues that rows belong to."""
+    return set(pc.unique(_dialogues(column(rows, "frame_id"))).to_pylist())
 
 
 def _dialogues(frame_ids: pa.Array) -> pa.Array:

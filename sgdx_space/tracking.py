@@ -18,6 +18,7 @@ from sgdx_metric.report import report
 from sgdx_metric.robustness import variation
 from sgdx_metric.rows import PREDICTION, ScoreError
 from sgdx_metric.scoring import FrameScores, score_frames
+from sgdx_metric.signature import Setup
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .tracking_views import by_service, explanation, overview
@@ -38,7 +39,7 @@ Tables = dict[str, pa.Table]
 def sample_references() -> Tables:
     """The frame rows of the sample corpus's test split, by variant."""
     references = open_references("sample", "test", {})
-    return {variant: references.of(variant) for variant in _VARIANTS}
+    return {variant: references.frames(variant) for variant in _VARIANTS}
 
 
 def invented_predictions(references: pa.Table, variant: str) -> pa.Table:
@@ -106,7 +107,7 @@ def _fill(references: Tables, paths: list[str] | None) -> tuple[Any, ...]:
             else {name: invented_predictions(rows, name) for name, rows in references.items()}
         )
         frame_scores = score_variants(references, predictions)
-        scores = report(frame_scores, "test", release="sample")
+        scores = report(frame_scores, Setup(split="test", release="sample"))
     except ScoreError as error:
         raise shown_error(error, paths) from None
     headers, rows = overview(scores)

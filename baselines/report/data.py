@@ -84,7 +84,7 @@ def open_references(folder: Path, variants: list[str]) -> Data:
     Raises:
         ScoreError: A file is missing or is not one of frame rows.
     """
-    of = open_folder(folder, variants).of
+    of = open_folder(folder, variants).frames
 
     def wordings(variant: str) -> dict[str, Service]:
         return _wordings_in(folder / f"{variant}.parquet")

@@ -90,7 +90,7 @@ def predictions_of(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
     """The prediction files of a run by variant; {} unless all of its variants have one."""
     place = folder / "predictions"
     try:
-        found = prediction_paths([str(place if place.is_dir() else folder)], variants)
+        found = prediction_paths(place if place.is_dir() else folder, variants)
     except ScoreError:
         return {}
     return found if set(found) == set(variants) else {}

@@ -202,7 +202,7 @@ def read_system(argument: str, split: str, turns: Sequence[Turn], known: set[str
         raise ScoreError(f"--predictions {argument}: expected NAME=DIR, as in ft=outputs/ft")
     said: dict[str, list[str]] = {}
     likelihoods: dict[str, list[float]] = {}
-    for variant, path in prediction_paths([folder], CONFIGS).items():
+    for variant, path in prediction_paths(Path(folder), CONFIGS).items():
         rows = [
             row for row in read_predictions(path, split, variant)[0] if row.turn_id not in known
         ]

@@ -1,60 +1,28 @@
 """What each command does: read its files, compute, write and print."""
 
 import argparse
-import os
-import sys
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-from rich.console import Console
 
-from sgdx_dataset.io.console import harmless
-from sgdx_dataset.subset import read_dialogue_ids
-
-from ..calls import CALL_REFERENCE, CallScores, report_calls, score_calls
-from ..report import nothing_scores, report
+from ..api import score_files
 from ..rows import ScoreError
-from ..scoring import FrameScores, score_frames
+from ..scoring import score_frames
 from ..signature import Rules
-from ..subset import Subset, only_dialogues, subset_of
-from ..variants import ORIGINAL, PAPER_VARIANTS, own_wordings
 from .compare import compare
 from .explain import broken, explain, frame_of
-from .files import (
-    PER_FRAME,
-    check_apart,
-    check_folder,
-    check_output,
-    write_json,
-    write_per_frame,
-    write_scores,
-)
-from .predictions import (
-    Predictions,
-    prediction_paths,
-    read_calls,
-    read_predictions,
-    with_frame_ids,
-)
-from .references import References, open_folder, open_references
+from .files import check_apart, check_output, write_json
+from .inputs import Inputs
+from .predictions import Predictions, parse_predictions, read_predictions, with_frame_ids
+from .references import References
+from .score import score_api_calls
 from .summarise import summarise
-from .systems import (
-    about_system,
-    check_one_system,
-    is_oracle,
-    system_acts,
-    unread_answers,
-)
 from .terminal import (
     print_broken,
-    print_calls,
     print_comparison,
     print_explanation,
-    print_scores,
     print_summary,
-    print_unread,
+    terminal,
 )
 
 
@@ -74,88 +42,25 @@ def run_push(args: argparse.Namespace) -> None:
 
 def run_score(args: argparse.Namespace) -> None:
     """Score prediction files; write what was asked for; print tables."""
-    check_output("--output", args.output)
-    if args.per_frame:
-        check_output("--per-frame", args.per_frame, PER_FRAME)
-    if args.plots:
-        check_folder("--plots", args.plots)
-        from .plots import write_plots  # It asks for matplotlib, which is an extra.
-    rules = Rules(not args.no_fuzzy_match, args.joint_acc_across_turn, args.zero_mean)
-    paths = _prediction_paths(args)
-    inputs = [*paths.values(), *_reference_paths(args, paths)]
-    check_apart({"--output": args.output, "--per-frame": args.per_frame}, inputs)
-    dialogue_ids = read_dialogue_ids(args.dialogues) if args.dialogues else None
-    predictions, references = _read_inputs(args, paths)
-    said = {name: given.said for name, given in predictions.items()}
-    check_one_system(said)
-    acts = system_acts(said, args.system_acts)
-    scores: dict[str, FrameScores] = {}
-    wordings: dict[str, str] = {}
-    subset: Subset | None = None
-    for name, given in predictions.items():
-        frames = references.of(name)
-        rows = with_frame_ids(given, frames)
-        if own_wordings([name]):
-            wordings[name] = references.fingerprint(name, frames)
-        if dialogue_ids:
-            subset = subset_of(frames, dialogue_ids, str(args.dialogues))
-            frames, rows = only_dialogues(frames, subset), only_dialogues(rows, subset)
-        scores[name] = score_frames(frames, rows, name, rules)
-    result = report(
-        scores,
-        args.split,
-        acts,
-        rules,
-        references.release,
-        wordings,
-        subset,
-        is_oracle(said),
+    score_files(
+        parse_predictions(args.predictions),
+        source=args.source,
+        references=args.references,
+        split=args.split,
+        own_variants=_own_variants(args.variant),
+        dialogues=args.dialogues,
+        rules=Rules(not args.no_fuzzy_match, args.joint_acc_across_turn, args.zero_mean),
+        system_acts={None: None, "yes": True, "no": False}[args.system_acts],
+        output=args.output,
+        per_frame=args.per_frame,
+        plots=args.plots,
+        verbose=True,
     )
-    result["predictions"] = {name: about_system(said[name]) for name in result["variants"]}
-    if args.per_frame:
-        write_per_frame(scores, args.per_frame)
-    if args.plots:
-        write_plots(result, scores, rules, args.plots)
-    write_scores(result, scores, args.output)
-    _warn(result, is_oracle(said))
-    print_scores(result, _console())
-    print_unread(unread_answers(said), nothing_scores(scores), _console())
 
 
 def run_calls(args: argparse.Namespace) -> None:
     """Score files of predicted calls; write the scores; print a table."""
-    check_output("--output", args.output)
-    rules = Rules(not args.no_fuzzy_match)
-    paths = _prediction_paths(args)
-    check_apart({"--output": args.output}, [*paths.values(), *_reference_paths(args, paths)])
-    dialogue_ids = read_dialogue_ids(args.dialogues) if args.dialogues else None
-    predictions = {name: read_calls(path, args.split, name) for name, path in paths.items()}
-    if args.references:
-        references = open_folder(args.references, predictions, CALL_REFERENCE)
-    else:
-        own = _own_variants(args.variant)
-        references = open_references(args.source, args.split, own, CALL_REFERENCE)
-    said = {name: given.said for name, given in predictions.items()}
-    check_one_system(said)
-    scores: dict[str, CallScores] = {}
-    wordings: dict[str, str] = {}
-    subset: Subset | None = None
-    dialogues = 0
-    for name, given in predictions.items():
-        frames, rows = references.of(name), given.rows
-        if own_wordings([name]):
-            wordings[name] = references.fingerprint(name, frames)
-        if dialogue_ids:
-            subset = subset_of(frames, dialogue_ids, str(args.dialogues))
-            frames, rows = only_dialogues(frames, subset), only_dialogues(rows, subset)
-        scores[name] = score_calls(frames, rows, name, rules)
-        dialogues = len({one.rsplit("/", 2)[0] for one in frames["frame_id"].to_pylist()})
-    acts = system_acts(said, None)
-    release = references.release
-    result = report_calls(scores, dialogues, args.split, rules, release, wordings, subset, acts)
-    result["predictions"] = {name: about_system(said[name]) for name in scores}
-    write_json(result, args.output)
-    print_calls(result, _console())
+    score_api_calls(_inputs(args, args.dialogues), Rules(not args.no_fuzzy_match), args.output)
 
 
 def run_compare(args: argparse.Namespace) -> None:
@@ -167,7 +72,7 @@ def run_compare(args: argparse.Namespace) -> None:
     result = compare(first, second)
     if args.json:
         write_json(result, args.json)
-    print_comparison(result, (_joined(first), _joined(second)), _console())
+    print_comparison(result, (_joined(first), _joined(second)), terminal())
 
 
 def _sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
@@ -194,14 +99,16 @@ def run_summarise(args: argparse.Namespace) -> None:
     result = summarise(args.scores)
     if args.output:
         write_json(result, args.output)
-    print_summary(result, list(map(str, args.scores)), _console())
+    print_summary(result, list(map(str, args.scores)), terminal())
 
 
 def run_explain(args: argparse.Namespace) -> None:
     """Print one frame slot by slot, or list the frames that broke between two variants."""
     if (args.frame_id is None) == (args.changed is None):
         raise ScoreError("explain: expected either FRAME_ID or --changed FIRST SECOND, one of both")
-    predictions, references = _read_inputs(args, _prediction_paths(args))
+    inputs = _inputs(args)
+    predictions = inputs.read(read_predictions)
+    references = inputs.open_references()
     rules = Rules(not args.no_fuzzy_match)
     if args.changed:
         _explain_changed(predictions, references, args.changed, rules)
@@ -230,7 +137,7 @@ def _explain_frame(
     row = next(iter(true.values())).to_pylist()[0]
     dialogue = [(turn["speaker"], turn["utterance"]) for turn in row.get("history", [])]
     dialogue.append(("USER", row["utterance"] or ""))
-    print_explanation(frame_id, dialogue, lines, _console())
+    print_explanation(frame_id, dialogue, lines, terminal())
 
 
 def _explain_changed(
@@ -244,52 +151,21 @@ def _explain_changed(
         )
     scores = []
     for name in changed:
-        frames = references.of(name)
+        frames = references.frames(name)
         scores.append(score_frames(frames, with_frame_ids(predictions[name], frames), name, rules))
-    print_broken(broken(*scores), len(scores[0].seen), changed, _console())
+    print_broken(broken(*scores), len(scores[0].seen), changed, terminal())
 
 
-def _prediction_paths(args: argparse.Namespace) -> dict[str, Path]:
-    """The prediction files by variant.
-
-    Raises:
-        ScoreError: The arguments contradict each other, or a file is missing.
-    """
-    if args.references and (args.source or args.variant):
-        raise ScoreError(
-            f"--references {args.references}: found --source or --variant too, expected one way to "
-            "have the references"
-        )
-    known = [ORIGINAL, *PAPER_VARIANTS, *_own_variants(args.variant)]
-    if args.references:
-        known += sorted({path.stem for path in args.references.glob("*.parquet")} - {*known})
-    return prediction_paths(args.predictions, known)
-
-
-def _reference_paths(args: argparse.Namespace, variants: Iterable[str]) -> list[Path]:
-    """What the references and the choice of dialogues are read from: files and folders."""
-    paths = [Path(path) for path in _own_variants(args.variant).values()]
-    if args.references:
-        paths += [args.references / f"{name}.parquet" for name in variants]
-    elif source := args.source or os.environ.get("SGDX_SOURCE"):
-        paths.append(Path(source))
-    return paths + ([args.dialogues] if args.dialogues else [])
-
-
-def _read_inputs(
-    args: argparse.Namespace, paths: Mapping[str, Path]
-) -> tuple[dict[str, Predictions], References]:
-    """The predictions by variant, and what gives their references.
-
-    All predictions are read first, so that a bad file is refused before any data is opened.
-
-    Raises:
-        ScoreError: A file is malformed, or the references cannot be opened.
-    """
-    predictions = {name: read_predictions(path, args.split, name) for name, path in paths.items()}
-    if args.references:
-        return predictions, open_folder(args.references, predictions)
-    return predictions, open_references(args.source, args.split, _own_variants(args.variant))
+def _inputs(args: argparse.Namespace, dialogues: Path | None = None) -> Inputs:
+    """What the arguments say is scored against what."""
+    return Inputs(
+        predictions=parse_predictions(args.predictions),
+        split=args.split,
+        source=args.source,
+        references=args.references,
+        own_variants=_own_variants(args.variant),
+        dialogues=dialogues,
+    )
 
 
 def _own_variants(arguments: list[str]) -> dict[str, str]:
@@ -301,30 +177,3 @@ def _own_variants(arguments: list[str]) -> dict[str, str]:
             raise ScoreError(f"--variant {argument}: expected NAME=PATH")
         own[name] = path
     return own
-
-
-def _warn(result: Mapping[str, Any], oracle: bool) -> None:
-    """Warn where a score seems to be something else than it looks like.
-
-    That is the score of an oracle, or of predictions of which so many slots are unknown that they
-    seem to be for another variant.
-    """
-    if oracle:
-        print(
-            "warning: the predictions are of an oracle: the model was trained on schemas that it "
-            "is evaluated on",
-            file=sys.stderr,
-        )
-    for name, count in result["ignored_slots"].items():
-        predicted = result["predicted_slots"][name]
-        if count > predicted / 3:
-            print(
-                f"warning: {harmless(name)}: {100 * count / predicted:.0f} % of the predicted "
-                "slots are not in its schemas; are these another variant's predictions?",
-                file=sys.stderr,
-            )
-
-
-def _console() -> Console:
-    # Piped output has no width of its own.
-    return Console() if sys.stdout and sys.stdout.isatty() else Console(width=80)

@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..columns import Floats
 from ..rows import ScoreError
 from ..scoring import METRICS, FrameScores
-from ..units import places
 
 PER_FRAME = (".parquet", ".jsonl")
 # The files that are read in a folder of a release, or of predictions in its layout.
@@ -130,12 +127,10 @@ def check_folder(option: str, folder: Path) -> None:
         raise ScoreError(f"{option} {folder}: found no right to write to {nearest}")
 
 
-def write_scores(
-    result: Mapping[str, Any], variants: Mapping[str, FrameScores], output: Path
-) -> None:
-    """Write scores.json: a report and, in one line at its end, `paired`, which `compare` reads."""
-    text = _indented(result).removesuffix("\n}")
-    line = msgspec.json.encode(paired(variants)).decode()
+def write_scores(scores: Mapping[str, Any], output: Path) -> None:
+    """Write scores.json, with `paired`, which `compare` reads, in one line at its end."""
+    text = _indented({k: v for k, v in scores.items() if k != "paired"}).removesuffix("\n}")
+    line = msgspec.json.encode(scores["paired"]).decode()
     with whole(output) as path:
         path.write_text(f'{text},\n  "paired": {line}\n}}\n', encoding="utf-8")
 
@@ -144,25 +139,6 @@ def write_json(result: Mapping[str, Any], output: Path) -> None:
     """Write indented JSON, for people and for programs."""
     with whole(output) as path:
         path.write_text(_indented(result) + "\n", encoding="utf-8")
-
-
-def paired(variants: Mapping[str, FrameScores]) -> dict[str, Any]:
-    """Every frame's joint goal accuracy, which `compare` pairs with another system's.
-
-    Returns:
-        `frame_id`; `seen`, the seen services by their original names; and `joint_goal_accuracy`, by
-        variant, in the order of `frame_id`, None where undefined.
-    """
-    first = next(iter(variants.values()))
-    place = places(first.frame_id, first.seen)
-    return {
-        "frame_id": first.frame_id.to_pylist(),
-        "seen": sorted(set(place.service[first.seen])),
-        "joint_goal_accuracy": {
-            name: _numbers(frames.scores["joint_goal_accuracy"])
-            for name, frames in variants.items()
-        },
-    }
 
 
 def write_per_frame(variants: Mapping[str, FrameScores], output: Path) -> None:
@@ -190,16 +166,6 @@ def _table(variant: str, frames: FrameScores) -> pa.Table:
     }
     scores = {metric: pa.array(frames.scores[metric], from_pandas=True) for metric in METRICS}
     return pa.table(columns | scores)
-
-
-def _numbers(scores: Floats) -> list[float | None]:
-    """Scores as JSON numbers; 0 and 1 are written without a decimal point."""
-    numbers = scores.astype(object)
-    for number in (0, 1):
-        numbers[scores == number] = number
-    numbers[np.isnan(scores)] = None
-    listed: list[float | None] = numbers.tolist()
-    return listed
 
 
 def _indented(value: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,21 +23,14 @@ _SCORER_OUTPUT = "dialogues_and_metrics.json"
 _T = TypeVar("_T")
 
 
-def prediction_paths(arguments: Sequence[str], known: Sequence[str]) -> dict[str, Path]:
-    """Find the prediction files of each variant.
-
-    Args:
-        arguments: What `--predictions` was given: VARIANT=PATH, once for each variant, or one
-            folder that holds VARIANT.jsonl or VARIANT/ for each.
-        known: Names of the variants that are looked for in a folder; other entries of the folder
-            are passed over.
+def parse_predictions(arguments: Sequence[str]) -> dict[str, Path] | Path:
+    """Read what `--predictions` was given: VARIANT=PATH for each variant, or one folder.
 
     Returns:
-        Paths by variant, in the order of the arguments or of `known`.
+        The paths by variant, or the folder.
 
     Raises:
-        ScoreError: An argument is malformed, a variant has two paths or none exists, or both forms
-            are mixed.
+        ScoreError: An argument is malformed, a variant is named twice, or both forms are mixed.
     """
     folders = [argument for argument in arguments if "=" not in argument]
     if folders and len(arguments) > 1:
@@ -46,7 +39,7 @@ def prediction_paths(arguments: Sequence[str], known: Sequence[str]) -> dict[str
             "one folder or VARIANT=PATH for each variant"
         )
     if folders:
-        return _paths_in(Path(folders[0]), known)
+        return Path(folders[0])
     paths: dict[str, Path] = {}
     for argument in arguments:
         variant, _, path = argument.partition("=")
@@ -54,10 +47,32 @@ def prediction_paths(arguments: Sequence[str], known: Sequence[str]) -> dict[str
             raise ScoreError(f"--predictions {argument}: expected VARIANT=PATH, as in v1=v1.jsonl")
         if variant in paths:
             raise ScoreError(f"--predictions {argument}: variant '{variant}' is there twice")
-        if not Path(path).exists():
-            raise ScoreError(f"{path}: No such file or directory")
         paths[variant] = Path(path)
     return paths
+
+
+def prediction_paths(
+    predictions: Mapping[str, Path] | Path, variants: Sequence[str]
+) -> dict[str, Path]:
+    """Find the prediction files of each variant.
+
+    Args:
+        predictions: Paths by variant, or one folder that holds VARIANT.jsonl or VARIANT/ for each.
+        variants: Names of the variants that are looked for in a folder; other entries of the folder
+            are passed over.
+
+    Returns:
+        Paths by variant, in the order of the mapping or of `variants`.
+
+    Raises:
+        ScoreError: A path does not exist, or a folder has none or two for a variant.
+    """
+    if isinstance(predictions, Path):
+        return _paths_in(predictions, variants)
+    for path in predictions.values():
+        if not path.exists():
+            raise ScoreError(f"{path}: No such file or directory")
+    return dict(predictions)
 
 
 def _paths_in(folder: Path, known: Sequence[str]) -> dict[str, Path]:
@@ -122,7 +137,7 @@ class Predictions:
 
     Attributes:
         rows: Prediction rows, with the columns of PREDICTION.
-        said: What the file states about itself; a directory states nothing.
+        metadata: What the file states about itself; a directory states nothing.
         by_user_turn: Whether the rows come from the release's layout. That layout knows a frame by
             its service under the variant's name and by the place of its user turn among the
             dialogue's user turns: `frame_id` is `<dialogue>/<place>/<service>` until
@@ -130,7 +145,7 @@ class Predictions:
     """
 
     rows: pa.Table
-    said: Metadata = field(default_factory=Metadata)
+    metadata: Metadata = field(default_factory=Metadata)
     by_user_turn: bool = False
 
 

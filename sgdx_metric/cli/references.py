@@ -29,7 +29,7 @@ class References:
     """The references of a split.
 
     Attributes:
-        of: Makes the frame rows of a variant, with the columns of REFERENCE, or those that were
+        frames: Makes the frame rows of a variant, with the columns of REFERENCE, or those that were
             asked for; raises ScoreError where they cannot be had.
         dialogue: Makes the frame rows of one dialogue, given a variant's name and the dialogue's
             id, without those of the others. They have the column `history` besides, the turns
@@ -39,7 +39,7 @@ class References:
         release: The commit of the data, or a name of other data; None where it is unknown.
     """
 
-    of: Callable[[str], pa.Table]
+    frames: Callable[[str], pa.Table]
     dialogue: Callable[[str, str], pa.Table]
     fingerprint: Callable[[str, pa.Table], str]
     release: str | None

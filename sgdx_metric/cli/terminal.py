@@ -1,5 +1,6 @@
 """Scores, comparisons and explanations as tables on the terminal, which fit into 80 columns."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -49,6 +50,11 @@ The mean over runs, and in brackets the sample standard deviation. JGA: joint
 goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how far a frame's
 score varies over variants.
 """
+
+
+def terminal() -> Console:
+    """The standard output; where it is piped, and so has no width, it is 80 columns wide."""
+    return Console() if sys.stdout and sys.stdout.isatty() else Console(width=80)
 
 
 def print_scores(result: dict[str, Any], console: Console) -> None:

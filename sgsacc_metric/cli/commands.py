@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from sgdx_metric.cli.files import check_output, write_json
-from sgdx_metric.cli.predictions import prediction_paths
+from sgdx_metric.cli.predictions import parse_predictions, prediction_paths
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
@@ -214,7 +214,7 @@ def _predictions(args: argparse.Namespace) -> list[Prediction]:
     """All prediction rows, which are read before any data is opened."""
     own = [argument.partition("=")[0] for argument in args.variant]
     known = [ORIGINAL, *PAPER_VARIANTS, *own]
-    paths = prediction_paths(args.predictions, known)
+    paths = prediction_paths(parse_predictions(args.predictions), known)
     return [
         row
         for variant, path in paths.items()

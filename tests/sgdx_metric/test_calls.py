@@ -12,6 +12,7 @@ import pytest
 from sgdx_metric.__main__ import main
 from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE, report_calls, score_calls
 from sgdx_metric.rows import ScoreError
+from sgdx_metric.signature import Setup
 
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 
@@ -102,7 +103,7 @@ def test_figures_over_wordings() -> None:
         name: score_calls(true, predictions(right, wrong if name == "v1" else right), name)
         for name in VARIANTS
     }
-    found = report_calls(scores, 3, "test", release="sample")
+    found = report_calls(scores, 3, Setup("test", "sample"))
     figures = found["calls"]["call_accuracy"]
     assert figures["original"] == 1.0
     assert figures["v1-5"] == pytest.approx(0.9)

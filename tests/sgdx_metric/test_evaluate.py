@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import doctest
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import pytest
 from sgdx_metric.cli.install import install
 from sgdx_metric.report import report
 from sgdx_metric.scoring import score_variants
+from sgdx_metric.signature import Setup
 
 from ..conftest import ROOT, Run
 from .frames import prediction_table, reference_table, six_variants
@@ -42,7 +45,7 @@ print(metric.compute(**{side: rows[side][1::2] for side in rows}))
 def expected(**others: Any) -> dict[str, Any]:
     references, predictions = six_variants(SCORES)
     tables = reference_table(*references), prediction_table(*predictions)
-    return report(score_variants(*tables), **others)
+    return report(score_variants(*tables), Setup(**others))
 
 
 @pytest.fixture
@@ -252,6 +255,9 @@ def test_installed_metric_loads_by_name_from_anywhere(tmp_path: Path, run: Run) 
     older = installed.with_name("0" * 64)
     older.mkdir()
     (older / "sgdx_metric.py").write_text("raise ImportError('an older version')")
+    # The clock of files is coarse: what was written within its tick would be as new.
+    os.utime(older / "sgdx_metric.py", (time.time() - 1,) * 2)
+    os.utime(installed / "sgdx_metric.py", (time.time() - 2,) * 2)
     assert install() == installed
     references, predictions = six_variants(SCORES)
     rows = {"predictions": predictions, "references": references}

@@ -10,7 +10,7 @@ import pytest
 from sgdx_metric.cli.references import open_references
 from sgdx_metric.report import group_means, report
 from sgdx_metric.scoring import score_frames
-from sgdx_metric.signature import OFFICIAL, Rules
+from sgdx_metric.signature import OFFICIAL, Rules, Setup
 
 from . import slow
 from .frames import prediction_table, with_errors
@@ -20,7 +20,7 @@ from .frames import prediction_table, with_errors
 @pytest.mark.slow
 def test_every_metric_of_every_group(release_archive: Path) -> None:
     opened = open_references(str(release_archive), "test", {})
-    references = opened.of("v5")
+    references = opened.frames("v5")
     rows = references.to_pylist()
     chance = random.Random(0)  # noqa: S311
     guesses = [with_errors(row, chance) for row in rows]
@@ -35,6 +35,6 @@ def test_every_metric_of_every_group(release_archive: Path) -> None:
             known = {metric: mean for metric, mean in found[group].items() if mean is not None}
             assert known == pytest.approx(means, abs=1e-12, rel=0), group
         assert 0 < expected["#ALL_SERVICES"]["joint_goal_accuracy"] < 1
-    line = report({"v5": scores}, "test", rules=rules, release=opened.release)["signature"]
+    line = report({"v5": scores}, Setup("test", opened.release, rules))["signature"]
     dialogues = len({row["frame_id"].split("/")[0] for row in rows})
     assert dialogues == 4201 or f"|release:partial:{dialogues}/4201|" in line

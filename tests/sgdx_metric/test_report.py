@@ -12,6 +12,7 @@ from sgdx_metric.report import report
 from sgdx_metric.robustness import HEADLINE, variation
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.scoring import METRICS, score_variants
+from sgdx_metric.signature import Setup
 
 from . import slow
 from .frames import prediction_table, reference_table, six_variants
@@ -34,7 +35,7 @@ def score(scores: dict[str, list[bool]], **others: Any) -> dict[str, Any]:
     references, predictions = six_variants(scores)
     predictions.reverse()
     tables = reference_table(*references), prediction_table(*predictions)
-    return report(score_variants(*tables), **others)
+    return report(score_variants(*tables), Setup(**others))
 
 
 def headline(figures: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from sgdx_metric.report import group_means, report
 from sgdx_metric.robustness import variation
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.scoring import METRICS, score_frames, score_variants
-from sgdx_metric.signature import Rules
+from sgdx_metric.signature import Rules, Setup
 
 from . import slow
 from .frames import Row, prediction, prediction_table, reference, reference_table, state
@@ -71,7 +71,7 @@ def test_sensitivity_of_every_metric_equals_the_equation(
     sides = [slow.unit_scores(of(rows[0], v), of(rows[1], v),
                               rules.use_fuzzy_match, rules.joint_acc_across_turn)
              for v in ("v1", "v2")]  # fmt: skip
-    result = report(scored(rows, rules), rules=rules)["sgdx"]
+    result = report(scored(rows, rules), Setup(rules=rules))["sgdx"]
     groups = {"#ALL_SERVICES": result, "#SEEN_SERVICES": result["seen"],
               "#UNSEEN_SERVICES": result["unseen"], **result["by_service"]}  # fmt: skip
     for group, figures in groups.items():
@@ -101,7 +101,8 @@ def two_frames_in_a_turn(variant: str, *guesses: str) -> tuple[list[Row], list[R
 
 def test_a_turn_scores_the_product_of_its_frames() -> None:
     rows = two_frames_in_a_turn("v1", "Rome", "Rom", "Rom")
-    of_turns = report(scored(rows, Rules(joint_acc_across_turn=True)), rules=Rules(True, True))
+    across = Rules(joint_acc_across_turn=True)
+    of_turns = report(scored(rows, across), Setup(rules=across))
     means = of_turns["variants"]["v1"]
     assert means["#ALL_SERVICES"]["joint_goal_accuracy"] == pytest.approx((0.86 + 0.86) / 2)
     assert means["#ALL_SERVICES"]["average_goal_accuracy"] == pytest.approx((1 + 2 * 0.86) / 3)
@@ -122,14 +123,12 @@ def test_exact_match_takes_any_spoken_variant() -> None:
 
 def test_signature_tells_the_rules_apart() -> None:
     rows = two_frames_in_a_turn("v1", "Rome", "Rom", "Rom")
-    found = {
-        (fuzzy, turn, zero): report(scored(rows, rules := Rules(fuzzy, turn, zero)), rules=rules)
+    lines = [
+        report(scored(rows, rules := Rules(fuzzy, turn, zero)), Setup(rules=rules))["signature"]
         for fuzzy in (True, False) for turn in (True, False) for zero in ("0", "drop")
-    }  # fmt: skip
-    lines = {result["signature"] for result in found.values()}
-    assert len(lines) == 8
-    last = found[False, True, "drop"]["signature"]
-    assert "|match:exact|joint:turn|zero-mean:drop|" in last
+    ]  # fmt: skip
+    assert len(set(lines)) == 8
+    assert sum("|match:exact|joint:turn|zero-mean:drop|" in line for line in lines) == 1
 
 
 def test_unknown_zero_mean_is_refused() -> None:

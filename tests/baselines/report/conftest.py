@@ -12,9 +12,10 @@ import pytest
 
 from baselines.report.data import Data, open_source
 from sgdx_metric.cli.files import write_scores
-from sgdx_metric.report import report
+from sgdx_metric.report import paired, report
 from sgdx_metric.rows import PREDICTION
 from sgdx_metric.scoring import score_frames
+from sgdx_metric.signature import Setup
 
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 Row = dict[str, Any]
@@ -72,8 +73,8 @@ def write_run(
         (folder / "predictions" / f"{variant}.jsonl").write_text(text, encoding="utf-8")
         table = PREDICTION.empty_table().from_pylist(changed, PREDICTION)
         scores[variant] = score_frames(data.frames(variant), table, variant)
-    result = report(scores, "test", "no", release="sample")
-    write_scores(result, scores, folder / "scores.json")
+    result = report(scores, Setup("test", "sample", system_acts="no"))
+    write_scores(result | {"paired": paired(scores)}, folder / "scores.json")
     record = {"evaluation": {**header, "source": "sample", "configs": list(gold)}}
     (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
     return folder

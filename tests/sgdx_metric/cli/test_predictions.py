@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
-from sgdx_metric.cli.predictions import prediction_paths, read_predictions, with_frame_ids
+from sgdx_metric.cli.predictions import (
+    parse_predictions,
+    prediction_paths,
+    read_predictions,
+    with_frame_ids,
+)
 from sgdx_metric.rows import ScoreError
 
 from ..frames import Row, prediction, reference, reference_table
@@ -31,14 +36,14 @@ def test_jsonl_with_header(tmp_path: Path) -> None:
     header = {"split": "test", "variant": "original", "system_acts": False, "model": "any"}
     path = written(tmp_path / "p.jsonl", json.dumps({"metadata": header}), GOOD, "", GOOD)
     found = read_predictions(path, "test", "original")
-    assert (found.said.system_acts, found.said.model) == (False, "any")
+    assert (found.metadata.system_acts, found.metadata.model) == (False, "any")
     row = prediction({"city": ["Rome"]}) | {"slots": None}
     assert found.rows.to_pylist() == [row, row]
 
 
 def test_jsonl_without_header_says_nothing_of_system_acts(tmp_path: Path) -> None:
     found = read_predictions(written(tmp_path / "p.jsonl", GOOD), "test", "original")
-    assert found.said.system_acts is None
+    assert found.metadata.system_acts is None
 
 
 def test_keys_of_its_own_and_long_values_are_no_matter(tmp_path: Path) -> None:
@@ -235,7 +240,7 @@ def test_a_folder_has_the_paths_of_the_known_variants(tmp_path: Path) -> None:
     for name in ("mine", "shards"):
         (tmp_path / name).mkdir()
         written(tmp_path / name / "dialogues_001.json", "[]")
-    assert list(prediction_paths([str(tmp_path)], KNOWN).items()) == [
+    assert list(prediction_paths(tmp_path, KNOWN).items()) == [
         ("original", tmp_path / "original.jsonl"),
         ("v1", tmp_path / "v1.jsonl"),
         ("mine", tmp_path / "mine"),
@@ -244,7 +249,7 @@ def test_a_folder_has_the_paths_of_the_known_variants(tmp_path: Path) -> None:
 
 def test_several_paths_keep_the_order_given(tmp_path: Path) -> None:
     path = written(tmp_path / "p.jsonl", GOOD)
-    found = prediction_paths([f"v2={path}", f"any={path}"], KNOWN)
+    found = prediction_paths(parse_predictions([f"v2={path}", f"any={path}"]), KNOWN)
     assert list(found.items()) == [("v2", path), ("any", path)]
 
 
@@ -279,4 +284,4 @@ def test_doubtful_folders_are_refused(
         Path(name).parent.mkdir(exist_ok=True)
         written(Path(name), GOOD)
     with pytest.raises(ScoreError, match=re.escape(message)):
-        prediction_paths(arguments, KNOWN)
+        prediction_paths(parse_predictions(arguments), KNOWN)

@@ -24,7 +24,7 @@ def test_release_is_what_the_references_say(tmp_path: Path) -> None:
     pq.write_table(V1, path)
     found = open_folder(tmp_path, ["v1"])
     assert found.release is None
-    assert found.of("v1").to_pylist() == V1.to_pylist()
+    assert found.frames("v1").to_pylist() == V1.to_pylist()
     pq.write_table(V1.replace_schema_metadata({"release": ""}), path)
     assert open_folder(tmp_path, ["v1"]).release is None
     pq.write_table(V1.replace_schema_metadata({"release": "c0ffee"}), path)
@@ -45,15 +45,15 @@ def test_a_folder_of_the_datasets_has_the_rows_of_the_release(tmp_path: Path, co
     release = open_references("sample", "test", {})
     assert folder.release == release.release == "sample"
     for variant in ("original", "v3"):
-        assert folder.of(variant).schema.names == REFERENCE.names
-        assert folder.of(variant).to_pylist() == release.of(variant).to_pylist()
+        assert folder.frames(variant).schema.names == REFERENCE.names
+        assert folder.frames(variant).to_pylist() == release.frames(variant).to_pylist()
 
 
 def test_faults_of_the_release_are_passed_on() -> None:
     with pytest.raises(ScoreError, match="nowhere: no such source, expected a directory"):
         open_references("nowhere", "test", {})
     with pytest.raises(ScoreError, match="unknown config 'v9'"):
-        open_references("sample", "test", {}).of("v9")
+        open_references("sample", "test", {}).frames("v9")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_faults_of_a_folder_are_named(
     for name, table in tables.items():
         pq.write_table(table, tmp_path / f"{name}.parquet")
     with pytest.raises(ScoreError, match=re.escape(message)):
-        open_folder(tmp_path, sorted({*tables, "v1"} - {"v2"})).of("v1")
+        open_folder(tmp_path, sorted({*tables, "v1"} - {"v2"})).frames("v1")
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_missing_value_in_a_folder_is_named(
     row = reference({"city": ["Rome", "Roma"]}, variant="v1", requested_slots=["name", "city"])
     pq.write_table(reference_table(row, row | change), tmp_path / "v1.parquet")
     with pytest.raises(ScoreError, match=f"v1.parquet: {message}"):
-        open_folder(tmp_path, ["v1"]).of("v1")
+        open_folder(tmp_path, ["v1"]).frames("v1")
 
 
 def test_what_is_no_parquet_is_named(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ import pytest
 from sgdx_metric.bootstrap import Sums, compared, compared_runs
 from sgdx_metric.cli.files import write_scores
 from sgdx_metric.columns import Floats
-from sgdx_metric.report import report
+from sgdx_metric.report import paired, report
 from sgdx_metric.robustness import figures
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.scoring import score_variants
+from sgdx_metric.signature import Setup
 
 from ...conftest import Run
 from ..frames import prediction_table, reference_table, six_variants
@@ -34,7 +35,7 @@ def scores_json(path: Path, right: list[bool], worse: str = "v5", **others: Any)
     rights = {name: right if name != worse else [False] * len(right) for name in VARIANTS}
     references, predictions = six_variants(rights)
     scores = score_variants(reference_table(*references), prediction_table(*predictions))
-    write_scores(report(scores, "test", **others), scores, path)
+    write_scores(report(scores, Setup("test", **others)) | {"paired": paired(scores)}, path)
     return path
 
 

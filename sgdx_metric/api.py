@@ -1,0 +1,218 @@
+"""The Python door: score rows, or files, and have the content of scores.json as a dict."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from .report import paired, report
+from .rows import PREDICTION, REFERENCE, Prediction, Reference, ScoreError, arrow_table, json_lines
+from .scoring import FrameScores, score_variants
+from .signature import OFFICIAL, Rules, Setup, split_name
+from .subset import only_dialogues, subset_of
+from .variants import fingerprint
+
+_SYSTEM_ACTS = {None: "unknown", True: "yes", False: "no"}
+
+
+def score(
+    predictions: Any,
+    references: Any,
+    *,
+    split: str | None = None,
+    release: str | None = None,
+    system_acts: bool | None = None,
+    rules: Rules = OFFICIAL,
+    dialogues: Iterable[str] | None = None,
+) -> dict[str, Any]:
+    """Score prediction rows of one or more schema variants.
+
+    Rows are a list of dicts, a `datasets.Dataset`, an Arrow table or a pandas data frame. They are
+    matched by `frame_id` and `variant`; their order does not matter, and keys or columns beyond
+    those named here are passed over.
+
+    Args:
+        predictions: Rows with `frame_id`, `variant`, `active_intent`, `requested_slots` [str],
+            `slot_values` [{`slot`, `values` [str]}] and, to have slot tagging scored, `slots`
+            [{`slot`, `start`, `exclusive_end`}].
+        references: Frame rows of the same variants, as `sgdx_dataset.frames` makes them: the keys
+            of a prediction, `service`, `seen`, `schema_slots` [{`name`, `is_categorical`}], and
+            `utterance` where spans are predicted.
+        split, release: The names of the split and of the data (a commit), for the signature.
+        system_acts: Whether the predictions used the system's dialogue acts, for the signature;
+            None where that is unknown.
+        rules: How frames are scored.
+        dialogues: Ids of the dialogues to score; None for all. Rows of others are passed over.
+
+    Returns:
+        The content of scores.json, as `score_files` returns it. `predictions`, what files say of
+        the system that made them, is empty for each variant.
+
+    Raises:
+        ScoreError: A row is malformed; a frame is missing, there twice or unknown; or the rows
+            cannot be scored for another reason, which the message names.
+
+    Examples:
+
+        >>> from sgdx_metric import score
+        >>> state = {"active_intent": "FindHotel", "requested_slots": [],
+        ...          "slot_values": [{"slot": "city", "values": ["Rome"]}]}
+        >>> prediction = {"frame_id": "1_00000/0/Hotels_1", "variant": "original", **state}
+        >>> schema_slots = [{"name": "city", "is_categorical": False}]
+        >>> reference = {**prediction, "service": "Hotels_1", "seen": True,
+        ...              "schema_slots": schema_slots}
+        >>> scores = score([prediction], [reference], split="test")
+        >>> scores["sgdx"]["jga_orig"]
+        1.0
+        >>> scores["variants"]["original"]["#ALL_SERVICES"]["active_intent_accuracy"]
+        1.0
+    """
+    frame_scores, scores = score_lines(
+        json_lines(predictions, Prediction, "predictions"),
+        json_lines(references, Reference, "references"),
+        Setup(split, release, rules, _SYSTEM_ACTS[system_acts]),
+        dialogues,
+    )
+    unstated: dict[str, Any] = {"predictions": {variant: {} for variant in scores["variants"]}}
+    return scores | unstated | {"paired": paired(frame_scores)}
+
+
+def score_files(
+    predictions: Mapping[str, str | Path] | str | Path,
+    *,
+    source: str | None = None,
+    references: str | Path | None = None,
+    split: str = "test",
+    own_variants: Mapping[str, str | Path] | None = None,
+    dialogues: str | Path | None = None,
+    rules: Rules = OFFICIAL,
+    system_acts: bool | None = None,
+    output: str | Path | None = None,
+    per_frame: str | Path | None = None,
+    plots: str | Path | None = None,
+    verbose: bool = False,
+) -> dict[str, Any]:
+    """Score prediction files of one or more schema variants, as `python -m sgdx_metric score` does.
+
+    Args:
+        predictions: A folder that holds `VARIANT.jsonl` or `VARIANT/` for each variant; or paths by
+            variant, each a JSONL file or a directory of `dialogues_*.json`.
+        source: Where the references come from: the SGD release as a directory or an archive, or
+            "sample"; None for `$SGDX_SOURCE` and, where that is unset, what `sgdx_dataset prepare`
+            was given.
+        references: Instead of a source, a folder of `VARIANT.parquet`, as `python -m sgdx_dataset
+            frames` writes them.
+        split: The split that was predicted: "train", "validation" (or "dev") or "test".
+        own_variants: Schema variants of the user's own, as paths by name.
+        dialogues: A file with the ids of the dialogues to score; None for all.
+        rules: How frames are scored.
+        system_acts: Whether the tracker was given the system's dialogue acts, where the files do
+            not say so themselves; None where that is unknown.
+        output: The scores.json to write.
+        per_frame: A `.parquet` or `.jsonl` file to write the scores of every frame to.
+        plots: A folder to draw joint goal accuracy by variant and by service in, as PNG files; it
+            needs the extra `sgdx[report]`.
+        verbose: Whether to print the tables and warnings that the command prints.
+
+    Returns:
+        The content of scores.json: `variants`, `sgdx`, `signature`, `frames`, `ignored_slots`,
+        `predicted_slots`, `predictions` and `paired`. The card (README.md) says what each holds.
+        Scores are fractions, None where undefined.
+
+    Raises:
+        ScoreError, sgdx_dataset.SgdxError: A file or an argument cannot be used; the message names
+            it, what was found and what was expected. Nothing has been written then.
+
+    Examples:
+
+        >>> import json, tempfile
+        >>> from pathlib import Path
+        >>> from sgdx_dataset import frame_tables, open_release
+        >>> from sgdx_metric import score_files
+        >>> keys = ["frame_id", "variant", "active_intent", "requested_slots", "slot_values"]
+        >>> true_states = frame_tables(open_release("sample"), "test", "v1", keys).to_pylist()
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> characters = (folder / "v1.jsonl").write_text("\\n".join(map(json.dumps, true_states)))
+        >>> scores = score_files(folder, source="sample", output=folder / "scores.json")
+        >>> scores["sgdx"]["by_variant"]
+        {'v1': 1.0}
+        >>> scores == json.loads((folder / "scores.json").read_text())
+        True
+    """
+    # Not at the top: `evaluate.load` copies this file without the folder `cli`.
+    from .cli.inputs import Inputs
+    from .cli.score import Outputs, score_states
+
+    inputs = Inputs(
+        predictions=(
+            {name: Path(path) for name, path in predictions.items()}
+            if isinstance(predictions, Mapping)
+            else Path(predictions)
+        ),
+        split=split_name(split),
+        source=source,
+        references=_path(references),
+        own_variants={name: str(path) for name, path in (own_variants or {}).items()},
+        dialogues=_path(dialogues),
+    )
+    outputs = Outputs(_path(output), _path(per_frame), _path(plots))
+    acts = None if system_acts is None else _SYSTEM_ACTS[system_acts]
+    return score_states(inputs, rules, acts, outputs, verbose)
+
+
+def score_lines(
+    predictions: Iterable[str],
+    references: Iterable[str],
+    setup: Setup,
+    dialogues: Iterable[str] | None = None,
+) -> tuple[dict[str, FrameScores], dict[str, Any]]:
+    """Score rows that `json_lines` has checked and written as lines of JSON.
+
+    Args:
+        predictions, references: The lines, some of which may be blank.
+        setup: Which data is scored and how. Wordings and the subset are found here.
+        dialogues: Ids of the dialogues to score; None for all.
+
+    Returns:
+        The scores of every frame by variant, and the report of them.
+
+    Raises:
+        ScoreError: The rows cannot be scored.
+    """
+    columns = REFERENCE.append(pa.field("wording", pa.string()))
+    predicted = arrow_table(map(str.encode, predictions), PREDICTION, "predictions")
+    true = arrow_table(map(str.encode, references), columns, "references")
+    setup = replace(setup, wordings=_fingerprints(true))
+    if dialogues is not None:
+        subset = subset_of(true, _distinct(dialogues), "dialogues")
+        setup = replace(setup, subset=subset)
+        true, predicted = only_dialogues(true, subset), only_dialogues(predicted, subset)
+    frame_scores = score_variants(true, predicted, setup.rules)
+    return frame_scores, report(frame_scores, setup)
+
+
+def _distinct(dialogue_ids: Any) -> list[str]:
+    """The ids of the chosen dialogues, each once; ScoreError unless they are a list of text."""
+    listed = isinstance(dialogue_ids, Iterable) and not isinstance(dialogue_ids, str)
+    ids: list[Any] = list(dialogue_ids) if listed else [None]
+    if not all(isinstance(dialogue_id, str) for dialogue_id in ids):
+        raise ScoreError(
+            f"dialogues is {dialogue_ids!r:.60}, expected a list of ids such as ['1_00000']"
+        )
+    return list(dict.fromkeys(ids))
+
+
+def _fingerprints(references: pa.Table) -> dict[str, str]:
+    """The fingerprints of the user's own wordings among the references, by variant."""
+    pairs = references.select(["variant", "wording"]).group_by(["variant", "wording"]).aggregate([])
+    digests: dict[str, list[str]] = {}
+    for pair in pairs.to_pylist():
+        if pair["wording"] is not None:
+            digests.setdefault(pair["variant"], []).append(pair["wording"])
+    return {variant: fingerprint(services) for variant, services in digests.items()}
+
+
+def _path(path: str | Path | None) -> Path | None:
+    return None if path is None else Path(path)

@@ -1,0 +1,86 @@
+"""What is scored against what: the paths that `score`, `calls` and `explain` are given."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from ..rows import REFERENCE, ScoreError
+from ..variants import ORIGINAL, PAPER_VARIANTS
+from .predictions import Predictions, prediction_paths
+from .references import References, open_folder, open_references
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What is scored against what.
+
+    Attributes:
+        predictions: Prediction files by variant, or one folder that has them.
+        split: "train", "validation" or "test".
+        source: Where the references come from, as `sgdx_dataset.open_release` takes it.
+        references: Instead of a source, a folder of `VARIANT.parquet`; None for none.
+        own_variants: Schema variants of the user's own, as paths by name.
+        dialogues: A file with the ids of the dialogues to score; None for all.
+    """
+
+    predictions: Mapping[str, Path] | Path
+    split: str
+    source: str | None
+    references: Path | None
+    own_variants: Mapping[str, str]
+    dialogues: Path | None = None
+
+    def prediction_paths(self) -> dict[str, Path]:
+        """The prediction files by variant.
+
+        Raises:
+            ScoreError: The references are given twice, or a file is missing.
+        """
+        if self.references and (self.source or self.own_variants):
+            raise ScoreError(
+                f"--references {self.references}: found --source or --variant too, expected one "
+                "way to have the references"
+            )
+        variants = [ORIGINAL, *PAPER_VARIANTS, *self.own_variants]
+        if self.references:
+            files = self.references.glob("*.parquet")
+            variants += sorted({file.stem for file in files} - {*variants})
+        return prediction_paths(self.predictions, variants)
+
+    def read(self, read_file: Callable[[Path, str, str], Predictions]) -> dict[str, Predictions]:
+        """The predictions by variant.
+
+        Args:
+            read_file: Reads a prediction file, given its path, the split and the variant.
+
+        Raises:
+            ScoreError: A file is missing or malformed.
+        """
+        paths = self.prediction_paths()
+        return {name: read_file(path, self.split, name) for name, path in paths.items()}
+
+    def files(self) -> list[Path]:
+        """Every file and folder that is read."""
+        predictions = self.prediction_paths()
+        paths = [*predictions.values(), *map(Path, self.own_variants.values())]
+        if self.references:
+            paths += [self.references / f"{variant}.parquet" for variant in predictions]
+        elif source := self.source or os.environ.get("SGDX_SOURCE"):
+            paths.append(Path(source))
+        return paths + ([self.dialogues] if self.dialogues else [])
+
+    def open_references(self, columns: pa.Schema = REFERENCE) -> References:
+        """Open the references of the variants that are predicted.
+
+        Args:
+            columns: The columns that frame rows are to have.
+
+        Raises:
+            ScoreError, SgdxError: They cannot be opened.
+        """
+        if self.references:
+            return open_folder(self.references, self.prediction_paths(), columns)
+        return open_references(self.source, self.split, self.own_variants, columns)

@@ -1,0 +1,240 @@
+"""Score prediction files: what `score_files` and the commands `score` and `calls` share."""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import pyarrow as pa
+
+from sgdx_dataset.io.console import harmless
+from sgdx_dataset.subset import read_dialogue_ids
+
+from ..calls import CALL_REFERENCE, report_calls, score_calls
+from ..report import nothing_scores, paired, report
+from ..rows import REFERENCE
+from ..scoring import score_frames
+from ..signature import Rules, Setup
+from ..subset import Subset, dialogue_ids_of, only_dialogues, subset_of
+from ..variants import own_wordings
+from .files import (
+    PER_FRAME,
+    check_apart,
+    check_folder,
+    check_output,
+    write_json,
+    write_per_frame,
+    write_scores,
+)
+from .inputs import Inputs
+from .predictions import Predictions, read_calls, read_predictions, with_frame_ids
+from .systems import (
+    Metadata,
+    about_system,
+    check_one_system,
+    is_oracle,
+    system_acts,
+    unread_answers,
+)
+from .terminal import print_calls, print_scores, print_unread, terminal
+
+_Scores = TypeVar("_Scores")
+
+
+@dataclass(frozen=True)
+class Task(Generic[_Scores]):
+    """What is predicted, and how that is read and scored.
+
+    Attributes:
+        read: Reads a prediction file, given its path, the split and the variant.
+        columns: The columns of the references that scoring needs.
+        score: Scores one variant's predictions, given references, predictions, the variant's name
+            and the rules.
+    """
+
+    read: Callable[[Path, str, str], Predictions]
+    columns: pa.Schema
+    score: Callable[[pa.Table, pa.Table, str, Rules], _Scores]
+
+
+STATES = Task(read_predictions, REFERENCE, score_frames)
+CALLS = Task(read_calls, CALL_REFERENCE, score_calls)
+
+
+@dataclass(frozen=True)
+class Scored(Generic[_Scores]):
+    """The scores of one system.
+
+    Attributes:
+        variants: The scores by variant.
+        setup: Which data was scored and how.
+        dialogues: How many dialogues were scored under each variant.
+        metadata: What the predictions say of themselves, by variant.
+    """
+
+    variants: dict[str, _Scores]
+    setup: Setup
+    dialogues: int
+    metadata: dict[str, Metadata]
+
+    def about_system(self) -> dict[str, dict[str, Any]]:
+        """What the predictions say of the system, by variant; the original comes first."""
+        return {name: about_system(metadata) for name, metadata in self.metadata.items()}
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files that scoring writes; None for those that it does not.
+
+    Attributes:
+        scores: A scores.json.
+        per_frame: The scores of every frame, as Parquet or JSON Lines.
+        plots: A folder of pictures.
+    """
+
+    scores: Path | None
+    per_frame: Path | None = None
+    plots: Path | None = None
+
+    def check(self, inputs: Inputs) -> None:
+        """Refuse what could not be written, or would replace what is read, before any work is done.
+
+        Raises:
+            ScoreError: An output cannot be written, or is one of the inputs.
+        """
+        if self.scores:
+            check_output("--output", self.scores)
+        if self.per_frame:
+            check_output("--per-frame", self.per_frame, PER_FRAME)
+        if self.plots:
+            check_folder("--plots", self.plots)
+            from . import plots  # noqa: F401  It asks for matplotlib, which is an extra.
+        check_apart({"--output": self.scores, "--per-frame": self.per_frame}, inputs.files())
+
+
+def score_states(
+    inputs: Inputs, rules: Rules, acts: str | None, outputs: Outputs, verbose: bool
+) -> dict[str, Any]:
+    """Score dialogue states, and write and print what was asked for.
+
+    Args:
+        inputs: What is scored against what.
+        rules: How frames are scored.
+        acts: Whether the tracker was given the system's dialogue acts: "yes", "no", or None where
+            that is unknown.
+        outputs: The files to write.
+        verbose: Whether to print tables and warnings, after the files are written.
+
+    Returns:
+        The content of scores.json.
+
+    Raises:
+        ScoreError, SgdxError: An input is malformed or cannot be scored, or an output cannot be
+            written.
+    """
+    outputs.check(inputs)
+    scored = score_variants(STATES, inputs, rules, acts)
+    scores = report(scored.variants, scored.setup)
+    about = scored.about_system()
+    scores["predictions"] = {name: about[name] for name in scores["variants"]}
+    scores["paired"] = paired(scored.variants)
+    if outputs.per_frame:
+        write_per_frame(scored.variants, outputs.per_frame)
+    if outputs.plots:
+        from .plots import write_plots
+
+        write_plots(scores, scored.variants, rules, outputs.plots)
+    if outputs.scores:
+        write_scores(scores, outputs.scores)
+    if verbose:
+        _warn(scores, scored.setup.oracle)
+        print_scores(scores, terminal())
+        unread = unread_answers(scored.metadata)
+        print_unread(unread, nothing_scores(scored.variants), terminal())
+    return scores
+
+
+def score_api_calls(inputs: Inputs, rules: Rules, output: Path) -> None:
+    """Score API calls, write the scores and print a table.
+
+    Raises:
+        ScoreError, SgdxError: As `score_states` does.
+    """
+    Outputs(output).check(inputs)
+    scored = score_variants(CALLS, inputs, rules)
+    scores = report_calls(scored.variants, scored.dialogues, scored.setup)
+    scores["predictions"] = scored.about_system()
+    write_json(scores, output)
+    print_calls(scores, terminal())
+
+
+def score_variants(
+    task: Task[_Scores], inputs: Inputs, rules: Rules, acts: str | None = None
+) -> Scored[_Scores]:
+    """Score the predictions of each variant against its references.
+
+    All predictions are read first, so that a bad file is refused before any data is opened.
+
+    Args:
+        task: What is predicted.
+        inputs: What is scored against what.
+        rules: How frames are scored.
+        acts: What `--system-acts` was given.
+
+    Raises:
+        ScoreError, SgdxError: A file is malformed, the predictions are of different systems, or
+            they are not those of the references' frames.
+    """
+    chosen = read_dialogue_ids(inputs.dialogues) if inputs.dialogues else []
+    predictions = inputs.read(task.read)
+    references = inputs.open_references(task.columns)
+    metadata = {name: variant.metadata for name, variant in predictions.items()}
+    check_one_system(metadata)
+    acts = system_acts(metadata, acts)
+    scores: dict[str, _Scores] = {}
+    wordings: dict[str, str] = {}
+    subset: Subset | None = None
+    dialogues = 0
+    for name, variant in predictions.items():
+        frames = references.frames(name)
+        rows = with_frame_ids(variant, frames)
+        if own_wordings([name]):
+            wordings[name] = references.fingerprint(name, frames)
+        if chosen:
+            subset = subset_of(frames, chosen, str(inputs.dialogues))
+            frames, rows = only_dialogues(frames, subset), only_dialogues(rows, subset)
+        scores[name] = task.score(frames, rows, name, rules)
+        dialogues = len(dialogue_ids_of(frames))
+    setup = Setup(
+        split=inputs.split,
+        release=references.release,
+        rules=rules,
+        system_acts=acts,
+        oracle=is_oracle(metadata),
+        wordings=wordings,
+        subset=subset,
+    )
+    return Scored(scores, setup, dialogues, metadata)
+
+
+def _warn(scores: Mapping[str, Any], oracle: bool) -> None:
+    """Warn where a score is not what it looks like.
+
+    It may be the score of an oracle, or of predictions of which so many slots are unknown that they
+    seem to be for another variant.
+    """
+    if oracle:
+        print(
+            "warning: the predictions are of an oracle: the model was trained on schemas that it "
+            "is evaluated on",
+            file=sys.stderr,
+        )
+    for name, count in scores["ignored_slots"].items():
+        predicted = scores["predicted_slots"][name]
+        if count > predicted / 3:
+            print(
+                f"warning: {harmless(name)}: {100 * count / predicted:.0f} % of the predicted "
+                "slots are not in its schemas; are these another variant's predictions?",
+                file=sys.stderr,
+            )

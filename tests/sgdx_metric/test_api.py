@@ -1,0 +1,172 @@
+"""The Python door: rows in any form and files give the same scores."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sgdx_metric.api
+from sgdx_dataset import frame_tables, open_release
+from sgdx_dataset.release.open import SAMPLE
+from sgdx_metric import Rules, ScoreError, score, score_files
+
+from ..conftest import Run
+from .frames import Row, six_variants, written
+
+VARIANTS = ("original", "v1", "v2", "mine")
+RIGHT = {"original": [True, True, False], "v1": [True, False, False], "v2": [True, True, True]}
+
+
+@pytest.fixture(scope="module")
+def own_wording(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A schema variant of the user's own, as a folder by name."""
+    folder = tmp_path_factory.mktemp("mine") / "test"
+    folder.mkdir()
+    schema = (SAMPLE / "sgd_x" / "data" / "v3" / "test" / "schema.json").read_text()
+    (folder / "schema.json").write_text(schema.replace("Door-to-door", "Comfortable"))
+    return {"mine": folder.parent}
+
+
+@pytest.fixture(scope="module")
+def references(own_wording: dict[str, Path]) -> pa.Table:
+    """All frame rows of some variants, with every column."""
+    release = open_release("sample", own_wording)
+    return pa.concat_tables(frame_tables(release, "test", variant) for variant in VARIANTS)
+
+
+@pytest.fixture(scope="module")
+def predictions(references: pa.Table) -> list[Row]:
+    """The true states, every third without slots."""
+    keys = ["frame_id", "variant", "active_intent", "requested_slots", "slot_values"]
+    rows: list[Row] = references.select(keys).to_pylist()
+    return [row | ({} if i % 3 else {"slot_values": []}) for i, row in enumerate(rows)]
+
+
+@pytest.fixture(scope="module")
+def prediction_files(tmp_path_factory: pytest.TempPathFactory, predictions: list[Row]) -> Path:
+    folder = tmp_path_factory.mktemp("predictions")
+    for variant in VARIANTS:
+        rows = [row for row in predictions if row["variant"] == variant]
+        written(folder / f"{variant}.jsonl", rows)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(prediction_files: Path, own_wording: dict[str, Path]) -> dict[str, Any]:
+    """The scores of the files."""
+    return score_files(prediction_files, source="sample", own_variants=own_wording)
+
+
+def parquet_frame(table: pa.Table, folder: Path) -> pd.DataFrame:
+    """A data frame as pandas reads it from a file: its lists are arrays then."""
+    pq.write_table(table, folder / "rows.parquet")
+    return pd.read_parquet(folder / "rows.parquet")
+
+
+@pytest.mark.parametrize("form", ["list", "dataset", "arrow", "pandas", "parquet"])
+def test_rows_in_each_form_score_as_the_files_do(
+    form: str,
+    tmp_path: Path,
+    references: pa.Table,
+    predictions: list[Row],
+    expected: dict[str, Any],
+) -> None:
+    make = {
+        "list": pa.Table.to_pylist,
+        "dataset": lambda table: datasets.Dataset.from_list(table.to_pylist()),
+        "arrow": lambda table: table,
+        "pandas": lambda table: pd.DataFrame(table.to_pylist()),
+        "parquet": lambda table: parquet_frame(table, tmp_path),
+    }[form]
+    sides = (make(pa.Table.from_pylist(predictions)), make(references))
+    scores = score(*sides, split="test", release="sample")
+    assert scores == expected
+    assert re.search(r"\|variants:original\+mine@[0-9a-f]{8}\+v1\+v2\|", scores["signature"])
+    assert 0 < scores["sgdx"]["jga_orig"] < 1
+
+
+def test_files_as_the_command_scores_them(
+    tmp_path: Path,
+    run: Run,
+    prediction_files: Path,
+    own_wording: dict[str, Path],
+    expected: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    paths = {variant: str(prediction_files / f"{variant}.jsonl") for variant in VARIANTS}
+    options: dict[str, Any] = {"source": "sample", "own_variants": own_wording}
+    outputs: dict[str, Any] = {
+        "output": tmp_path / "door.json",
+        "per_frame": tmp_path / "door.jsonl",
+    }
+    assert score_files(paths, **options, **outputs) == expected
+    assert capsys.readouterr().out == ""
+    assert json.loads((tmp_path / "door.json").read_text()) == expected
+    assert score_files(paths, **options, verbose=True) == expected
+    words = ["--source", "sample", "--variant", f"mine={own_wording['mine']}"]
+    words += ["--predictions", str(prediction_files), "--output", "command.json"]
+    done = run("sgdx_metric", "score", *words, "--per-frame", "command.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == capsys.readouterr().out
+    for kind in (".json", ".jsonl"):
+        files = [(tmp_path / f"{name}{kind}").read_bytes() for name in ("door", "command")]
+        assert files[0] == files[1]
+
+
+def test_rules_subset_and_system_acts_reach_the_scores(
+    tmp_path: Path, prediction_files: Path, references: pa.Table, predictions: list[Row]
+) -> None:
+    rules = Rules(use_fuzzy_match=False, joint_acc_across_turn=True, zero_mean="drop")
+    chosen = ["1_00001", "1_00000"]
+    (tmp_path / "ids.json").write_text(json.dumps(chosen))
+    of_files = score_files(
+        {"v1": prediction_files / "v1.jsonl"},
+        source="sample",
+        dialogues=tmp_path / "ids.json",
+        rules=rules,
+        system_acts=True,
+    )
+    rows = [row for row in predictions if row["variant"] == "v1"]
+    true = [row for row in references.to_pylist() if row["variant"] == "v1"]
+    options: dict[str, Any] = {
+        "split": "test",
+        "release": "sample",
+        "rules": rules,
+        "system_acts": True,
+    }
+    assert score(rows, true, dialogues=chosen, **options) == of_files
+    assert "|match:exact|joint:turn|zero-mean:drop|" in of_files["signature"]
+    assert "|dialogues:2@82354a53|" in of_files["signature"]
+    assert "|system-acts:yes|" in of_files["signature"]
+
+
+def test_what_cannot_be_scored_is_named(tmp_path: Path) -> None:
+    references, predictions = six_variants(RIGHT)
+    with pytest.raises(ScoreError, match="v2: 1 of 3 frames are missing, the first is 1_00002/0"):
+        score(predictions[:-1], references)
+    with pytest.raises(ScoreError, match=r"predictions\[0\]: .* missing required field `frame_id`"):
+        score(pa.table({"variant": ["v1"]}), references)
+    with pytest.raises(ScoreError, match=r"predictions\[0\]: Expected `str`, got `int`"):
+        score(pd.DataFrame({"frame_id": [1], "variant": ["v1"]}), references)
+    with pytest.raises(ScoreError, match="predictions: cannot mix list .* column frame_id"):
+        score(pd.DataFrame({"frame_id": [1, [2]], "variant": ["v1", "v1"]}), references)
+    with pytest.raises(ScoreError, match=r"dialogues: 1 of 1 .* the first is none"):
+        score(predictions, references, dialogues=["none"])
+    with pytest.raises(ScoreError, match=r"none\.jsonl: No such file"):
+        score_files({"v1": "none.jsonl"}, source="sample", output=tmp_path / "scores.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_examples_of_the_docstrings() -> None:
+    results = doctest.testmod(sgdx_metric.api)
+    assert results.attempted >= 12
+    assert results.failed == 0
