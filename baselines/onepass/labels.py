@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from sgdx_dataset.schema import DONTCARE as DONTCARE_VALUE
+from sgdx_dataset.schema import NONE_INTENT
+
 from .frames import FrameInput, GoldFrame
 
 KEEP, SAY, DONTCARE, GIVEN, FROM = range(5)  # the statuses of a slot, by number
@@ -69,7 +72,7 @@ class Labels:
 def labels_of(frame: FrameInput, gold: GoldFrame) -> Labels:
     """The labels of a frame, given what is read of it, which includes the carried values."""
     schema = frame.schema
-    known = gold.intent in schema.intents_by_name or gold.intent == NONE
+    known = gold.intent in schema.intents_by_name or gold.intent == NONE_INTENT
     return Labels(
         gold.intent if known else None,
         gold.requested,
@@ -79,9 +82,6 @@ def labels_of(frame: FrameInput, gold: GoldFrame) -> Labels:
             if slot in schema.tracked
         },
     )
-
-
-NONE = "NONE"
 
 
 def paths_of(frame: FrameInput, gold: GoldFrame, slot: str) -> Paths:
@@ -115,9 +115,6 @@ def paths_of(frame: FrameInput, gold: GoldFrame, slot: str) -> Paths:
             if value in wanted and frame.schema.slot(slot).admits(value)
         )
     return Paths(frozenset(statuses), spans, values, known)
-
-
-DONTCARE_VALUE = "dontcare"
 
 
 def _may_take_known(frame: FrameInput, gold: GoldFrame) -> bool:

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 from transformers import PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.schema import Service
+from sgdx_dataset.schema import NONE_INTENT, Service
 
 from .frames import SYSTEM, FrameInput, Utterance
-from .labels import NONE
 
 # The marker tokens, each with the word that its vector begins as.
 MARKERS = {
@@ -330,7 +329,7 @@ def _intents(
     frame: FrameInput, wording: Wording, vocabulary: Vocabulary
 ) -> Iterator[tuple[str, Ids]]:
     """Each intent and ``NONE``, which a mark ends where it was the last one."""
-    for name, text in (*wording.intents.items(), (NONE, "none")):
+    for name, text in (*wording.intents.items(), (NONE_INTENT, "none")):
         now = [vocabulary.markers["[NOW]"]] if name == frame.intent else []
         yield name, vocabulary.ids("[INTENT]", text) + now
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from sgdx_dataset.schema import NONE_INTENT
+
 from ..data.dialogues import Dialogue, State
 from .decode import Answer, SaidSpan, SlotAnswer, decode
 from .frames import FrameInput, GoldFrame
-from .labels import DONTCARE, FROM, GIVEN, KEEP, NONE, SAY, STATUSES, Labels, Paths, labels_of
+from .labels import DONTCARE, FROM, GIVEN, KEEP, SAY, STATUSES, Labels, Paths, labels_of
 from .tracking import Reading, track_dialogues
 
 
@@ -52,7 +54,7 @@ def right_answer(frame: FrameInput, gold: GoldFrame) -> Answer:
     """The answer that ``labels_of`` calls right."""
     labels = labels_of(frame, gold)
     answers = {slot: _answer(slot, labels) for slot in frame.schema.slots_by_name}
-    return Answer(labels.intent or NONE, answers)
+    return Answer(labels.intent or NONE_INTENT, answers)
 
 
 def _answer(slot: str, labels: Labels) -> SlotAnswer:

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
+from sgdx_dataset.schema import DONTCARE, NONE_INTENT
+
 from .batches import Examples, SlotQuestions
 from .labels import ACTIVE, IS_DONTCARE
 from .modeling import CLS
 from .schema_embeddings import Table
-from .states import DONTCARE, Change
+from .states import Change
 from .turns import SYSTEM, USER
 
 Spot = tuple[int, int, int]  # index of a free-form slot in the batch, first and last token
@@ -66,7 +68,8 @@ def read_changes(
     intents = logits["intent"].argmax(-1).tolist()
     services = [table.services[place] for place in frames.service[questions.frames]]
     changes = [
-        Change(["NONE", *service.intents][intent]) for service, intent in zip(services, intents)
+        Change([NONE_INTENT, *service.intents][intent])
+        for service, intent in zip(services, intents)
     ]
     names = [table.categorical_names[i] for i in questions.categorical]
     names += [table.free_names[i] for i in questions.free]

@@ -11,11 +11,13 @@ import numpy as np
 from datasets import Dataset
 from numpy.typing import NDArray
 
+from sgdx_dataset.schema import DONTCARE, NONE_INTENT
+
 from ..data.frames import GOLD
 from .frames import FrameColumns
 from .modeling import CLS, IGNORED
 from .schema_embeddings import ServiceElements, Table
-from .states import DONTCARE, Values, differences
+from .states import Values, differences
 from .turns import SYSTEM, USER, Span, TokenizedTurn, TokenizedTurns
 
 Row = dict[str, Any]
@@ -71,7 +73,7 @@ def read_labels(rows: Dataset, frames: FrameColumns, table: Table, turns: Tokeni
     changes = differences(groups, states)
     for index, (gold, changed) in enumerate(zip(_gold(rows), changes, strict=True)):
         service = table.services[frames.service[index]]
-        intents = ["NONE", *service.intents]
+        intents = [NONE_INTENT, *service.intents]
         lists.add(intent=intents.index(gold["active_intent"]))
         _add_categorical(lists, service, gold, changed)
         _add_free(lists, service, gold, changed, turns.turn(int(frames.text[index])))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sgdx_dataset.schema import NONE_INTENT
+
 Values = Mapping[str, Sequence[str]]
-DONTCARE = "dontcare"
 Group = tuple[Hashable, ...]  # identifies a service in a dialogue, whose frames share one state
 
 
@@ -20,7 +21,7 @@ class Change:
         slot_values: New values, of only those slots that change.
     """
 
-    active_intent: str = "NONE"
+    active_intent: str = NONE_INTENT
     requested_slots: list[str] = field(default_factory=list)
     slot_values: dict[str, str] = field(default_factory=dict)
 

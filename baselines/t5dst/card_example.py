@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
+from sgdx_dataset.schema import Intent, Service, Slot
+
 from .formats import get_format
 
-_SCHEMA = {
-    "service_name": "Cabs_9",
-    "description": "Rides through town",
-    "slots": [
-        {
-            "name": "destination",
-            "description": "Where the ride goes to",
-            "is_categorical": False,
-            "possible_values": [],
-        },
-        {
-            "name": "passengers",
-            "description": "Number of people",
-            "is_categorical": True,
-            "possible_values": ["1", "2", "3"],
-        },
+_SCHEMA = Service(
+    "Cabs_9",
+    "Rides through town",
+    [
+        Slot("destination", "Where the ride goes to", False, []),
+        Slot("passengers", "Number of people", True, ["1", "2", "3"]),
     ],
-    "intents": [{"name": "OrderCab", "description": "Call a cab"}],
-}
+    [Intent("OrderCab", "Call a cab", False, [], {}, [])],
+)
 _HISTORY = [
     {"speaker": "USER", "utterance": "I need a cab for two."},
     {"speaker": "SYSTEM", "utterance": "Where to?"},

@@ -1,7 +1,7 @@
 """Prompt formats: how schema and dialogue become text, and how answers become a state.
 
-Each format is a module of pure functions. They take the schema (the ``Service`` of a frame row)
-with its elements in the order to be shown, of ``shown_schema``.
+Each format is a module of pure functions. They take the schema of a frame row with its elements in
+the order to be shown, of ``shown_schema``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import msgspec
+
 from sgdx_dataset import SgdxError
+from sgdx_dataset.schema import Service, read_service
 
 from . import d3st, d3st_joined, options, t5dst
 from .values import FrameState
@@ -33,17 +36,15 @@ class Format(Protocol):
         """The history part of a frame's inputs: the turns before, and the user's utterance."""
         ...
 
-    def parts(self, schema: Mapping[str, Any]) -> list[str]:
+    def parts(self, schema: Service) -> list[str]:
         """The schema part of each of a frame's inputs."""
         ...
 
-    def targets(self, schema: Mapping[str, Any], state: FrameState) -> list[str]:
+    def targets(self, schema: Service, state: FrameState) -> list[str]:
         """The answer to each of a frame's inputs that training aims at."""
         ...
 
-    def decode(
-        self, schema: Mapping[str, Any], dialogue: str, outputs: Sequence[str]
-    ) -> FrameState:
+    def decode(self, schema: Service, dialogue: str, outputs: Sequence[str]) -> FrameState:
         """Read a frame's state from the model's answers.
 
         Args:
@@ -73,7 +74,7 @@ def get_format(name: str) -> Format:
     return FORMATS[name]
 
 
-def shown_schema(row: Mapping[str, Any], prompt: Format, shuffle: int | None) -> Mapping[str, Any]:
+def shown_schema(row: Mapping[str, Any], prompt: Format, shuffle: int | None) -> Service:
     """The schema of a frame row with its elements in the order in which a prompt shows them.
 
     Args:
@@ -82,22 +83,24 @@ def shown_schema(row: Mapping[str, Any], prompt: Format, shuffle: int | None) ->
         shuffle: The random seed by which a format that shuffles does so, independently for each
             frame under each variant; None for the schema's own order.
     """
+    schema = read_service(row["schema"])
     if shuffle is None or not prompt.SHUFFLED:
-        schema: Mapping[str, Any] = row["schema"]
         return schema
     return shuffled(
-        row["schema"],
+        schema,
         random.Random(f"{shuffle} {row['variant']} {row['frame_id']}"),  # noqa: S311
     )
 
 
-def shuffled(schema: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
+def shuffled(schema: Service, rng: random.Random) -> Service:
     """The schema with its slots, their possible values and its intents in random order."""
     slots = [
-        {**slot, "possible_values": _shuffle(slot["possible_values"], rng)}
-        for slot in schema["slots"]
+        msgspec.structs.replace(slot, possible_values=_shuffle(slot.possible_values, rng))
+        for slot in schema.slots
     ]
-    return {**schema, "slots": _shuffle(slots, rng), "intents": _shuffle(schema["intents"], rng)}
+    return msgspec.structs.replace(
+        schema, slots=_shuffle(slots, rng), intents=_shuffle(schema.intents, rng)
+    )
 
 
 def _shuffle(items: Sequence[Any], rng: random.Random) -> list[Any]:

@@ -15,6 +15,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from sgdx_dataset.schema import NONE_INTENT, Service, Slot
+
 from .values import FrameState, find_value, letters, quote, read_value, spoken, write_value
 
 HISTORY_FIRST = False
@@ -22,7 +24,6 @@ SHUFFLED = True
 TRACKS: tuple[str, ...] = ("slot_values", "active_intent", "requested_slots")
 _ANSWER = re.compile(r"\s*\[states\](.*)\[intents\](.*)\[req_slots\](.*)", re.DOTALL)
 _PAIR = re.compile(r"(?<!\S)(\d+)=(.*?)(?=\s+\d+=|\s*$)", re.DOTALL)
-Schema = Mapping[str, Any]
 
 
 def history(turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
@@ -30,33 +31,32 @@ def history(turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
     return spoken(turns, utterance, "[user]", "[system]").lower()
 
 
-def parts(schema: Schema) -> list[str]:
+def parts(schema: Service) -> list[str]:
     """The schema part of the input, a list of one text for the whole frame."""
     slots = [
-        " ".join([f"{index}={slot['description']}", *_options(index, slot)])
-        for index, slot in enumerate(schema["slots"])
+        " ".join([f"{index}={slot.description}", *_options(index, slot)])
+        for index, slot in enumerate(schema.slots)
     ]
-    intents = [f"i{index}={i['description']}" for index, i in enumerate(schema["intents"])]
+    intents = [f"i{index}={i.description}" for index, i in enumerate(schema.intents)]
     return [" ".join([*slots, *intents]).lower()]
 
 
-def _options(index: int, slot: Mapping[str, Any]) -> list[str]:
+def _options(index: int, slot: Slot) -> list[str]:
     return [f"{index}{letters(i)}) {quote(value)}" for i, value in enumerate(_lettered(slot))]
 
 
-def _lettered(slot: Mapping[str, Any]) -> list[str]:
+def _lettered(slot: Slot) -> list[str]:
     """The values that get letters; none if the slot is free-form or all values are numbers."""
-    values: list[str] = slot["possible_values"]
-    return values if slot["is_categorical"] and not all(v.isdigit() for v in values) else []
+    return [] if all(value.isdigit() for value in slot.values) else slot.values
 
 
-def targets(schema: Schema, state: FrameState) -> list[str]:
+def targets(schema: Service, state: FrameState) -> list[str]:
     """The target answer, a list of one text for the whole frame."""
     first = {name: values[:1] for name, values in state.slot_values.items()}
     return [write_answer(schema, replace(state, slot_values=first))]
 
 
-def write_answer(schema: Schema, state: FrameState, separator: str = "") -> str:
+def write_answer(schema: Service, state: FrameState, separator: str = "") -> str:
     """The answer that states a frame's state.
 
     Args:
@@ -64,30 +64,30 @@ def write_answer(schema: Schema, state: FrameState, separator: str = "") -> str:
         state: The state.
         separator: What stands between the wordings of a value.
     """
-    names = [slot["name"] for slot in schema["slots"]]
+    names = [slot.name for slot in schema.slots]
     states = [
-        f"{index}={_target(index, slot, state.slot_values[slot['name']], separator)}"
-        for index, slot in enumerate(schema["slots"])
-        if state.slot_values.get(slot["name"])
+        f"{index}={_target(index, slot, state.slot_values[slot.name], separator)}"
+        for index, slot in enumerate(schema.slots)
+        if state.slot_values.get(slot.name)
     ]
     intents = [
         f"i{index}"
-        for index, intent in enumerate(schema["intents"])
-        if intent["name"] == state.active_intent
+        for index, intent in enumerate(schema.intents)
+        if intent.name == state.active_intent
     ]
     requested = [names.index(name) for name in state.requested_slots if name in names]
     words = ["[states]", *states, "[intents]", *intents, "[req_slots]", *map(str, requested)]
     return " ".join(words)
 
 
-def _target(index: int, slot: Mapping[str, Any], values: Sequence[str], separator: str) -> str:
+def _target(index: int, slot: Slot, values: Sequence[str], separator: str) -> str:
     lettered = _lettered(slot)
     if values[0] in lettered:
         return f"{index}{letters(lettered.index(values[0]))}"
     return separator.join(map(write_value, values)).lower()
 
 
-def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> FrameState:
+def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> FrameState:
     """Read the state from the answer; free-form values are spelled as in ``dialogue``.
 
     An answer that lacks one of the three markers, or has them in another order, is invalid.
@@ -97,7 +97,7 @@ def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> FrameState:
 
 
 def read_answer(
-    schema: Schema, dialogue: str, output: str, separator: str | None = None
+    schema: Service, dialogue: str, output: str, separator: str | None = None
 ) -> FrameState:
     """Read a frame's state from an answer: the inverse of ``write_answer``.
 
@@ -111,13 +111,13 @@ def read_answer(
     if answer is None:
         return FrameState(invalid=1)
     states, intents, requested = answer.groups()
-    values, invalid = _values(schema["slots"], states, dialogue, separator)
-    named = {f"i{index}": intent["name"] for index, intent in enumerate(schema["intents"])}
-    asked = {str(index): slot["name"] for index, slot in enumerate(schema["slots"])}
+    values, invalid = _values(schema.slots, states, dialogue, separator)
+    named = {f"i{index}": intent.name for index, intent in enumerate(schema.intents)}
+    asked = {str(index): slot.name for index, slot in enumerate(schema.slots)}
     words = requested.split()
     invalid += sum(word not in asked for word in words) + (intents.strip() not in ("", *named))
     return FrameState(
-        named.get(intents.strip(), "NONE"),
+        named.get(intents.strip(), NONE_INTENT),
         list(dict.fromkeys(asked[word] for word in words if word in asked)),
         values,
         invalid,
@@ -125,7 +125,7 @@ def read_answer(
 
 
 def _values(
-    slots: Sequence[Mapping[str, Any]], text: str, dialogue: str, separator: str | None
+    slots: Sequence[Slot], text: str, dialogue: str, separator: str | None
 ) -> tuple[dict[str, list[str]], int]:
     """The values in a text like ``0=value 1=1a``, and how many of them cannot be read."""
     found: dict[str, list[str]] = {}
@@ -133,16 +133,18 @@ def _values(
     for index, answer in _PAIR.findall(text):
         slot = slots[int(index)] if len(index) < 5 and int(index) < len(slots) else None
         texts = answer.split(separator) if separator else [answer]
-        find = partial(_find, int(index), slot or {}, dialogue)
-        values = [read_value(text, find)[0] for text in texts] if slot else []
-        if slot and any(values):
-            found.setdefault(slot["name"], [value for value in values if value])
+        values: list[str | None] = []
+        if slot is not None:
+            find = partial(_find, int(index), slot, dialogue)
+            values = [read_value(text, find)[0] for text in texts]
+        if slot is not None and any(values):
+            found.setdefault(slot.name, [value for value in values if value])
         else:
             invalid += 1
     return found, invalid
 
 
-def _find(index: int, slot: Mapping[str, Any], dialogue: str, text: str) -> str | None:
+def _find(index: int, slot: Slot, dialogue: str, text: str) -> str | None:
     """The value that a text stands for: an option's, or one that is spelled out."""
     lettered = {f"{index}{letters(i)}": value for i, value in enumerate(_lettered(slot))}
     return lettered.get(text.lower()) or find_value(slot, dialogue, text)

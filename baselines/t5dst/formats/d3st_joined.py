@@ -8,23 +8,23 @@ from two wordings. Source: the data generator ``create_sgd_schemaless_data.py`` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+
+from sgdx_dataset.schema import Service
 
 from .d3st import HISTORY_FIRST, SHUFFLED, TRACKS, history, parts, read_answer, write_answer
 from .values import FrameState
 
 __all__ = ["HISTORY_FIRST", "SHUFFLED", "TRACKS", "decode", "history", "parts", "targets"]
 _OR = " | "
-Schema = Mapping[str, Any]
 
 
-def targets(schema: Schema, state: FrameState) -> list[str]:
+def targets(schema: Service, state: FrameState) -> list[str]:
     """The target answer, a list of one text for the whole frame."""
     return [write_answer(schema, state, _OR)]
 
 
-def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> FrameState:
+def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> FrameState:
     """Read the state from the answer; free-form values are spelled as in ``dialogue``."""
     (output,) = outputs
     return read_answer(schema, dialogue, output, _OR)

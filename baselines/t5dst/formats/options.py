@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from sgdx_dataset.schema import Service, Slot
+
 from .values import NONE, FrameState, find_value, letters, quote, read_value, spoken, write_value
 
 HISTORY_FIRST = True
 SHUFFLED = True
 TRACKS: tuple[str, ...] = ("slot_values",)
 _OR = " || "  # a single bar occurs in values
-Schema = Mapping[str, Any]
 
 
 def history(turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
@@ -27,47 +28,44 @@ def history(turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
     return spoken(turns, utterance, "[user]", "[system]").lower()
 
 
-def parts(schema: Schema) -> list[str]:
+def parts(schema: Service) -> list[str]:
     """The schema part of the input for each slot, in the schema's order."""
     return [
-        " ".join(["[slot]", slot["description"], *_options(slot)]).lower()
-        for slot in schema["slots"]
+        " ".join(["[slot]", slot.description, *_options(slot)]).lower() for slot in schema.slots
     ]
 
 
-def _options(slot: Mapping[str, Any]) -> list[str]:
-    values = slot["possible_values"] if slot["is_categorical"] else []
-    return [f"{letters(index)}) {quote(value)}" for index, value in enumerate(values)]
+def _options(slot: Slot) -> list[str]:
+    return [f"{letters(index)}) {quote(value)}" for index, value in enumerate(slot.values)]
 
 
-def targets(schema: Schema, state: FrameState) -> list[str]:
+def targets(schema: Service, state: FrameState) -> list[str]:
     """The target answer for each slot."""
-    return [_target(slot, state.slot_values.get(slot["name"])) for slot in schema["slots"]]
+    return [_target(slot, state.slot_values.get(slot.name)) for slot in schema.slots]
 
 
-def _target(slot: Mapping[str, Any], values: list[str] | None) -> str:
+def _target(slot: Slot, values: list[str] | None) -> str:
     if not values:
         return NONE
-    if slot["is_categorical"] and values[0] in slot["possible_values"]:
-        return letters(slot["possible_values"].index(values[0]))
+    if values[0] in slot.values:
+        return letters(slot.values.index(values[0]))
     return _OR.join(map(write_value, values)).lower()
 
 
-def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> FrameState:
+def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> FrameState:
     """Read the state from the answers; free-form values are spelled as in ``dialogue``."""
     found: dict[str, list[str]] = {}
     invalid = 0
-    for slot, output in zip(schema["slots"], outputs, strict=True):
+    for slot, output in zip(schema.slots, outputs, strict=True):
         read = [read_value(text, partial(_find, slot, dialogue)) for text in output.split(_OR)]
         if values := [value for value, _ in read if value is not None]:
-            found[slot["name"]] = values
+            found[slot.name] = values
         invalid += not any(valid for _, valid in read)
     return FrameState(slot_values=found, invalid=invalid)
 
 
-def _find(slot: Mapping[str, Any], dialogue: str, text: str) -> str | None:
-    if slot["is_categorical"]:
-        named = {letters(index): value for index, value in enumerate(slot["possible_values"])}
-        if (letter := text.lower().rstrip(")")) in named:
-            return str(named[letter])
+def _find(slot: Slot, dialogue: str, text: str) -> str | None:
+    options = {letters(index): value for index, value in enumerate(slot.values)}
+    if (letter := text.lower().rstrip(")")) in options:
+        return options[letter]
     return find_value(slot, dialogue, text)

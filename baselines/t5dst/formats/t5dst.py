@@ -16,12 +16,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from sgdx_dataset.schema import Service, Slot
+
 from .values import FrameState, find_value, quote, read_value, spoken, write_value
 
 HISTORY_FIRST = True
 SHUFFLED = False
 TRACKS: tuple[str, ...] = ("slot_values",)
-Schema = Mapping[str, Any]
 
 
 def history(turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
@@ -29,18 +30,18 @@ def history(turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
     return spoken(turns, utterance, "[USER]", "[SYSTEM]")
 
 
-def parts(schema: Schema) -> list[str]:
+def parts(schema: Service) -> list[str]:
     """The schema part of the input for each slot, in the schema's order."""
-    service = re.sub(r"_\d+$", "", schema["service_name"])
-    domain = f"[domain] {_words(service)} {schema['description']}"
-    return [f"{domain} [slot] {_slot(slot)}" for slot in schema["slots"]]
+    service = re.sub(r"_\d+$", "", schema.service_name)
+    domain = f"[domain] {_words(service)} {schema.description}"
+    return [f"{domain} [slot] {_slot(slot)}" for slot in schema.slots]
 
 
-def _slot(slot: Mapping[str, Any]) -> str:
-    text = f"{_words(slot['name'])} {slot['description']}"
-    if not slot["is_categorical"]:
+def _slot(slot: Slot) -> str:
+    text = f"{_words(slot.name)} {slot.description}"
+    if not slot.is_categorical:
         return text
-    return f"{text} [PVs] {', '.join(map(quote, slot['possible_values']))}"
+    return f"{text} [PVs] {', '.join(map(quote, slot.possible_values))}"
 
 
 def _words(name: str) -> str:
@@ -48,19 +49,19 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def targets(schema: Schema, state: FrameState) -> list[str]:
+def targets(schema: Service, state: FrameState) -> list[str]:
     """The target answer for each slot."""
-    given = [state.slot_values.get(slot["name"]) for slot in schema["slots"]]
+    given = [state.slot_values.get(slot.name) for slot in schema.slots]
     return [write_value(values[0]) if values else "NONE" for values in given]
 
 
-def decode(schema: Schema, dialogue: str, outputs: Sequence[str]) -> FrameState:
+def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> FrameState:
     """Read the state from the answers; free-form values are spelled as in ``dialogue``."""
     values: dict[str, list[str]] = {}
     invalid = 0
-    for slot, output in zip(schema["slots"], outputs, strict=True):
+    for slot, output in zip(schema.slots, outputs, strict=True):
         value, valid = read_value(output, partial(find_value, slot, dialogue))
         invalid += not valid
         if value is not None:
-            values[slot["name"]] = [value]
+            values[slot.name] = [value]
     return FrameState(slot_values=values, invalid=invalid)

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-DONTCARE = "dontcare"
+from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Slot
+
 NONE = "none"
 _RESERVED = re.compile(rf'"*({NONE}|{DONTCARE})"*', re.IGNORECASE)
 
@@ -28,7 +29,7 @@ class FrameState:
         invalid: Number of answers, or parts of an answer, that could not be read; they set no slot.
     """
 
-    active_intent: str = "NONE"
+    active_intent: str = NONE_INTENT
     requested_slots: list[str] = field(default_factory=list)
     slot_values: dict[str, list[str]] = field(default_factory=dict)
     invalid: int = 0
@@ -75,7 +76,7 @@ def read_value(text: str, find: Callable[[str], str | None]) -> tuple[str | None
     return value, value is not None
 
 
-def find_value(slot: Mapping[str, Any], dialogue: str, text: str) -> str | None:
+def find_value(slot: Slot, dialogue: str, text: str) -> str | None:
     """The value of a slot that a text stands for.
 
     Args:
@@ -87,8 +88,8 @@ def find_value(slot: Mapping[str, Any], dialogue: str, text: str) -> str | None:
         For a categorical slot the possible value, or None if there is none; for a free-form slot
         the text as the dialogue spells it.
     """
-    if slot["is_categorical"]:
-        return allowed_value(text, slot["possible_values"])
+    if slot.is_categorical:
+        return allowed_value(text, slot.possible_values)
     return restore_case(text, dialogue)
 
 

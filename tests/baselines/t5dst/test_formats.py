@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from baselines.t5dst.formats import FORMATS, Format, get_format, shuffled
 from baselines.t5dst.formats.values import FrameState, allowed_value, restore_case, spoken
 from sgdx_dataset import SgdxError
-
-Row = dict[str, Any]
-
-
-def slot(name: str, description: str, *values: str) -> Row:
-    return {
-        "name": name,
-        "description": description,
-        "is_categorical": bool(values),
-        "possible_values": [*values],
-    }
+from sgdx_dataset.schema import Intent, Service, Slot
 
 
-SCHEMA: Row = {
-    "service_name": "Media_21",
-    "description": "Films to rent",
-    "slots": [
+def slot(name: str, description: str, *values: str) -> Slot:
+    return Slot(name, description, bool(values), [*values])
+
+
+SCHEMA = Service(
+    "Media_21",
+    "Films to rent",
+    [
         slot("film", "Title of the film"),
         slot("subtitles", "Language of subtitles", "None", "English", "Sign language"),
         slot("viewers", "How many watch", "1", "2", "3"),
     ],
-    "intents": [
-        {"name": "FindFilm", "description": "Look for a Film"},
-        {"name": "Play", "description": "Start it"},
+    [
+        Intent("FindFilm", "Look for a Film", False, [], {}, []),
+        Intent("Play", "Start it", False, [], {}, []),
     ],
-}
+)
 HISTORY = [
     {"speaker": "USER", "utterance": "Rent Up for me."},
     {"speaker": "SYSTEM", "utterance": "With subtitles?"},
@@ -124,7 +118,7 @@ def test_literal_texts(name: str, history: str, parts: list[str], targets: list[
 )
 def test_unset_and_dontcare(name: str, unset: list[str], dontcare: list[str]) -> None:
     prompt = get_format(name)
-    indifferent = {slot["name"]: ["dontcare"] for slot in SCHEMA["slots"]}
+    indifferent = {slot.name: ["dontcare"] for slot in SCHEMA.slots}
     for targets, values in ((unset, {}), (dontcare, indifferent)):
         assert prompt.targets(SCHEMA, FrameState(slot_values=values)) == targets
         assert prompt.decode(SCHEMA, SAID, targets) == FrameState(slot_values=values)
@@ -176,7 +170,7 @@ def test_no_real_value_is_taken_for_unset(name: str, value: str, categorical: bo
     """Every value comes back as it was, in the case in which the dialogue has it."""
     prompt: Format = FORMATS[name]
     values = [value, "another value"] if categorical else []
-    schema = {**SCHEMA, "slots": [slot("film", "Title", *values)]}
+    schema = replace(SCHEMA, slots=[slot("film", "Title", *values)])
     targets = prompt.targets(schema, FrameState(slot_values={"film": [value]}))
     state = prompt.decode(schema, f"Take {value} please", targets)
     if not categorical and prompt is not FORMATS["t5dst"]:  # in lower case, as long as it matches
@@ -188,7 +182,7 @@ def test_no_real_value_is_taken_for_unset(name: str, value: str, categorical: bo
 
 def test_names_are_words_without_the_number_of_a_service() -> None:
     slots = [slot("name_of_restaurant", "Where to eat"), slot("line_2", "Second line")]
-    schema = {"service_name": "Bus_Lines_43", "description": "Buses", "slots": slots}
+    schema = Service("Bus_Lines_43", "Buses", slots, [])
     assert get_format("t5dst").parts(schema) == [
         "[domain] Bus Lines Buses [slot] name of restaurant Where to eat",
         "[domain] Bus Lines Buses [slot] line 2 Second line",
@@ -197,7 +191,7 @@ def test_names_are_words_without_the_number_of_a_service() -> None:
 
 def test_a_value_with_a_bar_in_it_survives_lettered_options() -> None:
     prompt, said = get_format("t5dst-options"), "To see HAIM | Tour, please"
-    schema = {**SCHEMA, "slots": [slot("event", "What to see")]}
+    schema = replace(SCHEMA, slots=[slot("event", "What to see")])
     targets = prompt.targets(schema, FrameState(slot_values={"event": ["HAIM | Tour", "HAIM"]}))
     assert targets == ["haim | tour || haim"]
     assert prompt.decode(schema, said, targets).slot_values == {"event": ["HAIM | Tour", "HAIM"]}
@@ -227,8 +221,8 @@ def test_case_is_restored_from_whole_words() -> None:
 
 def test_shuffling_moves_elements_and_keeps_answers() -> None:
     other = shuffled(SCHEMA, random.Random(3))  # noqa: S311
-    assert other["slots"] != SCHEMA["slots"]
-    assert sorted(s["name"] for s in other["slots"]) == ["film", "subtitles", "viewers"]
+    assert other.slots != SCHEMA.slots
+    assert sorted(slot.name for slot in other.slots) == ["film", "subtitles", "viewers"]
     for prompt in FORMATS.values():
         state = prompt.decode(other, SAID, prompt.targets(other, GOLD))
         assert state.slot_values["subtitles"] == ["None"]
