@@ -1,4 +1,4 @@
-"""A tiny trained model and a recipe of seconds, shared by the tests of the trackers."""
+"""Recipes of seconds and a model trained by one, shared by the tests of the trackers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,25 +19,63 @@ from baselines import train
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"
 
-SETTINGS: dict[str, Any] = {
-    "tracker": "t5dst",
+# What the recipes of all trackers have here, and what each has besides: trainings of seconds.
+_RECIPE: dict[str, Any] = {
     "model": "tiny",
-    "format": "t5dst",
-    "max_input": 160,
-    "max_target": 6,
     "steps": 12,
     "batch_size": 8,
     "token_budget": 1024,
-    "optimizer": "adafactor",
-    "learning_rate": 0.01,
+    "optimizer": "adamw",
+    "learning_rate": 0.001,
     "clip": 1.0,
     "precision": "fp32",
     "log_every": 4,
-    "save_every": 3,
-    "evaluate_every": 6,
-    "evaluate_frames": 4,
+    "save_every": 4,
+    "evaluate_every": 12,
+    "evaluate_frames": 20,
 }
-
+SUBMODEL = {"epochs": 2, "warmup": 0.1, "max_tokens": 144, "negatives": 1.0}
+_CHANGES: dict[str, dict[str, Any]] = {
+    "t5dst": {
+        "format": "t5dst",
+        "max_input": 160,
+        "max_target": 6,
+        "optimizer": "adafactor",
+        "learning_rate": 0.01,
+        "save_every": 3,
+        "evaluate_every": 6,
+        "evaluate_frames": 4,
+    },
+    "sgd_baseline": {
+        "max_turn": 64,
+        "epochs": 1,
+        "steps": 8,
+        "batch_size": 16,
+        "save_every": 2,
+        "evaluate_every": 4,
+        "evaluate_frames": 12,
+    },
+    "sgp_dst": {
+        "parts": dict.fromkeys(("intent", "combine", "copy", "cross"), SUBMODEL),
+        "expected": "nothing",
+    },
+    "onepass": {"epochs": 1, "token_budget": 4096, "expected": "nothing"},
+    "t2g2": {
+        "input": "derived",
+        "max_input": 64,
+        "max_target": 8,
+        "beams": 2,
+        "steps": 4,
+        "token_budget": 512,
+        "learning_rate": 0.01,
+        "log_every": 1,
+        "save_every": 2,
+        "evaluate_every": 4,
+        "evaluate_frames": 4,
+        "train_dialogues": 8,
+    },
+}
+RECIPES = {name: {"tracker": name} | _RECIPE | own for name, own in _CHANGES.items()}
 
 # Two processes on CPUs, as a launcher starts them; on a free port, as other tests run beside.
 LAUNCH = (
@@ -47,9 +84,9 @@ LAUNCH = (
 )  # fmt: skip
 
 
-def write_recipe(path: Path, **settings: Any) -> Path:
-    """A recipe file: the settings above, changed."""
-    path.write_bytes(msgspec.yaml.encode(SETTINGS | settings))
+def write_recipe(path: Path, tracker: str = "t5dst", **changes: Any) -> Path:
+    """Write a recipe of seconds for a tracker, one of ``RECIPES`` with the given changes."""
+    path.write_bytes(msgspec.yaml.encode(RECIPES[tracker] | changes))
     return path
 
 
@@ -60,19 +97,41 @@ def command(monkeypatch: pytest.MonkeyPatch, module: Any, *arguments: object) ->
     return status
 
 
-def train_once(factory: pytest.TempPathFactory, write: Callable[[Path], Path]) -> Path:
-    """The folder of a run, trained in this process by the recipe that ``write`` makes."""
+def train_once(factory: pytest.TempPathFactory, tracker: str, **changes: Any) -> Path:
+    """The folder of a run, trained in this process by a recipe of ``write_recipe``."""
     folder = factory.mktemp("trained")
+    recipe = write_recipe(folder / "recipe.yaml", tracker, **changes)
     with pytest.MonkeyPatch.context() as patch:
-        arguments = ("--config", write(folder / "recipe.yaml"), "--output", folder / "run")
-        assert command(patch, train, *arguments) == 0
+        assert command(patch, train, "--config", recipe, "--output", folder / "run") == 0
     return folder / "run"
 
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run's folder."""
-    return train_once(tmp_path_factory, write_recipe)
+    """The folder of a run of T5DST."""
+    return train_once(tmp_path_factory, "t5dst")
+
+
+def slot(name: str, description: str, *values: str) -> dict[str, Any]:
+    """A slot of a schema; it is categorical if it has values."""
+    return {
+        "name": name,
+        "description": description,
+        "is_categorical": bool(values),
+        "possible_values": [*values],
+    }
+
+
+def intent(name: str, description: str, required: list[str], optional: list[str]) -> dict[str, Any]:
+    """An intent of a schema."""
+    return {
+        "name": name,
+        "description": description,
+        "is_transactional": False,
+        "required_slots": required,
+        "optional_slots": [{"slot": other, "value": ""} for other in optional],
+        "result_slots": [],
+    }
 
 
 STATE = {"active_intent", "requested_slots", "slot_values"}

@@ -13,21 +13,10 @@ from baselines import predict, publish
 from sgdx_dataset import load
 
 from ..hub import TOKEN, Answer, Hub
-from .conftest import command, train_once, write_recipe
-from .onepass.conftest import write_recipe as onepass_recipe
-from .sgd_baseline.conftest import write_recipe as sgd_recipe
-from .sgp_dst.conftest import write_recipe as sgp_recipe
-from .t2g2.conftest import write_recipe as t2g2_recipe
+from .conftest import RECIPES, command, train_once
 
 Capsys = pytest.CaptureFixture[str]
 slow = pytest.mark.slow
-RECIPES = {
-    "t5dst": write_recipe,
-    "sgd_baseline": sgd_recipe,
-    "sgp_dst": sgp_recipe,
-    "onepass": onepass_recipe,
-    "t2g2": t2g2_recipe,
-}
 
 
 @pytest.fixture
@@ -48,7 +37,7 @@ def test_a_pushed_model_is_the_model(
     dialogues: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run = train_once(tmp_path_factory, RECIPES[kind])
+    run = train_once(tmp_path_factory, kind)
     shared = ("--config", "original", "v3", "--dialogues", dialogues)
     assert command(monkeypatch, predict, "--model", run, "--output", tmp_path / "own", *shared) == 0
     name = f"you/{kind}-sample"

@@ -26,8 +26,6 @@ from sgdx_dataset.release.open import SAMPLE, open_release
 from sgdx_dataset.rewording.corrupt import corrupt
 
 from ..conftest import command, write_recipe
-from ..sgd_baseline import conftest as sgd_baseline
-from ..sgp_dst import conftest as sgp_dst
 
 SETTINGS = T5Settings(
     tracker="t5dst", model="tiny", format="d3st", max_input=256, max_target=64, steps=1,
@@ -157,8 +155,7 @@ def test_no_such_augmentation(tmp_path: Path) -> None:
 def test_every_tracker_takes_one_and_says_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tracker: str
 ) -> None:
-    write = {"sgp_dst": sgp_dst.write_recipe, "sgd_baseline": sgd_baseline.write_recipe}
-    recipe = write.get(tracker, write_recipe)(tmp_path / "r.yaml", steps=1, evaluate_every=1)
+    recipe = write_recipe(tmp_path / "r.yaml", tracker, steps=1, evaluate_every=1)
     run = tmp_path / "run"
     arguments = ("--config", recipe, "--source", "sample", "--augment", "corrupt", "--output", run)
     assert command(monkeypatch, train, *arguments) == 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from baselines.encoders.tiny import tiny_tokenizer
@@ -13,8 +12,7 @@ from baselines.onepass.frames import FrameInput, Known, Utterance
 from baselines.onepass.layout import MARKERS, Vocabulary
 from sgdx_dataset.schema import Service, read_service
 
-from ..conftest import train_once
-from ..sgp_dst.conftest import intent, slot
+from ..conftest import intent, slot, train_once
 
 Row = dict[str, Any]
 
@@ -65,32 +63,7 @@ def vocabulary() -> Vocabulary:
     return Vocabulary(tiny_tokenizer(texts))
 
 
-SETTINGS: Row = {
-    "tracker": "onepass",
-    "model": "tiny",
-    "epochs": 1,
-    "steps": 12,
-    "batch_size": 8,
-    "token_budget": 4096,
-    "optimizer": "adamw",
-    "learning_rate": 0.001,
-    "clip": 1.0,
-    "precision": "fp32",
-    "log_every": 4,
-    "save_every": 4,
-    "evaluate_every": 12,
-    "evaluate_frames": 20,
-    "expected": "nothing",
-}
-
-
-def write_recipe(path: Path, **settings: Any) -> Path:
-    """A recipe file: the settings above, changed."""
-    path.write_bytes(msgspec.yaml.encode(SETTINGS | settings))
-    return path
-
-
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run's folder."""
-    return train_once(tmp_path_factory, write_recipe)
+    return train_once(tmp_path_factory, "onepass")

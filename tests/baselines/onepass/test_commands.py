@@ -22,8 +22,7 @@ from baselines.training import loop
 from baselines.training.settings import read_recipe
 
 from ...conftest import ROOT
-from ..conftest import command
-from .conftest import write_recipe
+from ..conftest import command, write_recipe
 
 
 def weights(folder: Path) -> bytes:
@@ -47,7 +46,7 @@ def test_a_run_s_folder(trained: Path) -> None:
 def test_a_killed_training_ends_in_the_same_weights(
     monkeypatch: pytest.MonkeyPatch, trained: Path, tmp_path: Path
 ) -> None:
-    recipe = write_recipe(tmp_path / "recipe.yaml")
+    recipe = write_recipe(tmp_path / "recipe.yaml", "onepass")
     arguments = ("--config", recipe, "--output", tmp_path / "run")
     with monkeypatch.context() as patch:
         step = loop._step
@@ -67,7 +66,7 @@ def test_without_acts_and_with_changed_schemas(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     recipe = write_recipe(
-        tmp_path / "r.yaml", acts=False, utterances=4, steps=2, evaluate_frames=4,
+        tmp_path / "r.yaml", "onepass", acts=False, utterances=4, steps=2, evaluate_frames=4,
         shuffle=True, drop_names=0.2, drop_descriptions=0.2,
     )  # fmt: skip
     run, out = tmp_path / "run", tmp_path / "out"
@@ -138,6 +137,6 @@ def test_bad_recipes(
     settings: dict[str, Any],
     message: str,
 ) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", **settings)
+    recipe = write_recipe(tmp_path / "r.yaml", "onepass", **settings)
     assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 2
     assert message in capsys.readouterr().err

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 from accelerate import Accelerator
 from datasets import Dataset, concatenate_datasets
@@ -15,30 +13,6 @@ from baselines.sgd_baseline.tracker import About, SgdOptions, SgdTracker, new_mo
 from sgdx_dataset import frames, load
 
 from ..conftest import train_once
-
-SETTINGS: dict[str, Any] = {
-    "tracker": "sgd_baseline",
-    "model": "tiny",
-    "max_turn": 64,
-    "epochs": 1,
-    "steps": 8,
-    "batch_size": 16,
-    "token_budget": 1024,
-    "optimizer": "adamw",
-    "learning_rate": 0.001,
-    "clip": 1.0,
-    "precision": "fp32",
-    "log_every": 4,
-    "save_every": 2,
-    "evaluate_every": 4,
-    "evaluate_frames": 12,
-}
-
-
-def write_recipe(path: Path, **settings: Any) -> Path:
-    """A recipe file: the settings above, changed."""
-    path.write_bytes(msgspec.yaml.encode(SETTINGS | settings))
-    return path
 
 
 @pytest.fixture(scope="session")
@@ -74,4 +48,4 @@ def tracker(
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run's folder."""
-    return train_once(tmp_path_factory, write_recipe)
+    return train_once(tmp_path_factory, "sgd_baseline")

@@ -21,8 +21,7 @@ from baselines.training import loop
 from baselines.training.settings import read_recipe
 
 from ...conftest import ROOT, Run
-from ..conftest import LAUNCH, STATE, command, state_of_the_cards_dialogue
-from .conftest import write_recipe
+from ..conftest import LAUNCH, STATE, command, state_of_the_cards_dialogue, write_recipe
 
 
 def log(output: Path, key: str) -> list[float]:
@@ -46,7 +45,9 @@ def test_a_run_s_folder(trained: Path) -> None:
 
 
 def test_loss_falls_on_the_sample(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", epochs=2, steps=48, log_every=8, evaluate_every=99)
+    recipe = write_recipe(
+        tmp_path / "r.yaml", "sgd_baseline", epochs=2, steps=48, log_every=8, evaluate_every=99
+    )
     assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
     losses = log(tmp_path / "run", "loss")
     assert losses[-1] < 0.75 * losses[0]
@@ -55,7 +56,7 @@ def test_loss_falls_on_the_sample(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 def test_a_killed_training_ends_in_the_same_weights(
     monkeypatch: pytest.MonkeyPatch, trained: Path, tmp_path: Path
 ) -> None:
-    recipe = write_recipe(tmp_path / "recipe.yaml")
+    recipe = write_recipe(tmp_path / "recipe.yaml", "sgd_baseline")
     arguments = ("--config", recipe, "--output", tmp_path / "run")
     with monkeypatch.context() as patch:
         step = loop._step
@@ -149,7 +150,7 @@ def numbers(printed: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_two_processes(run: Run, tmp_path: Path) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", steps=2, evaluate_every=2)
+    recipe = write_recipe(tmp_path / "r.yaml", "sgd_baseline", steps=2, evaluate_every=2)
     arguments = ("baselines.train", "--config", recipe, "--output", "out")
     done = run(*LAUNCH, *arguments)
     assert done.returncode == 0, done.stderr
@@ -175,7 +176,7 @@ def test_bad_recipes(
     settings: dict[str, Any],
     message: str,
 ) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", **settings)
+    recipe = write_recipe(tmp_path / "r.yaml", "sgd_baseline", **settings)
     assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 2
     (line,) = [x for x in capsys.readouterr().err.splitlines() if "error" in x]
     assert line.startswith("baselines.train: error: ")

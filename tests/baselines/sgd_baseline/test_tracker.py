@@ -13,7 +13,7 @@ from baselines.data.frames import track
 from baselines.sgd_baseline.frames import last_utterances, read_frames
 from baselines.sgd_baseline.tracker import SgdSettings, SgdTracker, with_steps
 
-from .conftest import SETTINGS
+from ..conftest import RECIPES
 
 Row = dict[str, Any]
 
@@ -105,7 +105,7 @@ def test_a_killed_run_goes_on(
 
 def test_epochs_are_whole_whatever_the_data() -> None:
     """Under an augmentation that doubles the turns, there are twice as many steps."""
-    recipe = msgspec.convert(SETTINGS | {"epochs": 3, "steps": None}, SgdSettings)
+    recipe = msgspec.convert(RECIPES["sgd_baseline"] | {"epochs": 3, "steps": None}, SgdSettings)
     turns = np.full(40, 8)
     assert with_steps(recipe, turns, 1).steps == 9  # 3 x (16 + 16 + 8 turns)
     assert with_steps(recipe, np.tile(turns, 2), 1).steps == 15

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from safetensors.torch import load_file
@@ -21,8 +22,14 @@ from baselines.training.settings import read_recipe
 from sgdx_dataset import frames, load
 
 from ...conftest import ROOT, Run
-from ..conftest import LAUNCH, STATE, command, state_of_the_cards_dialogue
-from .conftest import SETTINGS, part, write_recipe
+from ..conftest import (
+    LAUNCH,
+    STATE,
+    SUBMODEL,
+    command,
+    state_of_the_cards_dialogue,
+    write_recipe,
+)
 
 
 def test_a_run_leaves_four_sub_models_and_a_card(trained: Path) -> None:
@@ -52,7 +59,9 @@ def test_the_cards_example_runs(trained: Path, tmp_path: Path) -> None:
 def test_a_killed_part_goes_on_bit_for_bit(
     tmp_path: Path, trained: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe = write_recipe(tmp_path / "recipe.yaml", steps=8, model=str(trained / "initial"))
+    recipe = write_recipe(
+        tmp_path / "recipe.yaml", "sgp_dst", steps=8, model=str(trained / "initial")
+    )
     arguments = ("--config", recipe, "--task", "copy", "--output")
     assert command(monkeypatch, train, *arguments, tmp_path / "whole") == 0
     whole = tmp_path / "whole" / "copy"
@@ -94,7 +103,9 @@ def test_predictions_under_two_configs_are_scored(
 
 @pytest.mark.slow
 def test_two_processes_train_one_sub_model(run: Run, tmp_path: Path, trained: Path) -> None:
-    recipe = write_recipe(tmp_path / "recipe.yaml", steps=2, model=str(trained / "initial"))
+    recipe = write_recipe(
+        tmp_path / "recipe.yaml", "sgp_dst", steps=2, model=str(trained / "initial")
+    )
     done = run(
         *LAUNCH, "baselines.train",
         "--config", recipe, "--task", "cross", "--output", "run",
@@ -124,15 +135,15 @@ def test_the_recipes_are_read() -> None:
     assert (paper.learning_rate, paper.batch_size, paper.weight_decay) == (2e-5, 32, 0.01)
 
 
-WRONG = {
+WRONG: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
     "a variant": ({"augment": {"schemas": "oracle"}}, (), "give --oracle"),
     "no epochs": (
-        {"parts": SETTINGS["parts"] | {"copy": part(0)}}, (), "epochs|>= 1",
+        {"parts": {name: SUBMODEL | {"epochs": 0} for name in PARTS}}, (), "epochs|>= 1",
     ),
-    "a part too few": ({"parts": {"intent": part(1)}}, (), "missing required field"),
+    "a part too few": ({"parts": {"intent": SUBMODEL}}, (), "missing required field"),
     "no model": ({"model": "/nowhere/bert"}, (), "/nowhere/bert: "),
     "no room": (
-        {"parts": {name: part(1) | {"max_tokens": 12} for name in PARTS}}, (), "max_tokens: 12 ",
+        {"parts": {name: SUBMODEL | {"max_tokens": 12} for name in PARTS}}, (), "max_tokens: 12 ",
     ),
     "nothing to resume": ({}, ("--resume",), "expected a run to resume"),
 }  # fmt: skip
@@ -143,7 +154,7 @@ def test_bad_input_is_one_line(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings, more, said = WRONG[name]
-    recipe = write_recipe(tmp_path / "recipe.yaml", **settings)
+    recipe = write_recipe(tmp_path / "recipe.yaml", "sgp_dst", **settings)
     assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "o", *more) == 2
     error = capsys.readouterr().err
     assert len(error.splitlines()) == 1
@@ -155,7 +166,7 @@ def test_another_runs_folder_and_a_missing_sub_model(
     tmp_path: Path, trained: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    recipe = write_recipe(tmp_path / "recipe.yaml")
+    recipe = write_recipe(tmp_path / "recipe.yaml", "sgp_dst")
     assert command(monkeypatch, train, "--config", recipe, "--output", trained) == 2
     assert "holds another run's files" in capsys.readouterr().err
     shutil.copytree(trained, tmp_path / "copy", ignore=shutil.ignore_patterns("checkpoints"))

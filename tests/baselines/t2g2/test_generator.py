@@ -32,9 +32,9 @@ from baselines.use import load_tracker, say
 from sgdx_dataset import SgdxError
 
 from ...conftest import ROOT, Run
-from ..conftest import LAUNCH, command
+from ..conftest import LAUNCH, command, write_recipe
 from ..training import broken_off
-from .conftest import KINDS, PREFIX, write_recipe
+from .conftest import KINDS, PREFIX
 
 BOTH = pytest.mark.parametrize("kind", KINDS)
 CHOSEN = "1_00000\n"
@@ -55,7 +55,7 @@ def losses(folder: Path) -> list[float]:
 def test_broken_off_and_resumed_it_ends_in_the_same_bytes(
     kind: str, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", **KINDS[kind])
+    recipe = write_recipe(tmp_path / "r.yaml", "t2g2", **KINDS[kind])
     assert command(monkeypatch, broken_off, "--config", recipe, "--output", tmp_path / "run") == 0
     assert contents(tmp_path / "run") == contents(unbroken)
     assert losses(tmp_path / "run") == losses(unbroken)
@@ -66,7 +66,7 @@ def test_broken_off_and_resumed_it_ends_in_the_same_bytes(
 def test_killed_and_resumed_it_ends_in_the_same_bytes(
     kind: str, unbroken: Path, run: Run, tmp_path: Path
 ) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", **KINDS[kind])
+    recipe = write_recipe(tmp_path / "r.yaml", "t2g2", **KINDS[kind])
     arguments = ["baselines.train", "--config", recipe, "--output", tmp_path / "run"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen([sys.executable, "-m", *map(str, arguments)], env=environment) as process:
@@ -86,10 +86,10 @@ def test_two_processes_do_what_one_does(
     kind: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They train the same but for rounding, and generate the same to the byte."""
-    recipe = write_recipe(tmp_path / "alone.yaml", accumulation=2, **KINDS[kind])
+    recipe = write_recipe(tmp_path / "alone.yaml", "t2g2", accumulation=2, **KINDS[kind])
     alone = tmp_path / "alone"
     assert command(monkeypatch, train, "--config", recipe, "--output", alone) == 0
-    recipe = write_recipe(tmp_path / "both.yaml", **KINDS[kind])
+    recipe = write_recipe(tmp_path / "both.yaml", "t2g2", **KINDS[kind])
     done = run(*LAUNCH, "baselines.train", "--config", recipe, "--output", "both")
     assert done.returncode == 0, done.stderr
     for file in alone.glob("checkpoints/*/*.safetensors"):
@@ -130,7 +130,7 @@ def test_training_falls_and_leaves_the_base_of_a_prefix(kind: str, unbroken: Pat
 
 
 def test_augmented_training_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", steps=1, evaluate_every=1, train_dialogues=2)
+    recipe = write_recipe(tmp_path / "r.yaml", "t2g2", steps=1, evaluate_every=1, train_dialogues=2)
     given = ("--config", recipe, "--output", tmp_path / "run", "--augment", "backtrans")
     assert command(monkeypatch, train, *given) == 0
     about = read_about(str(tmp_path / "run"))
@@ -271,8 +271,8 @@ def test_templates_are_read_for_a_model_that_was_trained_with_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe = write_recipe(
-        tmp_path / "r.yaml", input="t2g2", templates=str(tmp_path / "t"), steps=1, evaluate_every=1,
-        train_dialogues=1,
+        tmp_path / "r.yaml", "t2g2", input="t2g2", templates=str(tmp_path / "t"), steps=1,
+        evaluate_every=1, train_dialogues=1,
     )  # fmt: skip
     given: tuple[object, ...] = ("--config", recipe, "--output", tmp_path / "run")
     assert command(monkeypatch, train, *given) == 2
@@ -349,7 +349,7 @@ def test_what_cannot_be_said_or_loaded(
 )
 def test_a_recipe_at_fault(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
     with pytest.raises(SgdxError, match=re.escape(message)) as error:
-        read_recipe(write_recipe(tmp_path / "r.yaml", **changed), T2G2Settings)
+        read_recipe(write_recipe(tmp_path / "r.yaml", "t2g2", **changed), T2G2Settings)
     assert "\n" not in str(error.value)
 
 
@@ -396,7 +396,7 @@ def from_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr("transformers.utils.hub.HF_HUB_CACHE", str(tmp_path / "hub"), raising=False)
     changed = {"steps": 2, "evaluate_every": 2, "train_dialogues": 2, "model": "me/tiny-t5"}
-    recipe = write_recipe(tmp_path / "r.yaml", **PREFIX, **changed)
+    recipe = write_recipe(tmp_path / "r.yaml", "t2g2", **PREFIX, **changed)
     assert command(monkeypatch, broken_off, "--config", recipe, "--output", tmp_path / "run") == 0
     return tmp_path / "run"
 

@@ -31,7 +31,7 @@ from sgdx_dataset import SgdxError
 from tools.attack.json_files import break_files
 from tools.attack.outcomes import ERROR, SURVIVED, all_survived
 
-from ..conftest import SETTINGS, command, write_recipe
+from ..conftest import RECIPES, command, write_recipe
 
 LEXICAL = ("--tracker", "lexical", "--config", "original", "--source", "sample")
 Refused = Callable[..., str]
@@ -217,7 +217,7 @@ def test_every_field_that_a_card_shows(name: str, tmp_path: Path) -> None:
 
 def test_every_field_of_a_recipe(tmp_path: Path) -> None:
     """JSON is YAML, which has more: a mark of the byte order, words for numbers, comments."""
-    settings = SETTINGS | {"augment": {"schemas": "backtrans", "ratio": 0.5, "seed": 1}}
+    settings = RECIPES["t5dst"] | {"augment": {"schemas": "backtrans", "ratio": 0.5, "seed": 1}}
 
     def read(data: bytes) -> None:
         with contextlib.chdir(tmp_path):

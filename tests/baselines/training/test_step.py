@@ -80,9 +80,10 @@ def test_a_diverged_training_ends_in_a_line_and_without_a_model(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With a loss that is no number at a logged step, and with weights that a step has ruined."""
-    numbers = {"learning_rate": 1e30, "optimizer": "adamw", "steps": 4, "log_every": 4}
-    often = {"log_every": 2, "save_every": 4} if fault == "loss" else {"save_every": 2}
-    recipe = write_recipe(tmp_path / "r.yaml", **numbers | often)
+    recipe = write_recipe(
+        tmp_path / "r.yaml", learning_rate=1e30, optimizer="adamw", steps=4,
+        log_every=2 if fault == "loss" else 4, save_every=4 if fault == "loss" else 2,
+    )  # fmt: skip
     assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 2
     error = capsys.readouterr().err
     assert "the training has diverged" in error
