@@ -14,6 +14,8 @@ from sgdx_dataset.io.console import run
 from sgdx_metric import ScoreError
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
+# Older spellings of options, which commands still take.
+_ALIASES = {"chunk_size": ("--shard-size",)}
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +44,8 @@ def add_struct(parser: argparse.ArgumentParser, kind: type[msgspec.Struct], titl
         default = "" if shape.default is None else f"; default: {shape.default}"
         group.add_argument(
             _option(shape.name),
+            *_ALIASES.get(shape.name, ()),
+            dest=shape.name,
             metavar=shape.name.upper(),
             help=f"{schema.get('description', '')}{default}".replace("%", "%%"),
         )

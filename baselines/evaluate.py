@@ -29,7 +29,7 @@ def evaluate(request: Request, output: Path) -> int:
     """Write predictions, and let the first process score them.
 
     Args:
-        request: Which tracker to run on which data.
+        request: Which system to run on which data.
         output: Folder for ``predictions/``, ``scores.json`` and ``run.json``.
 
     Returns:
@@ -51,7 +51,7 @@ def evaluate(request: Request, output: Path) -> int:
         "versions": versions(),
     }
     write_json(output / "run.json", {**record, "evaluation": facts})
-    if request.kind.ROWS == "turns":
+    if request.system_class.ROWS == "turns":
         return _score_utterances(request, output)
     score_files(
         {config: output / "predictions" / f"{config}.jsonl" for config in request.configs},
@@ -82,8 +82,8 @@ def _read_record(output: Path) -> dict[str, Any]:
     path = output / "run.json"
     if not path.exists():
         return {}
-    found: dict[str, Any] = read_json(path, dict[str, Any], "the record of a run")
-    return found
+    record: dict[str, Any] = read_json(path, dict[str, Any], "the record of a run")
+    return record
 
 
 def main() -> int:

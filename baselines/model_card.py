@@ -14,7 +14,7 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 from sgdx_dataset import SgdxError
 from sgdx_dataset.hub.upload import upload
 
-from .system import get_tracker
+from .system import get_system
 from .training.run_folder import read_json, read_log, read_run, write_bytes
 from .training.settings import Fraction, NotNegative
 
@@ -197,7 +197,7 @@ def _title(run: dict[str, Any]) -> str:
 
 def _rows(run: dict[str, Any]) -> str:
     """What the model of a run predicts: ``frames`` or ``turns``."""
-    return get_tracker(run["record"]["settings"]["tracker"]).ROWS
+    return get_system(run["record"]["settings"]["tracker"]).ROWS
 
 
 def _metadata(run: dict[str, Any], scores: dict[str, Any] | None) -> ModelCardData:

@@ -26,11 +26,11 @@ from .data.prediction_files import is_finished, write_predictions
 from .data.requested import RequestedData
 from .system import (
     PredictionOptions,
-    Tracker,
-    get_tracker,
-    learns,
-    tracker_of,
-    trained_precision,
+    System,
+    get_system,
+    is_trainable,
+    recorded_name,
+    recorded_precision,
 )
 from .training.run_folder import locked, versions
 from .training.settings import Precision
@@ -43,20 +43,19 @@ DEFAULT_CONFIGS = ("original", *VARIANTS)
 
 @dataclass(frozen=True)
 class Request:
-    """Which tracker to run on which data.
+    """Which system to run on which data.
 
     Attributes:
-        kind: Class of the tracker or generator.
-        model: A run folder or a repository on the Hub; for a tracker that is not trained, its
-            name.
-        options: Options that the tracker adds, of its type ``OPTIONS``.
+        system_class: Class of the tracker or generator.
+        model: A run folder or a repository on the Hub; for a system that is not trained, its name.
+        options: Options that the system adds, of its type ``OPTIONS``.
         data: Which frames or turns to predict.
         configs: Schema variants to predict, without repetition.
         precision: Number format of the model's arithmetic; None for what it was trained in. A
-            tracker that is not trained has none.
+            system that is not trained has none.
     """
 
-    kind: type[Tracker]
+    system_class: type[System]
     model: str
     options: PredictionOptions
     data: RequestedData
@@ -68,7 +67,7 @@ def predict(request: Request, output: Path) -> dict[str, Any] | None:
     """Write the predictions for each config into ``CONFIG.jsonl``; finished files are kept.
 
     Args:
-        request: Which tracker to run on which data.
+        request: Which system to run on which data.
         output: Folder for the files.
 
     Returns:
@@ -79,14 +78,14 @@ def predict(request: Request, output: Path) -> dict[str, Any] | None:
         SgdxError: The model, the source or a config cannot be used, the folder holds predictions of
             another run, or another run is writing there.
     """
-    accelerator = _accelerator(request.kind)
-    with _alone(output, accelerator):
+    accelerator = _accelerator(request.system_class)
+    with _exclusive(output, accelerator):
         return _predict(request, output, accelerator)
 
 
 @contextmanager
-def _alone(output: Path, accelerator: Accelerator | None) -> Iterator[None]:
-    """Keep the output folder for this run. The first process does so before the others go on."""
+def _exclusive(output: Path, accelerator: Accelerator | None) -> Iterator[None]:
+    """Lock the output folder for this run; the other processes wait until the first has done so."""
     if accelerator is None:
         with locked(output):
             yield
@@ -101,33 +100,33 @@ def _predict(
 ) -> dict[str, Any] | None:
     first = accelerator is None or accelerator.is_main_process
     numerics, arithmetic = _numerics(request, accelerator)
-    tracker = request.kind.load(request.model, request.options, accelerator)
+    system = _load(request, accelerator)
     header = {
         "model": request.model,
-        "tracker": request.kind.NAME,
-        **tracker.describe(),
+        "tracker": request.system_class.NAME,
+        **system.describe(),
         **arithmetic,
         **request.data.facts(),
     }
-    if request.kind.ROWS == "frames":
-        header["system_acts"] = SYSTEM_ACTS in tracker.READS
+    if request.system_class.ROWS == "frames":
+        header["system_acts"] = SYSTEM_ACTS in system.READS
     paths = {config: output / f"{config}.jsonl" for config in request.configs}
-    own = {c: {"variant": c, **request.data.wording(c)} for c in paths}
-    missing = [c for c, path in paths.items() if not is_finished(path, {**header, **own[c]})]
+    variants = {c: {"variant": c, **request.data.wording(c)} for c in paths}
+    missing = [c for c, path in paths.items() if not is_finished(path, {**header, **variants[c]})]
     if missing:
-        data = rows_for(request.kind)
-        parts = [request.data.rows(config, data.rows_of) for config in missing]
-        shards = output / "shards" / arithmetic.get("precision", "")
+        row_functions = rows_for(request.system_class)
+        rows = [request.data.rows(config, row_functions.rows_of) for config in missing]
+        chunks = output / "chunks" / arithmetic.get("precision", "")
         with numerics:
-            predicted = data.predict(tracker, concatenate_datasets(parts), shards)
+            predicted = row_functions.predict(system, concatenate_datasets(rows), chunks)
         metadata = {**header, **({"counts": predicted.counts} if predicted.counts else {})}
-        if learns(request.kind):
+        if is_trainable(request.system_class):
             metadata["versions"] = versions()
         if first:
             for config in missing:
-                rows = [row for row in predicted.rows if row["variant"] == config]
-                write_predictions(paths[config], {**metadata, **own[config]}, rows)
-            shutil.rmtree(output / "shards", ignore_errors=True)
+                of_variant = [row for row in predicted.rows if row["variant"] == config]
+                write_predictions(paths[config], {**metadata, **variants[config]}, of_variant)
+            shutil.rmtree(output / "chunks", ignore_errors=True)
             for name, count in predicted.counts.items():
                 print(f"{name}: {count}")
     if accelerator is not None:
@@ -135,13 +134,20 @@ def _predict(
     return header if first else None
 
 
-def _accelerator(kind: type[Tracker]) -> Accelerator | None:
-    if not learns(kind):
+def _accelerator(system_class: type[System]) -> Accelerator | None:
+    """The processes and the device; None for a system that is not trained."""
+    if not is_trainable(system_class):
         return None
     from .training.accelerator import make_accelerator, quiet_transformers
 
     quiet_transformers()
     return make_accelerator()
+
+
+def _load(request: Request, accelerator: Accelerator | None) -> System:
+    if accelerator is None or not is_trainable(request.system_class):
+        return request.system_class()
+    return request.system_class.load(request.model, request.options, accelerator)
 
 
 def _numerics(
@@ -152,15 +158,15 @@ def _numerics(
         return nullcontext(), {}
     from .training.precision import autocast, resolved
 
-    wanted = request.precision or trained_precision(request.model)
-    precision = resolved(wanted, accelerator.device)
+    precision = request.precision or recorded_precision(request.model)
+    precision = resolved(precision, accelerator.device)
     return autocast(precision, accelerator.device), {"precision": precision}
 
 
 def parse_request(name: str, description: str | None, output_help: str) -> tuple[Request, Path]:
     """Read the command line of ``predict`` or ``evaluate``.
 
-    The tracker determines which options exist, so the command line is parsed twice.
+    The system determines which options exist, so the command line is parsed twice.
 
     Args:
         name: Module name of the command.
@@ -171,7 +177,7 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
         The request and the output folder.
 
     Raises:
-        SgdxError: The options name no tracker, or an option has a wrong value.
+        SgdxError: The options name no system, or an option has a wrong value.
     """
     parser = argparse.ArgumentParser(f"python -m {name}", description=description, add_help=False)
     parser.add_argument("--model", help="a run folder, or a name on the Hub")
@@ -179,7 +185,7 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
         "--tracker",
         help="lexical, which needs no --model; or the tracker of a --model that does not record it",
     )
-    chosen, _ = parser.parse_known_args()
+    first_options, _ = parser.parse_known_args()
     add_source(parser)
     parser.add_argument(
         "--config",
@@ -218,22 +224,24 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
         action="help",
         help="show this help and exit; with --tracker NAME, also the options of that tracker",
     )
-    kind = _chosen_tracker(chosen)
-    if kind is not None:
-        add_struct(parser, kind.OPTIONS, f"options of {kind.NAME}")
+    system_class = _system_class(first_options)
+    if system_class is not None:
+        add_struct(parser, system_class.OPTIONS, f"options of {system_class.NAME}")
     options = parser.parse_args()
-    if kind is None:
+    if system_class is None:
         raise SgdxError("found neither --model nor --tracker, expected one of them")
-    if learns(kind) and options.model is None:
-        raise SgdxError(f"--tracker {kind.NAME}: it is trained, expected --model too")
-    if options.precision is not None and not learns(kind):
-        raise SgdxError(f"--precision {options.precision}: {kind.NAME} is not trained, has none")
-    tracker_options = read_struct(options, kind.OPTIONS)
+    name = system_class.NAME
+    if is_trainable(system_class):
+        if options.model is None:
+            raise SgdxError(f"--tracker {name}: it is trained, expected --model too")
+    elif options.precision is not None:
+        raise SgdxError(f"--precision {options.precision}: {name} is not trained, has none")
+    system_options = read_struct(options, system_class.OPTIONS)
     variants = own_variants(options.variant)
     configs = list(dict.fromkeys(options.config or (*DEFAULT_CONFIGS, *variants)))
     data = RequestedData(options.source, split_name(options.split), variants, options.dialogues)
-    model = options.model or kind.NAME
-    request = Request(kind, model, tracker_options, data, configs, options.precision)
+    model = options.model or name
+    request = Request(system_class, model, system_options, data, configs, options.precision)
     return request, options.output
 
 
@@ -243,19 +251,20 @@ def own_variants(arguments: Sequence[str]) -> dict[str, str]:
     Raises:
         SgdxError: An argument has another form.
     """
-    found = {}
+    paths = {}
     for argument in arguments:
         name, _, path = argument.partition("=")
         if not (name and path):
             raise SgdxError(f"--variant {argument}: expected NAME=PATH")
-        found[name] = path
-    return found
+        paths[name] = path
+    return paths
 
 
-def _chosen_tracker(options: argparse.Namespace) -> type[Tracker] | None:
+def _system_class(options: argparse.Namespace) -> type[System] | None:
+    """The class of the system that the options name; None if they name none."""
     if options.tracker is None and options.model is None:
         return None
-    return get_tracker(options.tracker or tracker_of(options.model))
+    return get_system(options.tracker or recorded_name(options.model))
 
 
 def main() -> int:

@@ -15,7 +15,7 @@ from sgdx_dataset.hub.upload import folder_files, upload
 
 from .command_line import run_command
 from .model_card import push, write_card
-from .system import get_trainable, tracker_of
+from .system import get_trainable, recorded_name
 from .training.run_folder import read_run
 
 # A report, and what may lie beside it in a folder of results: how the model was trained and scored.
@@ -59,10 +59,10 @@ def publish(output: Path, repository: str | None) -> str | None:
             f"{output}: holds a prefix for the model {settings['model']}, expected one for a model "
             "on the Hub: whoever loads a prefix from the Hub needs that model too"
         )
-    kind = get_trainable(tracker_of(str(output)))
-    place = repository or str(output)
-    write_card(output, place, kind.example(place, settings))
-    return push(output, repository, kind.TASKS) if repository else None
+    system_class = get_trainable(recorded_name(str(output)))
+    address = repository or str(output)
+    write_card(output, address, system_class.example(address, settings))
+    return push(output, repository, system_class.TASKS) if repository else None
 
 
 def publish_report(folder: Path, repository: str) -> str:

@@ -23,7 +23,7 @@ from .data.augment import ORACLE
 from .data.frames import track, whole_dialogues
 from .data.kinds import rows_for
 from .publish import publish
-from .system import Run, TrainableTracker, get_trainable
+from .system import TrainableSystem, get_trainable
 from .training.batching import share
 from .training.run_folder import (
     append_log,
@@ -34,6 +34,7 @@ from .training.run_folder import (
     write_json,
 )
 from .training.settings import Augment, Settings, find_recipe, read_recipe, recipe_tracker, shown
+from .training.task import Run
 
 # What needs torch is imported where it is used, so that without torch the command ends in one line.
 if TYPE_CHECKING:
@@ -42,40 +43,43 @@ if TYPE_CHECKING:
     from .training.loop import Progress
 
 Record = dict[str, Any]
+SystemClass = type[TrainableSystem[Any, Any]]
 
 
 def run(options: argparse.Namespace) -> None:
     """Train the tasks of the recipe's tracker; all files are written into the run folder."""
-    kind = get_trainable(recipe_tracker(options.config))
+    system_class = get_trainable(recipe_tracker(options.config))
     from .training.accelerator import quiet_transformers, training_accelerator
     from .training.precision import resolved
 
     quiet_transformers()
-    settings = read_settings(options, kind.SETTINGS)
-    output = options.output or Path("outputs") / f"{kind.NAME}-{options.config.stem}"
-    tasks = chosen_tasks(kind, options.task)
+    settings = read_settings(options, system_class.SETTINGS)
+    output = options.output or Path("outputs") / f"{system_class.NAME}-{options.config.stem}"
+    tasks = chosen_tasks(system_class, options.task)
     if options.push_to_hub:
         check_upload(options.push_to_hub)  # before hours of training, not after them
     accelerator = training_accelerator(settings, output)
     precision = resolved(settings.precision, accelerator.device)
     settings = msgspec.structs.replace(settings, precision=precision)
     share(settings.batch_size, settings.accumulation, accelerator.num_processes)
-    data = rows_for(kind)
-    training = data.training(settings, options.source, options.oracle)
-    all_dev = data.dev(options.source)
-    dev = kind.dev(all_dev, settings.evaluate_frames)
+    row_functions = rows_for(system_class)
+    training = row_functions.training(settings, options.source, options.oracle)
+    all_dev = row_functions.dev(options.source)
+    dev = system_class.dev(all_dev, settings.evaluate_frames)
     record = {
         "settings": settings,
-        "seen": training.seen,
+        "seen": training.provenance,
         "data": {
             "release": open_release(options.source).version(),
-            "train": data.describe(training.rows),
-            "dev": data.describe(dev),
+            "train": row_functions.describe(training.rows),
+            "dev": row_functions.describe(dev),
         },
         "processes": accelerator.num_processes,
     }
-    rows = data.training_columns(training.rows, kind.READS)
-    training_run = Run(accelerator, settings, training.seen, rows, dev, output, options.resume)
+    rows = row_functions.training_columns(training.rows, system_class.READS)
+    training_run = Run(
+        accelerator, settings, training.provenance, rows, dev, output, options.resume
+    )
     with ExitStack() as locks:
         if accelerator.is_main_process:
             for name in tasks:
@@ -83,31 +87,33 @@ def run(options: argparse.Namespace) -> None:
         prepare_output(accelerator, output, tasks, record, options.resume)
         accelerator.init_trackers("sgdx", shown(settings))
         for name in tasks:
-            train_task(training_run, kind, name, record)
-        if all(any((output / name).glob("*.safetensors")) for name in kind.TASKS):
-            finish(training_run, kind, record, all_dev, options.push_to_hub)
+            train_task(training_run, system_class, name, record)
+        if all(any((output / name).glob("*.safetensors")) for name in system_class.TASKS):
+            finish(training_run, system_class, record, all_dev, options.push_to_hub)
         accelerator.end_training()
 
 
-def chosen_tasks(kind: type[TrainableTracker], names: list[str] | None) -> list[str]:
+def chosen_tasks(system_class: SystemClass, names: list[str] | None) -> list[str]:
     """The training tasks that the command line names, or all tasks if it names none.
 
     Raises:
         SgdxError: The tracker has no task of that name.
     """
     for name in names or ():
-        if name not in kind.TASKS:
-            known = ", ".join(filter(None, kind.TASKS)) or "none"
-            raise SgdxError(f"--task {name}: {kind.NAME} has no such task, expected {known}")
-    return list(dict.fromkeys(names or kind.TASKS))
+        if name not in system_class.TASKS:
+            tasks = ", ".join(filter(None, system_class.TASKS)) or "none"
+            raise SgdxError(
+                f"--task {name}: {system_class.NAME} has no such task, expected {tasks}"
+            )
+    return list(dict.fromkeys(names or system_class.TASKS))
 
 
-def read_settings(options: argparse.Namespace, kind: type[Settings]) -> Settings:
+def read_settings(options: argparse.Namespace, settings_class: type[Settings]) -> Settings:
     """The recipe's settings, where ``--augment`` and ``--seed`` replace the recipe's values.
 
     ``--augment oracle`` implies ``--oracle``.
     """
-    settings = read_recipe(options.config, kind)
+    settings = read_recipe(options.config, settings_class)
     if options.seed is not None:
         if not 0 <= options.seed < 2**32:
             raise SgdxError(f"--seed {options.seed}: expected 0 to {2**32 - 1}")
@@ -143,12 +149,14 @@ def prepare_output(
     accelerator.wait_for_everyone()
 
 
-def train_task(run: Run, kind: type[TrainableTracker], name: str, record: Record) -> Progress:
+def train_task(
+    run: Run[Settings], system_class: SystemClass, name: str, record: Record
+) -> Progress:
     """Train one task; afterwards its folder holds the model with the best score on dev."""
     from .training.loop import train
 
     folder, accelerator = run.output / name, run.accelerator
-    task = kind.task(run, name)
+    task = system_class.task(run, name)
     label = f"{name}: " if name else ""
     settings, processes = task.settings, accelerator.num_processes
     batch = {
@@ -158,12 +166,12 @@ def train_task(run: Run, kind: type[TrainableTracker], name: str, record: Record
         "examples_per_process": share(settings.batch_size, settings.accumulation, processes),
     }
     if accelerator.is_main_process:
-        facts = {"oracle": run.seen.oracle, "batch": batch, **task.facts, **_environment(run)}
+        facts = {"oracle": run.provenance.oracle, "batch": batch, **task.facts, **_environment(run)}
         write_json(folder / "run.json", {"record": record, **facts})
         print(
             f"{label}{settings.steps} steps of {settings.batch_size} examples ({processes} "
             f"processes x {settings.accumulation} batches x {batch['examples_per_process']}) in "
-            f"{settings.precision}; oracle: {run.seen.oracle}; {task.facts}"
+            f"{settings.precision}; oracle: {run.provenance.oracle}; {task.facts}"
         )
     progress = train(run, task, name)
     accelerator.free_memory()
@@ -173,27 +181,33 @@ def train_task(run: Run, kind: type[TrainableTracker], name: str, record: Record
     return progress
 
 
-def _environment(run: Run) -> dict[str, Any]:
+def _environment(run: Run[Settings]) -> dict[str, Any]:
     from .training.accelerator import hardware
 
     return {"versions": versions(), "hardware": hardware(run.accelerator)}
 
 
 def finish(
-    run: Run, kind: type[TrainableTracker], record: Record, dev: Dataset, repository: str | None
+    run: Run[Settings],
+    system_class: SystemClass,
+    record: Record,
+    dev: Dataset,
+    repository: str | None,
 ) -> None:
     """Write the model card, and publish the run if a repository is given.
 
     A tracker of several models is first evaluated as a whole.
     """
-    if len(kind.TASKS) > 1:
-        evaluate_joined(run, kind, record, dev)
+    if len(system_class.TASKS) > 1:
+        evaluate_joined(run, system_class, record, dev)
     if run.accelerator.is_main_process:
         print(publish(run.output, repository) or run.output / "README.md")
     run.accelerator.wait_for_everyone()
 
 
-def evaluate_joined(run: Run, kind: type[TrainableTracker], record: Record, dev: Dataset) -> float:
+def evaluate_joined(
+    run: Run[Settings], system_class: SystemClass, record: Record, dev: Dataset
+) -> float:
     """Track dev with the models of all tasks together, and write ``run.json`` and ``log.jsonl``.
 
     Returns:
@@ -202,12 +216,12 @@ def evaluate_joined(run: Run, kind: type[TrainableTracker], record: Record, dev:
     from .training.evaluation import score_on
     from .training.precision import autocast
 
-    tracker = kind.load(str(run.output), kind.OPTIONS(), run.accelerator)
+    tracker = system_class.load(str(run.output), system_class.OPTIONS(), run.accelerator)
     rows = whole_dialogues(dev, run.settings.evaluate_frames)
     with autocast(run.settings.precision, run.accelerator.device):
         score = score_on(
             rows,
-            lambda shards: track(tracker, rows, shards).rows,
+            lambda chunks: track(tracker, rows, chunks).rows,
             run.accelerator,
             run.output / "dev",
         )
@@ -216,10 +230,12 @@ def evaluate_joined(run: Run, kind: type[TrainableTracker], record: Record, dev:
         facts = {"oracle": tracker.describe()["oracle"], **_environment(run)}
         write_json(run.output / "run.json", {"record": record | {"data": data}, **facts})
         (run.output / "log.jsonl").unlink(missing_ok=True)
-        steps = sum(max(line["step"] for line in read_log(run.output / t)) for t in kind.TASKS)
+        steps = sum(
+            max(line["step"] for line in read_log(run.output / t)) for t in system_class.TASKS
+        )
         append_log(run.output, {"step": steps, "dev_joint_goal_accuracy": score})
         # AutoModel looks for code at the top of a repository, even for a model in a subfolder.
-        for code in (run.output / kind.TASKS[0]).glob("*.py"):
+        for code in (run.output / system_class.TASKS[0]).glob("*.py"):
             shutil.copy(code, run.output)
         print(f"joined: dev joint goal accuracy {score:.4f}")
     return score

@@ -14,13 +14,13 @@ from sgdx_dataset.rows.features import FRAME_ROW, TURN_ROW
 
 from .data.frames import IDENTITY, track
 from .data.turns import generate
-from .system import Tracker, get_tracker, learns, tracker_of
+from .system import System, get_system, is_trainable, recorded_name
 
 Row = dict[str, Any]
 _COLUMNS = (*IDENTITY, "history", "utterance", "schema")
 
 
-def load_tracker(model: str, **options: Any) -> Tracker:
+def load_tracker(model: str, **options: Any) -> System:
     """A tracker, or a generator, that is ready to predict.
 
     Args:
@@ -30,17 +30,16 @@ def load_tracker(model: str, **options: Any) -> Tracker:
     Raises:
         SgdxError: There is no such model.
     """
-    kind = get_tracker(model if model == "lexical" else tracker_of(model))
-    accelerator = None
-    if learns(kind):
-        from .training.accelerator import make_accelerator
+    system_class = get_system(model if model == "lexical" else recorded_name(model))
+    if not is_trainable(system_class):
+        return system_class()
+    from .training.accelerator import make_accelerator
 
-        accelerator = make_accelerator()
-    return kind.load(model, kind.OPTIONS(**options), accelerator)
+    return system_class.load(model, system_class.OPTIONS(**options), make_accelerator())
 
 
 def track_dialogue(
-    tracker: Tracker,
+    tracker: System,
     service: Mapping[str, Any],
     utterances: Sequence[str],
     acts: Sequence[Sequence[Mapping[str, Any]]] = (),
@@ -69,20 +68,20 @@ def track_dialogue(
     schema = _checked_schema(service)
     rows = [_row(schema, utterances, acts, turn) for turn in range(0, len(utterances), 2)]
     features = Features({name: FRAME_ROW[name] for name in _COLUMNS})
-    with tempfile.TemporaryDirectory() as shards:
-        predicted = track(tracker, Dataset.from_list(rows, features), Path(shards)).rows
+    with tempfile.TemporaryDirectory() as chunks:
+        predicted = track(tracker, Dataset.from_list(rows, features), Path(chunks)).rows
     return [
         {
             "active_intent": row["active_intent"],
             "requested_slots": row["requested_slots"],
-            "slot_values": {given["slot"]: given["values"] for given in row["slot_values"]},
+            "slot_values": {entry["slot"]: entry["values"] for entry in row["slot_values"]},
         }
         for row in predicted
     ]
 
 
 def say(
-    generator: Tracker,
+    generator: System,
     service: Mapping[str, Any],
     actions: Sequence[Mapping[str, Any]],
     intent: str = "",
@@ -115,10 +114,10 @@ def say(
         "original_intent": intent,
     }
     original = {"original_actions": TURN_ROW["actions"], "original_intent": TURN_ROW["intent"]}
-    known = {**TURN_ROW, **original, "dialogue_id": TURN_ROW["turn_id"]}
-    rows = Dataset.from_list([row], Features({name: known[name] for name in row}))
-    with tempfile.TemporaryDirectory() as shards:
-        return str(generate(generator, rows, Path(shards)).rows[0]["utterance"])
+    features = {**TURN_ROW, **original, "dialogue_id": TURN_ROW["turn_id"]}
+    rows = Dataset.from_list([row], Features({name: features[name] for name in row}))
+    with tempfile.TemporaryDirectory() as chunks:
+        return str(generate(generator, rows, Path(chunks)).rows[0]["utterance"])
 
 
 def _checked_schema(service: Mapping[str, Any]) -> Row:

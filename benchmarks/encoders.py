@@ -4,7 +4,7 @@ The encoder reads random tokens without padding, in one thread per core that tor
 (``OMP_NUM_THREADS``). On CPUs, tokens are counted per second of CPU time of all threads together,
 so that other work on the machine does not change the figures much. Each figure is that of the
 fastest of several calls. Training is measured with PyTorch's attention, which is one fused
-operation where it drops none of its weights, and with the project's (``encoders/attention.py``).
+operation where it drops none of its weights, and with the project's (``training/attention.py``).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from rich.console import Console
 from rich.table import Table
 from transformers import PreTrainedModel
 
-from baselines.encoders.attention import train_with_matrix_products
 from baselines.encoders.load import load_encoder
 from baselines.encoders.tiny import tiny_encoder
 from baselines.training.accelerator import make_accelerator
+from baselines.training.attention import train_with_matrix_products
 from baselines.training.precision import autocast
 from baselines.training.settings import Precision
 from benchmarks.clock import now

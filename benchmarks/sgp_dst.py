@@ -56,7 +56,7 @@ from baselines.sgp_dst.tracking import (
     Submodels,
     track_dialogues,
 )
-from baselines.system import trained_precision
+from baselines.system import recorded_precision
 from baselines.training.accelerator import make_accelerator
 from baselines.training.batching import by_length, epoch
 from baselines.training.precision import autocast, resolved
@@ -224,7 +224,7 @@ def blame(options: argparse.Namespace) -> None:
     accelerator = make_accelerator()
     tracker = SgpTracker.load(options.blame, SgpOptions(), accelerator)
     console = Console()
-    precision = resolved(trained_precision(options.blame), accelerator.device)
+    precision = resolved(recorded_precision(options.blame), accelerator.device)
     for config in options.config:
         rows = test_rows(options, config)
         dialogues = list(read_dialogues(training_columns(rows, READS)))

@@ -21,8 +21,9 @@ from datasets import Dataset, DatasetInfo, Features, Value, concatenate_datasets
 
 from sgdx_dataset import SgdxError, frames, load
 
-from ..system import Predictions, Tracker, TrainedOn
+from ..system import Predictions, System
 from ..training.settings import Settings
+from ..training.task import Provenance
 from .augment import RowsOf, augmented
 
 IDENTITY = ("frame_id", "variant", "dialogue_id", "turn", "service")  # visible to every tracker
@@ -46,7 +47,7 @@ def input_columns(rows: Dataset, reads: Sequence[str]) -> Dataset:
     return _selected(rows, reads, ())
 
 
-def track(tracker: Tracker, rows: Dataset, shards: Path) -> Predictions:
+def track(tracker: System, rows: Dataset, chunks: Path) -> Predictions:
     """Predict with a tracker, which gets only the columns that it declares to read.
 
     All predictions of the project are made through this function.
@@ -54,7 +55,7 @@ def track(tracker: Tracker, rows: Dataset, shards: Path) -> Predictions:
     Args:
         tracker: The tracker.
         rows: Frame rows of whole dialogues in order, of one or several schema variants.
-        shards: Folder for partial results, from which a killed run can resume; it need not exist.
+        chunks: Folder for partial results, from which a killed run can resume; it need not exist.
 
     Returns:
         One prediction row for each frame row, the same in every process.
@@ -62,7 +63,7 @@ def track(tracker: Tracker, rows: Dataset, shards: Path) -> Predictions:
     Raises:
         SgdxError: The tracker declares to read something that is not in ``INPUTS``.
     """
-    return tracker.predict(input_columns(rows, tracker.READS), shards)
+    return tracker.predict(input_columns(rows, tracker.READS), chunks)
 
 
 def training_columns(rows: Dataset, reads: Sequence[str]) -> Dataset:
@@ -114,11 +115,11 @@ class Training:
 
     Attributes:
         rows: Frame rows, or a generator's turn rows, with all columns.
-        seen: Provenance of a model that is trained on them.
+        provenance: Provenance of a model that is trained on them.
     """
 
     rows: Dataset
-    seen: TrainedOn
+    provenance: Provenance
 
 
 def training_frames(settings: Settings, source: str | None, oracle: bool) -> Training:
@@ -148,9 +149,9 @@ def training_rows(
         SgdxError: The augmentation has such schemas and ``oracle`` is false, or it cannot be used.
     """
     rows = rows_of(load("original", "train", source), "train", source)
-    seen = TrainedOn(tracker=settings.tracker, augment=settings.augment, seed=settings.seed)
+    provenance = Provenance(tracker=settings.tracker, augment=settings.augment, seed=settings.seed)
     if settings.augment is None:
-        return Training(random_dialogues(rows, settings), seen)
+        return Training(random_dialogues(rows, settings), provenance)
     more = augmented(settings.augment, source, rows_of)
     if more.oracle and not oracle:
         raise SgdxError(
@@ -159,10 +160,10 @@ def training_rows(
             "give --oracle"
         )
     variants = ("original", *more.rows.unique("variant"))
-    seen = msgspec.structs.replace(
-        seen, train=variants, schemas=more.schemas, overlaps=more.overlaps, oracle=more.oracle
+    provenance = msgspec.structs.replace(
+        provenance, train=variants, schemas=more.schemas, overlaps=more.overlaps, oracle=more.oracle
     )
-    return Training(random_dialogues(concatenate_datasets([rows, more.rows]), settings), seen)
+    return Training(random_dialogues(concatenate_datasets([rows, more.rows]), settings), provenance)
 
 
 def frame_rows(dialogues: Dataset, split: str, source: str | None) -> Dataset:

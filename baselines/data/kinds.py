@@ -9,7 +9,7 @@ from typing import Any
 
 from datasets import Dataset
 
-from ..system import Predictions, Tracker
+from ..system import Predictions, System
 from ..training.settings import Settings
 from . import frames, turns
 from .augment import RowsOf
@@ -32,7 +32,7 @@ class RowFunctions:
     training: Callable[[Settings, str | None, bool], frames.Training]
     dev: Callable[[str | None], Dataset]
     training_columns: Callable[[Dataset, Sequence[str]], Dataset]
-    predict: Callable[[Tracker, Dataset, Path], Predictions]
+    predict: Callable[[System, Dataset, Path], Predictions]
     describe: Callable[[Dataset], dict[str, Any]]
 
 
@@ -54,6 +54,6 @@ TURN_ROWS = RowFunctions(
 )
 
 
-def rows_for(kind: type[Tracker]) -> RowFunctions:
+def rows_for(system_class: type[System]) -> RowFunctions:
     """The functions for the rows that a tracker or a generator works on."""
-    return FRAME_ROWS if kind.ROWS == "frames" else TURN_ROWS
+    return FRAME_ROWS if system_class.ROWS == "frames" else TURN_ROWS

@@ -20,7 +20,7 @@ from sgdx_dataset.release.remembered import chosen_source
 from sgdx_dataset.rows.features import TURN_ROW
 from sgdx_dataset.rows.turn_rows import domains_seen
 
-from ..system import Predictions, Tracker
+from ..system import Predictions, System
 from ..training.settings import Settings
 from .frames import Training, training_rows
 
@@ -88,7 +88,7 @@ def input_columns(rows: Dataset, reads: Sequence[str]) -> Dataset:
     return _selected(rows, reads, ())
 
 
-def generate(generator: Tracker, rows: Dataset, shards: Path) -> Predictions:
+def generate(generator: System, rows: Dataset, chunks: Path) -> Predictions:
     """Generate with a generator, which gets only the columns that it declares to read.
 
     All generations of the project by trained generators are made through this function.
@@ -96,7 +96,7 @@ def generate(generator: Tracker, rows: Dataset, shards: Path) -> Predictions:
     Args:
         generator: The generator.
         rows: Turn rows, of ``turn_rows``, of one or several schema variants.
-        shards: Folder for partial results, from which a killed run can resume; it need not exist.
+        chunks: Folder for partial results, from which a killed run can resume; it need not exist.
 
     Returns:
         One prediction row for each turn row, the same in every process.
@@ -104,7 +104,7 @@ def generate(generator: Tracker, rows: Dataset, shards: Path) -> Predictions:
     Raises:
         SgdxError: The generator declares to read something that is not in ``INPUTS``.
     """
-    return generator.predict(input_columns(rows, generator.READS), shards)
+    return generator.predict(input_columns(rows, generator.READS), chunks)
 
 
 def training_columns(rows: Dataset, reads: Sequence[str]) -> Dataset:

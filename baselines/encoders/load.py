@@ -16,7 +16,7 @@ from transformers import (
 
 from sgdx_dataset import SgdxError
 
-from ..training.checkpoint import load_complete, loading
+from ..training.checkpoint import load_errors_as_sgdx, load_strict
 
 _SPECIAL = ("pad_token", "cls_token", "sep_token")
 
@@ -36,14 +36,14 @@ def load_encoder(
             tokenizer is not fast (only fast ones know where in the text a token stands), has more
             tokens than the encoder, or lacks a padding, ``[CLS]`` or ``[SEP]`` token.
     """
-    with loading(name, "encoder"):
+    with load_errors_as_sgdx(name, "encoder"):
         config = AutoConfig.from_pretrained(name, trust_remote_code=False)
         if config.is_encoder_decoder:
             raise SgdxError(f"{name}: is an encoder-decoder ({config.model_type}), not an encoder")
         tokenizer = load_tokenizer(name)
         if attention_dropout is not None:
             _set_attention_dropout(name, config, attention_dropout)
-        model: Any = load_complete(
+        model: Any = load_strict(
             AutoModel.from_pretrained, name, optional="pooler.", config=config, dtype=torch.float32
         )
     known = model.get_input_embeddings().num_embeddings
@@ -71,7 +71,7 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
         SgdxError: The tokenizer cannot be loaded, is not fast, has no vocabulary, or lacks a
             padding, ``[CLS]`` or ``[SEP]`` token.
     """
-    with loading(name, "tokenizer"):
+    with load_errors_as_sgdx(name, "tokenizer"):
         tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
     if not tokenizer.is_fast:
         raise SgdxError(f"{name}: its {type(tokenizer).__name__} is slow, expected a fast one")

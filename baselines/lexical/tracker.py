@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from datasets import Dataset
 from datasets.utils import tqdm
@@ -13,11 +13,8 @@ from sgdx_dataset.schema import read_service
 
 from ..data.frames import SYSTEM_ACTS
 from ..data.prediction_files import prediction_row
-from ..system import PredictionOptions, Predictions, Tracker
+from ..system import Predictions, Tracker
 from .rules import Lexicon, ServiceState, lexicon_of, track
-
-if TYPE_CHECKING:
-    from accelerate import Accelerator
 
 Row = dict[str, Any]
 
@@ -27,20 +24,8 @@ class LexicalTracker(Tracker):
 
     NAME: ClassVar[str] = "lexical"
     READS: ClassVar[tuple[str, ...]] = ("history", "utterance", "schema", SYSTEM_ACTS)
-    OPTIONS: ClassVar[type[PredictionOptions]] = PredictionOptions
 
-    @classmethod
-    def load(
-        cls, model: str, options: PredictionOptions, accelerator: Accelerator | None
-    ) -> LexicalTracker:
-        """Create the tracker; no argument is used, as there is no model to load."""
-        return cls()
-
-    def describe(self) -> Row:
-        """Return no facts, as the tracker has no model and no options."""
-        return {}
-
-    def predict(self, rows: Dataset, shards: Path) -> Predictions:
+    def predict(self, rows: Dataset, chunks: Path) -> Predictions:
         """Apply the rules turn by turn. This is fast, so no partial results are kept."""
         return Predictions(list(_predict(rows)), {})
 

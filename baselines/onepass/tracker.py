@@ -34,21 +34,20 @@ from ..data.frames import SYSTEM_ACTS, describe, input_columns, training_columns
 from ..encoders.load import load_encoder, load_tokenizer
 from ..encoders.tiny import corpus_texts, tiny_encoder
 from ..system import (
+    BatchOptions,
     BatchSize,
-    PredictionOptions,
     Predictions,
-    Run,
-    Task,
     TokenBudget,
-    TrainableTracker,
-    TrainedOn,
+    Tracker,
+    TrainableSystem,
 )
 from ..training.batching import Ints, by_length, epoch, share
-from ..training.checkpoint import load_complete, loading, weights_digest
+from ..training.checkpoint import load_errors_as_sgdx, load_strict, weights_digest
+from ..training.chunks import run_chunks
 from ..training.evaluation import score_on
 from ..training.loop import initial_model, last_checkpoint
 from ..training.settings import Count, EncoderSettings, Fraction, Settings
-from ..training.shards import run_shards
+from ..training.task import Evaluation, Provenance, Run, Task
 from .answers import join, read_answers
 from .batches import Item, Tensors, make_batch
 from .calibration import best_keep_bias
@@ -107,18 +106,18 @@ class OnePassSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, 
             raise ValueError("drop_names and drop_descriptions: expected 1 or less together")
 
 
-class OnePassOptions(PredictionOptions, frozen=True, kw_only=True):
-    """The options of prediction with onepass; batches consist of frames, shards of dialogues."""
+class OnePassOptions(BatchOptions, frozen=True, kw_only=True):
+    """The options of prediction with onepass; batches consist of frames, chunks of dialogues."""
 
     batch_size: BatchSize = 128
     token_budget: TokenBudget = 4096
-    shard_size: Annotated[
+    chunk_size: Annotated[
         Count,
         msgspec.Meta(description="number of dialogues whose results are saved together to resume"),
     ] = 192
 
 
-class About(TrainedOn, frozen=True, kw_only=True):
+class About(Provenance, frozen=True, kw_only=True):
     """Provenance of a model, stored in its ``config.json`` under ``sgdx``.
 
     Attributes:
@@ -133,7 +132,7 @@ class About(TrainedOn, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class OnePassTracker(TrainableTracker):
+class OnePassTracker(Tracker, TrainableSystem[OnePassOptions, OnePassSettings]):
     """Predicts the changes that turns make to the states of services.
 
     Attributes:
@@ -148,7 +147,6 @@ class OnePassTracker(TrainableTracker):
     READS: ClassVar[tuple[str, ...]] = READS
     OPTIONS: ClassVar[type[OnePassOptions]] = OnePassOptions
     SETTINGS: ClassVar[type[Settings]] = OnePassSettings
-    TASKS: ClassVar[tuple[str, ...]] = ("",)
 
     model: OnePassModel
     vocabulary: Vocabulary
@@ -157,11 +155,8 @@ class OnePassTracker(TrainableTracker):
     accelerator: Accelerator
 
     @classmethod
-    def load(
-        cls, model: str, options: OnePassOptions, accelerator: Accelerator | None
-    ) -> OnePassTracker:
+    def load(cls, model: str, options: OnePassOptions, accelerator: Accelerator) -> OnePassTracker:
         """Load a trained model from a folder or the Hub."""
-        assert accelerator is not None  # noqa: S101  # trainable trackers get an accelerator
         loaded, vocabulary, about = load_model(model)
         loaded.to(accelerator.device)
         kind = OnePassTracker if about.acts else TextOnlyTracker
@@ -178,17 +173,17 @@ class OnePassTracker(TrainableTracker):
         weights = weights_digest(self.model)
         return {"weights": weights, "keep_bias": bias, **msgspec.to_builtins(self.about)}
 
-    def predict(self, rows: Dataset, shards: Path) -> Predictions:
-        """Predict turn by turn, for all dialogues of a shard together."""
-        return Predictions(self.track(self.model, rows, shards), {})
+    def predict(self, rows: Dataset, chunks: Path) -> Predictions:
+        """Predict turn by turn, for all dialogues of a chunk together."""
+        return Predictions(self.track(self.model, rows, chunks), {})
 
-    def track(self, model: OnePassModel, rows: Dataset, shards: Path) -> list[Row]:
+    def track(self, model: OnePassModel, rows: Dataset, chunks: Path) -> list[Row]:
         """Predict the states of frame rows.
 
         Args:
             model: The model, in evaluation mode, on the accelerator's device.
             rows: Frame rows of whole dialogues in order, without gold states.
-            shards: Folder for partial results, from which a killed run can resume.
+            chunks: Folder for partial results, from which a killed run can resume.
 
         Returns:
             The prediction row of each frame, the same in every process.
@@ -202,11 +197,11 @@ class OnePassTracker(TrainableTracker):
             tracked = self.track_dialogues(model, dialogues)
             return [prediction_rows(*pair) for pair in zip(dialogues, tracked)]
 
-        cut = chunks_side_by_side(variants, self.options.shard_size)
+        cut = chunks_side_by_side(variants, self.options.chunk_size)
         bias = model.config.keep_bias
         decisive = repr((weights_digest(model), bias, self.about, describe(rows), self.options))
-        folder = shards / hashlib.sha256(decisive.encode()).hexdigest()[:16]
-        predicted = run_shards(self.accelerator, cut, work, folder)
+        folder = chunks / hashlib.sha256(decisive.encode()).hexdigest()[:16]
+        predicted = run_chunks(self.accelerator, cut, work, folder)
         return [row for dialogue in predicted for row in dialogue]
 
     def track_dialogues(
@@ -253,13 +248,13 @@ class OnePassTracker(TrainableTracker):
         return whole_dialogues(rows, count)
 
     @classmethod
-    def task(cls, run: Run, name: str) -> Task:
+    def task(cls, run: Run[OnePassSettings], name: str) -> Task:
         """Build the task of fine-tuning the model."""
         tracker = _initial_tracker(run)
         tracker.model.to(run.accelerator.device)
         frames = tracker.examples(run.rows)
         dev_frames = tracker.examples(run.dev)
-        settings: OnePassSettings = run.settings
+        settings = run.settings
         examples = Examples(
             frames,
             tracker.vocabulary,
@@ -269,15 +264,16 @@ class OnePassTracker(TrainableTracker):
         )
         inputs = input_columns(run.dev, tracker.READS)
 
-        def evaluate(model: Any) -> float:
+        def evaluate(model: Any) -> Evaluation:
             answers = tracker.answers(model, [example.frame for example in dev_frames])
             model.config.keep_bias = best_keep_bias(dev_frames, answers)
-            return score_on(
+            score = score_on(
                 run.dev,
-                lambda shards: tracker.track(model, inputs, shards),
+                lambda chunks: tracker.track(model, inputs, chunks),
                 run.accelerator,
                 run.output / "dev",
             )
+            return Evaluation(score)
 
         def save(folder: Path, model: Any, weights: Tensors) -> None:
             save_model(model, tracker.vocabulary.tokenizer, tracker.about, folder, weights)
@@ -320,12 +316,12 @@ def with_steps(settings: OnePassSettings, lengths: Ints, processes: int) -> OneP
     return msgspec.structs.replace(settings, steps=steps)
 
 
-def _initial_tracker(run: Run) -> OnePassTracker:
+def _initial_tracker(run: Run[OnePassSettings]) -> OnePassTracker:
     """The tracker that training starts from: the last checkpoint, or the recipe's encoder.
 
     The recipe's model ``tiny`` is made here, with random weights.
     """
-    settings: OnePassSettings = run.settings
+    settings = run.settings
     options = OnePassOptions()
     if last := last_checkpoint(run, ""):
         return OnePassTracker.load(str(last), options, run.accelerator)
@@ -333,7 +329,7 @@ def _initial_tracker(run: Run) -> OnePassTracker:
         acts=settings.acts,
         utterances=settings.utterances,
         max_tokens=settings.max_tokens,
-        **msgspec.structs.asdict(run.seen),
+        **msgspec.structs.asdict(run.provenance),
     )
 
     def write_tiny(folder: Path) -> None:
@@ -398,11 +394,11 @@ def load_model(name: str) -> tuple[OnePassModel, Vocabulary, About]:
     Raises:
         SgdxError: The model cannot be loaded, or is not a onepass model.
     """
-    with loading(name, "model"):
+    with load_errors_as_sgdx(name, "model"):
         config = AutoConfig.from_pretrained(name, trust_remote_code=False)
         if not isinstance(config, OnePassConfig):
             raise SgdxError(f"{name}: is a {config.model_type} model, expected one of onepass")
-        model: OnePassModel = load_complete(OnePassModel.from_pretrained, name)
+        model: OnePassModel = load_strict(OnePassModel.from_pretrained, name)
     try:
         about = msgspec.convert(getattr(config, "sgdx", None), About)
     except msgspec.ValidationError as error:

@@ -26,22 +26,21 @@ from ..data.prediction_files import prediction_row
 from ..encoders.load import load_encoder, load_tokenizer
 from ..encoders.tiny import corpus_texts, tiny_encoder
 from ..system import (
+    BatchOptions,
     BatchSize,
-    PredictionOptions,
+    ChunkSize,
     Predictions,
-    Run,
-    ShardSize,
-    Task,
     TokenBudget,
-    TrainableTracker,
-    TrainedOn,
+    Tracker,
+    TrainableSystem,
 )
 from ..training.batching import Ints, cut, epoch, share
-from ..training.checkpoint import load_complete, loading, weights_digest
+from ..training.checkpoint import load_errors_as_sgdx, load_strict, weights_digest
+from ..training.chunks import run_chunks
 from ..training.evaluation import score_on
 from ..training.loop import initial_model, last_checkpoint
 from ..training.settings import Count, EncoderSettings, Fraction, Settings
-from ..training.shards import run_shards
+from ..training.task import Evaluation, Provenance, Run, Task
 from .batches import Examples, SlotQuestions, Tensors
 from .card_example import example
 from .decode import best_spans, read_changes
@@ -82,19 +81,19 @@ class SgdSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, kw_o
             raise ValueError("static_shapes: services differ in size, expected false")
 
 
-class SgdOptions(PredictionOptions, frozen=True, kw_only=True):
-    """The options of prediction with the SGD baseline; batches and shards consist of turns."""
+class SgdOptions(BatchOptions, frozen=True, kw_only=True):
+    """The options of prediction with the SGD baseline; batches and chunks consist of turns."""
 
     batch_size: BatchSize = 128
     token_budget: TokenBudget = 8192
-    shard_size: ShardSize = 256  # a kill on CPUs costs seconds
+    chunk_size: ChunkSize = 256  # a kill on CPUs costs seconds
     cache: Annotated[
         str | None,
         msgspec.Meta(description="folder for schema embeddings; default: in the Hugging Face home"),
     ] = None
 
 
-class About(TrainedOn, frozen=True, kw_only=True):
+class About(Provenance, frozen=True, kw_only=True):
     """Provenance of a model, stored in its ``config.json`` under ``sgdx``.
 
     Attributes:
@@ -105,7 +104,7 @@ class About(TrainedOn, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class SgdTracker(TrainableTracker):
+class SgdTracker(Tracker, TrainableSystem[SgdOptions, SgdSettings]):
     """Predicts the changes that turns make to states, and adds them up.
 
     Attributes:
@@ -120,7 +119,6 @@ class SgdTracker(TrainableTracker):
     READS: ClassVar[tuple[str, ...]] = ("history", "utterance", "schema")
     OPTIONS: ClassVar[type[SgdOptions]] = SgdOptions
     SETTINGS: ClassVar[type[Settings]] = SgdSettings
-    TASKS: ClassVar[tuple[str, ...]] = ("",)
 
     model: SgdBaselineModel
     tokenizer: PreTrainedTokenizerBase
@@ -129,9 +127,8 @@ class SgdTracker(TrainableTracker):
     accelerator: Accelerator
 
     @classmethod
-    def load(cls, model: str, options: SgdOptions, accelerator: Accelerator | None) -> SgdTracker:
+    def load(cls, model: str, options: SgdOptions, accelerator: Accelerator) -> SgdTracker:
         """Load a trained model from a folder or the Hub."""
-        assert accelerator is not None  # noqa: S101  # trainable trackers get an accelerator
         loaded, tokenizer, about = load_model(model)
         loaded.to(accelerator.device)
         return cls(loaded, tokenizer, about, options, accelerator)
@@ -145,10 +142,10 @@ class SgdTracker(TrainableTracker):
             "reads": "the system's last utterance and the user's, and no dialogue act",
         }
 
-    def predict(self, rows: Dataset, shards: Path) -> Predictions:
+    def predict(self, rows: Dataset, chunks: Path) -> Predictions:
         """Predict all variants together; each distinct turn is encoded once."""
         examples = self.read_inputs(rows)
-        predicted = self.track(self.model, examples, shards)
+        predicted = self.track(self.model, examples, chunks)
         counts = {
             "frames": len(predicted),
             "turns": len(examples.groups),
@@ -191,17 +188,17 @@ class SgdTracker(TrainableTracker):
         options = self.options
         # The longest come first, so that a lack of memory shows in the first batch.
         order = np.argsort(-examples.lengths, kind="stable")
-        size = options.shard_size
-        shards = [order[i : i + size] for i in range(0, len(examples.groups), size)]
+        size = options.chunk_size
+        chunks = [order[i : i + size] for i in range(0, len(examples.groups), size)]
 
-        def work(shard: Ints) -> list[list[Change]]:
+        def work(chunk: Ints) -> list[list[Change]]:
             found: list[list[Change]] = []
-            for batch in cut(shard, examples.lengths, options.batch_size, options.token_budget):
+            for batch in cut(chunk, examples.lengths, options.batch_size, options.token_budget):
                 found += read_batch(model, examples, batch)
             return found
 
         name = fingerprint(model, examples, options)[:16]
-        results = run_shards(self.accelerator, shards, work, folder / name)
+        results = run_chunks(self.accelerator, chunks, work, folder / name)
         changes: dict[int, Change] = {}
         for group, found in zip(examples.groups, results):
             changes |= zip(group.tolist(), msgspec.convert(found, list[Change]))
@@ -214,7 +211,7 @@ class SgdTracker(TrainableTracker):
         return whole_dialogues(rows, count)
 
     @classmethod
-    def task(cls, run: Run, name: str) -> Task:
+    def task(cls, run: Run[SgdSettings], name: str) -> Task:
         """Build the task of fine-tuning the model."""
         tracker = _initial_tracker(run)
         tracker.model.to(run.accelerator.device)
@@ -224,13 +221,14 @@ class SgdTracker(TrainableTracker):
         def collate(indices: Ints) -> Tensors:
             return examples.training_batch(indices.tolist())
 
-        def evaluate(model: Any) -> float:
-            return score_on(
+        def evaluate(model: Any) -> Evaluation:
+            score = score_on(
                 run.dev,
-                lambda shards: tracker.track(model, inputs, shards),
+                lambda chunks: tracker.track(model, inputs, chunks),
                 run.accelerator,
                 run.output / "dev",
             )
+            return Evaluation(score)
 
         def save(folder: Path, model: Any, weights: Tensors) -> None:
             save_model(model, tracker.tokenizer, tracker.about, folder, weights)
@@ -266,16 +264,16 @@ def with_steps(settings: SgdSettings, lengths: Ints, processes: int) -> SgdSetti
     return msgspec.structs.replace(settings, steps=steps)
 
 
-def _initial_tracker(run: Run) -> SgdTracker:
+def _initial_tracker(run: Run[SgdSettings]) -> SgdTracker:
     """The tracker that training starts from: the last checkpoint, or the recipe's encoder.
 
     The recipe's model ``tiny`` is made here, with random weights.
     """
-    settings: SgdSettings = run.settings
+    settings = run.settings
     options = SgdOptions(batch_size=settings.prediction_turns)
     if last := last_checkpoint(run, ""):
         return SgdTracker.load(str(last), options, run.accelerator)
-    about = About(max_turn=settings.max_turn, **msgspec.structs.asdict(run.seen))
+    about = About(max_turn=settings.max_turn, **msgspec.structs.asdict(run.provenance))
 
     def write_tiny(place: Path) -> None:
         texts = corpus_texts(run.rows.select_columns(["history", "utterance", "schema"]))
@@ -322,12 +320,12 @@ def load_model(name: str) -> tuple[SgdBaselineModel, PreTrainedTokenizerBase, Ab
     Raises:
         SgdxError: The model cannot be loaded, or is not an SGD baseline.
     """
-    with loading(name, "model"):
+    with load_errors_as_sgdx(name, "model"):
         config = AutoConfig.from_pretrained(name, trust_remote_code=False)
         kind = config.model_type
         if not isinstance(config, SgdBaselineConfig):
             raise SgdxError(f"{name}: is a {kind} model, expected one of sgd_baseline")
-        model: SgdBaselineModel = load_complete(SgdBaselineModel.from_pretrained, name)
+        model: SgdBaselineModel = load_strict(SgdBaselineModel.from_pretrained, name)
     try:
         about = msgspec.convert(getattr(config, "sgdx", None), About)
     except msgspec.ValidationError as error:

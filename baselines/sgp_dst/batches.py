@@ -18,9 +18,9 @@ from sgdx_dataset import SgdxError
 from ..data.dialogues import read_dialogues
 from ..data.frames import SYSTEM_ACTS, training_columns
 from ..encoders.tiny import corpus_texts, tiny_encoder
-from ..system import Run, Task
 from ..training.batching import Ints
 from ..training.loop import initial_model, last_checkpoint
+from ..training.task import Evaluation, Run, Task
 from .examples import EASY, EXAMPLES, HARD, MORE_EXAMPLES, POSITIVE, SYSTEM, Example
 from .selection import decision_f1, stratified
 from .sequences import Questions, Sequences
@@ -146,7 +146,7 @@ def training_examples(part: Part, rows: Dataset) -> Iterator[Example]:
             yield from MORE_EXAMPLES[part](dialogue)
 
 
-def training_task(run: Run, part: Part) -> Task:
+def training_task(run: Run[SgpSettings], part: Part) -> Task:
     """Build the training task of a submodel.
 
     Args:
@@ -156,7 +156,7 @@ def training_task(run: Run, part: Part) -> Task:
     Raises:
         SgdxError: The train split has no examples, or the recipe's encoder cannot be used.
     """
-    settings: SgpSettings = run.settings
+    settings = run.settings
     submodel_settings: PartSettings = getattr(settings.parts, part)
     sub = _initial_submodel(run, part, submodel_settings)
     data = TrainingData(ExampleColumns(training_examples(part, run.rows)), sub)
@@ -179,7 +179,7 @@ def training_task(run: Run, part: Part) -> Task:
         part_settings(settings, submodel_settings, len(order)),
         data.sequences.lengths[order],
         lambda indices: data.batch(order[indices]),
-        lambda model: decision_f1(part, model, dev, sample, run.accelerator),
+        lambda model: Evaluation(decision_f1(part, model, dev, sample, run.accelerator)),
         save,
         {"examples": counts},
         "dev_decision_f1",
@@ -202,16 +202,18 @@ def part_settings(
     return msgspec.structs.replace(settings, steps=steps, warmup=submodel_settings.warmup)
 
 
-def _initial_submodel(run: Run, part: Part, submodel_settings: PartSettings) -> SubModel:
+def _initial_submodel(
+    run: Run[SgpSettings], part: Part, submodel_settings: PartSettings
+) -> SubModel:
     """The submodel that training starts from: the last checkpoint, or the recipe's encoder."""
-    settings: SgpSettings = run.settings
+    settings = run.settings
     if last := last_checkpoint(run, part):
         return load_part(last)
     about = About(
         part=part,
         max_tokens=submodel_settings.max_tokens,
         model=settings.model,
-        **msgspec.structs.asdict(run.seen),
+        **msgspec.structs.asdict(run.provenance),
     )
 
     def write_tiny(folder: Path) -> None:

@@ -13,9 +13,9 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 from sgdx_dataset import SgdxError
 
 from ..encoders.load import load_encoder
-from ..system import TrainedOn
-from ..training.checkpoint import load_complete, loading
+from ..training.checkpoint import load_errors_as_sgdx, load_strict
 from ..training.settings import Count, EncoderSettings, Fraction
+from ..training.task import Provenance
 from .modeling import CombineModel, CopyModel, IntentModel, SgpConfig
 from .prompts import FEATURES
 from .sequences import Vocabulary
@@ -79,7 +79,7 @@ class SgpSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, kw_o
     expected: str
 
 
-class About(TrainedOn, frozen=True, kw_only=True):
+class About(Provenance, frozen=True, kw_only=True):
     """Provenance of a submodel, stored in its ``config.json`` under ``sgdx``.
 
     Attributes:
@@ -135,9 +135,9 @@ def load_part(folder: Path) -> SubModel:
     Raises:
         SgdxError: The folder does not hold a submodel.
     """
-    with loading(folder, "sub-model"):
+    with load_errors_as_sgdx(folder, "sub-model"):
         about = msgspec.convert(getattr(SgpConfig.from_pretrained(folder), "sgdx", None), About)
-        model = load_complete(MODELS[about.part].from_pretrained, folder)
+        model = load_strict(MODELS[about.part].from_pretrained, folder)
         tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
     return SubModel(model.train(False), Vocabulary(tokenizer), about)
 

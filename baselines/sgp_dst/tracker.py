@@ -27,18 +27,18 @@ from sgdx_dataset.schema import NONE_INTENT
 from ..data.dialogues import chunks_side_by_side, dialogue_bounds, prediction_rows, read_dialogues
 from ..data.frames import describe
 from ..system import (
+    BatchOptions,
     BatchSize,
-    PredictionOptions,
     Predictions,
-    Run,
-    Task,
     TokenBudget,
-    TrainableTracker,
+    Tracker,
+    TrainableSystem,
 )
 from ..training.batching import Ints, by_length
 from ..training.checkpoint import weights_digest
+from ..training.chunks import run_chunks
 from ..training.settings import Count, Settings
-from ..training.shards import run_shards
+from ..training.task import Run, Task
 from .batches import READS, training_task
 from .card_example import example
 from .decode import Answer, decode
@@ -51,19 +51,19 @@ from .tracking import Candidates, CombineAnswers, Queries, Submodels, track_dial
 Row = dict[str, Any]
 
 
-class SgpOptions(PredictionOptions, frozen=True, kw_only=True):
-    """The options of prediction with SGP-DST; batches consist of sequences, shards of dialogues."""
+class SgpOptions(BatchOptions, frozen=True, kw_only=True):
+    """The options of prediction with SGP-DST; batches consist of sequences, chunks of dialogues."""
 
     batch_size: BatchSize = 256
     token_budget: TokenBudget = 4096  # larger batches hold more padding than they save time
-    shard_size: Annotated[
+    chunk_size: Annotated[
         Count,
         msgspec.Meta(description="number of dialogues whose results are saved together to resume"),
     ] = 96  # a kill on CPUs costs about a minute
 
 
 @dataclass(frozen=True)
-class SgpTracker(TrainableTracker):
+class SgpTracker(Tracker, TrainableSystem[SgpOptions, SgpSettings]):
     """Predicts states with four submodels and rules.
 
     Attributes:
@@ -83,9 +83,8 @@ class SgpTracker(TrainableTracker):
     accelerator: Accelerator
 
     @classmethod
-    def load(cls, model: str, options: SgpOptions, accelerator: Accelerator | None) -> SgpTracker:
+    def load(cls, model: str, options: SgpOptions, accelerator: Accelerator) -> SgpTracker:
         """Load the four submodels from the subfolders of a run folder or a repository."""
-        assert accelerator is not None  # noqa: S101  # trainable trackers get an accelerator
         folder = Path(model)
         if not folder.is_dir():
             try:
@@ -107,13 +106,13 @@ class SgpTracker(TrainableTracker):
             "parts": msgspec.to_builtins(abouts),
         }
 
-    @cached_property  # four encoders are hashed, and the header and the shards need it
+    @cached_property  # four encoders are hashed, and the header and the chunks need it
     def _weights(self) -> str:
         each = [weights_digest(self.parts[part].model) for part in PARTS]
         return hashlib.sha256(" ".join(each).encode()).hexdigest()
 
-    def predict(self, rows: Dataset, shards: Path) -> Predictions:
-        """Predict turn by turn, for all dialogues of a shard together."""
+    def predict(self, rows: Dataset, chunks: Path) -> Predictions:
+        """Predict turn by turn, for all dialogues of a chunk together."""
         bounds = dialogue_bounds(rows)
         variants = np.array(rows["variant"])[bounds[:-1]]
 
@@ -123,10 +122,10 @@ class SgpTracker(TrainableTracker):
             tracked = track_dialogues(self.submodels(), dialogues)
             return [prediction_rows(*pair) for pair in zip(dialogues, tracked)]
 
-        cut = chunks_side_by_side(variants, self.options.shard_size)
+        cut = chunks_side_by_side(variants, self.options.chunk_size)
         decisive = repr((self.describe(), describe(rows), self.options))
-        folder = shards / hashlib.sha256(decisive.encode()).hexdigest()[:16]
-        predicted = run_shards(self.accelerator, cut, work, folder)
+        folder = chunks / hashlib.sha256(decisive.encode()).hexdigest()[:16]
+        predicted = run_chunks(self.accelerator, cut, work, folder)
         return Predictions([row for dialogue in predicted for row in dialogue], {})
 
     def submodels(self) -> Submodels:
@@ -193,7 +192,7 @@ class SgpTracker(TrainableTracker):
         return rows
 
     @classmethod
-    def task(cls, run: Run, name: str) -> Task:
+    def task(cls, run: Run[SgpSettings], name: str) -> Task:
         """Build the training task of one submodel."""
         part: Any = name
         return training_task(run, part)

@@ -1,4 +1,4 @@
-"""Beam search in batches of inputs of about the same length, in shards, with likelihoods."""
+"""Beam search in batches of inputs of about the same length, in chunks, with likelihoods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformers import GenerationConfig, PreTrainedTokenizerBase
 
 from ..training.batching import Ints, by_length, cut
 from ..training.checkpoint import weights_digest
-from ..training.shards import run_shards
+from ..training.chunks import run_chunks
 from .examples import Examples
 from .model import Model
 
@@ -67,21 +67,21 @@ def say_all(
         examples: The inputs.
         settings: Settings of the search.
         limits: Maximum number of inputs in a batch; of tokens in a batch, where an input counts
-            once for every beam; and of inputs in a shard.
+            once for every beam; and of inputs in a chunk.
         accelerator: The processes and the device.
         folder: Folder for partial results, from which a killed run can resume.
 
     Returns:
         The utterance for each example and its likelihood, the same in every process.
     """
-    size, budget, shard_size = limits
+    size, budget, chunk_size = limits
     lengths = np.array([len(ids) for ids in examples.inputs], np.int64) * settings.num_beams
     (order,) = by_length(lengths, len(lengths), int(lengths.sum()) * len(lengths)) or [lengths]
-    shards = [order[i : i + shard_size] for i in range(0, len(order), shard_size)]
+    chunks = [order[i : i + chunk_size] for i in range(0, len(order), chunk_size)]
 
-    def work(shard: Ints) -> list[Said]:
+    def work(chunk: Ints) -> list[Said]:
         said: list[Said] = []
-        for batch in cut(shard, lengths, size, budget):
+        for batch in cut(chunk, lengths, size, budget):
             tensors = examples.batch(batch)
             ids, mask = (tensors[name].to(model.device) for name in ("input_ids", "attention_mask"))
             tokens, likelihoods = beam_search(model, ids, mask, settings)
@@ -90,7 +90,7 @@ def say_all(
         return said
 
     name = _fingerprint(model, examples, settings, limits)[:16]
-    found = run_shards(accelerator, shards, work, folder / name)
+    found = run_chunks(accelerator, chunks, work, folder / name)
     return [(found[place][0], found[place][1]) for place in examples.places.tolist()]
 
 

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from accelerate import Accelerator
@@ -26,14 +26,13 @@ from ..copies.templates import Templates, read_templates
 from ..data.frames import evenly_spaced
 from ..data.turns import generate
 from ..system import (
+    BatchOptions,
     BatchSize,
-    PredictionOptions,
+    ChunkSize,
+    Generator,
     Predictions,
-    Run,
-    ShardSize,
-    Task,
     TokenBudget,
-    TrainableTracker,
+    TrainableSystem,
 )
 from ..t5dst.model import commit_of, generation_settings, load_model, save_model
 from ..t5dst.tiny import tiny_t5, tiny_tokenizer
@@ -41,6 +40,7 @@ from ..training.checkpoint import weights_digest
 from ..training.evaluation import predicted_on
 from ..training.loop import initial_model, last_checkpoint
 from ..training.settings import Count, NotNegative, Settings
+from ..training.task import Evaluation, Run, Task
 from .beams import say_all
 from .card_example import example
 from .examples import Examples, read_turns
@@ -102,12 +102,12 @@ class T2G2Settings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=Tr
             raise SgdxError("gradient_checkpointing: found true, expected false with a prefix")
 
 
-class T2G2Options(PredictionOptions, frozen=True, kw_only=True):
-    """The options of generation; batches and shards consist of inputs."""
+class T2G2Options(BatchOptions, frozen=True, kw_only=True):
+    """The options of generation; batches and chunks consist of inputs."""
 
     batch_size: BatchSize = 256
     token_budget: TokenBudget = 16384
-    shard_size: ShardSize = 256
+    chunk_size: ChunkSize = 256
     templates: Annotated[
         str | None,
         msgspec.Meta(
@@ -128,7 +128,7 @@ class T2G2Options(PredictionOptions, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class T2G2Generator(TrainableTracker):
+class T2G2Generator(Generator, TrainableSystem[T2G2Options, T2G2Settings]):
     """An encoder-decoder that says what a turn of the system has to say.
 
     Attributes:
@@ -141,11 +141,9 @@ class T2G2Generator(TrainableTracker):
     """
 
     NAME: ClassVar[str] = "t2g2"
-    ROWS: ClassVar[Literal["frames", "turns"]] = "turns"
     READS: ClassVar[tuple[str, ...]] = ("actions", "intent", "schemas", "original")
     OPTIONS: ClassVar[type[T2G2Options]] = T2G2Options
     SETTINGS: ClassVar[type[Settings]] = T2G2Settings
-    TASKS: ClassVar[tuple[str, ...]] = ("",)
 
     model: Model
     tokenizer: PreTrainedTokenizerBase
@@ -155,11 +153,8 @@ class T2G2Generator(TrainableTracker):
     accelerator: Accelerator
 
     @classmethod
-    def load(
-        cls, model: str, options: T2G2Options, accelerator: Accelerator | None
-    ) -> T2G2Generator:
+    def load(cls, model: str, options: T2G2Options, accelerator: Accelerator) -> T2G2Generator:
         """Load a trained generator, whose beams the options may change."""
-        assert accelerator is not None  # noqa: S101  # trainable trackers get an accelerator
         about = read_about(model)
         templates = read_templates(Path(options.templates)) if options.templates else None
         say = input_of(about.input, templates)
@@ -183,7 +178,7 @@ class T2G2Generator(TrainableTracker):
         """The model's digest and provenance."""
         return {"weights": weights_digest(self.model), **msgspec.to_builtins(self.about)}
 
-    def predict(self, rows: Dataset, shards: Path) -> Predictions:
+    def predict(self, rows: Dataset, chunks: Path) -> Predictions:
         """Generate for all variants together; each distinct input is read once.
 
         A prediction row has besides the utterance its ``score``, the mean log-likelihood per token,
@@ -192,9 +187,9 @@ class T2G2Generator(TrainableTracker):
         texts = list(map(self.say, read_turns(rows, self.about.input == "t2g2")))
         examples = Examples(self.tokenizer, (self.about.max_input, self.about.max_target), texts)
         options = self.options
-        limits = (options.batch_size, options.token_budget, options.shard_size)
+        limits = (options.batch_size, options.token_budget, options.chunk_size)
         said = say_all(
-            self.model, self.tokenizer, examples, self.settings, limits, self.accelerator, shards
+            self.model, self.tokenizer, examples, self.settings, limits, self.accelerator, chunks
         )
         predicted = [
             {"turn_id": turn_id, "variant": variant, "utterance": utterance, "score": score}
@@ -209,9 +204,9 @@ class T2G2Generator(TrainableTracker):
         return evenly_spaced(rows, count)
 
     @classmethod
-    def task(cls, run: Run, name: str) -> Task:
+    def task(cls, run: Run[T2G2Settings], name: str) -> Task:
         """The single training task, whose model is chosen by BLEU on dev."""
-        settings: T2G2Settings = run.settings
+        settings = run.settings
         templates = read_templates(Path(settings.templates)) if settings.templates else None
         say = input_of(settings.input, templates)
         texts = list(map(say, read_turns(run.rows, settings.input == "t2g2")))
@@ -220,14 +215,14 @@ class T2G2Generator(TrainableTracker):
         limits = (settings.max_input, settings.max_target)
         examples = Examples(generator.tokenizer, limits, texts, utterances)
 
-        def evaluate(model: Model) -> float:
+        def evaluate(model: Model) -> Evaluation:
             trained = generator.with_model(model)
             predicted = predicted_on(
-                lambda shards: generate(trained, run.dev, shards).rows,
+                lambda chunks: generate(trained, run.dev, chunks).rows,
                 run.accelerator,
                 run.output / "dev",
             )
-            return bleu([row["utterance"] for row in predicted], run.dev["utterance"])
+            return Evaluation(bleu([row["utterance"] for row in predicted], run.dev["utterance"]))
 
         trainable = sum(p.numel() for p in generator.model.parameters() if p.requires_grad)
         facts = {
@@ -274,7 +269,9 @@ def digest_of(templates: dict[str, Templates] | None) -> str:
     return hashlib.sha256(msgspec.json.encode(templates, order="sorted")).hexdigest()
 
 
-def _initial_generator(run: Run, say: Say, templates: str, texts: Sequence[str]) -> T2G2Generator:
+def _initial_generator(
+    run: Run[T2G2Settings], say: Say, templates: str, texts: Sequence[str]
+) -> T2G2Generator:
     """The generator that training starts from: the last checkpoint, or the recipe's model.
 
     Args:
@@ -284,7 +281,7 @@ def _initial_generator(run: Run, say: Say, templates: str, texts: Sequence[str])
         texts: All texts of training, for the tokenizer of the recipe's model ``tiny``, which is
             made here, with random weights.
     """
-    settings: T2G2Settings = run.settings
+    settings = run.settings
     about = About(
         input=settings.input,
         templates=templates,
@@ -292,7 +289,7 @@ def _initial_generator(run: Run, say: Say, templates: str, texts: Sequence[str])
         max_target=settings.max_target,
         beams=settings.beams,
         length_penalty=settings.length_penalty,
-        **msgspec.structs.asdict(run.seen),
+        **msgspec.structs.asdict(run.provenance),
     )
 
     def write_tiny(place: Path) -> None:

@@ -16,9 +16,10 @@ from transformers import (
 
 from sgdx_dataset import SgdxError
 
-from ..system import TrainedOn, model_file
+from ..system import model_file
 from ..t5dst.model import generation_settings, load_model, save_model
-from ..training.checkpoint import loading, weights_digest
+from ..training.checkpoint import load_errors_as_sgdx, weights_digest
+from ..training.task import Provenance
 from .inputs import InputName
 from .prefix import PrefixTuned
 
@@ -45,7 +46,7 @@ class Base(msgspec.Struct, frozen=True):
     hidden: int
 
 
-class About(TrainedOn, frozen=True, kw_only=True):
+class About(Provenance, frozen=True, kw_only=True):
     """Provenance of a generator's model, stored in its ``config.json`` under ``sgdx``.
 
     Attributes:
@@ -152,7 +153,7 @@ def _load_weights(module: torch.nn.Module, name: str, file: str) -> None:
     path = model_file(name, file)
     if path is None:
         raise SgdxError(f"{name}: found no {file}, expected one beside config.json")
-    with loading(path, "prefix"):
+    with load_errors_as_sgdx(path, "prefix"):
         module.load_state_dict(load_file(path))
 
 

@@ -18,11 +18,11 @@ from transformers import (
 
 from sgdx_dataset import SgdxError
 
-from ..system import TrainedOn
-from ..training.checkpoint import load_complete, loading
+from ..training.checkpoint import load_errors_as_sgdx, load_strict
+from ..training.task import Provenance
 
 
-class About(TrainedOn, frozen=True, kw_only=True):
+class About(Provenance, frozen=True, kw_only=True):
     """Provenance of a T5 tracker's model, stored in its ``config.json`` under ``sgdx``.
 
     Attributes:
@@ -51,7 +51,9 @@ def commit_of(name: str, revision: str | None) -> str:
     """
     if Path(name).is_dir():
         return ""
-    with loading(name, "model"):  # a file of the cache is in a folder that the commit names
+    with load_errors_as_sgdx(
+        name, "model"
+    ):  # a file of the cache is in a folder that the commit names
         return Path(hf_hub_download(name, "config.json", revision=revision)).parent.name
 
 
@@ -68,12 +70,12 @@ def load_model(
         SgdxError: The model cannot be loaded or is no encoder-decoder, or its tokenizer has no
             padding token or end token.
     """
-    with loading(name, "model"):
+    with load_errors_as_sgdx(name, "model"):
         config = AutoConfig.from_pretrained(name, revision=revision, trust_remote_code=False)
         if not config.is_encoder_decoder:
             raise SgdxError(f"{name}: is a {config.model_type} model, expected an encoder-decoder")
         tokenizer = AutoTokenizer.from_pretrained(name, revision=revision, trust_remote_code=False)
-        model: PreTrainedModel = load_complete(
+        model: PreTrainedModel = load_strict(
             AutoModelForSeq2SeqLM.from_pretrained, name, revision=revision, dtype=torch.float32
         )
     for token in ("pad_token", "eos_token"):
@@ -116,7 +118,7 @@ def generation_settings(
 def save_model(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    about: TrainedOn,
+    about: Provenance,
     generation: GenerationConfig,
     folder: Path,
     weights: dict[str, torch.Tensor],

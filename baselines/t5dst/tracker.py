@@ -23,21 +23,21 @@ from sgdx_dataset import SgdxError
 from ..data.frames import evenly_spaced, track
 from ..data.prediction_files import prediction_row
 from ..system import (
+    BatchOptions,
     BatchSize,
-    PredictionOptions,
+    ChunkSize,
     Predictions,
-    Run,
-    ShardSize,
-    Task,
     TokenBudget,
-    TrainableTracker,
+    Tracker,
+    TrainableSystem,
 )
 from ..training.batching import Ints, by_length, cut
 from ..training.checkpoint import weights_digest
+from ..training.chunks import run_chunks
 from ..training.evaluation import score_on
 from ..training.loop import initial_model, last_checkpoint
 from ..training.settings import Count, Settings
-from ..training.shards import run_shards
+from ..training.task import Evaluation, Run, Task
 from .card_example import example
 from .formats import Format, get_format, shown_schema
 from .formats.values import FrameState
@@ -78,12 +78,12 @@ class T5Settings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True
         get_format(self.format)
 
 
-class T5Options(PredictionOptions, frozen=True, kw_only=True):
-    """The options of prediction with a T5 tracker; batches and shards consist of inputs."""
+class T5Options(BatchOptions, frozen=True, kw_only=True):
+    """The options of prediction with a T5 tracker; batches and chunks consist of inputs."""
 
     batch_size: BatchSize = 256
     token_budget: TokenBudget = 16384
-    shard_size: ShardSize = 256  # a kill on CPUs costs about a minute
+    chunk_size: ChunkSize = 256  # a kill on CPUs costs about a minute
     static_shapes: Annotated[
         bool,
         msgspec.Meta(
@@ -118,7 +118,7 @@ class T5Options(PredictionOptions, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class T5Tracker(TrainableTracker):
+class T5Tracker(Tracker, TrainableSystem[T5Options, T5Settings]):
     """An encoder-decoder that writes values or states for prompts.
 
     Attributes:
@@ -133,7 +133,6 @@ class T5Tracker(TrainableTracker):
     READS: ClassVar[tuple[str, ...]] = ("history", "utterance", "schema")
     OPTIONS: ClassVar[type[T5Options]] = T5Options
     SETTINGS: ClassVar[type[Settings]] = T5Settings
-    TASKS: ClassVar[tuple[str, ...]] = ("",)
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
@@ -152,9 +151,8 @@ class T5Tracker(TrainableTracker):
         return Limits(self.about.max_input, self.about.max_target)
 
     @classmethod
-    def load(cls, model: str, options: T5Options, accelerator: Accelerator | None) -> T5Tracker:
+    def load(cls, model: str, options: T5Options, accelerator: Accelerator) -> T5Tracker:
         """Load a trained model, or, if ``options.format`` is given, any encoder-decoder."""
-        assert accelerator is not None  # noqa: S101  # trainable trackers get an accelerator
         loaded, tokenizer = load_model(model)
         about = read_about(model, loaded, options)
         if options.shuffle is not None and not get_format(about.format).SHUFFLED:
@@ -171,12 +169,12 @@ class T5Tracker(TrainableTracker):
             "shuffle": self.options.shuffle,
         }
 
-    def predict(self, rows: Dataset, shards: Path) -> Predictions:
+    def predict(self, rows: Dataset, chunks: Path) -> Predictions:
         """Generate the answers for all variants together; each distinct input is read once."""
         texts = Texts()
         texts.read(rows, self.prompt, self.options.shuffle)
         inputs = self.inputs(texts)
-        answers, unique = answer_all(self, inputs, shards)
+        answers, unique = answer_all(self, inputs, chunks)
         states = list(_states(self, rows, texts.counts, answers))
         counts = {
             "frames": len(rows),
@@ -197,9 +195,9 @@ class T5Tracker(TrainableTracker):
         return evenly_spaced(rows, count)
 
     @classmethod
-    def task(cls, run: Run, name: str) -> Task:
+    def task(cls, run: Run[T5Settings], name: str) -> Task:
         """Build the task of fine-tuning the model."""
-        settings: T5Settings = run.settings
+        settings = run.settings
         texts = Texts()
         texts.read(run.rows, get_format(settings.format), settings.seed, with_answers=True)
         tracker = _initial_tracker(run, texts)
@@ -208,14 +206,15 @@ class T5Tracker(TrainableTracker):
         for part in (tracker.model, tracker.model.get_decoder()):
             part.config.use_cache = False
 
-        def evaluate(model: PreTrainedModel) -> float:
+        def evaluate(model: PreTrainedModel) -> Evaluation:
             trained = tracker.with_model(model)
-            return score_on(
+            score = score_on(
                 run.dev,
-                lambda shards: track(trained, run.dev, shards).rows,
+                lambda chunks: track(trained, run.dev, chunks).rows,
                 run.accelerator,
                 run.output / "dev",
             )
+            return Evaluation(score)
 
         return Task(
             tracker.model,
@@ -284,12 +283,12 @@ def read_about(name: str, model: PreTrainedModel, options: T5Options) -> About:
     return about
 
 
-def _initial_tracker(run: Run, texts: Texts) -> T5Tracker:
+def _initial_tracker(run: Run[T5Settings], texts: Texts) -> T5Tracker:
     """The tracker that training starts from: the last checkpoint, or the recipe's model.
 
     The recipe's model ``tiny`` is made here, with random weights.
     """
-    settings: T5Settings = run.settings
+    settings = run.settings
     options = T5Options(token_budget=settings.prediction_tokens)
     if last := last_checkpoint(run, ""):
         return T5Tracker.load(str(last), options, run.accelerator)
@@ -297,7 +296,7 @@ def _initial_tracker(run: Run, texts: Texts) -> T5Tracker:
         format=settings.format,
         max_input=settings.max_input,
         max_target=settings.max_target,
-        **msgspec.structs.asdict(run.seen),
+        **msgspec.structs.asdict(run.provenance),
     )
 
     def write_tiny(place: Path) -> None:
@@ -329,15 +328,15 @@ def answer_all(tracker: T5Tracker, inputs: Inputs, folder: Path) -> tuple[list[s
     _, first, place = np.unique(inputs.pairs, axis=0, return_index=True, return_inverse=True)
     lengths = inputs.lengths[first]
     (order,) = by_length(lengths, len(lengths), int(lengths.sum()) * len(lengths)) or [first]
-    size = options.shard_size
-    shards = [order[i : i + size] for i in range(0, len(order), size)]
+    size = options.chunk_size
+    chunks = [order[i : i + size] for i in range(0, len(order), size)]
 
     static = options.static_shapes or device.type == "xla"
     widths = bucket_widths(lengths, inputs.limits.max_input) if static else lengths
 
-    def work(shard: Ints) -> list[str]:
+    def work(chunk: Ints) -> list[str]:
         answers: list[str] = []
-        for batch in cut(shard, widths, options.batch_size, options.token_budget):
+        for batch in cut(chunk, widths, options.batch_size, options.token_budget):
             width = int(widths[batch].max()) if static else None
             rows = static_rows(batch, width, options) if width else batch
             tensors = inputs.batch(first[rows], width)
@@ -347,7 +346,7 @@ def answer_all(tracker: T5Tracker, inputs: Inputs, folder: Path) -> tuple[list[s
         return answers
 
     name = fingerprint(tracker, inputs, first)[:16]
-    answers = run_shards(tracker.accelerator, shards, work, folder / name)
+    answers = run_chunks(tracker.accelerator, chunks, work, folder / name)
     return [answers[index] for index in place.reshape(-1).tolist()], len(first)
 
 

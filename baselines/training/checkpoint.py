@@ -177,7 +177,7 @@ def weights_digest(model: nn.Module) -> str:
     return digest.hexdigest()
 
 
-def load_complete(
+def load_strict(
     load: Callable[..., Any], name: object, *, optional: str = "", **options: Any
 ) -> Any:
     """Load a model whose weights are all in its files, none made up.
@@ -221,7 +221,7 @@ def load_complete(
 
 
 @contextmanager
-def loading(name: object, what: str) -> Iterator[None]:
+def load_errors_as_sgdx(name: object, what: str) -> Iterator[None]:
     """Turn what transformers raises where a model cannot be loaded into a one-line error.
 
     Args:

@@ -27,17 +27,17 @@ from torch.utils.data import DataLoader
 
 from sgdx_dataset import SgdxError
 
-from ..encoders.attention import train_with_matrix_products
-from ..system import Run, Task
 from . import checkpoint
 from .accelerator import report, shows_no_bar
+from .attention import train_with_matrix_products
 from .batching import share, training_batches
+from .eta import Eta
 from .optimizer import learning_rate, make_optimizer, set_rate
-from .pace import Pace
 from .precision import autocast
 from .run_folder import append_log, trim_log
 from .settings import Settings
 from .sharding import WholeModel, is_sharded, shard
+from .task import Run, Task
 
 Batch = dict[str, torch.Tensor]
 
@@ -61,7 +61,7 @@ class Progress:
     oracle: bool = False
 
 
-def last_checkpoint(run: Run, task: str) -> Path | None:
+def last_checkpoint(run: Run[Any], task: str) -> Path | None:
     """The folder of the checkpoint that a task continues from; None if it starts from scratch.
 
     Args:
@@ -72,7 +72,7 @@ def last_checkpoint(run: Run, task: str) -> Path | None:
     return found[-1] if found else None
 
 
-def initial_model(run: Run, write: Callable[[Path], None]) -> Path:
+def initial_model(run: Run[Any], write: Callable[[Path], None]) -> Path:
     """The folder of a newly made model that training starts from, created on the first call.
 
     Args:
@@ -86,7 +86,7 @@ def initial_model(run: Run, write: Callable[[Path], None]) -> Path:
     return folder
 
 
-def train(run: Run, task: Task, name: str = "") -> Progress:
+def train(run: Run[Any], task: Task, name: str = "") -> Progress:
     """Train one model until its last step or an early stop.
 
     Args:
@@ -108,7 +108,7 @@ def train(run: Run, task: Task, name: str = "") -> Progress:
     model, optimizer = accelerator.prepare(
         task.model, make_optimizer(task.model, settings, accelerator.device)
     )
-    progress, meter = Progress(oracle=run.seen.oracle), Meter(accelerator)
+    progress, meter = Progress(oracle=run.provenance.oracle), Meter(accelerator)
     if last := last_checkpoint(run, name):
         state = checkpoint.load(last, model, optimizer.optimizer)
         progress = Progress(**state["progress"])
@@ -119,15 +119,15 @@ def train(run: Run, task: Task, name: str = "") -> Progress:
             print(f"going on at step {progress.step} of {settings.steps}", flush=True)
     batches = _batches(accelerator, task, progress.step)
     bar = _bar(accelerator, settings, progress)
-    pace = Pace(progress.step, settings.steps)
-    meter.go_on()
+    eta = Eta(progress.step, settings.steps)
+    meter.resume()
     while progress.step < settings.steps and not _stopped(progress, settings):
         _step(accelerator, settings, model, optimizer, batches, progress.step, meter)
         progress.step += 1
         bar.update()
         last_step = progress.step == settings.steps
         if last_step or progress.step % settings.log_every == 0:
-            _log(accelerator, progress, meter, pace, bar, output)
+            _log(accelerator, progress, meter, eta, bar, output)
         evaluated = last_step or progress.step % settings.evaluate_every == 0
         meter.pause()
         if evaluated or progress.step % settings.save_every == 0:
@@ -136,7 +136,7 @@ def train(run: Run, task: Task, name: str = "") -> Progress:
                 if evaluated:
                     _evaluate(accelerator, task, current, progress, output)
                 _save(accelerator, task, current, model, optimizer, progress, meter, output)
-        meter.go_on()
+        meter.resume()
     bar.close()
     return progress
 
@@ -159,7 +159,7 @@ def _batches(accelerator: Accelerator, task: Task, step: int) -> Iterator[tuple[
     loader: DataLoader[Any] = DataLoader(
         batches,  # type: ignore[arg-type]  # a list of arrays serves as a dataset
         batch_size=None,
-        collate_fn=task.collate,
+        collate_fn=task.collate,  # type: ignore[arg-type]
         pin_memory=on_gpu,
         num_workers=2 if on_gpu else 0,
     )
@@ -242,7 +242,7 @@ def _log(
     accelerator: Accelerator,
     progress: Progress,
     meter: Meter,
-    pace: Pace,
+    eta: Eta,
     bar: Any,
     output: Path,
 ) -> None:
@@ -250,8 +250,8 @@ def _log(
     if not math.isfinite(loss):
         raise _diverged(progress, f"the loss is {loss}")
     bar.set_postfix({"loss": f"{loss:.4f}", "tokens/s": f"{speed:.0f}"})
-    figures = f"loss {loss:.4f}, {speed:.0f} tokens/s, {pace.left(progress.step)} left"
-    report(accelerator, f"step {progress.step} of {pace.end}: {figures}")
+    figures = f"loss {loss:.4f}, {speed:.0f} tokens/s, {eta.left(progress.step)} left"
+    report(accelerator, f"step {progress.step} of {eta.end}: {figures}")
     figures_of_time = {"tokens_per_second": round(speed), "seconds": round(seconds, 2)}
     _record(accelerator, progress, output, {"loss": loss, **figures_of_time})
 
@@ -262,7 +262,9 @@ def _evaluate(
     """Score a whole model on dev, and write it into ``output`` if it is the best so far."""
     model.eval()
     with autocast(task.settings.precision, accelerator.device):
-        score = task.evaluate(model)
+        score, chosen_config = task.evaluate(model)
+    for name, value in chosen_config.items():
+        setattr(model.config, name, value)
     progress.since_best += 1
     if score > progress.best:
         progress.best, progress.best_step, progress.since_best = score, progress.step, 0
@@ -356,7 +358,7 @@ class Meter:
         """Stop the clock."""
         self.seconds += time.perf_counter() - self.since
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Start the clock again."""
         self.since = time.perf_counter()
 
@@ -380,7 +382,7 @@ class Meter:
         """
         loss = self.accelerator.reduce(self.total / max(1, self.batches), "mean").item()
         self.pause()
-        self.go_on()
+        self.resume()
         seconds = self.seconds
         speed = self.tokens * self.accelerator.num_processes / seconds
         self.total.zero_()

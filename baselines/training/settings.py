@@ -40,7 +40,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """The settings that the recipes of all trackers have.
 
     Attributes:
-        tracker: Name of the tracker in ``baselines.system.TRACKERS``.
+        tracker: Name of the tracker in ``baselines.system.SYSTEMS``.
         model: Pretrained model to start from: a name on the Hub, a folder, or ``tiny`` for a small
             random one to try a recipe with.
         augment: Reworded schemas to train on too; None for the original schemas alone.

@@ -12,7 +12,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from baselines import evaluate, predict, publish, train
-from baselines.system import get_trainable, tracker_of
+from baselines.system import get_trainable, recorded_name
 from baselines.use import load_tracker, track_dialogue
 from sgdx_dataset import SgdxError
 
@@ -144,12 +144,12 @@ def test_a_run_a_checkpoint_and_a_model_say_which_tracker_they_are(
     trained: Path, tmp_path: Path
 ) -> None:
     (checkpoint,) = (trained / "checkpoints").iterdir()
-    assert tracker_of(str(trained)) == tracker_of(str(checkpoint)) == "t5dst"
+    assert recorded_name(str(trained)) == recorded_name(str(checkpoint)) == "t5dst"
     with pytest.raises(SgdxError, match="found no tracker's name in run.json or config.json"):
-        tracker_of(str(tmp_path))
+        recorded_name(str(tmp_path))
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(SgdxError, match="config.json: "):
-        tracker_of(str(tmp_path))
+        recorded_name(str(tmp_path))
 
 
 def test_a_seed_of_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

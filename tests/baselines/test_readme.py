@@ -25,7 +25,7 @@ def test_the_example_tracker_is_evaluated(tmp_path: Path) -> None:
     (tmp_path / path).parent.mkdir()
     (tmp_path / path).write_text(code)
     registry = tmp_path / "baselines" / "system.py"
-    before, begin, after = registry.read_text().partition("TRACKERS = {\n")
+    before, begin, after = registry.read_text().partition("SYSTEMS = {\n")
     registry.write_text(before + begin + line + after)
     python, *arguments = shlex.split(command)
     assert python == "python"

@@ -16,11 +16,11 @@ from baselines.data.augment import sampled
 from baselines.data.frames import training_frames
 from baselines.sgd_baseline.frames import read_frames
 from baselines.sgp_dst.batches import ExampleColumns, training_examples
-from baselines.system import TrainedOn
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.inputs import Texts
 from baselines.t5dst.tracker import T5Settings
 from baselines.training.settings import Augment
+from baselines.training.task import Provenance
 from sgdx_dataset import SgdxError, frames, load
 from sgdx_dataset.release.open import SAMPLE, open_release
 from sgdx_dataset.rewording.corrupt import corrupt
@@ -44,7 +44,7 @@ def settings(schemas: object, ratio: float = 1.0, seed: int = 0) -> T5Settings:
 
 def test_without_one_it_is_the_original() -> None:
     training = training_frames(SETTINGS, "sample", oracle=False)
-    assert training.seen == TrainedOn(tracker="t5dst", seed=3)
+    assert training.provenance == Provenance(tracker="t5dst", seed=3)
     assert training.rows["frame_id"] == frames(load("original", "train", "sample"))["frame_id"]
 
 
@@ -60,8 +60,8 @@ def test_each_frame_is_there_once_under_each_schema(
     assert set(met.values()) == {1}
     ids = set(frames(load("original", "train", "sample"))["frame_id"])
     assert set(met) == {(v, i) for v in ("original", *variants) for i in ids}
-    assert training.seen.train == ("original", *variants)
-    assert training.seen.oracle is oracle
+    assert training.provenance.train == ("original", *variants)
+    assert training.provenance.oracle is oracle
 
 
 def test_what_is_said_is_in_memory_once() -> None:
@@ -81,7 +81,7 @@ def test_what_is_said_is_in_memory_once() -> None:
 
 def test_a_corruption_is_of_its_seed() -> None:
     digests = [
-        training_frames(settings("corrupt", seed=seed), "sample", False).seen.schemas
+        training_frames(settings("corrupt", seed=seed), "sample", False).provenance.schemas
         for seed in (0, 1, 0)
     ]
     assert digests[0] == digests[2] != digests[1]
@@ -116,8 +116,8 @@ def test_a_folder_of_overlays(tmp_path: Path) -> None:
     services = open_release("sample").schema("train", "original").service_names()
     (tmp_path / "mine.json").write_text(json.dumps({services[0]: texts}))
     training = training_frames(settings(tmp_path), "sample", oracle=False)
-    assert training.seen.train == ("original", "mine")
-    assert (training.seen.overlaps, training.seen.oracle) == (1, False)
+    assert training.provenance.train == ("original", "mine")
+    assert (training.provenance.overlaps, training.provenance.oracle) == (1, False)
 
 
 def released_description() -> str:
@@ -130,16 +130,20 @@ def test_a_folder_of_the_benchmarks_own_schemas_is_an_oracle(tmp_path: Path) -> 
     shutil.copy(SAMPLE / "sgd_x" / "data" / "v3" / "train" / "schema.json", place)
     with pytest.raises(SgdxError, match=r"judged on \(\d+\), expected none; .* give --oracle"):
         training_frames(settings(tmp_path), "sample", oracle=False)
-    seen = training_frames(settings(tmp_path), "sample", oracle=True).seen
-    assert seen.oracle
-    assert seen.overlaps > 100
-    assert seen.train == ("original", "paraphrased")
+    provenance = training_frames(settings(tmp_path), "sample", oracle=True).provenance
+    assert provenance.oracle
+    assert provenance.overlaps > 100
+    assert provenance.train == ("original", "paraphrased")
 
 
 def test_a_folder_of_corruptions_of_ones_own(tmp_path: Path) -> None:
     corrupt(open_release("sample"), tmp_path / "mine", variants=1, replace=1.0)
-    seen = training_frames(settings(tmp_path / "mine"), "sample", oracle=False).seen
-    assert (seen.train, seen.overlaps, seen.oracle) == (("original", "corrupt-1"), 0, False)
+    provenance = training_frames(settings(tmp_path / "mine"), "sample", oracle=False).provenance
+    assert (provenance.train, provenance.overlaps, provenance.oracle) == (
+        ("original", "corrupt-1"),
+        0,
+        False,
+    )
 
 
 def test_no_such_augmentation(tmp_path: Path) -> None:

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from accelerate import Accelerator
 from datasets import Dataset, concatenate_datasets
 
 from baselines.data import turns
 from baselines.data.frames import GOLD, IDENTITY, INPUTS, input_columns, track, training_columns
-from baselines.system import TRACKERS, PredictionOptions, Predictions, Tracker, get_tracker
+from baselines.system import SYSTEMS, Predictions, Tracker, get_system
 from sgdx_dataset import SgdxError, frames, load
 
 Row = dict[str, Any]
@@ -30,16 +29,8 @@ def tracker_that(look: Callable[[Row], Any], *reads: str) -> Tracker:
     class Looking(Tracker):
         NAME: ClassVar[str] = "looking"
         READS: ClassVar[tuple[str, ...]] = reads
-        OPTIONS: ClassVar[type[PredictionOptions]] = PredictionOptions
 
-        @classmethod
-        def load(cls, model: str, options: Any, accelerator: Accelerator | None) -> Looking:
-            return cls()
-
-        def describe(self) -> Row:
-            return {}
-
-        def predict(self, rows: Dataset, shards: Path) -> Predictions:
+        def predict(self, rows: Dataset, chunks: Path) -> Predictions:
             return Predictions([{"saw": look(row)} for row in rows], {})
 
     return Looking()
@@ -97,9 +88,9 @@ def test_training_sees_gold_besides(rows: Dataset) -> None:
     assert shown["slot_values"] == rows["slot_values"]
 
 
-@pytest.mark.parametrize("name", TRACKERS)
+@pytest.mark.parametrize("name", SYSTEMS)
 def test_every_tracker_declares_inputs_alone(name: str) -> None:
-    kind = get_tracker(name)
-    assert name == kind.NAME
-    assert set(kind.READS) <= set(INPUTS if kind.ROWS == "frames" else turns.INPUTS)
-    assert ("system_acts" in kind.READS) is (name in ("lexical", "sgp_dst", "onepass"))
+    system_class = get_system(name)
+    assert name == system_class.NAME
+    assert set(system_class.READS) <= set(INPUTS if system_class.ROWS == "frames" else turns.INPUTS)
+    assert ("system_acts" in system_class.READS) is (name in ("lexical", "sgp_dst", "onepass"))

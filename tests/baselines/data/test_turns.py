@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
-from accelerate import Accelerator
 from datasets import Dataset
 
 from baselines.data.turns import (
@@ -22,9 +21,10 @@ from baselines.data.turns import (
     training_turns,
     turn_rows,
 )
-from baselines.system import PredictionOptions, Predictions, Tracker, TrainedOn
+from baselines.system import Generator, Predictions
 from baselines.t2g2.generator import T2G2Generator, T2G2Settings
 from baselines.training.settings import Augment
+from baselines.training.task import Provenance
 from sgdx_dataset import SgdxError, load
 
 Row = dict[str, Any]
@@ -40,23 +40,14 @@ def rows() -> Dataset:
     return turn_rows(load("v2", "test", "sample"), "test", "sample")
 
 
-def generator_that(look: Callable[[Row], Any], *reads: str) -> Tracker:
+def generator_that(look: Callable[[Row], Any], *reads: str) -> Generator:
     """A generator that declares some inputs and looks at something of each row."""
 
-    class Looking(Tracker):
+    class Looking(Generator):
         NAME: ClassVar[str] = "looking"
-        ROWS: ClassVar[Literal["frames", "turns"]] = "turns"
         READS: ClassVar[tuple[str, ...]] = reads
-        OPTIONS: ClassVar[type[PredictionOptions]] = PredictionOptions
 
-        @classmethod
-        def load(cls, model: str, options: Any, accelerator: Accelerator | None) -> Looking:
-            return cls()
-
-        def describe(self) -> Row:
-            return {}
-
-        def predict(self, rows: Dataset, shards: Path) -> Predictions:
+        def predict(self, rows: Dataset, chunks: Path) -> Predictions:
             return Predictions([{"saw": look(row)} for row in rows], {})
 
     return Looking()
@@ -106,7 +97,7 @@ def settings(schemas: str) -> T2G2Settings:
 
 def test_training_reads_the_original_schemas_alone() -> None:
     training = training_turns(SETTINGS, "sample", oracle=False)
-    assert training.seen == TrainedOn(tracker="t2g2", seed=3)
+    assert training.provenance == Provenance(tracker="t2g2", seed=3)
     assert training.rows.unique("variant") == ["original"]
     assert len(training.rows) == 482
 
@@ -117,8 +108,8 @@ def test_augmented_each_turn_is_there_once_under_each_schema() -> None:
     assert set(met.values()) == {1}
     assert training.rows.unique("variant") == ["original", *BACKTRANS]
     assert len(met) == 4 * 482
-    assert training.seen.train == ("original", *BACKTRANS)
-    assert not training.seen.oracle
+    assert training.provenance.train == ("original", *BACKTRANS)
+    assert not training.provenance.oracle
 
 
 def test_variants_that_are_judged_on_are_refused_in_the_trackers_words() -> None:

@@ -63,11 +63,11 @@ def test_gold_states_change_nothing(tracker: OnePassTracker, rows: Dataset, tmp_
     assert with_gold == tracker.track_dialogues(tracker.model, blind)
 
 
-def test_batches_shards_and_other_variants_change_nothing(
+def test_batches_chunks_and_other_variants_change_nothing(
     tracker: OnePassTracker, rows: Dataset, tmp_path: Path
 ) -> None:
     together = track(tracker, rows, tmp_path / "a").rows
-    few = msgspec.structs.replace(tracker.options, batch_size=2, shard_size=1)
+    few = msgspec.structs.replace(tracker.options, batch_size=2, chunk_size=1)
     alone = OnePassTracker(
         tracker.model, tracker.vocabulary, tracker.about, few, tracker.accelerator
     )

@@ -41,7 +41,7 @@ def tracker(
     about = About(tracker="sgd_baseline", max_turn=64)
     model = new_model(encoder, about).train(False)
     cache = str(tmp_path_factory.mktemp("embeddings"))
-    options = SgdOptions(batch_size=8, shard_size=16, cache=cache)
+    options = SgdOptions(batch_size=8, chunk_size=16, cache=cache)
     return SgdTracker(model, tokenizer, about, options, accelerator)
 
 

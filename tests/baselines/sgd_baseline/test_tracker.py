@@ -94,13 +94,13 @@ def test_a_killed_run_goes_on(
     tmp_path: Path,
 ) -> None:
     expected = predictions(tracker, test_rows, tmp_path)
-    shards = sorted(tmp_path.rglob("*.json"))
-    assert len(shards) > 1
-    kept = shards[0].stat().st_mtime_ns
-    shards[1].unlink()
+    chunks = sorted(tmp_path.rglob("*.json"))
+    assert len(chunks) > 1
+    kept = chunks[0].stat().st_mtime_ns
+    chunks[1].unlink()
     assert predictions(tracker, test_rows, tmp_path) == expected
-    assert shards[0].stat().st_mtime_ns == kept
-    assert shards[1].exists()
+    assert chunks[0].stat().st_mtime_ns == kept
+    assert chunks[1].exists()
 
 
 def test_epochs_are_whole_whatever_the_data() -> None:

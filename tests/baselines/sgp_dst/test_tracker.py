@@ -149,10 +149,10 @@ def test_right_answers_make_right_states() -> None:
     assert accuracy(right._replace(cross=never)) < bound
 
 
-def test_a_shard_has_a_dialogue_under_all_schemas() -> None:
+def test_a_chunk_has_a_dialogue_under_all_schemas() -> None:
     variants = np.array(["original"] * 3 + ["v1"] * 3 + ["v2"] * 3)
-    shards = [shard.tolist() for shard in chunks_side_by_side(variants, 4)]
-    assert shards == [[0, 3, 6, 1], [4, 7, 2, 5], [8]]
+    chunks = [chunk.tolist() for chunk in chunks_side_by_side(variants, 4)]
+    assert chunks == [[0, 3, 6, 1], [4, 7, 2, 5], [8]]
 
 
 def test_prediction_rows() -> None:

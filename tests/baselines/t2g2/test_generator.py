@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 
 from baselines import evaluate, predict, publish, train
 from baselines.model_card import published
-from baselines.system import tracker_of
+from baselines.system import recorded_name
 from baselines.t2g2 import beams
 from baselines.t2g2.generator import T2G2Settings, bleu
 from baselines.t2g2.model import About, Base, load_generator, read_about
@@ -99,7 +99,7 @@ def test_two_processes_do_what_one_does(
         for name, tensor in first.items():
             torch.testing.assert_close(second[name], tensor, rtol=1e-3, atol=1e-4)
     (tmp_path / "ids.txt").write_text(CHOSEN)
-    given: tuple[object, ...] = ("--model", alone, "--config", "original", "v2", "--shard-size", 4)
+    given: tuple[object, ...] = ("--model", alone, "--config", "original", "v2", "--chunk-size", 4)
     given = (*given, "--dialogues", tmp_path / "ids.txt", "--output")
     assert command(monkeypatch, predict, *given, tmp_path / "one") == 0
     done = run(*LAUNCH, "baselines.predict", *given, tmp_path / "two")
@@ -110,7 +110,7 @@ def test_two_processes_do_what_one_does(
 
 @BOTH
 def test_training_falls_and_leaves_the_base_of_a_prefix(kind: str, unbroken: Path) -> None:
-    assert tracker_of(str(unbroken)) == "t2g2"
+    assert recorded_name(str(unbroken)) == "t2g2"
     facts = json.loads((unbroken / "run.json").read_text())
     assert facts["record"]["data"]["train"]["turns"] < 482
     weights = {path.name for path in unbroken.glob("*.safetensors")}
@@ -148,7 +148,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_generation_goes_on_at_the_shard_where_it_broke_off(
+def test_generation_goes_on_at_the_chunk_where_it_broke_off(
     fine_tuned: Path, ids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And neither that nor the size of batches changes what is said."""
@@ -163,7 +163,7 @@ def test_generation_goes_on_at_the_shard_where_it_broke_off(
 
     monkeypatch.setattr(beams, "beam_search", counted)
     given: tuple[object, ...] = ("--model", fine_tuned, "--dialogues", ids)
-    given += ("--config", "original", "v1", "--shard-size", 3, "--batch-size", 2)
+    given += ("--config", "original", "v1", "--chunk-size", 3, "--batch-size", 2)
     assert command(monkeypatch, predict, *given, "--output", tmp_path / "broken") == 2
     assert command(monkeypatch, predict, *given, "--output", tmp_path / "broken") == 0
     resumed, calls[:] = calls[3:], []

@@ -21,13 +21,13 @@ from baselines.t5dst.model import About
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
 from baselines.t5dst.tracker import T5Options, T5Tracker, bucket_widths
 from baselines.training.accelerator import make_accelerator
-from baselines.training.shards import run_shards
+from baselines.training.chunks import run_chunks
 from sgdx_dataset import SgdxError, frames, load
 
 from ...conftest import ROOT, Run
 from ..conftest import LAUNCH, command
 
-SMALL = ("--shard-size", 200, "--batch-size", 50)
+SMALL = ("--chunk-size", 200, "--batch-size", 50)
 
 
 def lines(path: Path) -> list[Any]:
@@ -87,29 +87,29 @@ def test_two_processes_predict_what_one_does(
         assert (tmp_path / "two" / name).read_bytes() == (predicted / name).read_bytes()
 
 
-def test_a_killed_run_goes_on_from_its_shards(
+def test_a_killed_run_goes_on_from_its_chunks(
     predicted: Path, trained: Path, run: Run, tmp_path: Path
 ) -> None:
     given = ("--model", trained, "--config", "original", "v5", "--output", tmp_path / "o", *SMALL)
     arguments = ["baselines.predict", *map(str, given)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen([sys.executable, "-m", *arguments], env=environment) as process:
-        shards = tmp_path / "o" / "shards"
+        chunks = tmp_path / "o" / "chunks"
         for _ in range(12000):  # four minutes, for machines that do other things too
-            if len(done := list(shards.rglob("*.json"))) >= 2 or process.poll() is not None:
+            if len(done := list(chunks.rglob("*.json"))) >= 2 or process.poll() is not None:
                 break
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
-    done = sorted(shards.rglob("*.json"))
+    done = sorted(chunks.rglob("*.json"))
     assert done, "it was killed too late to test anything"
     # What it goes on from is what it wrote: an answer put in the file by hand comes out.
     marked = json.loads(done[0].read_text())
     done[0].write_text(json.dumps(["Xanadu"] * len(marked)))
     assert run(*arguments).returncode == 0
-    assert not shards.exists()
+    assert not chunks.exists()
     found = [row for name in ("original", "v5") for row in lines(tmp_path / "o" / f"{name}.jsonl")]
     values = [v["values"] for row in found[1:] for v in row.get("slot_values", [])]
-    assert values.count(["Xanadu"]) > 50  # in the free slots of that shard
+    assert values.count(["Xanadu"]) > 50  # in the free slots of that chunk
     for name in ("original.jsonl", "v5.jsonl"):
         assert len(lines(tmp_path / "o" / name)) == len(lines(predicted / name))
 
@@ -148,18 +148,18 @@ def test_equal_inputs_are_generated_once(trained: Path, tmp_path: Path) -> None:
     assert predicted.rows[1] == predicted.rows[3] == predicted.rows[4]
 
 
-def test_shards_that_are_there_are_not_worked_on(tmp_path: Path) -> None:
+def test_chunks_that_are_there_are_not_worked_on(tmp_path: Path) -> None:
     worked: list[list[int]] = []
 
-    def work(shard: Any) -> list[int]:
-        worked.append(shard.tolist())
-        return [10 * index for index in shard.tolist()]
+    def work(chunk: Any) -> list[int]:
+        worked.append(chunk.tolist())
+        return [10 * index for index in chunk.tolist()]
 
-    shards = [np.array([2, 0]), np.array([1])]
+    chunks = [np.array([2, 0]), np.array([1])]
     accelerator = make_accelerator()
-    assert run_shards(accelerator, shards, work, tmp_path) == [0, 10, 20]
+    assert run_chunks(accelerator, chunks, work, tmp_path) == [0, 10, 20]
     (tmp_path / "000001.json").unlink()
-    assert run_shards(accelerator, shards, work, tmp_path) == [0, 10, 20]
+    assert run_chunks(accelerator, chunks, work, tmp_path) == [0, 10, 20]
     assert worked == [[2, 0], [1], [1]]
 
 

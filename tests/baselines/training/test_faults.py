@@ -24,7 +24,7 @@ from baselines import evaluate, predict, publish, train
 from baselines.command_line import run_command
 from baselines.model_card import write_card
 from baselines.t5dst.tracker import T5Settings
-from baselines.training.checkpoint import load_complete
+from baselines.training.checkpoint import load_strict
 from baselines.training.run_folder import locked
 from baselines.training.settings import read_recipe
 from sgdx_dataset import SgdxError
@@ -107,9 +107,9 @@ def test_a_pretrained_encoder_may_lack_its_pooler_and_have_heads() -> None:
         keys = {"missing_keys": ["pooler.dense.bias"], "unexpected_keys": ["cls.bias"]}
         return torch.nn.Linear(1, 1), keys | {"mismatched_keys": []}
 
-    assert load_complete(load, "x", optional="pooler.")
+    assert load_strict(load, "x", optional="pooler.")
     with pytest.raises(SgdxError, match=r"x: model.safetensors lacks weights pooler.dense.bias, "):
-        load_complete(load, "x")
+        load_strict(load, "x")
 
 
 def test_code_of_a_model_is_never_run(
@@ -258,7 +258,7 @@ def test_options_out_of_range(trained: Path, tmp_path: Path, refused: Refused) -
     message = refused(train, "--config", recipe, "--output", tmp_path / "run", "--seed", -1)
     assert message.endswith("--seed -1: expected 0 to 4294967295\n")
     some = ("--model", trained, "--output", tmp_path / "out")
-    assert "--shard-size: Expected `int` >= 1" in refused(predict, *some, "--shard-size", 0)
+    assert "--chunk-size: Expected `int` >= 1" in refused(predict, *some, "--chunk-size", 0)
     message = refused(predict, *LEXICAL, "--output", tmp_path / "out", "--precision", "bf16")
     assert "--precision bf16: lexical is not trained" in message
     assert not (tmp_path / "out").exists()

@@ -46,7 +46,7 @@ def assert_same(one: Path, other: Path) -> None:
 
 @pytest.mark.slow
 def test_fsdp_trains_evaluates_saves_and_resumes(alone: Path, run: Run, tmp_path: Path) -> None:
-    """Dev has one shard of inputs, so only one of the processes predicts."""
+    """Dev has one chunk of inputs, so only one of the processes predicts."""
     recipe = write_recipe(tmp_path / "r.yaml", steps=4, save_every=2)
     done = run(
         "accelerate.commands.launch", "--config_file", ACCELERATE / "fsdp.yaml",

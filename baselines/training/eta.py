@@ -7,8 +7,8 @@ import time
 from datasets.utils import tqdm
 
 
-class Pace:
-    """How long the rest of a count takes at the pace so far.
+class Eta:
+    """Estimates the time left until a count is reached, from the speed so far.
 
     Attributes:
         begin: The count at which the clock was started.

@@ -1,0 +1,63 @@
+"""Process examples in chunks and save each chunk's results, so that a killed run can resume."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from accelerate import Accelerator
+from datasets.utils import tqdm
+
+from .accelerator import report, shows_no_bar
+from .batching import Ints
+from .eta import Eta
+from .run_folder import write_bytes
+
+_Result = TypeVar("_Result")
+_SECONDS = 30.0  # from one line about progress to the next, where there is no bar
+
+
+def run_chunks(
+    accelerator: Accelerator,
+    chunks: Sequence[Ints],
+    work: Callable[[Ints], list[_Result]],
+    folder: Path,
+) -> list[_Result]:
+    """Process all chunks, which the processes take in turn, and collect the results.
+
+    The results of a chunk are written to a file. If a killed run is started again with the same
+    ``folder``, it processes only the chunks whose files are missing.
+
+    Args:
+        accelerator: The processes.
+        chunks: Indices of the examples of each chunk; together they are 0, 1, ..., each once.
+        work: Returns the results of a chunk's examples, as JSON values.
+        folder: Folder for the files, on a disk that all processes share. It must be used for
+            nothing else.
+
+    Returns:
+        The result of each example in order, the same in every process.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    numbers = range(accelerator.process_index, len(chunks), accelerator.num_processes)
+    quiet = shows_no_bar(accelerator)
+    missing = [number for number in numbers if not (folder / f"{number:06d}.json").exists()]
+    if finished := len(numbers) - len(missing):
+        report(accelerator, f"going on at chunk {finished} of {len(numbers)}")
+    eta, reported = Eta(0, len(missing)), time.perf_counter()
+    bar = tqdm(missing, desc="Predicting", unit=" chunks", disable=quiet, delay=2)
+    for done, number in enumerate(bar, 1):
+        write_bytes(folder / f"{number:06d}.json", msgspec.json.encode(work(chunks[number])))
+        if time.perf_counter() - reported > _SECONDS:
+            reported = time.perf_counter()
+            report(accelerator, f"chunk {done} of {len(missing)}: {eta.left(done)} left")
+    accelerator.wait_for_everyone()
+    results: dict[int, _Result] = {}
+    for number, chunk in enumerate(chunks):
+        of_chunk = msgspec.json.decode((folder / f"{number:06d}.json").read_bytes())
+        results.update(zip(chunk.tolist(), of_chunk, strict=True))
+    accelerator.wait_for_everyone()
+    return [results[index] for index in range(len(results))]

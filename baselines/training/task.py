@@ -1,0 +1,109 @@
+"""What a system gives to the training loop, and where the trained model comes from.
+
+This module does not import torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+
+import msgspec
+from datasets import Dataset
+
+from .batching import Ints
+from .settings import AnySettings, Augment, Settings
+
+if TYPE_CHECKING:  # these need torch, and a system that is not trained runs without it
+    import torch
+    from accelerate import Accelerator
+    from transformers import PreTrainedModel
+
+
+class Provenance(msgspec.Struct, frozen=True, kw_only=True):
+    """Provenance of a model: which schemas it was trained on, and with which seed.
+
+    It is stored as ``seen`` in ``run.json`` and as ``sgdx`` in the model's ``config.json``, and
+    every file that is made with the model repeats it.
+
+    Attributes:
+        tracker: Name of the system in ``baselines.system.SYSTEMS``.
+        train: Schema variants that the model was trained on.
+        augment: Settings of the augmentation; None if only the original schemas were used.
+        schemas: SHA-256 of the augmentation's schemas; empty without augmentation.
+        overlaps: Number of the augmentation's texts that v1..v5 contain and the original does not.
+        oracle: Whether the model was trained on schemas that it is evaluated on.
+        seed: Random seed of the training.
+    """
+
+    tracker: str = ""
+    train: tuple[str, ...] = ("original",)
+    augment: Augment | None = None
+    schemas: str = ""
+    overlaps: int = 0
+    oracle: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Run(Generic[AnySettings]):
+    """A training run, from which a system builds its training tasks.
+
+    Attributes:
+        accelerator: The processes and the device.
+        settings: The recipe, of the system's type ``SETTINGS``.
+        provenance: Provenance of the models that are trained.
+        rows: Rows of the train split with the columns that the system reads and the gold state,
+            or for a generator the gold utterance.
+        dev: Rows of the dev split to evaluate on, with all columns.
+        output: The run folder.
+        resume: Whether to continue from the checkpoints in the run folder.
+    """
+
+    accelerator: Accelerator
+    settings: AnySettings
+    provenance: Provenance
+    rows: Dataset
+    dev: Dataset
+    output: Path
+    resume: bool
+
+
+class Evaluation(NamedTuple):
+    """The evaluation of a model on dev.
+
+    Attributes:
+        score: The score in [0, 1], where higher is better.
+        config: Values that were chosen on dev, by their names in the model's configuration. The
+            training loop stores them there, so that they are saved with the model.
+    """
+
+    score: float
+    config: Mapping[str, float] = {}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a system provides for the training of one model.
+
+    Attributes:
+        model: The model; called with a batch it returns an output that has a ``loss``.
+        settings: The recipe, with the number of steps of this task.
+        lengths: Number of tokens of each training example [examples].
+        collate: Makes a batch on the CPU from an array of indices of examples.
+        evaluate: Evaluates a model on dev, without changing it. All processes call it together.
+        save: Writes a model with the given weights into a folder.
+        facts: Further facts for ``run.json``.
+        measure: Name of the score in the log.
+    """
+
+    model: PreTrainedModel
+    settings: Settings
+    lengths: Ints
+    collate: Callable[[Ints], dict[str, torch.Tensor]]
+    evaluate: Callable[[PreTrainedModel], Evaluation]
+    save: Callable[[Path, PreTrainedModel, dict[str, torch.Tensor]], None]
+    facts: dict[str, Any] = field(default_factory=dict)
+    measure: str = "dev_joint_goal_accuracy"
