@@ -24,8 +24,8 @@ from baselines.data.requested import RequestedData
 from baselines.llm.answer_file import AnswerFile
 from baselines.llm.endpoint import Send, connect
 from baselines.llm.plan import Plan
-from baselines.llm.requests import Settings
-from baselines.llm.sending import Limits, send_all
+from baselines.llm.requests import RequestSettings
+from baselines.llm.sending import SendLimits, send_all
 from tests.baselines.llm.server import StandIn, empty_state, serving
 
 
@@ -62,7 +62,7 @@ def main() -> None:
     server.start()
     try:
         url = urls.get()
-        plan = Plan(RequestedData(options.source, "test"), configs, Settings(model="m"), url)
+        plan = Plan(RequestedData(options.source, "test"), configs, RequestSettings(model="m"), url)
         list(islice(plan.requests(), 10))  # the rows are read before anything is measured
         bodies: list[Any] = []
         made = timed(
@@ -81,7 +81,7 @@ def main() -> None:
                 tempfile.TemporaryDirectory() as folder,
                 AnswerFile(Path(folder) / "answers.jsonl") as answers,
             ):
-                limits = Limits(options.concurrency, max_requests=len(bodies))
+                limits = SendLimits(options.concurrency, max_requests=len(bodies))
                 measured = timed(partial(run, plan, answers, send, limits))
                 show(f"predict, {kind}, {options.concurrency} under way", len(answers), *measured)
     finally:
@@ -89,7 +89,7 @@ def main() -> None:
         server.join()
 
 
-def run(plan: Plan, answers: AnswerFile, send: Send, limits: Limits) -> None:
+def run(plan: Plan, answers: AnswerFile, send: Send, limits: SendLimits) -> None:
     """Send the requests of a plan."""
     asyncio.run(send_all(plan, answers, send, limits))
 

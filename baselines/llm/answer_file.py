@@ -1,7 +1,7 @@
 """The file of answers: what each request was answered with, one JSON object a line.
 
-Answers are only ever added, so a run that is killed loses none but one that is half-written, and
-the next run asks only for what is missing.
+Answers are only ever appended, so a run that is killed loses at most the line that it was writing,
+and the next run asks only for what is missing.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .functions import Json
 
 
 class AnswerFile:
-    """Answers by the key of their request, of ``requests.request_key``. Only places are in memory.
+    """Answers on disk, by the key of their request (``requests.request_key``).
 
-    A file without answers is removed at the end.
+    Only the offset of each line is kept in memory. A file without answers is removed at the end.
 
     Args:
-        path: The file; it is made if need be. A last line that is half-written is removed.
+        path: The file, which is created if it does not exist. A half-written last line is removed.
 
     Raises:
         SgdxError: The file cannot be read and written, or another line is no answer.
@@ -31,7 +31,7 @@ class AnswerFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._places: dict[str, int] = {}
+        self._offsets: dict[str, int] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists() and not path.is_file():
@@ -40,51 +40,51 @@ class AnswerFile:
         except OSError as error:
             raise SgdxError(f"{path}: cannot be opened: {error.strerror}") from None
         try:
-            self._read_places()
+            self._read_offsets()
         except BaseException:
             self._file.close()
             raise
 
-    def _read_places(self) -> None:
+    def _read_offsets(self) -> None:
         self._file.seek(0)
-        place = 0
+        offset = 0
         for number, line in enumerate(self._file, 1):
             if not line.endswith(b"\n"):
-                self._file.truncate(place)
+                self._file.truncate(offset)
                 break
             try:
-                found = json.loads(line)
-                if "body" not in found:
+                answer = json.loads(line)
+                if "body" not in answer:
                     raise KeyError("body")
-                self._places.setdefault(found["key"], place)
+                self._offsets.setdefault(answer["key"], offset)
             except (ValueError, KeyError, TypeError, RecursionError):
                 raise SgdxError(
                     f"{self._path}:{number}: found no answer, expected an object with key and body;"
                     " remove the line to have it asked again"
                 ) from None
-            place += len(line)
+            offset += len(line)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
-        if not self._places:
+        if not self._offsets:
             self._path.unlink(missing_ok=True)
 
     def __contains__(self, key: str) -> bool:
-        return key in self._places
+        return key in self._offsets
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._offsets)
 
     def get(self, key: str) -> Json | None:
         """The line of an answer: ``key``, ``custom_id``, ``at`` and ``body``; None without one."""
-        if key not in self._places:
+        if key not in self._offsets:
             return None
-        self._file.seek(self._places[key])
-        found: Json = json.loads(self._file.readline())
-        return found
+        self._file.seek(self._offsets[key])
+        answer: Json = json.loads(self._file.readline())
+        return answer
 
     def add(self, key: str, custom_id: str, body: Any) -> None:
         """Keep an answer, unless the key has one.
@@ -97,18 +97,18 @@ class AnswerFile:
         Raises:
             SgdxError: The file cannot be written.
         """
-        if key in self._places:
+        if key in self._offsets:
             return
         at = datetime.now(UTC).isoformat(timespec="seconds")
         line = {"key": key, "custom_id": custom_id, "at": at, "body": body}
-        # As ASCII, since a model's text may hold halves of characters that UTF-8 cannot have.
+        # As ASCII, since a model's text may hold lone surrogates, which UTF-8 cannot encode.
         written = json.dumps(line, separators=(",", ":")).encode() + b"\n"
         try:
-            place = self._file.seek(0, 2)
+            offset = self._file.seek(0, 2)
             self._file.write(written)
             self._file.flush()
         except OSError as error:
             with suppress(OSError):
-                self._file.truncate(place)
+                self._file.truncate(offset)
             raise SgdxError(f"{self._path}: cannot be written: {error.strerror}") from None
-        self._places[key] = place
+        self._offsets[key] = offset

@@ -1,6 +1,6 @@
-"""Reading what a model answers. Nothing here raises, whatever a model or a server writes.
+"""Reading the answers of models. Nothing here raises, whatever a model or a server writes.
 
-What cannot be used is left out and counted, so that the counts can stand beside the scores.
+Parts that cannot be used are left out and counted, and the counts are shown beside the scores.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Intent, Service, Slot
 from ..t5dst.formats.values import allowed_value
 from .functions import STATE_KEYS, safe_names, slots_by_any_name
 
-# What is counted, in the order in which it is shown. The first ones are of whole answers:
-# ``salvaged`` were found in the text, not where they should be; ``invalid`` have no state, so that
-# the frame gets the empty one. An invalid answer may be ``empty``, ``refused`` by the model or a
-# filter, or be a call of another function (``wrong_names``); ``truncated`` are cut at the limit of
-# tokens. The others are of parts of answers.
+# The counts, in the order in which they are shown. From `salvaged` to `extra_calls` they are
+# about whole answers. A `salvaged` answer was read from a place other than the expected one. An
+# `invalid` one has no state that can be read, so that the frame gets the empty state; it may be
+# `empty`, `refused` by the model or a filter, or a call of another function (`wrong_names`). A
+# `truncated` one reached the limit of tokens. The other counts are of parts of answers.
 COUNTS = (
     "salvaged", "invalid", "truncated", "refused", "empty", "wrong_names", "extra_calls",
     "bad_values", "wrong_types", "unknown_slots", "unknown_intents", "unknown_requests",
 )  # fmt: skip
-# A model's text is searched for JSON no further than this, in characters and in places to begin.
-_SEARCHED, _BEGINNINGS = 100_000, 1000
+# A model's text is searched for JSON no further: in characters, and in braces that may open it.
+_LONGEST_TEXT, _MOST_OBJECTS = 100_000, 1000
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -82,35 +82,37 @@ def read_answer(body: Any, service: Service, in_call: bool) -> Reading:
         return read_state(body["state"], service)
     counts: Counter[str] = Counter()
     message = _message(body, counts)
-    found = None
+    arguments = None
     if in_call:
         name = service.service_name
-        found = _arguments(message, {name, safe_names([name])[name]}, counts)
-    if found is None:
-        found = _object_in(_text(message), STATE_KEYS, counts, expected=not in_call)
-    if found is None:
-        _count_lack(message, counts)
+        arguments = _arguments(message, {name, safe_names([name])[name]}, counts)
+    if arguments is None:
+        arguments = _find_object(_text(message), STATE_KEYS, counts, expected=not in_call)
+    if arguments is None:
+        _count_if_empty(message, counts)
         counts["invalid"] += 1
         return Reading(counts=+counts)
-    return read_state(found, service, counts)
+    return read_state(arguments, service, counts)
 
 
-def read_state(found: Any, service: Service, counted: Counter[str] | None = None) -> Reading:
+def read_state(
+    arguments: Any, service: Service, earlier_counts: Counter[str] | None = None
+) -> Reading:
     """Read a state that is written as the arguments of ``functions.state_function``.
 
     Args:
-        found: The arguments. One that has none of their three keys is invalid.
+        arguments: The arguments. They are invalid if they have none of ``STATE_KEYS``.
         service: The service.
-        counted: What has been counted so far, which the result's counts begin with.
+        earlier_counts: Counts of the same answer so far; the counts of the result include them.
     """
-    counts = Counter(counted or {})
-    if not isinstance(found, dict) or not set(STATE_KEYS) & found.keys():
+    counts = Counter(earlier_counts or {})
+    if not isinstance(arguments, dict) or not set(STATE_KEYS) & arguments.keys():
         counts["invalid"] += 1
-        counts["empty"] += int(found in ({}, None))
+        counts["empty"] += int(arguments in ({}, None))
         return Reading(counts=+counts)
-    intent = _read_intent(found.get("active_intent"), service, counts)
-    requested = _read_requests(found.get("requested_slots"), service, counts)
-    values = _read_values(found.get("slot_values"), service, service.tracked, counts)
+    intent = _read_intent(arguments.get("active_intent"), service, counts)
+    requested = _read_requests(arguments.get("requested_slots"), service, counts)
+    values = _read_values(arguments.get("slot_values"), service, service.tracked, counts)
     return Reading(intent, requested, values, +counts)
 
 
@@ -128,18 +130,18 @@ def read_call(body: Any, functions: Mapping[str, tuple[Service, Intent]]) -> Cal
     if calls:
         name, arguments = calls[0]
     else:
-        written = _object_in(_text(message), ("name",), counts, expected=False) or {}
+        written = _find_object(_text(message), ("name",), counts, expected=False) or {}
         name, arguments = written.get("name"), written.get("arguments", written.get("parameters"))
     if not isinstance(name, str) or name not in functions:
         if calls:
             counts["wrong_names"] += 1
         else:
-            _count_lack(message, counts)
+            _count_if_empty(message, counts)
         counts["invalid"] += 1
         return CallReading(counts=+counts)
     service, intent = functions[name]
     inputs = {*intent.required_slots, *intent.optional_slots}
-    values = _read_values(_decoded(arguments, counts), service, inputs, counts)
+    values = _read_values(_decode_arguments(arguments, counts), service, inputs, counts)
     return CallReading(service.service_name, intent.name, values, +counts)
 
 
@@ -166,7 +168,7 @@ def _is_filtered(error: Any) -> bool:
     return isinstance(error, dict) and error.get("code") == "content_filter"
 
 
-def _count_lack(message: Json, counts: Counter[str]) -> None:
+def _count_if_empty(message: Json, counts: Counter[str]) -> None:
     """Count an answer without text and without calls as empty, if it was not refused."""
     if not _text(message).strip() and not _calls(message) and not counts["refused"]:
         counts["empty"] += 1
@@ -187,19 +189,19 @@ def _arguments(message: Json, names: Collection[str], counts: Counter[str]) -> A
     counts["extra_calls"] += max(len(calls) - 1, 0)
     for name, arguments in calls:
         if isinstance(name, str) and name in names:
-            return _decoded(arguments, counts)
+            return _decode_arguments(arguments, counts)
     counts["wrong_names"] += int(bool(calls))
     return None
 
 
-def _decoded(arguments: Any, counts: Counter[str]) -> Any:
+def _decode_arguments(arguments: Any, counts: Counter[str]) -> Any:
     """The arguments of a call, which most servers send as JSON in a string."""
     if not isinstance(arguments, str):
         return arguments
     try:
         return json.loads(arguments)
     except (ValueError, RecursionError):
-        return _object_in(arguments, (), counts, expected=False)
+        return _find_object(arguments, (), counts, expected=False)
 
 
 def _text(message: Json) -> str:
@@ -211,7 +213,7 @@ def _text(message: Json) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _object_in(
+def _find_object(
     text: str, keys: Collection[str], counts: Counter[str], expected: bool
 ) -> Json | None:
     """The first JSON object in a text that has one of some keys, or any object if keys are empty.
@@ -219,57 +221,58 @@ def _object_in(
     Args:
         text: What a model wrote.
         keys: The keys.
-        counts: Where an object that is not the whole text, or not ``expected``, is ``salvaged``.
-        expected: Whether the text was to be such an object.
+        counts: The counts of the answer. ``salvaged`` rises if the object is not the whole text, or
+            was not expected in a text.
+        expected: Whether the text was expected to be such an object.
     """
     bare = text.strip()
-    whole = _parsed(bare, 0)
-    if whole is not None and whole[1] == len(bare) and _is_one(whole[0], keys):
+    whole = _parse_at(bare, 0)
+    if whole is not None and whole[1] == len(bare) and _has_a_key(whole[0], keys):
         counts["salvaged"] += int(not expected)
         return dict(whole[0])
-    # A code fence needs no care of its own: the object in it is found behind its first line.
-    text = _THOUGHT.sub("", text[:_SEARCHED])
+    # A code fence needs no special case: the search below finds the object inside it.
+    text = _THOUGHT.sub("", text[:_LONGEST_TEXT])
     start = text.find("{")
-    for _ in range(_BEGINNINGS):
+    for _ in range(_MOST_OBJECTS):
         if start < 0:
             return None
-        found = _parsed(text, start)
-        if found is not None and _is_one(found[0], keys):
+        parsed = _parse_at(text, start)
+        if parsed is not None and _has_a_key(parsed[0], keys):
             counts["salvaged"] += 1
-            return dict(found[0])
+            return dict(parsed[0])
         start = text.find("{", start + 1)
     return None
 
 
-def _parsed(text: str, start: int) -> tuple[Any, int] | None:
-    """The JSON value that begins at a place of a text, and its end; None if there is none."""
+def _parse_at(text: str, start: int) -> tuple[Any, int] | None:
+    """The JSON value that begins at ``start`` in a text, and its end; None if there is none."""
     try:
         return json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
 
 
-def _is_one(value: Any, keys: Collection[str]) -> bool:
+def _has_a_key(value: Any, keys: Collection[str]) -> bool:
     return isinstance(value, dict) and (not keys or bool(value.keys() & set(keys)))
 
 
-def _read_intent(found: Any, service: Service, counts: Counter[str]) -> str:
-    if found is None or found == "":
+def _read_intent(written: Any, service: Service, counts: Counter[str]) -> str:
+    if written is None or written == "":
         return NONE_INTENT
     names = [intent.name for intent in service.intents]
-    name = allowed_value(found, [*names, NONE_INTENT]) if isinstance(found, str) else None
+    name = allowed_value(written, [*names, NONE_INTENT]) if isinstance(written, str) else None
     counts["unknown_intents"] += int(name is None)
     return name or NONE_INTENT
 
 
-def _read_requests(found: Any, service: Service, counts: Counter[str]) -> tuple[str, ...]:
-    if found is None:
+def _read_requests(written: Any, service: Service, counts: Counter[str]) -> tuple[str, ...]:
+    if written is None:
         return ()
-    if not isinstance(found, list):
+    if not isinstance(written, list):
         counts["wrong_types"] += 1
-        found = [found]
+        written = [written]
     names = []
-    for name in found:
+    for name in written:
         slot = slots_by_any_name(service).get(name) if isinstance(name, str) else None
         if slot is None:
             counts["unknown_requests"] += 1
@@ -279,34 +282,34 @@ def _read_requests(found: Any, service: Service, counts: Counter[str]) -> tuple[
 
 
 def _read_values(
-    found: Any, service: Service, inputs: Collection[str], counts: Counter[str]
+    written: Any, service: Service, inputs: Collection[str], counts: Counter[str]
 ) -> dict[str, str]:
-    """The values of slots, by the slots' names in the schema; ``inputs`` may have a value."""
-    if not isinstance(found, dict):
-        counts["wrong_types"] += int(found is not None)
+    """The values of slots, by name in the schema; only the slots in ``inputs`` may have one."""
+    if not isinstance(written, dict):
+        counts["wrong_types"] += int(written is not None)
         return {}
     values: dict[str, str] = {}
-    for name, given in found.items():
+    for name, value_written in written.items():
         slot = slots_by_any_name(service).get(name)
         if slot is None or slot.name not in inputs:
             counts["unknown_slots"] += 1
-        elif (value := _read_value(given, slot, counts)) is not None:
+        elif (value := _read_value(value_written, slot, counts)) is not None:
             values.setdefault(slot.name, value)
     return values
 
 
-def _read_value(given: Any, slot: Slot, counts: Counter[str]) -> str | None:
-    """A slot's value as text; None where it is unset, or cannot be the slot's."""
-    while isinstance(given, list) and given:
-        given = given[0]
-    if given is None or given == []:
+def _read_value(written: Any, slot: Slot, counts: Counter[str]) -> str | None:
+    """A slot's value as text; None if the slot is unset or cannot have the value."""
+    while isinstance(written, list) and written:  # some models write a list of wordings
+        written = written[0]
+    if written is None or written == []:
         return None
-    if isinstance(given, float) and given.is_integer() and abs(given) < 2**53:
-        given = int(given)
-    if not isinstance(given, (str, bool, int, float)):
+    if isinstance(written, float) and written.is_integer() and abs(written) < 2**53:
+        written = int(written)  # 2.0 is the value 2
+    if not isinstance(written, (str, bool, int, float)):
         counts["wrong_types"] += 1
         return None
-    text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", str(given))
+    text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", str(written))
     if not text.strip():
         return None
     if not slot.values:
@@ -317,7 +320,7 @@ def _read_value(given: Any, slot: Slot, counts: Counter[str]) -> str | None:
     return value
 
 
-def summed(readings: Sequence[Counter[str]]) -> dict[str, int]:
+def total_counts(readings: Sequence[Counter[str]]) -> dict[str, int]:
     """The counts of many answers, in the order of ``COUNTS``; those that are 0 as well."""
     total: Counter[str] = Counter()
     for counts in readings:

@@ -19,7 +19,7 @@ from .answer_file import AnswerFile
 from .functions import Json
 from .plan import Plan
 
-# OpenAI takes 50,000 lines and 200 MB; these leave room.
+# The maximum of a batch file. OpenAI takes 50,000 lines and 200 MB; these leave room.
 MOST_LINES, MOST_BYTES = 25_000, 150_000_000
 
 
@@ -32,21 +32,23 @@ def write_requests(plan: Plan, answers: AnswerFile, folder: Path) -> tuple[list[
         folder: The folder for ``requests-001.jsonl`` and so on. It holds no other files.
 
     Returns:
-        The files, and how many requests they have.
+        The files, and the number of requests in them.
 
     Raises:
         SgdxError: The folder has other files, or cannot be written.
     """
     if folder.exists():
-        others = [one for one in folder.iterdir() if not one.match("requests-*.jsonl")]
-        if others or not folder.is_dir():
-            raise SgdxError(f"{folder}: found {others[0].name}, expected only files of requests")
+        other_files = [file for file in folder.iterdir() if not file.match("requests-*.jsonl")]
+        if other_files or not folder.is_dir():
+            raise SgdxError(
+                f"{folder}: found {other_files[0].name}, expected only files of requests"
+            )
         shutil.rmtree(folder)
     names: list[str] = []
     count = 0
     with staged(folder) as staging:
         staging.mkdir()
-        for lines in _parts(_lines(plan, answers)):
+        for lines in _file_contents(_lines(plan, answers)):
             names.append(f"requests-{len(names) + 1:03d}.jsonl")
             (staging / names[-1]).write_bytes(b"".join(lines))
             count += len(lines)
@@ -69,8 +71,8 @@ def _lines(plan: Plan, answers: AnswerFile) -> Iterator[bytes]:
         yield json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
 
-def _parts(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """The lines in parts that a batch file may have."""
+def _file_contents(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """The lines, divided so that each part is within the limits of a batch file."""
     part: list[bytes] = []
     size = 0
     for line in lines:
@@ -93,8 +95,9 @@ def collect(plan: Plan, answers: AnswerFile, files: Iterable[Path]) -> Counter[s
             system that is no language model writes them: ``{"custom_id": ..., "state": {...}}``.
 
     Returns:
-        How many lines were ``answered``; ``failed``, where the line reports an error; ``unknown``,
-        not asked by this plan; ``unreadable``; and ``repeated``, as the request has its answer.
+        The number of lines of each kind: ``answered``; ``failed``, which report an error;
+        ``unknown``, whose request is not in this plan; ``unreadable``; and ``repeated``, whose
+        request has its answer already.
 
     Raises:
         SgdxError: A file cannot be read.
@@ -106,24 +109,24 @@ def collect(plan: Plan, answers: AnswerFile, files: Iterable[Path]) -> Counter[s
             with file.open("rb") as lines:
                 for line in lines:
                     if line.strip():
-                        counts[_collected(line, keys, answers)] += 1
+                        counts[_keep(line, keys, answers)] += 1
         except OSError as error:
             raise SgdxError(f"{file}: cannot be read: {error.strerror}") from None
     return counts
 
 
-def _collected(line: bytes, keys: dict[str, list[str]], answers: AnswerFile) -> str:
-    """Keep the answer in a line; says what the line was."""
+def _keep(line: bytes, keys: dict[str, list[str]], answers: AnswerFile) -> str:
+    """Keep the answer in a line; returns the kind of the line, as ``collect`` counts it."""
     try:
-        found: Any = json.loads(line)
+        answer: Any = json.loads(line)
     except (ValueError, RecursionError):
         return "unreadable"
-    name = found.get("custom_id") if isinstance(found, dict) else None
+    name = answer.get("custom_id") if isinstance(answer, dict) else None
     if not isinstance(name, str):
         return "unreadable"
     if name not in keys:
         return "unknown"
-    body = answer_in(found)
+    body = answer_in(answer)
     if body is None:
         return "failed"
     free = [key for key in keys[name] if key not in answers]
@@ -134,7 +137,7 @@ def _collected(line: bytes, keys: dict[str, list[str]], answers: AnswerFile) -> 
 
 
 def answer_in(line: Any) -> Any:
-    """The answer in an answer line, as it is kept; None if it has none, or reports an error."""
+    """The answer in a line of answers, as it is kept; None if the line has none or is an error."""
     if not isinstance(line, dict):
         return None
     if "state" in line:

@@ -1,4 +1,4 @@
-"""A server with OpenAI's interface for chat completions: where it is, and one request to it."""
+"""A server with OpenAI's interface for chat completions: its address, and one request to it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from .functions import Json
 OPENAI = "https://api.openai.com/v1"
 KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 TIMEOUT = 120.0  # seconds that a server may be silent
-# Statuses after which the same request may well be answered a little later; all from 500 are too.
+# Statuses after which the same request may be answered a little later, beside all from 500 on.
 _LATER = (408, 409, 425, 429)
-_TOO_MANY = (429, 503, 529)
+_TOO_MANY = (429, 503, 529)  # statuses by which a server says that it has too many requests
+_ONE_DAY = 86400.0  # seconds; the longest wait that a server may ask for
 
 # Sends the body of a request, and returns that of the answer.
 Send = Callable[[Json], Awaitable[Any]]
@@ -42,13 +43,13 @@ class LaterError(Exception):
     too_many: bool = False
 
 
-def base_url(given: str | None) -> str:
-    """Where the server is: what is given, else ``$OPENAI_BASE_URL``, else OpenAI's own."""
-    return (given or os.environ.get(URL) or OPENAI).rstrip("/")
+def base_url(option: str | None) -> str:
+    """The server's address: that of the option, else ``$OPENAI_BASE_URL``, else OpenAI's own."""
+    return (option or os.environ.get(URL) or OPENAI).rstrip("/")
 
 
 def host_of(url: str) -> str:
-    """The address without a user's name and password, which it may hold.
+    """A server's address without the user name and password that it may contain.
 
     Raises:
         SgdxError: It is no address of a server.
@@ -67,8 +68,8 @@ def host_of(url: str) -> str:
 def connect(url: str, timeout: float = TIMEOUT) -> Send:
     """A function that sends requests to a server, with the key in ``$OPENAI_API_KEY``.
 
-    The function raises ``LaterError`` where it is worth trying again, and ``SgdxError`` where it is
-    not. The key is in no message and in nothing that it returns, even if the server repeats it.
+    The function raises ``LaterError`` after a fault that may pass, and ``SgdxError`` after one that
+    will not. No message and no answer of it contains the key, even if the server repeats it.
 
     Args:
         url: Address of the server, which ends in ``/v1`` with most servers.
@@ -87,12 +88,12 @@ def connect(url: str, timeout: float = TIMEOUT) -> Send:
     async def send(body: Json) -> Any:
         try:
             text = await client.post("/chat/completions", body=body, cast_to=str)
-            return json.loads(_without(key, text))
+            return json.loads(_redact(key, text))
         except openai.APIStatusError as error:
             return _refusal(error, host, key)
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
-            raise LaterError(_without(key, f"{type(error).__name__}: {cause}")) from None
+            raise LaterError(_redact(key, f"{type(error).__name__}: {cause}")) from None
         except (ValueError, RecursionError):  # such as an answer that was cut off
             raise LaterError("the answer is no JSON") from None
 
@@ -100,32 +101,32 @@ def connect(url: str, timeout: float = TIMEOUT) -> Send:
 
 
 def _refusal(error: Any, host: str, key: str) -> Json:
-    """What an error of the server means: an answer that was filtered out, or an exception."""
+    """The answer that stands for content that a filter refused; raises after any other error."""
     status, code = error.status_code, error.code
     message = error.body.get("message") if isinstance(error.body, dict) else None
-    said = _without(key, " ".join(str(message or error.response.text).split()))[:300]
+    text = _redact(key, " ".join(str(message or error.response.text).split()))[:300]
     if status == 400 and code == "content_filter":
-        return {"error": {"code": code, "message": said}}
+        return {"error": {"code": code, "message": text}}
     lasting = code in ("insufficient_quota", "billing_hard_limit_reached")
     if (status in _LATER or status >= 500) and not lasting:
         asked = retry_after(error.response.headers.get("retry-after"))
-        raise LaterError(f"status {status}: {said}", asked, status in _TOO_MANY)
+        raise LaterError(f"status {status}: {text}", asked, status in _TOO_MANY)
     hint = {
         400: "; --set and --omit change what is sent",
         401: f"; the key is read from {KEY}",
         404: "; is --base-url right, and --model a model of this server?",
         422: "; --omit leaves out fields that the server does not know",
     }.get(status, "")
-    raise SgdxError(f"{host}: refused a request with status {status}: {said}{hint}")
+    raise SgdxError(f"{host}: refused a request with status {status}: {text}{hint}")
 
 
 def retry_after(header: str | None) -> float | None:
-    """The seconds that a header ``Retry-After`` asks to wait: a number, or until a date."""
+    """The seconds that a header ``Retry-After`` asks to wait, as a number or until a date."""
     if header is None:
         return None
     try:
         seconds = float(header)
-        return seconds if 0 <= seconds < 86400 else None
+        return seconds if 0 <= seconds < _ONE_DAY else None
     except ValueError:
         pass
     try:
@@ -133,9 +134,9 @@ def retry_after(header: str | None) -> float | None:
     except (ValueError, TypeError):
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return min(max((moment - datetime.now(UTC)).total_seconds(), 0.0), 86400.0)
+    return min(max((moment - datetime.now(UTC)).total_seconds(), 0.0), _ONE_DAY)
 
 
-def _without(key: str, text: str) -> str:
-    """A text in which the key is not to be read."""
+def _redact(key: str, text: str) -> str:
+    """A text with ``[key]`` in place of the key."""
     return text.replace(key, "[key]") if key else text

@@ -1,31 +1,31 @@
-"""What a run would send, before anything is sent."""
+"""How many requests and tokens a run would send, counted without sending anything."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from .functions import Json
-from .oracle import right_call, right_state
+from .gold_replay import gold_call, gold_state
 from .plan import Plan, Request
 from .usage import Usage
 
 ENCODING = "o200k_base"
-_PER_MESSAGE = 4  # tokens that mark a message's speaker and its end, about
-Counter = Callable[[str], int]
+_PER_MESSAGE = 4  # about as many tokens mark the speaker and the end of a message
+TokenCounter = Callable[[str], int]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is expected of the requests about one wording.
+    """The expected requests about one wording, and their tokens.
 
     Attributes:
         name: The name of its predictions.
         requests: How many there are.
-        repeated: How many of them are the same as another of the run, which is sent once.
+        repeated: How many of them equal an earlier one of the run, and so are not sent.
         longest: Tokens of the longest.
         usage: Tokens of all that are sent, and of the right answers to them.
     """
@@ -37,11 +37,11 @@ class Estimate:
     usage: Usage
 
 
-def token_counter() -> tuple[Counter, str]:
-    """A function that counts the tokens of a text, and what it counts by.
+def token_counter() -> tuple[TokenCounter, str]:
+    """A function that counts the tokens of a text, and the name of what it counts by.
 
-    That is ``tiktoken``, if it is installed and has its table of tokens; else a token is taken to
-    have four characters.
+    It counts by ``tiktoken``, if that is installed and has its table of tokens; otherwise it takes
+    a token to have four characters.
     """
     try:
         import tiktoken
@@ -52,40 +52,53 @@ def token_counter() -> tuple[Counter, str]:
     return lru_cache(1 << 16)(lambda text: len(encoding.encode_ordinary(text))), ENCODING
 
 
-def estimate(plan: Plan, count: Counter) -> list[Estimate]:
+def estimate(plan: Plan, count: TokenCounter) -> list[Estimate]:
     """Count the requests of a plan and their tokens, one wording after the other."""
-    seen: set[str] = set()
-    return [_of_one(plan, name, count, seen) for name in plan.names]
+    counted_keys: set[str] = set()
+    return [_estimate_wording(plan, name, count, counted_keys) for name in plan.names]
 
 
-def _of_one(plan: Plan, name: str, count: Counter, seen: set[str]) -> Estimate:
+def _estimate_wording(
+    plan: Plan, name: str, count: TokenCounter, counted_keys: set[str]
+) -> Estimate:
     requests = repeated = longest = sent = made = 0
     gold = plan.gold(name)
     for dialogue in plan.dialogues:
         for request in plan.requests_of(name, dialogue):
             requests += 1
-            if request.keys[0] in seen:
+            if request.keys[0] in counted_keys:
                 repeated += 1
                 continue
-            seen.add(request.keys[0])
+            counted_keys.add(request.keys[0])
             tokens = _tokens(request.bodies[0], count)
             longest = max(longest, tokens)
             sent += tokens
-            made += count(json.dumps(_right(plan, request, gold), ensure_ascii=False))
+            made += count(json.dumps(_gold_answer(plan, request, gold), ensure_ascii=False))
     return Estimate(name, requests, repeated, longest, Usage(sent=sent, made=made))
 
 
-def _tokens(body: Json, count: Counter) -> int:
+def _tokens(body: Json, count: TokenCounter) -> int:
     """Tokens of a request: of its messages and of its functions or JSON schema."""
-    total = sum(count(one["content"]) + _PER_MESSAGE for one in body["messages"])
+    total = sum(count(message["content"]) + _PER_MESSAGE for message in body["messages"])
     for key in ("tools", "response_format"):
         if key in body:
             total += count(json.dumps(body[key], ensure_ascii=False))
     return total
 
 
-def _right(plan: Plan, request: Request, gold: dict[str, Json]) -> Any:
+def _gold_answer(plan: Plan, request: Request, gold: dict[str, Json]) -> Any:
     rows = [gold[row["frame_id"]] for row in request.rows]
     if plan.settings.task == "calls":
-        return right_call(rows, request.services)
-    return right_state(rows[0], request.services[0], plan.settings)
+        return gold_call(rows, request.services)
+    return gold_state(rows[0], request.services[0], plan.settings)
+
+
+def total(estimates: Sequence[Estimate]) -> Estimate:
+    """The estimates of all wordings as one, called ``all``."""
+    return Estimate(
+        "all",
+        sum(estimate.requests for estimate in estimates),
+        sum(estimate.repeated for estimate in estimates),
+        max(estimate.longest for estimate in estimates),
+        sum((estimate.usage for estimate in estimates), Usage()),
+    )

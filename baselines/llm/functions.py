@@ -1,7 +1,7 @@
 """A service's schema as a function that a model can call.
 
-The words that change from one wording of the schema to another are all the schema's own; ours are
-the same under all of them.
+Names and descriptions come from the schema and change with its wording. The words that this project
+adds are the same under every wording.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def parameter_names(service: Service) -> Mapping[str, str]:
 
 @cache
 def slots_by_any_name(service: Service) -> Mapping[str, Slot]:
-    """Each slot by its name in the schema and by that in a function; the latter goes first."""
+    """Each slot by its name in the schema and by that in a function, which wins if they clash."""
     parameters = parameter_names(service)
     return service.slots_by_name | {parameters[slot.name]: slot for slot in service.slots}
 
@@ -38,17 +38,17 @@ def slots_by_any_name(service: Service) -> Mapping[str, Slot]:
 def safe_names(names: Iterable[str]) -> dict[str, str]:
     """Names that servers accept for functions and parameters, by the names of a schema.
 
-    They have 1 to 64 letters of the English alphabet, digits, ``_`` and ``-``, and are distinct.
-    Names that are so already, as all of SGD and SGD-X are, stay as they are.
+    They are distinct and have 1 to 64 characters: letters of the English alphabet, digits, ``_``
+    and ``-``. A name that has this form already, as all of SGD and SGD-X have, stays as it is.
 
     >>> safe_names(["city", "pick-up time?", "pick-up time!"])
     {'city': 'city', 'pick-up time?': 'pick-up_time_', 'pick-up time!': 'pick-up_time__2'}
     """
-    wanted = list(dict.fromkeys(names))
-    taken = {name for name in wanted if name and len(name) <= LONGEST_NAME and _is_safe(name)}
-    found = {name: name for name in wanted if name in taken}
-    for name in wanted:
-        if name in found:
+    distinct = list(dict.fromkeys(names))
+    taken = {name for name in distinct if name and len(name) <= LONGEST_NAME and _is_safe(name)}
+    safe_by_name = {name: name for name in distinct if name in taken}
+    for name in distinct:
+        if name in safe_by_name:
             continue
         base = _UNSAFE.sub("_", name)[:LONGEST_NAME] or "_"
         safe, number = base, 1
@@ -56,8 +56,8 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
             number += 1
             safe = f"{base[: LONGEST_NAME - len(str(number)) - 1]}_{number}"
         taken.add(safe)
-        found[name] = safe
-    return {name: found[name] for name in wanted}
+        safe_by_name[name] = safe
+    return {name: safe_by_name[name] for name in distinct}
 
 
 def _is_safe(name: str) -> bool:
@@ -69,8 +69,8 @@ def state_function(service: Service, strict: bool = False) -> Json:
 
     Args:
         service: The service.
-        strict: Whether every slot is required and may be null, as the strict modes of servers want
-            it, instead of being left out where it has no value.
+        strict: Whether every slot is required and may be null, as the strict modes of servers
+            demand; otherwise a slot without a value is left out.
 
     Returns:
         ``name``, ``description`` and ``parameters``, which is a JSON schema; with ``strict``, that
@@ -132,7 +132,7 @@ def call_functions(services: Iterable[Service]) -> dict[str, tuple[Service, Inte
 
 
 def call_function(name: str, service: Service, intent: Intent) -> Json:
-    """The function that does what an intent is for, under its name of ``call_functions``."""
+    """The function that carries out an intent, under the name that ``call_functions`` gives it."""
     parameters = parameter_names(service)
     # An intent may name a slot that the service lacks: such a slot has no parameter.
     values = {
@@ -149,13 +149,13 @@ def call_function(name: str, service: Service, intent: Intent) -> Json:
 
 
 def _value(slot: Slot, nullable: bool) -> Json:
-    """The JSON schema of a slot's value; every value is text, also ``True`` and ``2``."""
-    found: Json = {"type": ["string", "null"] if nullable else "string"}
-    found["description"] = slot.description
+    """The JSON schema of a slot's value; every value is a string, ``True`` and ``2`` too."""
+    schema: Json = {"type": ["string", "null"] if nullable else "string"}
+    schema["description"] = slot.description
     if slot.values:
-        found["enum"] = list(dict.fromkeys([*slot.values, DONTCARE]))
-        found["enum"] += [None] if nullable else []
-    return found
+        schema["enum"] = list(dict.fromkeys([*slot.values, DONTCARE]))
+        schema["enum"] += [None] if nullable else []
+    return schema
 
 
 def _object(properties: Json, required: list[str]) -> Json:

@@ -1,12 +1,12 @@
 """The dialogue state under several wordings as a task of inspect_ai.
 
-One task asks about all wordings, since schema sensitivity is of the same frame under several ones.
+One task asks about all wordings, since schema sensitivity compares a frame under several of them.
 Run it by this file, or in any directory by the name that the package gives it:
 
     inspect eval baselines/llm/inspect_state.py --model openai/gpt-4.1-mini -T dialogues=subset.json
 
 ``python -m baselines.llm from-inspect LOG --output DIR`` writes prediction files of its log, which
-are scored as any others; what Inspect shows is the same joint goal accuracy, without the rest.
+are scored as any others. Inspect itself shows only the joint goal accuracy, which is the same.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from baselines.data.requested import RequestedData
 from baselines.llm.answers import Reading
 from baselines.llm.functions import MAPPING
 from baselines.llm.plan import Answered, Plan, Request
-from baselines.llm.requests import Answer, Settings
+from baselines.llm.requests import AnswerForm, RequestSettings
 from sgdx_dataset import SgdxError
 from sgdx_metric.rows import PREDICTION
 from sgdx_metric.scoring import score_frames
@@ -62,15 +62,15 @@ _MESSAGES = {
     "user": ChatMessageUser,
     "assistant": ChatMessageAssistant,
 }
-# What Inspect calls the ends of answers that this project knows under other names.
-_ENDS = {"max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
+# OpenAI's names for Inspect's reasons why an answer ended, where the two differ.
+_FINISH_REASONS = {"max_tokens": "length", "model_length": "length"}
 
 
 @task
 def sgdx_state(
     variants: str = "original,v1,v2,v3,v4,v5",
     dialogues: str | None = None,
-    answer: Answer = "tool",
+    answer: AnswerForm = "tool",
     strict: bool = False,
     source: str | None = None,
     split: str = "test",
@@ -80,14 +80,14 @@ def sgdx_state(
     Args:
         variants: The wordings, with commas between them.
         dialogues: A file of ``python -m sgdx_dataset subset``; None for the whole split.
-        answer: Where the answer is to be, as ``--answer`` of ``python -m baselines.llm``.
+        answer: The form of the answer, as for ``--answer`` of ``python -m baselines.llm``.
         strict: Whether schemas are marked as strict.
         source: Where SGD is, as for ``sgdx_dataset.load``.
         split: ``train``, ``validation`` or ``test``.
     """
     names = variants if isinstance(variants, list) else variants.split(",")
     data = RequestedData(source, split, {}, Path(dialogues) if dialogues else None)
-    plan = Plan(data, names, Settings(model=HOST, answer=answer, strict=strict), HOST)
+    plan = Plan(data, names, RequestSettings(model=HOST, answer=answer, strict=strict), HOST)
     requests = {request.custom_id: request for request in plan.requests()}
     facts = {**plan.settings.facts(), "mapping": MAPPING, **data.facts()}
     return Task(
@@ -143,10 +143,10 @@ def _ask(requests: dict[str, Request], plan: Plan) -> Solver:
         elif "response_format" in body:
             form = body["response_format"]["json_schema"]
             schema = JSONSchema.model_validate(form["schema"])
-            wanted = ResponseSchema(
+            response_schema = ResponseSchema(
                 name=form["name"], json_schema=schema, strict=form.get("strict")
             )
-            config = GenerateConfig(response_schema=wanted)
+            config = GenerateConfig(response_schema=response_schema)
         state.output = await get_model().generate(state.messages, tools, choice, config)
         state.messages.append(state.output.message)
         return state
@@ -155,7 +155,7 @@ def _ask(requests: dict[str, Request], plan: Plan) -> Solver:
 
 
 def completion_of(output: ModelOutput) -> dict[str, Any]:
-    """A model's output as the chat completion that the project reads."""
+    """A model's output as a chat completion, which ``answers`` can read."""
     if not output.choices:
         return {}
     message = output.choices[0].message
@@ -166,7 +166,7 @@ def completion_of(output: ModelOutput) -> dict[str, Any]:
     return {
         "choices": [
             {
-                "finish_reason": _ENDS.get(output.stop_reason, output.stop_reason),
+                "finish_reason": _FINISH_REASONS.get(output.stop_reason, output.stop_reason),
                 "message": {"content": message.text, "tool_calls": calls},
             }
         ]
@@ -199,24 +199,24 @@ def ss_jga() -> Metric:
 
     def compute(scores: list[SampleScore]) -> float:
         frames: dict[str, list[float]] = defaultdict(list)
-        for one in scores:
-            about = one.sample_metadata or {}
-            if about["variant"] != "original":
-                frames[about["frame_id"]].append(one.score.as_float())
-        found = [
+        for sample in scores:
+            identity = sample.sample_metadata or {}
+            if identity["variant"] != "original":
+                frames[identity["frame_id"]].append(sample.score.as_float())
+        sensitivities = [
             float(np.std(values, ddof=1) / np.mean(values)) if any(values) else 0.0
             for values in frames.values()
             if len(values) > 1
         ]
-        return float(np.mean(found)) if found else float("nan")
+        return float(np.mean(sensitivities)) if sensitivities else float("nan")
 
     return compute
 
 
 def _mean_of(scores: Sequence[SampleScore], variants: Sequence[str]) -> float:
     by_variant: dict[str, list[float]] = defaultdict(list)
-    for one in scores:
-        by_variant[(one.sample_metadata or {})["variant"]].append(one.score.as_float())
+    for sample in scores:
+        by_variant[(sample.sample_metadata or {})["variant"]].append(sample.score.as_float())
     if not all(name in by_variant for name in variants):
         return float("nan")
     return float(np.mean([np.mean(by_variant[name]) for name in variants]))
@@ -239,9 +239,9 @@ def _joint_goal_accuracy(requests: dict[str, Request], plan: Plan) -> Scorer:
         (row,) = Answered([{"body": body}], 0, reading).rows(request)
         true = pa.Table.from_pylist([references[request.custom_id]])
         predicted = pa.Table.from_pylist([row], PREDICTION)
-        found = score_frames(true, predicted, row["variant"])
+        frame_scores = score_frames(true, predicted, row["variant"]).scores
         return Score(
-            value=float(found.scores["joint_goal_accuracy"][0]),
+            value=float(frame_scores["joint_goal_accuracy"][0]),
             answer=json.dumps({key: row[key] for key in ("active_intent", "slot_values")}),
             metadata={"prediction": json.dumps(row), "counts": dict(reading.counts)},
         )
@@ -264,20 +264,20 @@ def predictions_of(log: Any) -> dict[str, tuple[dict[str, Any], list[dict[str, A
     rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for sample in log.samples:
-        about = [one.metadata for one in (sample.scores or {}).values() if one.metadata]
-        if not about:
+        records = [score.metadata for score in (sample.scores or {}).values() if score.metadata]
+        if not records:
             raise SgdxError(f"{log.location}: sample {sample.id} has no score, expected one each")
-        row = json.loads(about[0]["prediction"])
+        row = json.loads(records[0]["prediction"])
         rows[row["variant"]].append(row)
         counts[row["variant"]]["requests"] += 1
-        for name, number in about[0]["counts"].items():
+        for name, number in records[0]["counts"].items():
             counts[row["variant"]][name] += number
     header = {"model": log.eval.model, "tracker": "llm", "host": HOST, **json.loads(facts)}
     header |= {"services": "frame", "system_acts": False, "dates": [log.eval.created]}
     return {
         name: (
             {**header, "variant": name, "counts": {"invalid": 0, **counts[name]}},
-            sorted(found, key=lambda row: str(row["frame_id"])),
+            sorted(predicted, key=lambda row: str(row["frame_id"])),
         )
-        for name, found in rows.items()
+        for name, predicted in rows.items()
     }

@@ -1,8 +1,8 @@
-"""Which requests a run has, in which order, and what their answers say.
+"""The requests of a run in order, and what their answers say.
 
-All wordings of a dialogue come before the next dialogue, so a run that is stopped has asked about
-whole dialogues under all of them. Dialogues come in the order of ``python -m sgdx_dataset subset``,
-in which the first ones stand for the whole split.
+A dialogue is asked about under all wordings before the next one, so a run that is stopped has whole
+dialogues under all of them. Dialogues come in the order of ``python -m sgdx_dataset subset``, in
+which the first ones represent the whole split.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .answers import CallReading, Reading, read_answer, read_call
 from .functions import Json, call_functions
 from .requests import (
     READS,
-    Settings,
+    RequestSettings,
     call_body,
     custom_id,
     request_key,
@@ -50,9 +50,8 @@ class Request:
         dialogue_id: The dialogue that it is about.
         rows: The frame rows that the answer is for, with what a tracker may see of them.
         services: The service of the frame; for ``calls``, all services of the dialogue.
-        bodies: What is sent: first of all the first one, and each further one where the answer to
-            the one before is invalid.
-        keys: What the answer to each body is kept under.
+        bodies: The bodies to send: first the first one, and the next one if its answer is invalid.
+        keys: The key under which the answer to each body is kept.
     """
 
     custom_id: str
@@ -65,21 +64,21 @@ class Request:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run asks about.
+    """The requests of a run.
 
     Attributes:
         data: Where the dialogues come from.
         configs: The schema variants.
-        settings: What is asked, and how.
-        host: Who is asked, without credentials.
-        repeats: How often everything is asked; with more than 1 there is one schema variant, and
+        settings: What a request asks for, and how.
+        host: The server or program that is asked, without credentials.
+        repeats: How often every request is sent. With more than 1 there is one schema variant, and
             the predictions are called ``r1``, ``r2``, and so on.
-        retry_invalid: How often a request is sent again where its answer is invalid.
+        retry_invalid: How often a request is sent again after an invalid answer.
     """
 
     data: RequestedData
     configs: Sequence[str]
-    settings: Settings
+    settings: RequestSettings
     host: str
     repeats: int = 1
     retry_invalid: int = 0
@@ -101,10 +100,10 @@ class Plan:
         return {config: (config, 1) for config in self.configs}
 
     @cached_property
-    def tables(self) -> dict[str, Table]:
+    def tables(self) -> dict[str, FrameTable]:
         """The frame rows of each schema variant."""
         return {
-            config: Table.of(self.data.rows(config, frame_rows), self.settings)
+            config: FrameTable.from_rows(self.data.rows(config, frame_rows), self.settings)
             for config in self.configs
         }
 
@@ -113,7 +112,11 @@ class Plan:
         """The ids of the dialogues, in the order in which they are asked about."""
         table = next(iter(self.tables.values()))
         if self.data.dialogues is not None:
-            return [one for one in read_dialogue_ids(self.data.dialogues) if one in table.places]
+            return [
+                dialogue_id
+                for dialogue_id in read_dialogue_ids(self.data.dialogues)
+                if dialogue_id in table.row_ranges
+            ]
         return list(choose_dialogues(table.services, len(table.services), seed=1))
 
     def requests(self) -> Iterator[Request]:
@@ -134,11 +137,11 @@ class Plan:
                 frames,
                 services,
                 bodies,
-                [request_key(one, self.host, repeat) for one in bodies],
+                [request_key(each_body, self.host, repeat) for each_body in bodies],
             )
 
     def gold(self, name: str) -> dict[str, Row]:
-        """What is right in each frame, by its id: for estimates and tests, never for a request."""
+        """The gold columns of each frame by id, for estimates and tests, never for a request."""
         config, _ = self.names[name]
         rows = self.data.rows(config, frame_rows)
         columns = ["frame_id", "service", *GOLD, "service_call"]
@@ -168,14 +171,14 @@ class Plan:
         return None
 
     def answered(self, request: Request, answers: AnswerFile) -> Answered | None:
-        """The answer that counts: the first that is valid, or else the first; None without one."""
+        """The first valid answer, or else the first answer; None while one is missing."""
         if self.missing(request, answers) is not None:
             return None
         lines = [line for key in request.keys if (line := answers.get(key)) is not None]
         readings = [self.read(request, line["body"]) for line in lines]
-        valid = [place for place, one in enumerate(readings) if not one.counts["invalid"]]
-        place = valid[0] if valid else 0
-        return Answered(lines, place, readings[place])
+        valid = [index for index, reading in enumerate(readings) if not reading.counts["invalid"]]
+        index = valid[0] if valid else 0
+        return Answered(lines, index, readings[index])
 
 
 @dataclass(frozen=True)
@@ -185,12 +188,12 @@ class Answered:
     Attributes:
         lines: The lines of the file of answers, with those of answers that were invalid and asked
             again.
-        place: Which of them counts.
-        reading: What that one says.
+        index: Index of the line that counts.
+        reading: What that line says.
     """
 
     lines: Sequence[Json]
-    place: int
+    index: int
     reading: Reading | CallReading
 
     def rows(self, request: Request) -> list[Row]:
@@ -200,36 +203,37 @@ class Answered:
         if isinstance(self.reading, CallReading):
             return _call_rows(frames, self.reading)
         values = {slot: [value] for slot, value in self.reading.slot_values.items()}
-        found = self.reading.active_intent, self.reading.requested_slots, values
-        return [prediction_row(frame, *found) for frame in frames]
+        state = self.reading.active_intent, self.reading.requested_slots, values
+        return [prediction_row(frame, *state) for frame in frames]
 
 
 def _call_rows(frames: Sequence[Row], call: CallReading) -> list[Row]:
-    """The prediction rows of a turn's frames: the call is that of its service's frame.
+    """The prediction rows of a turn's frames, with the call in the frame of its service.
 
-    The call of a service that has no frame in the turn is with the first frame, where it is wrong.
+    The call of a service without a frame in the turn is put into the first frame, where it counts
+    as wrong.
     """
     services = [frame["service"] for frame in frames]
-    place = services.index(call.service) if call.service in services else 0
+    call_index = services.index(call.service) if call.service in services else 0
     parameters = [{"slot": s, "value": v} for s, v in sorted(call.parameters.items())]
     made = {"service": call.service, "method": call.method, "parameters": parameters}
     return [
         {
             "frame_id": frame["frame_id"],
             "variant": frame["variant"],
-            "service_call": made if call.service and index == place else None,
+            "service_call": made if call.service and index == call_index else None,
         }
         for index, frame in enumerate(frames)
     ]
 
 
 @dataclass(frozen=True)
-class Table:
+class FrameTable:
     """The frame rows of a schema variant, dialogue by dialogue.
 
     Attributes:
         frames: The rows, with the columns that a tracker may see.
-        places: The first row of each dialogue and the one after its last, by the dialogue's id.
+        row_ranges: The rows [start, end) of each dialogue, by the dialogue's id.
         services: The original names of each dialogue's services, by the dialogue's id.
         requests: How many requests there are for all rows.
         asked: Whether there is a request for each row's turn [rows].
@@ -237,32 +241,33 @@ class Table:
     """
 
     frames: Dataset
-    places: Mapping[str, tuple[int, int]]
+    row_ranges: Mapping[str, tuple[int, int]]
     services: Mapping[str, Sequence[str]]
     requests: int
     asked: np.ndarray[Any, np.dtype[np.bool_]]
     schemas: dict[str, Service]
 
     @classmethod
-    def of(cls, rows: Dataset, settings: Settings) -> Table:
+    def from_rows(cls, rows: Dataset, settings: RequestSettings) -> FrameTable:
         """A table of the rows of ``data.requested.RequestedData.rows``."""
         turns = [frame_id.rsplit("/", 1) for frame_id in rows["frame_id"]]
         services: dict[str, set[str]] = {}
         for turn, service in turns:
             services.setdefault(turn.rsplit("/", 1)[0], set()).add(service)
         ids = np.array([turn.rsplit("/", 1)[0] for turn, _ in turns])
+        # A dialogue begins where its id differs from that of the row before.
         first = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]])) if len(ids) else ids
         ends = [*first[1:], len(ids)]
-        places = {str(ids[i]): (int(i), int(end)) for i, end in zip(first, ends)}
+        row_ranges = {str(ids[i]): (int(i), int(end)) for i, end in zip(first, ends)}
         asked = np.ones(len(turns), dtype=np.bool_)
         count = len(turns)
         if settings.task == "calls":
             if settings.tool_choice == "required":
                 asked = _turns_with_calls(rows, [turn for turn, _ in turns])
-            count = len({turn for (turn, _), one in zip(turns, asked) if one})
+            count = len({turn for (turn, _), is_asked in zip(turns, asked) if is_asked})
         return cls(
             input_columns(rows, READS).with_format("arrow"),
-            places,
+            row_ranges,
             {dialogue: sorted(names) for dialogue, names in services.items()},
             count,
             asked,
@@ -271,9 +276,9 @@ class Table:
 
     def rows(self, dialogue: str) -> list[Row]:
         """The rows of a dialogue, in order; ``asked`` says which of them are asked about."""
-        start, end = self.places[dialogue]
-        found: list[Row] = self.frames[start:end].to_pylist()
-        return [{**row, "asked": bool(self.asked[start + i])} for i, row in enumerate(found)]
+        start, end = self.row_ranges[dialogue]
+        rows: list[Row] = self.frames[start:end].to_pylist()
+        return [{**row, "asked": bool(self.asked[start + i])} for i, row in enumerate(rows)]
 
     def service(self, row: Row) -> Service:
         """The service of a row, read once."""
@@ -285,17 +290,17 @@ class Table:
 def _turns_with_calls(rows: Dataset, turns: Sequence[str]) -> np.ndarray[Any, Any]:
     """Whether the system makes a call after each row's turn [rows].
 
-    This is gold, and only decides which turns are asked about where a call is demanded: the score
-    is over these turns alone, since a model that has to call cannot decide not to.
+    This is gold, and decides only which turns are asked about where a call is demanded. Only turns
+    followed by a gold call are scored, so reluctance to call is not counted as misreading.
     """
     column = rows.with_format("arrow")[:]["service_call"].combine_chunks()
     called = pc.is_valid(column).to_numpy(zero_copy_only=False)
-    wanted = {turn for turn, one in zip(turns, called) if one}
-    return np.array([turn in wanted for turn in turns], dtype=np.bool_)
+    turns_called = {turn for turn, is_called in zip(turns, called) if is_called}
+    return np.array([turn in turns_called for turn in turns], dtype=np.bool_)
 
 
 def _bodies(
-    rows: Sequence[Row], table: Table, settings: Settings
+    rows: Sequence[Row], table: FrameTable, settings: RequestSettings
 ) -> Iterator[tuple[Sequence[Row], Sequence[Service], Json]]:
     """The frames, services and first body of each request about a dialogue's rows."""
     if settings.task == "state":
@@ -312,13 +317,13 @@ def _bodies(
 
 
 def done_dialogues(plan: Plan, answers: AnswerFile) -> tuple[list[str], Counter[str]]:
-    """The dialogues whose requests all have an answer, and how many requests have none, by name."""
-    done, lacking = [], Counter[str]()
+    """The dialogues whose requests all have an answer, and the number without one by name."""
+    done, missing = [], Counter[str]()
     for dialogue in plan.dialogues:
-        before = lacking.total()
+        before = missing.total()
         for name in plan.names:
             for request in plan.requests_of(name, dialogue):
-                lacking[name] += int(plan.missing(request, answers) is not None)
-        if lacking.total() == before:
+                missing[name] += int(plan.missing(request, answers) is not None)
+        if missing.total() == before:
             done.append(dialogue)
-    return done, lacking
+    return done, missing

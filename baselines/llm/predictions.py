@@ -1,4 +1,4 @@
-"""Prediction files of answers: one a wording, each only when all of its answers are there."""
+"""Prediction files of answers: one for each wording, written when all of its answers are there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -15,7 +14,7 @@ from sgdx_dataset.io.files import staged
 from ..data.prediction_files import is_finished, write_predictions
 from ..training.run_folder import versions
 from .answer_file import AnswerFile
-from .answers import summed
+from .answers import total_counts
 from .functions import MAPPING, Json
 from .plan import Answered, Plan, Request, Row, done_dialogues
 from .usage import Price, Usage, usage_of
@@ -39,13 +38,13 @@ def header(plan: Plan) -> Json:
 
 
 def own_header(plan: Plan, name: str) -> Json:
-    """What the header of one of the files has besides."""
+    """What the header of one file has in addition to ``header``."""
     config, repeat = plan.names[name]
     own: Json = {"variant": name, **plan.data.wording(config)}
     return own | ({"repeat": repeat, "of_variant": config} if plan.repeats > 1 else {})
 
 
-def finished(plan: Plan, output: Path) -> list[str]:
+def finished_names(plan: Plan, output: Path) -> list[str]:
     """The names of the predictions that are in a folder already.
 
     Raises:
@@ -77,11 +76,11 @@ def write_finished(
         The figures in the header of each file that was written, and how many requests have no
         answer, by name.
     """
-    done, lacking = done_dialogues(plan, answers)
+    done, missing = done_dialogues(plan, answers)
     written: dict[str, Json] = {}
     common = header(plan)
     for name in plan.names:
-        if lacking[name]:
+        if missing[name]:
             continue
         tally = _Tally()
         rows = list(tally.rows(plan, name, answers))
@@ -89,16 +88,16 @@ def write_finished(
         metadata = {**common, **own_header(plan, name), **figures, "versions": versions()}
         write_predictions(output / f"{name}.jsonl", metadata, rows)
         written[name] = figures
-    if +lacking:
+    if +missing:
         with staged(output / DONE) as staging:
             staging.write_bytes(msgspec.json.encode(done) + b"\n")
     else:
         (output / DONE).unlink(missing_ok=True)
-    return written, +lacking
+    return written, +missing
 
 
 class _Tally:
-    """What the answers of one file have in common, gathered while its rows are made."""
+    """Figures about the answers of one file, summed while its rows are made."""
 
     def __init__(self) -> None:
         self._counts: list[Counter[str]] = []
@@ -112,32 +111,32 @@ class _Tally:
         """The prediction rows, in the order of the frame rows."""
         for dialogue in sorted(plan.dialogues):
             for request in plan.requests_of(name, dialogue):
-                found = plan.answered(request, answers)
-                if found is not None:
-                    self._add(request, found)
-                    yield from found.rows(request)
+                answered = plan.answered(request, answers)
+                if answered is not None:
+                    self._add(request, answered)
+                    yield from answered.rows(request)
 
-    def _add(self, request: Request, found: Answered) -> None:
-        line = found.lines[found.place]
+    def _add(self, request: Request, answered: Answered) -> None:
+        line = answered.lines[answered.index]
         body = line["body"]
         self._requests += 1
-        self._answers += len(found.lines)
-        self._counts.append(found.reading.counts)
-        for one in found.lines:
-            self._usage += usage_of(one["body"])
+        self._answers += len(answered.lines)
+        self._counts.append(answered.reading.counts)
+        for answer_line in answered.lines:
+            self._usage += usage_of(answer_line["body"])
         for key, names in (("model", self._models), ("system_fingerprint", self._fingerprints)):
             if isinstance(body, Mapping) and isinstance(body.get(key), str):
-                names[_printed(body[key])] += 1
+                names[_ascii_name(body[key])] += 1
         self._dates.append(str(line.get("at", "")))
 
     def facts(self, price: Price | None) -> Json:
         """Figures for the header of the prediction file."""
         asked_again = self._answers - self._requests
-        found: Json = {
+        figures: Json = {
             "counts": {
                 "requests": self._requests,
                 "asked_again": asked_again,
-                **summed(self._counts),
+                **total_counts(self._counts),
             },
             "tokens": self._usage.facts(),
             "served_models": dict(self._models.most_common(5)),
@@ -145,17 +144,11 @@ class _Tally:
             "dates": [min(self._dates), max(self._dates)] if self._dates else [],
         }
         if price is not None:
-            found["price"] = msgspec.to_builtins(price)
-            found["cost"] = round(self._usage.cost(price), 6)
-        return found
+            figures["price"] = msgspec.to_builtins(price)
+            figures["cost"] = round(self._usage.cost(price), 6)
+        return figures
 
 
-def _printed(text: str) -> str:
-    """A name that a server gives, as ASCII and of a decent length."""
+def _ascii_name(text: str) -> str:
+    """A name that a server gives, escaped to ASCII and cut to 200 characters."""
     return json.dumps(text)[1:-1][:200]
-
-
-def spoken_counts(counts: Mapping[str, Any]) -> str:
-    """The counts that are not 0, in one line."""
-    shown = [f"{name.replace('_', ' ')} {number}" for name, number in counts.items() if number]
-    return ", ".join(shown)

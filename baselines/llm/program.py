@@ -1,4 +1,4 @@
-"""Asking a program instead of a server: request lines in, answer lines out.
+"""A program asked instead of a server: request lines in, answer lines out.
 
 The program is started once, without a shell. It gets all requests on its standard input and may
 answer them in any order, while it reads or at the end. An answer line has the ``custom_id`` of its
@@ -24,7 +24,7 @@ from .batch_files import answer_in
 from .functions import Json
 from .plan import Plan, Request
 
-HOST = "command:"  # what a program's answers are kept under, before its command line
+HOST = "command:"  # stands before the command line where a program is the host of answers
 
 
 def run_program(
@@ -39,8 +39,8 @@ def run_program(
         advance: Called for each answer.
 
     Returns:
-        How many ``requests`` were sent, how many ``answered``, how many answers were there before
-        (``cached``), and how many lines were no answer to any of the requests (``strange_lines``).
+        The number of ``requests`` sent, of those ``answered``, of answers that were there before
+        (``cached``), and of lines that answer none of the requests (``strange_lines``).
 
     Raises:
         SgdxError: The program cannot be started, or ends with another status than 0. Its answers
@@ -49,10 +49,10 @@ def run_program(
     arguments = split_command(line)
     keys: dict[str, str] = {}
     counts: Counter[str] = Counter()
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as errors:
         try:
             program = subprocess.Popen(
-                arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said
+                arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
             )
         except OSError as error:
             raise SgdxError(f"--command {line}: cannot be started: {error.strerror}") from None
@@ -74,8 +74,8 @@ def run_program(
         if feeder.fault is not None:
             raise feeder.fault
         if status:
-            said.seek(0)
-            last = said.read().decode(errors="replace").strip().rpartition("\n")[2] or "nothing"
+            errors.seek(0)
+            last = errors.read().decode(errors="replace").strip().rpartition("\n")[2] or "nothing"
             raise SgdxError(f"--command {line}: exit status {status}; it said: {last[:300]}")
     return counts
 
@@ -96,9 +96,9 @@ def split_command(line: str) -> list[str]:
 
 
 def request_line(request: Request) -> Json:
-    """What a program reads of a request: its name, the frame row and the body for a model.
+    """The line that a program reads: the request's name, the frame row and the body for a model.
 
-    The frame row has what a tracker may see: ``history``, ``utterance``, ``schema`` and the ids.
+    The frame row has only what a tracker may see: ``history``, ``utterance``, ``schema``, the ids.
     """
     frame = {name: value for name, value in request.rows[0].items() if name != "asked"}
     return {"custom_id": request.custom_id, "frame": frame, "body": request.bodies[0]}
@@ -107,7 +107,7 @@ def request_line(request: Request) -> Json:
 def _lines(
     plan: Plan, answers: AnswerFile, keys: dict[str, str], counts: Counter[str]
 ) -> Iterator[Json]:
-    """The requests that have no answer; ``keys`` then has what each answer is kept under."""
+    """The lines of requests without an answer; adds the key of each answer to ``keys``."""
     asked = set()
     for request in plan.requests():
         key = request.keys[0]
@@ -123,13 +123,13 @@ def _lines(
 
 
 def _keep(written: bytes, keys: dict[str, str], answers: AnswerFile) -> bool:
-    """Keep the answer in a line; False if it is none, or one to something that was not asked."""
+    """Keep the answer in a line; False if the line has none, or none to a request of this run."""
     try:
-        found: Any = json.loads(written)
+        answer: Any = json.loads(written)
     except (ValueError, RecursionError):
         return False
-    name = found.get("custom_id") if isinstance(found, dict) else None
-    body = answer_in(found)
+    name = answer.get("custom_id") if isinstance(answer, dict) else None
+    body = answer_in(answer)
     if not isinstance(name, str) or name not in keys or body is None or keys[name] in answers:
         return False
     answers.add(keys[name], name, body)
@@ -137,7 +137,10 @@ def _keep(written: bytes, keys: dict[str, str], answers: AnswerFile) -> bool:
 
 
 class _Feeder(threading.Thread):
-    """Writes lines to a program while its answers are read; else both could wait for each other."""
+    """Writes lines to a program while its answers are read.
+
+    Without a thread of its own, program and reader could wait for each other with full pipes.
+    """
 
     def __init__(self, lines: Iterator[Json], to: IO[bytes]) -> None:
         super().__init__(daemon=True)

@@ -1,6 +1,6 @@
-"""What is sent for a frame or a turn: the body of a chat completion request.
+"""The body of the chat completion request for a frame or a turn.
 
-A body is made of the history, the utterance, the schema and the ids of frame rows alone.
+It is made of the history, the utterance, the schema and the ids of frame rows alone.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from sgdx_dataset.schema import Service
 from .functions import Json, call_function, call_functions, state_function
 
 READS = ("history", "utterance", "schema")  # of a frame row, beside its ids
-Task = Literal["state", "calls"]
-Answer = Literal["tool", "json_schema", "text"]
+TaskName = Literal["state", "calls"]
+AnswerForm = Literal["tool", "json_schema", "text"]
 ToolChoice = Literal["required", "auto"]
-PARAMETERS: Json = {"temperature": 0, "seed": 0, "max_tokens": 1024}
-# What the project decides; everything else in a body can be set or left out.
-_OURS = ("model", "messages", "tools", "response_format", "stream", "n")
+DEFAULT_PARAMETERS: Json = {"temperature": 0, "seed": 0, "max_tokens": 1024}
+# Fields that the project decides; everything else in a body can be set or left out.
+_FIXED_FIELDS = ("model", "messages", "tools", "response_format", "stream", "n")
 _ROLES = {"USER": "user", "SYSTEM": "assistant"}
 _SPEAKERS = {"USER": "User", "SYSTEM": "Assistant"}
 _IN_JSON = (
@@ -34,8 +34,8 @@ _IN_JSON = (
 )
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked of a model, and how.
+class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of the requests: what a model is asked for, and how.
 
     Attributes:
         model: The model's name at its server, or what a program is called.
@@ -47,20 +47,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             enforce schemas only in that form.
         tool_choice: For ``calls``, whether a call is demanded (``required``) or the model decides
             (``auto``).
-        given: Fields of the body to set, such as ``{"temperature": 0.3}``.
+        parameters: Fields of the body to set, such as ``{"temperature": 0.3}``.
         omitted: Fields of the body to leave out, such as ``seed`` where a server refuses it.
     """
 
     model: str
-    task: Task = "state"
-    answer: Answer = "tool"
+    task: TaskName = "state"
+    answer: AnswerForm = "tool"
     strict: bool = False
     tool_choice: ToolChoice = "required"
-    given: Json = {}
+    parameters: Json = {}
     omitted: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if wrong := [name for name in (*self.given, *self.omitted) if name in _OURS]:
+        if wrong := [name for name in (*self.parameters, *self.omitted) if name in _FIXED_FIELDS]:
             raise SgdxError(f"--set, --omit: found {wrong[0]}, which is not free to choose")
         if self.task == "calls" and self.answer != "tool":
             raise SgdxError(f"--answer {self.answer}: expected tool for the task calls")
@@ -69,14 +69,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def facts(self) -> Json:
         """What the header of a prediction file says of the settings, the model aside."""
-        parameters = {**PARAMETERS, **self.given}
+        parameters = {**DEFAULT_PARAMETERS, **self.parameters}
         for name in self.omitted:
             parameters.pop(name, None)
-        found: Json = {"task": self.task, "answer": self.answer, "strict": self.strict}
+        facts: Json = {"task": self.task, "answer": self.answer, "strict": self.strict}
         if self.task == "calls":
-            found["tool_choice"] = self.tool_choice
+            facts["tool_choice"] = self.tool_choice
         prompt = hashlib.sha256(instruction(self.task, self.answer).encode()).hexdigest()
-        return found | {
+        return facts | {
             "prompt": prompt,
             "parameters": parameters,
             "omitted": list(self.omitted),
@@ -84,13 +84,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @cache
-def instruction(task: Task, answer: Answer) -> str:
+def instruction(task: TaskName, answer: AnswerForm) -> str:
     """The system message: the same for all services, wordings and turns."""
     text = (Path(__file__).with_name("prompts") / f"{task}.txt").read_text(encoding="utf-8")
     return text if answer == "tool" else text + _IN_JSON
 
 
-def state_body(row: Mapping[str, Any], service: Service, settings: Settings) -> Json:
+def state_body(row: Mapping[str, Any], service: Service, settings: RequestSettings) -> Json:
     """The request for the dialogue state of one frame.
 
     Args:
@@ -114,7 +114,9 @@ def state_body(row: Mapping[str, Any], service: Service, settings: Settings) -> 
     return _body(settings, [{"role": "user", "content": _transcript(row, function)}], how)
 
 
-def call_body(row: Mapping[str, Any], services: Sequence[Service], settings: Settings) -> Json:
+def call_body(
+    row: Mapping[str, Any], services: Sequence[Service], settings: RequestSettings
+) -> Json:
     """The request for the call that the system makes after a user turn.
 
     Args:
@@ -124,19 +126,20 @@ def call_body(row: Mapping[str, Any], services: Sequence[Service], settings: Set
     """
     functions = call_functions(services)
     tools = [
-        {"type": "function", "function": call_function(name, *of)} for name, of in functions.items()
+        {"type": "function", "function": call_function(name, *pair)}
+        for name, pair in functions.items()
     ]
     how = {"tools": tools, "tool_choice": settings.tool_choice, "parallel_tool_calls": False}
     return _body(settings, _turns(row), how)
 
 
 def with_seed(body: Json, attempt: int) -> Json:
-    """The body to ask again with: another ``seed`` for each attempt after the first, which is 0."""
+    """The body of an attempt, counted from 0; each attempt after the first has another ``seed``."""
     return body if attempt == 0 else {**body, "seed": body.get("seed", 0) + attempt}
 
 
 def request_key(body: Json, host: str, repeat: int) -> str:
-    """What an answer is kept under: a SHA-256 of the body, of who is asked, and of the repeat."""
+    """The key of an answer: a SHA-256 of the body, the host that is asked and the repeat."""
     text = json.dumps([body, host, repeat], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -146,16 +149,16 @@ def custom_id(variant: str, frame_id: str, repeat: int) -> str:
     return f"{variant}|{frame_id}|{repeat}"
 
 
-def _body(settings: Settings, messages: list[Json], how: Json) -> Json:
-    """A body, in the order in which a server builds its prompt: what is the same goes first."""
+def _body(settings: RequestSettings, messages: list[Json], how: Json) -> Json:
+    """A body whose parts that requests share come first, so that a server can cache the prompt."""
     system = {"role": "system", "content": instruction(settings.task, settings.answer)}
-    fields = {"model": settings.model, **PARAMETERS, **how, **settings.given}
+    fields = {"model": settings.model, **DEFAULT_PARAMETERS, **how, **settings.parameters}
     fields = {name: value for name, value in fields.items() if name not in settings.omitted}
     return {**fields, "messages": [system, *messages]}
 
 
 def _turns(row: Mapping[str, Any]) -> list[Json]:
-    """The dialogue as messages; each turn adds to those of the turn before."""
+    """The dialogue as messages; those of a turn begin with those of the turn before."""
     turns = [
         {"role": _ROLES[turn["speaker"]], "content": turn["utterance"]} for turn in row["history"]
     ]

@@ -12,12 +12,12 @@ from sgdx_dataset import SgdxError
 
 
 class Price(msgspec.Struct, frozen=True):
-    """What a million tokens cost.
+    """Prices of tokens, in any currency.
 
     Attributes:
-        sent: Of requests.
-        cached: Of requests, where the server had them cached.
-        made: Of answers.
+        sent: The price of a million tokens of requests.
+        cached: The price of a million of those tokens where the server had them cached.
+        made: The price of a million tokens of answers.
     """
 
     sent: float
@@ -44,13 +44,13 @@ def read_price(text: str) -> Price:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens.
+    """Numbers of tokens.
 
     Attributes:
         sent: Tokens of requests.
-        cached: Those of them that the server had cached.
+        cached: How many of those the server had cached.
         made: Tokens of answers.
-        reasoning: Those of them that the model thought with.
+        reasoning: How many of those were the model's reasoning.
     """
 
     sent: int = 0
@@ -72,7 +72,7 @@ class Usage:
         return (fresh * price.sent + self.cached * price.cached + self.made * price.made) / 1e6
 
     def facts(self) -> dict[str, int]:
-        """The numbers, as the header of a prediction file has them."""
+        """The numbers under the names that the header of a prediction file has for them."""
         return {
             "in": self.sent,
             "cached": self.cached,
@@ -82,18 +82,18 @@ class Usage:
 
 
 def usage_of(answer: Any) -> Usage:
-    """The tokens that the body of an answer reports; what it does not report is 0."""
-    found = answer.get("usage") if isinstance(answer, Mapping) else None
-    sent, made = _number(found, "prompt_tokens"), _number(found, "completion_tokens")
-    cached = _number(_part(found, "prompt_tokens_details"), "cached_tokens")
-    reasoning = _number(_part(found, "completion_tokens_details"), "reasoning_tokens")
+    """The numbers of tokens that an answer's body reports; 0 for those that it does not report."""
+    usage = answer.get("usage") if isinstance(answer, Mapping) else None
+    sent, made = _number(usage, "prompt_tokens"), _number(usage, "completion_tokens")
+    cached = _number(_part(usage, "prompt_tokens_details"), "cached_tokens")
+    reasoning = _number(_part(usage, "completion_tokens_details"), "reasoning_tokens")
     return Usage(sent, min(cached, sent), made, min(reasoning, made))
 
 
-def _part(found: Any, name: str) -> Any:
-    return found.get(name) if isinstance(found, Mapping) else None
+def _part(mapping: Any, name: str) -> Any:
+    return mapping.get(name) if isinstance(mapping, Mapping) else None
 
 
-def _number(found: Any, name: str) -> int:
-    number = _part(found, name)
+def _number(mapping: Any, name: str) -> int:
+    number = _part(mapping, name)
     return number if isinstance(number, int) and 0 <= number < 2**53 else 0

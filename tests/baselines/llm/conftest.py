@@ -12,7 +12,7 @@ import pytest
 
 from baselines.data.requested import RequestedData
 from baselines.llm.plan import Plan
-from baselines.llm.requests import Settings
+from baselines.llm.requests import RequestSettings
 from sgdx_dataset import frame_tables, open_release
 
 from .server import StandIn, serving
@@ -51,7 +51,7 @@ def plan(three: Path) -> Plan:
 def plan_of(dialogues: Path | None, host: str = "http://127.0.0.1/v1", **options: Any) -> Plan:
     """A plan for some dialogues of the sample under two wordings."""
     configs = options.pop("configs", ("original", "v5"))
-    settings = options.pop("settings", None) or Settings(model="m")
+    settings = options.pop("settings", None) or RequestSettings(model="m")
     return Plan(RequestedData("sample", "test", {}, dialogues), configs, settings, host, **options)
 
 

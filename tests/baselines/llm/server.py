@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from baselines.llm.oracle import called, completion
+from baselines.llm.functions import safe_names
+from baselines.llm.gold_replay import gold_state
+from baselines.llm.requests import RequestSettings
+from sgdx_dataset.schema import Service
 
 Json = dict[str, Any]
 # What a fault does with a request: it returns status, headers and content; None cuts the line.
@@ -19,10 +22,31 @@ Fault = tuple[int, dict[str, str], bytes] | None
 EMPTY_STATE = '{"active_intent": "NONE", "requested_slots": [], "slot_values": {}}'
 
 
+def completion(message: Json, finish_reason: str) -> Json:
+    """A chat completion of one choice."""
+    choice = {"index": 0, "message": message, "finish_reason": finish_reason}
+    return {"object": "chat.completion", "model": "gold", "choices": [choice]}
+
+
+def call_completion(name: str, arguments: str) -> Json:
+    """The chat completion that calls a function with arguments in JSON."""
+    call = {"id": "call_0", "type": "function", "function": {"name": name, "arguments": arguments}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    return completion(message, "tool_calls")
+
+
+def gold_answer(row: Mapping[str, Any], service: Service, settings: RequestSettings) -> Json:
+    """The chat completion that records a frame row's gold state."""
+    written = json.dumps(gold_state(row, service, settings), ensure_ascii=False)
+    if settings.answer == "tool":
+        return call_completion(safe_names([service.service_name])[service.service_name], written)
+    return completion({"role": "assistant", "content": written}, "stop")
+
+
 def empty_state(body: Json) -> Json:
     """A valid answer: nothing is wanted."""
     if "tools" in body:
-        return called(body["tools"][0]["function"]["name"], EMPTY_STATE)
+        return call_completion(body["tools"][0]["function"]["name"], EMPTY_STATE)
     return completion({"role": "assistant", "content": EMPTY_STATE}, "stop")
 
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from baselines.llm.answers import COUNTS, read_answer, read_call, read_state
 from baselines.llm.functions import call_functions
-from baselines.llm.oracle import called, completion
 from sgdx_dataset.schema import read_service
+
+from .server import call_completion, completion
 
 SCHEMA = {
     "service_name": "Media_9",
@@ -67,14 +68,14 @@ def text(content: Any, finish: str = "stop", **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("body", "counts"),
     [
-        (called("Media_9", STATE), {}),
+        (call_completion("Media_9", STATE), {}),
         (text(STATE), {"salvaged": 1}),
         (text(f"```json\n{STATE}\n```"), {"salvaged": 1}),
         (text(f'<think>perhaps {{"slot_values": 1}}</think>The state: {STATE} Done.'),
          {"salvaged": 1}),
         (text([{"type": "text", "text": STATE[:9]}, {"type": "text", "text": STATE[9:]}]),
          {"salvaged": 1}),
-        (called("Media_9", f"Sure: {STATE}"), {"salvaged": 1}),
+        (call_completion("Media_9", f"Sure: {STATE}"), {"salvaged": 1}),
         ({"state": json.loads(STATE)}, {}),
     ],
 )  # fmt: skip
@@ -88,12 +89,12 @@ def test_a_state_is_found_where_it_is(body: Any, counts: dict[str, int]) -> None
 @pytest.mark.parametrize(
     ("body", "counts"),
     [
-        (called("Media_9", STATE[:40]), {"invalid": 1}),
-        (completion(called("Media_9", STATE[:40])["choices"][0]["message"], "length"),
+        (call_completion("Media_9", STATE[:40]), {"invalid": 1}),
+        (completion(call_completion("Media_9", STATE[:40])["choices"][0]["message"], "length"),
          {"truncated": 1, "invalid": 1}),
-        (called("Films", STATE), {"wrong_names": 1, "invalid": 1}),
-        (called("Media_9", "[]"), {"invalid": 1}),
-        (called("Media_9", "{}"), {"empty": 1, "invalid": 1}),
+        (call_completion("Films", STATE), {"wrong_names": 1, "invalid": 1}),
+        (call_completion("Media_9", "[]"), {"invalid": 1}),
+        (call_completion("Media_9", "{}"), {"empty": 1, "invalid": 1}),
         (text("The user wants to see a film."), {"invalid": 1}),
         (text(""), {"empty": 1, "invalid": 1}),
         (text(None), {"empty": 1, "invalid": 1}),
@@ -172,14 +173,14 @@ FUNCTIONS = call_functions([SERVICE])
 @pytest.mark.parametrize(
     ("body", "call", "counts"),
     [
-        (called("Media_9__PlayFilm", '{"title": "Up", "3-D_": true}'),
+        (call_completion("Media_9__PlayFilm", '{"title": "Up", "3-D_": true}'),
          ("Media_9", "PlayFilm", {"title": "Up", "3-D?": "True"}), {}),
         (text('{"name": "Media_9__PlayFilm", "arguments": {"seats": 2}}'),
          ("Media_9", "PlayFilm", {"seats": "2"}), {"salvaged": 1}),
-        (called("Media_9__PlayFilm", "{}"), ("Media_9", "PlayFilm", {}), {}),
-        (called("Media_9__BuyFilm", "{}"), ("", "", {}), {"wrong_names": 1, "invalid": 1}),
+        (call_completion("Media_9__PlayFilm", "{}"), ("Media_9", "PlayFilm", {}), {}),
+        (call_completion("Media_9__BuyFilm", "{}"), ("", "", {}), {"wrong_names": 1, "invalid": 1}),
         (text("Shall I play it?"), ("", "", {}), {"invalid": 1}),
-        (called("Media_9__PlayFilm", '{"director": "Pixar"}'),
+        (call_completion("Media_9__PlayFilm", '{"director": "Pixar"}'),
          ("Media_9", "PlayFilm", {}), {"unknown_slots": 1}),
     ],
 )  # fmt: skip
@@ -227,7 +228,11 @@ def test_any_answer_is_read(body: Any, in_call: bool) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.text() | JSON.map(json.dumps) | JSON.map(lambda x: f"so: {json.dumps(x)} {STATE[:60]}"))
 def test_any_text_is_read(written: str) -> None:
-    for body in (called("Media_9", written), called("Media_9__PlayFilm", written), text(written)):
+    for body in (
+        call_completion("Media_9", written),
+        call_completion("Media_9__PlayFilm", written),
+        text(written),
+    ):
         _check(read_answer(body, SERVICE, True))
         _check(read_answer(body, SERVICE, False))
         read_call(body, FUNCTIONS)
@@ -237,5 +242,5 @@ def test_any_text_is_read(written: str) -> None:
     "written", ["{" * 200_000, '{"a":' * 100_000, "[" * 200_000, '{"slot_values": ' + "9" * 5000]
 )
 def test_a_long_attack_ends_at_once(written: str) -> None:
-    assert read_answer(called("Media_9", written), SERVICE, True).counts["invalid"] == 1
+    assert read_answer(call_completion("Media_9", written), SERVICE, True).counts["invalid"] == 1
     assert read_answer(text(written), SERVICE, True).counts["invalid"] == 1

@@ -15,15 +15,14 @@ import msgspec
 import pytest
 
 from baselines.llm.__main__ import main
-from baselines.llm.oracle import right_answer
 from baselines.llm.plan import Plan
 from baselines.llm.program import request_line
-from baselines.llm.requests import Settings
+from baselines.llm.requests import RequestSettings
 from sgdx_metric.__main__ import main as metric
 
 from ...conftest import ROOT
 from .conftest import VARIANTS, plan_of
-from .server import StandIn, failing
+from .server import StandIn, failing, gold_answer
 
 KEY = "sk-never-written"
 
@@ -43,7 +42,7 @@ def read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return header["metadata"], rows
 
 
-def oracle_of(plan: Plan) -> dict[str, dict[str, Any]]:
+def gold_answers_of(plan: Plan) -> dict[str, dict[str, Any]]:
     """The right answer to each body of a plan."""
     found = {}
     for name in plan.names:
@@ -51,7 +50,7 @@ def oracle_of(plan: Plan) -> dict[str, dict[str, Any]]:
         for dialogue in plan.dialogues:
             for request in plan.requests_of(name, dialogue):
                 row = gold[request.rows[0]["frame_id"]]
-                answer = right_answer(row, request.services[0], plan.settings)
+                answer = gold_answer(row, request.services[0], plan.settings)
                 found[json.dumps(request.bodies[0], sort_keys=True)] = answer
     return found
 
@@ -59,7 +58,7 @@ def oracle_of(plan: Plan) -> dict[str, dict[str, Any]]:
 def test_a_model_that_is_always_right_scores_1(
     plan: Plan, three: Path, stand_in: StandIn, tmp_path: Path
 ) -> None:
-    right = oracle_of(plan)
+    right = gold_answers_of(plan)
     stand_in.answer = lambda body: right[json.dumps(body, sort_keys=True)]
     output = tmp_path / "run" / "predictions"
     arguments = ("--dialogues", three, "--output", output, "--base-url", stand_in.url)
@@ -79,7 +78,7 @@ def test_a_model_that_is_always_right_scores_1(
     assert header["counts"]["invalid"] == 0
     assert header["tokens"] == {"in": 26 * 900, "cached": 26 * 400, "out": 26 * 50, "reasoning": 0}
     assert header["cost"] == pytest.approx(26 * (500 * 2 + 400 * 1 + 50 * 10) / 1e6)
-    assert header["served_models"] == {"oracle": 26}
+    assert header["served_models"] == {"gold": 26}
     assert not any(KEY in file.read_text() for file in tmp_path.rglob("*") if file.is_file())
     sent = len(stand_in.bodies)
     assert ask("predict", *arguments) == 0
@@ -140,7 +139,7 @@ def test_a_killed_run_asks_only_for_what_is_missing(
 def test_batch_files_give_the_same_predictions(
     plan: Plan, three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    right = oracle_of(plan)
+    right = gold_answers_of(plan)
     stand_in.answer = lambda body: right[json.dumps(body, sort_keys=True)]
     arguments = ("--dialogues", three, "--base-url", stand_in.url, "--output")
     assert ask("predict", *arguments, tmp_path / "sent") == 0
@@ -319,7 +318,7 @@ def test_predictions_of_another_run_are_kept(
 
 
 def test_calls_are_asked_for_and_written(three: Path, stand_in: StandIn, tmp_path: Path) -> None:
-    plan = plan_of(three, settings=Settings(model="m", task="calls"), configs=VARIANTS)
+    plan = plan_of(three, settings=RequestSettings(model="m", task="calls"), configs=VARIANTS)
     arguments = ("--dialogues", three, "--output", tmp_path / "out", "--base-url", stand_in.url)
     assert ask("predict", *arguments, "--task", "calls") == 0
     _, rows = read(tmp_path / "out" / "v5.jsonl")

@@ -30,20 +30,20 @@ def log(dialogues: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
     from baselines.data.requested import RequestedData
+    from baselines.llm.gold_replay import gold_state
     from baselines.llm.inspect_state import sgdx_state
-    from baselines.llm.oracle import right_state
     from baselines.llm.plan import Plan
-    from baselines.llm.requests import Settings
+    from baselines.llm.requests import RequestSettings
 
     names = ("original", "v1", "v2", "v3", "v4", "v5")
-    settings = Settings(model="m")
+    settings = RequestSettings(model="m")
     plan = Plan(RequestedData("sample", "test", {}, dialogues), names, settings, "h")
     right = {}
     for request in plan.requests():
         gold = plan.gold(request.rows[0]["variant"])[request.rows[0]["frame_id"]]
         key = json.dumps([one["content"] for one in request.bodies[0]["messages"]])
         name = request.bodies[0]["tools"][0]["function"]["name"]
-        right[key, name] = right_state(gold, request.services[0], settings)
+        right[key, name] = gold_state(gold, request.services[0], settings)
 
     def answer(messages: Any, tools: Any, choice: Any, config: Any) -> ModelOutput:
         assert choice.name == tools[0].name

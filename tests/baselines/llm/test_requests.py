@@ -11,8 +11,8 @@ import pytest
 
 from baselines.llm.plan import Plan
 from baselines.llm.requests import (
-    Answer,
-    Settings,
+    AnswerForm,
+    RequestSettings,
     ToolChoice,
     call_body,
     instruction,
@@ -37,7 +37,7 @@ ROW = {
 
 
 def test_a_request_for_a_call() -> None:
-    body = state_body(ROW, SERVICE, Settings(model="m"))
+    body = state_body(ROW, SERVICE, RequestSettings(model="m"))
     assert {name: body[name] for name in body if name not in ("messages", "tools")} == {
         "model": "m",
         "temperature": 0,
@@ -55,7 +55,7 @@ def test_a_request_for_a_call() -> None:
 
 
 def test_a_request_for_text() -> None:
-    body = state_body(ROW, SERVICE, Settings(model="m", answer="text"))
+    body = state_body(ROW, SERVICE, RequestSettings(model="m", answer="text"))
     assert not {"tools", "tool_choice", "response_format"} & set(body)
     system, user = body["messages"]
     assert system["content"].endswith("as the JSON schema of its parameters describes them.\n")
@@ -76,13 +76,17 @@ GOLDEN = {
 
 
 @pytest.mark.parametrize("answer", GOLDEN)
-def test_every_byte_of_a_request(answer: Answer) -> None:
-    body = state_body(ROW, SERVICE, Settings(model="m", answer=answer, strict=answer != "text"))
+def test_every_byte_of_a_request(answer: AnswerForm) -> None:
+    body = state_body(
+        ROW, SERVICE, RequestSettings(model="m", answer=answer, strict=answer != "text")
+    )
     assert hashlib.sha256(json.dumps(body).encode()).hexdigest()[:16] == GOLDEN[answer]
 
 
 def test_fields_can_be_set_and_left_out() -> None:
-    settings = Settings(model="m", given={"temperature": 0.5}, omitted=("seed", "tool_choice"))
+    settings = RequestSettings(
+        model="m", parameters={"temperature": 0.5}, omitted=("seed", "tool_choice")
+    )
     body = state_body(ROW, SERVICE, settings)
     assert body["temperature"] == 0.5
     assert not {"seed", "tool_choice"} & set(body)
@@ -91,11 +95,11 @@ def test_fields_can_be_set_and_left_out() -> None:
 
 def test_what_the_project_decides_cannot_be_set() -> None:
     with pytest.raises(SgdxError, match=r"^--set, --omit: found messages"):
-        Settings(model="m", given={"messages": []})
+        RequestSettings(model="m", parameters={"messages": []})
 
 
 def test_another_try_has_another_seed_and_so_another_key() -> None:
-    body = state_body(ROW, SERVICE, Settings(model="m"))
+    body = state_body(ROW, SERVICE, RequestSettings(model="m"))
     assert with_seed(body, 0) is body
     assert with_seed(body, 2)["seed"] == 2
     keys = {
@@ -111,9 +115,9 @@ def test_another_try_has_another_seed_and_so_another_key() -> None:
 def _bodies(rows: list[dict[str, Any]], service: Service) -> list[str]:
     found = []
     for row in rows:
-        found.append(state_body(row, service, Settings(model="m")))
-        found.append(state_body(row, service, Settings(model="m", answer="text")))
-        found.append(call_body(row, [service], Settings(model="m", task="calls")))
+        found.append(state_body(row, service, RequestSettings(model="m")))
+        found.append(state_body(row, service, RequestSettings(model="m", answer="text")))
+        found.append(call_body(row, [service], RequestSettings(model="m", task="calls")))
     return [json.dumps(body) for body in found]
 
 
@@ -185,7 +189,7 @@ def test_repeats_are_of_one_wording(plan: Plan) -> None:
 
 @pytest.mark.parametrize("choice", ["required", "auto"])
 def test_calls_are_asked_about_turns(plan: Plan, choice: ToolChoice) -> None:
-    settings = Settings(model="m", task="calls", tool_choice=choice)
+    settings = RequestSettings(model="m", task="calls", tool_choice=choice)
     calls = plan_of(plan.data.dialogues, settings=settings, configs=("v5",))
     requests = list(calls.requests())
     gold = calls.gold("v5")

@@ -11,25 +11,25 @@ from typing import Any
 import pytest
 
 from baselines.llm.answer_file import AnswerFile
+from baselines.llm.concurrency import ConcurrencyLimit, RetryPolicy
 from baselines.llm.endpoint import LaterError, connect, host_of, retry_after
 from baselines.llm.functions import Json
-from baselines.llm.pace import Pace, Patience
 from baselines.llm.plan import Plan, done_dialogues
-from baselines.llm.sending import Limits, Sent, send_all
+from baselines.llm.sending import SendingReport, SendLimits, send_all
 from baselines.llm.usage import Price, Usage, read_price, usage_of
 from sgdx_dataset import SgdxError
 
 from .conftest import plan_of
 from .server import StandIn, empty_state, failing
 
-QUICK = Patience(tries=3, first=0.0, most=0.001)
+QUICK = RetryPolicy(tries=3, first=0.0, longest=0.001)
 
 
 def sent(
-    plan: Plan, path: Path, send: Any, limits: Limits | None = None, patience: Patience = QUICK
-) -> Sent:
+    plan: Plan, path: Path, send: Any, limits: SendLimits | None = None, retry: RetryPolicy = QUICK
+) -> SendingReport:
     with AnswerFile(path) as answers:
-        return asyncio.run(send_all(plan, answers, send, limits or Limits(), patience))
+        return asyncio.run(send_all(plan, answers, send, limits or SendLimits(), retry))
 
 
 def missing(plan: Plan, path: Path) -> int:
@@ -60,17 +60,17 @@ def test_every_fault_is_outlived(
 
 def test_a_server_that_hangs_is_left(plan: Plan, stand_in: StandIn, tmp_path: Path) -> None:
     stand_in.delay = 1.0
-    limits = Limits(concurrency=2, max_requests=2)
-    patience = Patience(tries=1, first=0.0)
-    found = sent(plan, tmp_path / "a.jsonl", connect(stand_in.url, 0.05), limits, patience)
+    limits = SendLimits(concurrency=2, max_requests=2)
+    retry = RetryPolicy(tries=1, first=0.0)
+    found = sent(plan, tmp_path / "a.jsonl", connect(stand_in.url, 0.05), limits, retry)
     assert found.counts == {"requests": 2, "given_up": 2}
 
 
 def test_no_more_is_under_way_than_allowed(plan: Plan, stand_in: StandIn, tmp_path: Path) -> None:
     stand_in.delay = 0.01
-    found = sent(plan, tmp_path / "a.jsonl", connect(stand_in.url), Limits(concurrency=3))
+    found = sent(plan, tmp_path / "a.jsonl", connect(stand_in.url), SendLimits(concurrency=3))
     assert stand_in.most <= 3
-    assert found.most == 3
+    assert found.peak == 3
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_refusal_ends_the_run_in_one_line(
 ) -> None:
     stand_in.faults.append(fault)
     with pytest.raises(SgdxError) as error:
-        sent(plan, tmp_path / "a.jsonl", connect(stand_in.url), Limits(concurrency=2))
+        sent(plan, tmp_path / "a.jsonl", connect(stand_in.url), SendLimits(concurrency=2))
     assert message in str(error.value)
     assert str(error.value).startswith(stand_in.url)
     assert "\n" not in str(error.value)
@@ -115,7 +115,7 @@ def test_a_key_is_in_no_file_and_no_message(
     assert "sk-very-secret" not in (tmp_path / "a.jsonl").read_text()
     stand_in.faults.append(failing(401, message="Incorrect API key sk-very-secret"))
     with pytest.raises(SgdxError, match="Incorrect API key \\[key\\]") as error:
-        sent(plan, tmp_path / "b.jsonl", connect(stand_in.url), Limits(concurrency=1))
+        sent(plan, tmp_path / "b.jsonl", connect(stand_in.url), SendLimits(concurrency=1))
     assert "secret" not in str(error.value)
 
 
@@ -143,13 +143,13 @@ def test_how_long_a_server_asks_to_wait(header: str | None, seconds: float | Non
 
 
 def test_waits_grow_with_full_jitter_and_the_servers_wish_goes_first() -> None:
-    patience = Patience()
+    retry = RetryPolicy()
     for faults, bound in ((1, 2.0), (2, 4.0), (5, 32.0), (9, 60.0)):
-        waits = [patience.wait(faults, None) for _ in range(200)]
+        waits = [retry.wait(faults, None) for _ in range(200)]
         assert min(waits) >= 1.0
         assert max(waits) <= bound
         assert max(waits) > bound / 2
-    assert patience.wait(5, 0.25) == 0.25
+    assert retry.wait(5, 0.25) == 0.25
 
 
 def failing_send(*faults: Exception | None) -> tuple[Callable[[Json], Any], list[Json]]:
@@ -169,31 +169,31 @@ def failing_send(*faults: Exception | None) -> tuple[Callable[[Json], Any], list
 
 def test_too_many_halves_and_clean_rounds_raise_what_is_under_way() -> None:
     async def scenario() -> list[int]:
-        pace, limits = Pace(16), []
-        async with pace.turn() as early:
-            pace.too_many(early, None)
-            pace.too_many(early, None)  # it was under way when the number was halved
-            limits.append(pace.limit)
-        async with pace.turn() as late:
-            pace.too_many(late, None)
-            limits.append(pace.limit)
+        limit, limits = ConcurrencyLimit(16), []
+        async with limit.admission() as early:
+            limit.too_many(early, None)
+            limit.too_many(early, None)  # it was under way when the number was halved
+            limits.append(limit.limit)
+        async with limit.admission() as late:
+            limit.too_many(late, None)
+            limits.append(limit.limit)
         for _ in range(4 + 5):
-            pace.answered()
-        limits.append(pace.limit)
+            limit.answered()
+        limits.append(limit.limit)
         for _ in range(200):
-            pace.answered()
-        return [*limits, pace.limit]
+            limit.answered()
+        return [*limits, limit.limit]
 
     assert asyncio.run(scenario()) == [8, 4, 6, 16]
 
 
 def test_all_wait_as_long_as_the_server_asks() -> None:
     async def scenario() -> float:
-        pace = Pace(2)
+        limit = ConcurrencyLimit(2)
         clock = asyncio.get_running_loop().time
-        pace.too_many(0, 0.05)
+        limit.too_many(0, 0.05)
         start = clock()
-        async with pace.turn():
+        async with limit.admission():
             return clock() - start
 
     assert 0.045 <= asyncio.run(scenario()) < 1.0
@@ -223,7 +223,7 @@ def test_a_request_that_is_given_up_holds_up_no_other(
 
 def test_the_number_of_requests_is_kept_with_those_tried_again(plan: Plan, tmp_path: Path) -> None:
     send, bodies = failing_send(LaterError("once"), LaterError("twice"))
-    found = sent(plan, tmp_path / "a.jsonl", send, Limits(max_requests=10))
+    found = sent(plan, tmp_path / "a.jsonl", send, SendLimits(max_requests=10))
     assert found.stopped == "--max-requests 10 is reached"
     assert len(bodies) == 10
     assert found.counts["answered"] == 8
@@ -232,7 +232,7 @@ def test_the_number_of_requests_is_kept_with_those_tried_again(plan: Plan, tmp_p
 @pytest.mark.parametrize("concurrency", [1, 16])
 def test_the_cost_is_kept(plan: Plan, tmp_path: Path, concurrency: int) -> None:
     send, bodies = failing_send()
-    limits = Limits(concurrency, max_cost=0.0205, price=Price(1.0, 0.5, 10.0))  # 0.002 each
+    limits = SendLimits(concurrency, max_cost=0.0205, price=Price(1.0, 0.5, 10.0))  # 0.002 each
     found = sent(plan, tmp_path / "a.jsonl", send, limits)
     assert found.stopped == "--max-cost 0.0205 is reached"
     assert found.usage.cost(Price(1.0, 0.5, 10.0)) <= 0.0205
@@ -243,7 +243,7 @@ def test_a_cost_cannot_be_kept_where_no_tokens_are_told(plan: Plan, tmp_path: Pa
     async def send(body: Json) -> Json:
         return empty_state(body)
 
-    limits = Limits(max_cost=1.0, price=Price(1, 1, 1))
+    limits = SendLimits(max_cost=1.0, price=Price(1, 1, 1))
     with pytest.raises(SgdxError, match="^--max-cost 1: the server does not say how many tokens"):
         sent(plan, tmp_path / "a.jsonl", send, limits)
 
@@ -257,13 +257,13 @@ def test_an_invalid_answer_is_asked_again_with_another_seed(three: Path, tmp_pat
         return {} if next(numbers) == 0 else empty_state(body)
 
     plan = plan_of(three, configs=("original",), retry_invalid=2)
-    sent(plan, tmp_path / "a.jsonl", send, Limits(concurrency=1))
+    sent(plan, tmp_path / "a.jsonl", send, SendLimits(concurrency=1))
     assert seeds[:3] == [0, 1, 0]
     first = next(plan.requests())
     with AnswerFile(tmp_path / "a.jsonl") as answers:
         found = plan.answered(first, answers)
     assert found is not None
-    assert (len(found.lines), found.place, found.reading.counts["invalid"]) == (2, 1, 0)
+    assert (len(found.lines), found.index, found.reading.counts["invalid"]) == (2, 1, 0)
 
 
 def test_tokens_are_read_from_any_answer() -> None:

@@ -11,25 +11,25 @@ import pytest
 
 from baselines.data.prediction_files import prediction_row
 from baselines.llm.answers import read_answer
-from baselines.llm.oracle import right_answer
-from baselines.llm.requests import Answer, Settings
+from baselines.llm.requests import AnswerForm, RequestSettings
 from sgdx_dataset import frame_tables, open_release
 from sgdx_dataset.schema import Service, read_service
 from sgdx_metric.rows import PREDICTION
 from sgdx_metric.scoring import score_frames
 
 from .conftest import VARIANTS
+from .server import gold_answer
 
-MODES: tuple[Answer, ...] = ("tool", "json_schema", "text")
+MODES: tuple[AnswerForm, ...] = ("tool", "json_schema", "text")
 
 
-def scores_of_right_answers(table: pa.Table, settings: Settings) -> dict[str, float]:
+def scores_of_right_answers(table: pa.Table, settings: RequestSettings) -> dict[str, float]:
     """The mean of every metric that is defined in a frame at least."""
     services: dict[str, Service] = {}
     predicted = []
     for row in table.to_pylist():
         service = services.setdefault(row["service"], read_service(row["schema"]))
-        answer = right_answer(row, service, settings)
+        answer = gold_answer(row, service, settings)
         found = read_answer(answer, service, settings.answer == "tool")
         assert not found.counts
         values: Any = {slot: [value] for slot, value in found.slot_values.items()}
@@ -45,8 +45,8 @@ def scores_of_right_answers(table: pa.Table, settings: Settings) -> dict[str, fl
 
 @pytest.mark.parametrize("answer", MODES)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_on_the_sample(sample: dict[str, pa.Table], variant: str, answer: Answer) -> None:
-    settings = Settings(model="m", answer=answer, strict=variant in ("v1", "v4"))
+def test_on_the_sample(sample: dict[str, pa.Table], variant: str, answer: AnswerForm) -> None:
+    settings = RequestSettings(model="m", answer=answer, strict=variant in ("v1", "v4"))
     scores = scores_of_right_answers(sample[variant], settings)
     assert len(scores) == 10  # all but those of spans
     assert set(scores.values()) == {1.0}
@@ -59,6 +59,6 @@ def test_on_the_release(release_archive: Path) -> None:
     for variant in VARIANTS:
         table = frame_tables(release, "test", variant)
         for answer in MODES:
-            scores = scores_of_right_answers(table, Settings(model="m", answer=answer))
+            scores = scores_of_right_answers(table, RequestSettings(model="m", answer=answer))
             assert len(scores) == 10
             assert set(scores.values()) == {1.0}, (variant, answer)

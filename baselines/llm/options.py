@@ -1,0 +1,262 @@
+"""The options of the commands, and how they are read."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+from sgdx_dataset import CONFIGS, SgdxError
+from sgdx_dataset.release.schema import split_name
+
+from ..command_line import add_source
+from ..data.requested import RequestedData
+from ..predict import DEFAULT_CONFIGS, own_variants
+from .endpoint import base_url, host_of
+from .plan import Plan
+from .program import HOST
+from .requests import AnswerForm, RequestSettings, TaskName, ToolChoice
+from .sending import SendLimits
+from .usage import Price, read_price
+
+
+def add_data(command: argparse.ArgumentParser) -> None:
+    """Add the options that choose dialogues and wordings."""
+    add_source(command)
+    command.add_argument(
+        "--config",
+        nargs="+",
+        action="extend",
+        metavar="CONFIG",
+        help=f"any of {', '.join(CONFIGS)}, or a NAME of --variant; default: "
+        f"{' '.join(DEFAULT_CONFIGS)} and each NAME",
+    )
+    command.add_argument(
+        "--variant",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="a wording of your own, as python -m sgdx_dataset frames takes it; may be given "
+        "several times",
+    )
+    command.add_argument(
+        "--dialogues",
+        type=Path,
+        metavar="FILE",
+        help="ask about these dialogues only: a file of python -m sgdx_dataset subset, a text file "
+        "with one id a line, or a JSON list",
+    )
+    command.add_argument("--split", default="test", help="train, validation or test; default: test")
+    command.add_argument(
+        "--repeats",
+        type=int,
+        default=1,
+        metavar="N",
+        help="ask everything N times under one --config and call the predictions r1 to rN: how far "
+        "they vary is the sensitivity without any rewording; default: 1",
+    )
+
+
+def add_settings(command: argparse.ArgumentParser, model_required: bool) -> None:
+    """Add the options that say what requests ask for, and how."""
+    text = "the model's name at its server"
+    text += "" if model_required else "; not needed with --command"
+    command.add_argument("--model", required=model_required, metavar="NAME", help=text)
+    command.add_argument(
+        "--base-url",
+        metavar="URL",
+        help="address of a server with OpenAI's interface, such as http://localhost:8000/v1; "
+        "default: $OPENAI_BASE_URL, else OpenAI's own. The key is read from $OPENAI_API_KEY.",
+    )
+    command.add_argument(
+        "--task",
+        choices=get_args(TaskName),
+        default="state",
+        help="what to ask for: the dialogue state of every frame (state, the default), or the "
+        "call that the system makes next (calls)",
+    )
+    command.add_argument(
+        "--answer",
+        choices=get_args(AnswerForm),
+        default="tool",
+        help="where the answer is to be: in a call of the function that is given (tool, the "
+        "default), in text of a form that the server enforces (json_schema), or in any text (text)",
+    )
+    command.add_argument(
+        "--strict",
+        action="store_true",
+        help="mark schemas as strict: every slot is required and may be null",
+    )
+    command.add_argument(
+        "--tool-choice",
+        choices=get_args(ToolChoice),
+        default="required",
+        help="for --task calls: demand a call, after the turns that are followed by one (required, "
+        "the default), or ask after every turn and let the model decide (auto)",
+    )
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=JSON",
+        help="set a field of the requests, as in --set temperature=0.3; default: temperature=0, "
+        "seed=0, max_tokens=1024; may be given several times",
+    )
+    command.add_argument(
+        "--omit",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY",
+        help="leave out fields of the requests that the server refuses, as in --omit seed",
+    )
+    command.add_argument(
+        "--price",
+        metavar="IN,CACHED,OUT",
+        help="price of a million tokens: of requests, of what is cached of them, of answers",
+    )
+
+
+def add_estimate(command: argparse.ArgumentParser) -> None:
+    """Add the options of ``estimate`` alone."""
+    command.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def add_output(command: argparse.ArgumentParser) -> None:
+    """Add the options of all commands that write predictions."""
+    command.add_argument(
+        "--output",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder for NAME.jsonl of every wording; give the same one to go on",
+    )
+    command.add_argument(
+        "--answers",
+        type=Path,
+        metavar="FILE",
+        help="where answers are kept and looked up; default: answers.jsonl in the output folder",
+    )
+    command.add_argument(
+        "--retry-invalid",
+        type=int,
+        default=0,
+        metavar="N",
+        help="ask up to N times more, with other seeds, where an answer cannot be read; "
+        "predictions then say so; default: 0",
+    )
+
+
+def add_predict(command: argparse.ArgumentParser) -> None:
+    """Add the options of ``predict`` alone."""
+    add_output(command)
+    command.add_argument(
+        "--command",
+        metavar="PROGRAM",
+        help="ask a program instead of a server: it reads request lines (custom_id, frame, body) "
+        "and writes answer lines (custom_id, and state or response)",
+    )
+    command.add_argument(
+        "--concurrency",
+        type=int,
+        default=16,
+        metavar="N",
+        help="how many requests may be under way at once; fewer are while the server has too many; "
+        "default: 16",
+    )
+    command.add_argument(
+        "--max-requests", type=int, metavar="N", help="stop after so many requests"
+    )
+    command.add_argument(
+        "--max-cost",
+        type=float,
+        metavar="X",
+        help="stop before the requests cost more than this by --price",
+    )
+
+
+def add_collect(command: argparse.ArgumentParser) -> None:
+    """Add the options of ``collect`` alone."""
+    add_output(command)
+    command.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="files of answers, as JSON Lines"
+    )
+
+
+def read_settings(options: argparse.Namespace, program: str | None) -> RequestSettings:
+    """The settings of the requests.
+
+    Args:
+        options: The options.
+        program: The command line of a program that is asked instead of a server.
+
+    Raises:
+        SgdxError: There is no model, or ``--set`` is not KEY=JSON.
+    """
+    model = options.model or program
+    if not model:
+        raise SgdxError("found no --model, expected the model's name at its server")
+    return RequestSettings(
+        model=model,
+        task=options.task,
+        answer=options.answer,
+        strict=options.strict,
+        tool_choice=options.tool_choice,
+        parameters=dict(map(_read_parameter, options.set)),
+        omitted=tuple(dict.fromkeys(options.omit)),
+    )
+
+
+def _read_parameter(text: str) -> tuple[str, Any]:
+    """The name and the value in an argument of ``--set``."""
+    name, equals, value = text.partition("=")
+    try:
+        if name and equals:
+            return name, json.loads(value)
+    except (ValueError, RecursionError):
+        pass
+    raise SgdxError(f"--set {text}: expected KEY=JSON, such as temperature=0.3")
+
+
+def read_plan(options: argparse.Namespace, program: str | None = None) -> Plan:
+    """The plan of a run, whose dialogues are read here, before anything is written.
+
+    Raises:
+        SgdxError: An option is at fault, or there are no dialogues.
+    """
+    settings = read_settings(options, program)
+    host = f"{HOST}{program}" if program else host_of(base_url(options.base_url))
+    variants = own_variants(options.variant)
+    configs = list(dict.fromkeys(options.config or (*DEFAULT_CONFIGS, *variants)))
+    if options.repeats > 1 and not options.config:
+        configs = ["original"]
+    data = RequestedData(options.source, split_name(options.split), variants, options.dialogues)
+    retries = getattr(options, "retry_invalid", 0)  # an estimate has no such option
+    if program and retries:
+        raise SgdxError("--retry-invalid: expected only for a server, not with --command")
+    plan = Plan(data, configs, settings, host, options.repeats, retries)
+    if not plan.dialogues:
+        raise SgdxError("found no dialogues, expected one at least")
+    return plan
+
+
+def read_prices(options: argparse.Namespace) -> Price | None:
+    """The prices of tokens, if they are given."""
+    return read_price(options.price) if options.price else None
+
+
+def read_limits(options: argparse.Namespace) -> SendLimits:
+    """The limits at which sending stops.
+
+    Raises:
+        SgdxError: A limit is not above 0, or ``--max-cost`` has no ``--price``.
+    """
+    for name in ("concurrency", "max_requests", "max_cost"):
+        value = getattr(options, name)
+        if value is not None and not value > 0:
+            raise SgdxError(f"--{name.replace('_', '-')} {value}: expected more than 0")
+    price = read_prices(options)
+    if options.max_cost is not None and price is None:
+        raise SgdxError("--max-cost: found no --price, expected what tokens cost")
+    return SendLimits(options.concurrency, options.max_requests, options.max_cost, price)
