@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,14 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return train_once(tmp_path_factory, "t5dst")
 
 
+@pytest.fixture(scope="session")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of three dialogues, two of which are of several services."""
+    path = tmp_path_factory.mktemp("dialogues") / "three.json"
+    path.write_bytes(msgspec.json.encode(["1_00000", "2_00000", "2_00001"]))
+    return path
+
+
 def slot(name: str, description: str, *values: str) -> dict[str, Any]:
     """A slot of a schema; it is categorical if it has values."""
     return {
@@ -146,3 +155,39 @@ def state_of_the_cards_dialogue(run: Path, capsys: pytest.CaptureFixture[str]) -
     exec(re.findall(r"```python\n(.*?)```", card, re.DOTALL)[0], {})  # noqa: S102
     state: dict[str, Any] = ast.literal_eval(capsys.readouterr().out.splitlines()[-1])
     return state
+
+
+Refuse = Callable[..., str]  # a command's module and arguments to its one line of error
+Recipe = Callable[..., tuple[object, ...]]  # changed settings to arguments of train
+
+
+def error_line(capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command has printed as its error: one line."""
+    message: str = capsys.readouterr().err
+    assert message.count("\n") == 1
+    return message
+
+
+@pytest.fixture
+def refuse(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refuse:
+    """Run a command that must fail; its one line."""
+
+    def run_it(module: Any, *arguments: object) -> str:
+        assert command(monkeypatch, module, *arguments) == 2
+        message = error_line(capsys)
+        prefix = f"{module.__name__}: error: "
+        assert message.startswith(prefix)
+        return message.removeprefix(prefix)
+
+    return run_it
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Recipe:
+    """Arguments of train with a recipe of T5DST that differs from the working one."""
+
+    def arguments(**settings: Any) -> tuple[object, ...]:
+        path = write_recipe(tmp_path / "recipe.yaml", **settings)
+        return ("--config", path, "--output", tmp_path / "run")
+
+    return arguments

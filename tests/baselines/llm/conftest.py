@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 import pytest
 
@@ -32,14 +31,6 @@ def rows(sample: dict[str, pa.Table]) -> list[dict[str, Any]]:
     """The frame rows under the original schemas."""
     found: list[dict[str, Any]] = sample["original"].to_pylist()
     return found
-
-
-@pytest.fixture(scope="session")
-def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of three dialogues, two of which are of several services."""
-    path = tmp_path_factory.mktemp("dialogues") / "three.json"
-    path.write_bytes(msgspec.json.encode(["1_00000", "2_00000", "2_00001"]))
-    return path
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast
 
 from baselines.data.frames import GOLD
 from baselines.t5dst.formats import get_format
-from baselines.t5dst.inputs import Inputs, Limits, Texts
+from baselines.t5dst.inputs import Inputs, Limits, Texts, special_tokens
 from baselines.t5dst.tiny import tiny_tokenizer
 from sgdx_dataset import SgdxError, frames, load
 
@@ -118,3 +118,7 @@ def test_a_flat_mask(rows: Any, tokenizer: PreTrainedTokenizerFast) -> None:
     ]
     assert batches[0]["attention_mask"].shape == (3, 1, 1, batches[0]["input_ids"].shape[1])
     assert torch.equal(batches[1]["attention_mask"], batches[0]["attention_mask"][:, 0, 0].long())
+
+
+def test_special_tokens() -> None:
+    assert special_tokens(tiny_tokenizer(["a"], 300)) == ([], [1])

@@ -10,21 +10,14 @@ import pytest
 from huggingface_hub import ModelCard
 
 from baselines import predict, publish
-from sgdx_dataset import load
 
 from ..hub import TOKEN, Answer, Hub
-from .conftest import RECIPES, command, train_once
+from .conftest import RECIPES, Refuse, command, train_once
 
 Capsys = pytest.CaptureFixture[str]
+
+
 slow = pytest.mark.slow
-
-
-@pytest.fixture
-def dialogues(tmp_path: Path) -> Path:
-    """A file that names two dialogues of the sample's test split."""
-    rows = load("original", "test", "sample")
-    (tmp_path / "two.txt").write_text("\n".join(rows[:2]["dialogue_id"]))
-    return tmp_path / "two.txt"
 
 
 @slow
@@ -34,11 +27,11 @@ def test_a_pushed_model_is_the_model(
     online: Hub,
     tmp_path_factory: pytest.TempPathFactory,
     tmp_path: Path,
-    dialogues: Path,
+    three: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = train_once(tmp_path_factory, kind)
-    shared = ("--config", "original", "v3", "--dialogues", dialogues)
+    shared = ("--config", "original", "v3", "--dialogues", three)
     assert command(monkeypatch, predict, "--model", run, "--output", tmp_path / "own", *shared) == 0
     name = f"you/{kind}-sample"
     assert command(monkeypatch, publish, "--model", run, "--push-to-hub", name) == 0
@@ -122,3 +115,14 @@ def test_a_report_is_a_space(
     assert ModelCard(files["README.md"].decode()).data["sdk"] == "static"
     assert command(monkeypatch, publish, "--report", tmp_path / "figures", *arguments[2:]) == 2
     assert "holds no index.html, expected a folder of baselines.report" in capsys.readouterr().err
+
+
+def test_the_hub_out_of_reach(
+    refuse: Refuse, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    shutil.copytree(trained, tmp_path / "model")
+    message = refuse(publish, "--model", tmp_path / "model", "--push-to-hub", "me/tracker")
+    assert message.startswith("me/tracker: cannot be uploaded: ")
+    assert "secret" not in message
+    assert "run.json: cannot be read: " in refuse(publish, "--model", tmp_path / "nothing")

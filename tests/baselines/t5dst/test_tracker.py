@@ -1,0 +1,200 @@
+"""The T5 tracker: batches, shuffling, lengths, and the models that it refuses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import (
+    AutoModelForSeq2SeqLM,
+    BartConfig,
+    BartForConditionalGeneration,
+    BertConfig,
+    BertModel,
+)
+
+from baselines import predict, train
+from baselines.data.frames import track
+from baselines.t5dst import tracker as tracker_module
+from baselines.t5dst.model import About
+from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
+from baselines.t5dst.tracker import T5Options, T5Tracker, bucket_widths
+from baselines.training.accelerator import make_accelerator
+from sgdx_dataset import SgdxError, frames, load
+
+from ..conftest import Recipe, Refuse, command, write_recipe
+
+
+def test_equal_inputs_are_generated_once(trained: Path, tmp_path: Path) -> None:
+    rows = frames(load("original", "test", "sample")).select([0, 1, 0, 1, 1])
+    tracker = T5Tracker.load(str(trained), T5Options(batch_size=2), make_accelerator())
+    predicted = track(tracker, rows, tmp_path)
+    assert predicted.counts["unique_inputs"] < predicted.counts["inputs"] / 2
+    assert predicted.rows[0] == predicted.rows[2]
+    assert predicted.rows[1] == predicted.rows[3] == predicted.rows[4]
+
+
+def test_static_shapes_give_the_same_predictions(trained: Path, tmp_path: Path) -> None:
+    """Few widths, and all batches of a width alike, with other answers from no padded row."""
+    rows = frames(load("v1", "test", "sample")).select(range(24))
+    found = []
+    for static in (False, True):
+        options = T5Options(batch_size=16, token_budget=1600, static_shapes=static)
+        tracker = T5Tracker.load(str(trained), options, make_accelerator())
+        shapes: set[tuple[int, ...]] = set()
+        tracker.model.register_forward_pre_hook(
+            lambda module, given, named, shapes=shapes: shapes.add(shape_of_inputs(named)),
+            with_kwargs=True,
+        )
+        found.append((track(tracker, rows, tmp_path / str(static)).rows, shapes - {()}))
+    (plain, various), (static_rows, few) = found
+    assert static_rows == plain
+    assert few <= {(16, 24), (16, 40), (16, 80), (10, 160)}
+    assert len(various) > len(few)
+
+
+def shape_of_inputs(named: dict[str, Any]) -> tuple[int, ...]:
+    """The shape of the inputs where a model reads them; empty in the later steps."""
+    return tuple(named["input_ids"].shape) if "input_ids" in named else ()
+
+
+def test_the_widths_of_static_shapes() -> None:
+    lengths = np.array([1, 64, 65, 129, 512])
+    assert bucket_widths(lengths, 512).tolist() == [64, 64, 128, 256, 512]
+    assert bucket_widths(np.array([20, 21, 84, 85, 160]), 161).tolist() == [24, 24, 88, 88, 168]
+
+
+def test_shuffled_prediction_reads_its_answers_by_the_order_that_it_showed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tracker that always answers with the first option sets other values for another seed."""
+    rows = frames(load("v2", "test", "sample")).select(range(30))
+    tokenizer = tiny_tokenizer(rows["utterance"], 400)
+    model = tiny_t5(len(tokenizer)).eval()
+    about = About(tracker="t5dst", format="t5dst-options", max_input=512, max_target=8)
+    monkeypatch.setattr(
+        tracker_module, "answer_all", lambda tracker, inputs, folder: (["a"] * len(inputs.pairs), 1)
+    )
+    found = {}
+    for seed in (None, 1, 2):
+        tracker = T5Tracker(model, tokenizer, about, T5Options(shuffle=seed), make_accelerator())
+        assert tracker.describe()["shuffle"] == seed
+        found[seed] = track(tracker, rows, tmp_path).rows
+    schemas = {row["frame_id"]: row["schema"] for row in rows}
+    for seed, predicted in found.items():
+        firsts, all_options = 0, 0
+        for row in predicted:
+            slots = {
+                slot["name"]: slot["possible_values"] for slot in schemas[row["frame_id"]]["slots"]
+            }
+            for given in row["slot_values"]:
+                options = slots[given["slot"]]
+                if options:
+                    assert given["values"][0] in options
+                    firsts += given["values"][0] == options[0]
+                    all_options += 1
+        assert (firsts == all_options) == (seed is None)
+    assert found[1] != found[2]
+
+
+def test_shuffling_a_format_that_is_not_shuffled(trained: Path) -> None:
+    with pytest.raises(
+        SgdxError, match=r"^--shuffle: the format t5dst is not shuffled in training"
+    ):
+        T5Tracker.load(str(trained), T5Options(shuffle=1), make_accelerator())
+
+
+def test_longer_inputs_than_in_training(trained: Path, tmp_path: Path) -> None:
+    rows = frames(load("original", "test", "sample")).select(range(8, 12))
+    cut = {}
+    for limit in (None, 2048):
+        options = T5Options(max_input=limit)
+        tracker = T5Tracker.load(str(trained), options, make_accelerator())
+        cut[limit] = track(tracker, rows, tmp_path / str(limit)).counts["cut"]["inputs"]
+        assert tracker.describe()["max_input"] == (limit or 160)
+        assert tracker.describe()["max_target"] == 6
+    assert cut[None] > cut[2048] == 0
+
+
+def test_bart_trains_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    tokenizer = tiny_tokenizer(["[USER] A cab, please. [SYSTEM] Where to?"], 300)
+    tokenizer.save_pretrained(tmp_path / "bart")
+    config = BartConfig(
+        vocab_size=len(tokenizer), d_model=16, encoder_layers=1, decoder_layers=1,
+        encoder_ffn_dim=16, decoder_ffn_dim=16, encoder_attention_heads=2,
+        decoder_attention_heads=2, pad_token_id=0, eos_token_id=1, decoder_start_token_id=1,
+        forced_eos_token_id=1, max_position_embeddings=800,
+    )  # fmt: skip
+    BartForConditionalGeneration(config).save_pretrained(tmp_path / "bart")
+    recipe = write_recipe(
+        tmp_path / "r.yaml", model=str(tmp_path / "bart"), max_input=768, format="d3st", steps=8,
+        learning_rate=0.05,
+    )  # fmt: skip
+    run = tmp_path / "run"
+    assert command(monkeypatch, train, "--config", recipe, "--output", run) == 0
+    lines = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
+    losses = [line["loss"] for line in lines if "loss" in line]
+    assert losses[-1] < losses[0]
+    model = AutoModelForSeq2SeqLM.from_pretrained(run)
+    assert model.generation_config.forced_eos_token_id is None
+    assert torch.equal(model.lm_head.weight, model.get_input_embeddings().weight)
+
+
+def test_an_unknown_format(refuse: Refuse, recipe: Recipe) -> None:
+    assert "recipe.yaml: format 't6' is unknown, expected" in refuse(train, *recipe(format="t6"))
+
+
+def test_no_room_for_the_schema_part(
+    refuse: Refuse, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message = refuse(train, *recipe(max_input=20))
+    assert message.startswith("max_input: 20 tokens leave no room for the schema part '[domain] ")
+    whole = recipe(steps=1, evaluate_frames=2)
+    assert command(monkeypatch, train, *whole) == 0  # nothing is in its way
+
+
+def test_not_an_encoder_decoder(refuse: Refuse, recipe: Recipe, tmp_path: Path) -> None:
+    tiny = BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=1, vocab_size=9)
+    BertModel(tiny).save_pretrained(tmp_path / "bert")
+    message = refuse(train, *recipe(model=str(tmp_path / "bert")))
+    assert message.endswith("/bert: is a bert model, expected an encoder-decoder\n")
+
+
+@pytest.mark.parametrize("token", ["pad_token", "eos_token"])
+def test_a_tokenizer_without_pad_or_end(
+    refuse: Refuse, recipe: Recipe, tmp_path: Path, trained: Path, token: str
+) -> None:
+    shutil.copytree(trained, tmp_path / "model", ignore=shutil.ignore_patterns("checkpoints"))
+    path = tmp_path / "model" / "tokenizer_config.json"
+    settings = json.loads(path.read_text())
+    del settings[token]
+    path.write_text(json.dumps(settings))
+    message = refuse(train, *recipe(model=str(tmp_path / "model")))
+    assert message.endswith(f"/model: the tokenizer has no {token}, expected one\n")
+
+
+def test_a_model_that_does_not_say_its_format(
+    refuse: Refuse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any checkpoint can be asked with --format; BART here."""
+    tokenizer = tiny_tokenizer(["a cab"], 300)
+    tokenizer.save_pretrained(tmp_path / "bart")
+    config = BartConfig(
+        vocab_size=len(tokenizer), d_model=16, encoder_layers=1, decoder_layers=1,
+        encoder_ffn_dim=16, decoder_ffn_dim=16, encoder_attention_heads=2,
+        decoder_attention_heads=2, pad_token_id=0, eos_token_id=1, decoder_start_token_id=1,
+        max_position_embeddings=2100,
+    )  # fmt: skip
+    BartForConditionalGeneration(config).save_pretrained(tmp_path / "bart")
+    arguments = ["--model", tmp_path / "bart", "--output", tmp_path / "o", "--config", "original"]
+    assert "give --tracker" in refuse(predict, *arguments)
+    arguments += ["--tracker", "t5dst"]
+    assert "give --format" in refuse(predict, *arguments)
+    arguments += ["--format", "d3st", "--max-input", 2048, "--max-target", 4]
+    assert command(monkeypatch, predict, *arguments, "--split", "validation") == 0
+    assert (tmp_path / "o" / "original.jsonl").exists()

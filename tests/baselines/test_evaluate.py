@@ -1,0 +1,76 @@
+"""Predictions and their scores in one folder: resumed, of chosen dialogues, under own words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baselines import evaluate
+
+from .conftest import command, error_line
+
+LEXICAL = ("--tracker", "lexical", "--source", "sample")
+
+
+def test_an_evaluation_goes_on_where_it_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Predictions that are there are kept, to the byte and to the moment; the rest is made."""
+    arguments = (*LEXICAL, "--output", tmp_path)
+    assert command(monkeypatch, evaluate, *arguments) == 0
+    assert "JGA_v1-5" in capsys.readouterr().out
+    scores = (tmp_path / "scores.json").read_bytes()
+    kept = (tmp_path / "predictions" / "v3.jsonl").stat()
+    lost = (tmp_path / "predictions" / "v4.jsonl").read_bytes()
+    (tmp_path / "predictions" / "v4.jsonl").unlink()
+    (tmp_path / "scores.json").unlink()
+    assert command(monkeypatch, evaluate, *arguments) == 0
+    assert (tmp_path / "predictions" / "v3.jsonl").stat().st_mtime_ns == kept.st_mtime_ns
+    assert (tmp_path / "predictions" / "v4.jsonl").read_bytes() == lost
+    assert (tmp_path / "scores.json").read_bytes() == scores
+    facts = json.loads((tmp_path / "run.json").read_text())["evaluation"]
+    assert (facts["tracker"], facts["split"], facts["release"]) == ("lexical", "test", "sample")
+    assert facts["configs"] == ["original", "v1", "v2", "v3", "v4", "v5"]
+
+
+def header_of(path: Path) -> dict[str, Any]:
+    with path.open() as file:
+        metadata: dict[str, Any] = json.loads(file.readline())["metadata"]
+    return metadata
+
+
+def test_chosen_dialogues_under_words_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Headers and signature say which dialogues, and mark the wording by its fingerprint."""
+    words, chosen, out = tmp_path / "mine.json", tmp_path / "ids.txt", tmp_path / "out"
+    words.write_text('{"Cabs_1": {"slots": {"destination": "dropoff"}}}')
+    chosen.write_text("1_00000\n1_00003\n")
+    arguments = (
+        *LEXICAL, "--config", "original", "mine", "--variant", f"mine={words}",
+        "--dialogues", chosen, "--output", out,
+    )  # fmt: skip
+    assert command(monkeypatch, evaluate, *arguments) == 0
+    header = header_of(out / "predictions" / "mine.jsonl")
+    assert header["dialogues"] == "2@bae2f743"
+    assert "wording" not in header_of(out / "predictions" / "original.jsonl")
+    scores = json.loads((out / "scores.json").read_text())
+    assert f"|variants:original+mine@{header['wording']}|" in scores["signature"]
+    assert "|dialogues:2@bae2f743|" in scores["signature"]
+    rows = [json.loads(line) for line in (out / "predictions" / "mine.jsonl").open()][1:]
+    assert {row["frame_id"].split("/")[0] for row in rows} == {"1_00000", "1_00003"}
+    facts = json.loads((out / "run.json").read_text())["evaluation"]
+    assert str(tmp_path) not in json.dumps(facts)
+    for path, content, expected in (
+        (words, '{"Cabs_1": {"slots": {"destination": "goal"}}}', "predictions: wording is"),
+        (chosen, "1_00000\n", "predictions: dialogues is '2@bae2f743', expected '1@"),
+        (chosen, "1_00000\n9_00000\n", "1 of 2 dialogues are not in the split, the first is 9_0"),
+    ):
+        path.write_text(content)
+        place = tmp_path / "new" if "9_" in content else out
+        capsys.readouterr()
+        assert command(monkeypatch, evaluate, *arguments[:-1], place) == 2
+        assert expected in error_line(capsys)

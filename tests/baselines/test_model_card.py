@@ -1,0 +1,86 @@
+"""The model card: its figures are the scores, and its first example tracks a dialogue."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from huggingface_hub import ModelCard
+
+from baselines import evaluate, publish
+
+from .conftest import STATE, command, state_of_the_cards_dialogue
+
+
+@pytest.fixture
+def model(trained: Path, tmp_path: Path) -> Path:
+    shutil.copytree(trained, tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_an_evaluated_run_shows_its_scores_on_its_card(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    record = json.loads((run / "run.json").read_text())["record"]
+    some = ("--config", "original", "v1", "v2", "--split", "dev")
+    arguments = ("--model", run, "--source", "sample", "--output", run, *some)
+    assert command(monkeypatch, evaluate, *arguments) == 0
+    found = json.loads((run / "run.json").read_text())
+    assert found["record"] == record
+    assert found["evaluation"]["tracker"] == "t5dst"
+    assert command(monkeypatch, publish, "--model", run) == 0
+    card = ModelCard.load(run / "README.md")
+    assert "Dialogue state tracker t5dst, format t5dst: tiny" in card.text
+    metadata = card.data.to_dict()
+    assert metadata["datasets"] == ["sgdx"]
+    assert metadata["metrics"] == ["sgdx_metric"]
+    assert "base_model" not in metadata  # it was made on the spot
+    scores = json.loads((run / "scores.json").read_text())["sgdx"]
+    expected = {
+        "JGA_orig": scores["jga_orig"],
+        "JGA_v1-5": scores["jga_v1-5"],
+        "SS_JGA": scores["ss_jga"],
+    }
+    results = {r.metric_name: r.metric_value for r in card.data.eval_results or []}
+    assert results == {n: round(100 * v, 2) for n, v in expected.items() if v is not None}
+    assert "JGA_orig" in results
+    assert {r.dataset_split for r in card.data.eval_results or []} == {"validation"}
+    assert {r.dataset_type for r in card.data.eval_results or []} == {"sgdx"}
+
+
+def test_the_card_s_figures_are_the_scores(model: Path) -> None:
+    figures = {"jga_orig": 0.5, "jga_v1-5": 0.25, "relative_difference": -0.5, "ss_jga": None}
+    scores = {
+        "sgdx": {**figures, "seen": figures, "unseen": {**figures, "jga_orig": 0.125}},
+        "frames": {"all": 8, "seen": 5, "unseen": 3},
+        "signature": "sgdx_metric|variants:original",
+    }
+    (model / "scores.json").write_text(json.dumps(scores))
+    publish.publish(model, None)
+    card = (model / "README.md").read_text()
+    assert "| services | frames | JGA_orig | JGA_v1-5 | SS_JGA |" in card
+    assert "| all | 8 | 50.00 | 25.00 | - |\n" in card
+    assert "| unseen | 3 | 12.50 | 25.00 | - |\n" in card
+    assert "`sgdx_metric|variants:original`" in card
+    assert "- schema variants trained on: original\n" in card
+    assert "license: apache-2.0\n" in card
+    assert "optimizer: adafactor\n" in card
+    assert "racle" not in card.replace("oracle: no", "")
+
+
+def test_a_card_names_the_base_model(trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained, tmp_path / "run")
+    path = tmp_path / "run" / "run.json"
+    run = json.loads(path.read_text())
+    run["record"]["settings"]["model"] = "google-t5/t5-base"
+    path.write_text(json.dumps(run))
+    publish.publish(tmp_path / "run", None)
+    assert ModelCard.load(tmp_path / "run" / "README.md").data.base_model == "google-t5/t5-base"
+
+
+def test_the_card_tracks_a_dialogue(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(state_of_the_cards_dialogue(trained, capsys)) == STATE

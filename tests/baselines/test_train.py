@@ -1,0 +1,132 @@
+"""The command that trains: what it prints and records, and what it refuses in one line."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from baselines import predict, train
+from baselines.system import get_trainable
+from sgdx_dataset import SgdxError
+
+from ..conftest import Run
+from .conftest import Recipe, Refuse, command, error_line, write_recipe
+
+
+def test_a_training_speaks_where_there_is_no_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = write_recipe(tmp_path / "r.yaml", steps=4, log_every=2, evaluate_every=4)
+    arguments = ("--config", recipe, "--output", tmp_path / "run")
+    assert command(monkeypatch, train, *arguments) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"^step 2 of 4: loss \d\.\d{4}, \d+ tokens/s, \d\d:\d\d left$", printed, re.M)
+    assert re.search(
+        r"^step 4: dev joint goal accuracy 0\.\d{4} \(the best so far\)$", printed, re.M
+    )
+    assert command(monkeypatch, train, *arguments, "--resume") == 0
+    assert "going on at step 4 of 4\n" in capsys.readouterr().out
+
+
+def test_a_seed_of_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = write_recipe(tmp_path / "r.yaml", steps=1, evaluate_every=1)
+    arguments = ("--config", recipe, "--output", tmp_path / "run", "--seed", 7)
+    assert command(monkeypatch, train, *arguments) == 0
+    record = json.loads((tmp_path / "run" / "run.json").read_text())["record"]
+    assert (record["settings"]["seed"], record["seen"]["seed"]) == (7, 7)
+
+
+def test_tasks_that_there_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = write_recipe(tmp_path / "r.yaml")
+    arguments = ("--config", recipe, "--output", tmp_path / "o", "--task", "copy")
+    assert command(monkeypatch, train, *arguments) == 2
+    assert "--task copy: t5dst has no such task, expected none" in error_line(capsys)
+    with pytest.raises(SgdxError, match="tracker 'lexical' learns nothing"):
+        get_trainable("lexical")
+    (tmp_path / "r.yaml").write_text("tracker: t7\n")
+    assert command(monkeypatch, train, *arguments[:4]) == 2
+    assert "tracker 't7' is unknown" in error_line(capsys)
+
+
+def test_the_guard(refuse: Refuse, recipe: Recipe, tmp_path: Path) -> None:
+    """Training on what models are judged on needs --oracle, and leaves nothing behind without."""
+    message = refuse(train, *recipe(augment={"schemas": "oracle"}))
+    assert message.startswith("augment: oracle has texts of variants that trackers are judged on")
+    assert "give --oracle" in message
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_oracle_says_so_everywhere(
+    monkeypatch: pytest.MonkeyPatch, recipe: Recipe, tmp_path: Path
+) -> None:
+    arguments = (*recipe(augment={"schemas": "oracle"}, steps=1), "--oracle")
+    assert command(monkeypatch, train, *arguments) == 0
+    run = tmp_path / "run"
+    assert json.loads((run / "run.json").read_text())["oracle"] is True
+    (last,) = (run / "checkpoints").iterdir()
+    assert json.loads((last / "state.json").read_text())["training"]["progress"]["oracle"] is True
+    for folder in (run, last):
+        assert json.loads((folder / "config.json").read_text())["sgdx"]["oracle"] is True
+    card = (run / "README.md").read_text()
+    assert "- oracle\n" in card
+    assert "**Oracle: an upper bound.**" in card
+    arguments = ("--model", run, "--config", "v3", "--split", "validation", "--output", run / "p")
+    assert command(monkeypatch, predict, *arguments) == 0
+    header = (run / "p" / "v3.jsonl").read_text().splitlines()[0]
+    assert json.loads(header)["metadata"]["oracle"] is True
+
+
+def test_an_unknown_augmentation(refuse: Refuse, recipe: Recipe) -> None:
+    message = refuse(train, *recipe(), "--augment", "paraphrases")
+    assert message.startswith("augment: paraphrases: no such folder, expected one of variants")
+
+
+def test_a_model_that_is_not_there(refuse: Refuse, recipe: Recipe) -> None:
+    assert refuse(train, *recipe(model="./no/such")).startswith("./no/such: model cannot be loaded")
+
+
+def test_weights_in_a_pickle(refuse: Refuse, recipe: Recipe, tmp_path: Path, trained: Path) -> None:
+    shutil.copytree(trained, tmp_path / "model", ignore=shutil.ignore_patterns("checkpoints"))
+    weights = tmp_path / "model" / "model.safetensors"
+    weights.rename(weights.with_name("pytorch_model.bin"))
+    assert "safetensors" in refuse(train, *recipe(model=str(tmp_path / "model")))
+
+
+def test_another_run_s_folder(refuse: Refuse, recipe: Recipe, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "thesis.tex").touch()
+    message = refuse(train, *recipe())
+    assert "run: holds another run's files, expected an empty folder" in message
+
+
+def test_a_resume_with_other_settings(
+    refuse: Refuse, recipe: Recipe, tmp_path: Path, trained: Path
+) -> None:
+    shutil.copytree(trained, tmp_path / "run")
+    message = refuse(train, *recipe(seed=1), "--resume")
+    assert message.endswith("run.json: settings.seed is 0, to resume it cannot be 1\n")
+
+
+def test_nothing_to_resume(refuse: Refuse, recipe: Recipe) -> None:
+    assert "found no run.json, expected a run to resume" in refuse(train, *recipe(), "--resume")
+
+
+def test_a_logger_that_is_not_installed(
+    refuse: Refuse, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    message = refuse(train, *recipe(log_with=["trackio"]))
+    assert message == "log_with: trackio is not installed; pip install trackio\n"
+
+
+def test_through_the_real_command(run: Run, tmp_path: Path) -> None:
+    done = run("baselines.train", "--config", tmp_path / "none.yaml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"baselines.train: error: {tmp_path / 'none.yaml'}: cannot be ")

@@ -1,0 +1,39 @@
+"""A tracker on a dialogue of one's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from baselines.use import load_tracker, track_dialogue
+from sgdx_dataset import SgdxError
+
+
+def test_a_dialogue_of_ones_own() -> None:
+    service = {
+        "service_name": "Cabs_9",
+        "description": "Rides through town",
+        "slots": [
+            {"name": "destination", "description": "Where the ride goes to"},
+            {"name": "riders", "description": "People", "possible_values": ["one", "two"]},
+        ],
+        "intents": [
+            {
+                "name": "OrderCab",
+                "description": "Call a cab",
+                "required_slots": ["destination", "riders"],
+            }
+        ],
+    }
+    acts = [[{"act": "OFFER", "slot": "destination", "values": ["Galway"]}]]
+    dialogue = ["I want to order a cab for two riders.", "To Galway?", "Yes, please."]
+    first, last = track_dialogue(load_tracker("lexical"), service, dialogue, acts)
+    assert first["slot_values"] == {"riders": ["two"]}
+    assert last == {
+        "active_intent": "OrderCab",
+        "requested_slots": [],
+        "slot_values": {"destination": ["Galway"], "riders": ["two"]},
+    }
+    with pytest.raises(SgdxError, match="lacks 'slots'"):
+        track_dialogue(load_tracker("lexical"), {"service_name": "A"}, ["Hi"])
+    with pytest.raises(SgdxError, match="found no utterances"):
+        track_dialogue(load_tracker("lexical"), service, [])
