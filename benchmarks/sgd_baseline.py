@@ -24,7 +24,7 @@ from rich.table import Table as Lines
 from baselines.data.frames import input_columns, training_columns
 from baselines.encoders.load import load_encoder
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
-from baselines.sgd_baseline.batches import Examples
+from baselines.sgd_baseline.batches import TurnExamples
 from baselines.sgd_baseline.labels import ACTIVE, UNCHANGED
 from baselines.sgd_baseline.modeling import ENCODER_INPUTS
 from baselines.sgd_baseline.tracker import About, SgdOptions, SgdTracker, new_model
@@ -42,22 +42,22 @@ def rows_of(config: str, split: str, options: argparse.Namespace) -> Dataset:
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """What it gives, and the seconds it takes."""
+    """The result of some work, and the seconds that it takes."""
     start = now()
-    found = work()
-    return found, now() - start
+    result = work()
+    return result, now() - start
 
 
 def predicting(tracker: SgdTracker, options: argparse.Namespace, report: Report) -> None:
-    """Six variants in one pass, and one after the other."""
+    """Measure predicting six variants in one pass, and one after the other."""
     tracker.model.to(tracker.accelerator.device).train(False)
     parts = [rows_of(config, "test", options) for config in CONFIGS]
     together = concatenate_datasets(parts)
 
-    def read(rows: Dataset) -> Examples:
+    def read(rows: Dataset) -> TurnExamples:
         return tracker.read_inputs(input_columns(rows, tracker.READS))
 
-    def predict(examples: Examples) -> int:
+    def predict(examples: TurnExamples) -> int:
         return len(tracker.track(tracker.model, examples, Path(tempfile.mkdtemp())))
 
     def predict_all() -> int:
@@ -71,14 +71,14 @@ def predicting(tracker: SgdTracker, options: argparse.Namespace, report: Report)
     report("predict six, every slot active", len(together), "frames", timed(predict_all)[1])
     set_status(tracker, UNCHANGED)
     report("predict six in one pass", len(together), "frames", timed(predict_all)[1])
-    _, apart = timed(lambda: [predict(each) for each in map(read, parts)])
+    _, apart = timed(lambda: [predict(part) for part in map(read, parts)])
     report("read and predict them one by one", len(together), "frames", apart)
     _, alone = timed(lambda: encode_all(tracker, examples, options))
     report("bound: the turn encoder alone, once", len(together), "frames", alone)
 
 
 def set_status(tracker: SgdTracker, status: int) -> None:
-    """Have the model take every slot's status for this one."""
+    """Make the model predict one status for every slot."""
     for name in ("categorical_status", "free_status"):
         last: Any = tracker.model.heads[name]
         torch.nn.init.zeros_(last.out.weight)
@@ -86,18 +86,18 @@ def set_status(tracker: SgdTracker, status: int) -> None:
 
 
 @torch.inference_mode()
-def encode_all(tracker: SgdTracker, examples: Examples, options: argparse.Namespace) -> None:
-    """Every different turn through the encoder, and nothing else."""
+def encode_all(tracker: SgdTracker, examples: TurnExamples, options: argparse.Namespace) -> None:
+    """Run every distinct turn through the encoder, and do nothing else."""
     for batch in by_length(examples.lengths, options.batch, tracker.options.token_budget):
         inputs = examples.turns.batch(examples.texts[batch].tolist())
         tracker.model.encode(**{n: t.to(tracker.model.device) for n, t in inputs.items()})
 
 
 def training(tracker: SgdTracker, options: argparse.Namespace, report: Report) -> None:
-    """Reading labels; steps of 32 turns, and the same steps of the turn encoder alone.
+    """Measure reading labels, steps of 32 turns, and the same steps of the turn encoder alone.
 
-    The two take turns batch by batch, so that whatever else the machine does slows both, and the
-    ratio is the median of the batches'.
+    The two kinds of steps alternate batch by batch, so that other work of the machine slows both.
+    The ratio is the median over the batches.
     """
     rows = training_columns(rows_of("original", "train", options), tracker.READS)
     examples, seconds = timed(lambda: tracker.read_examples(rows))
@@ -107,8 +107,8 @@ def training(tracker: SgdTracker, options: argparse.Namespace, report: Report) -
     model = tracker.model.train()
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
 
-    def step(chosen: Any, loss: Callable[[dict[str, torch.Tensor]], torch.Tensor]) -> None:
-        batch = examples.training_batch(chosen.tolist())
+    def step(indices: Any, loss: Callable[[dict[str, torch.Tensor]], torch.Tensor]) -> None:
+        batch = examples.training_batch(indices.tolist())
         torch.autograd.backward(loss({n: t.to(model.device) for n, t in batch.items()}))
         optimizer.step()
         optimizer.zero_grad()
@@ -143,12 +143,10 @@ def main() -> None:
     options = parser.parse_args()
     if options.model == "tiny":
         texts = rows_of("original", "train", options)
-        found = tiny_encoder(
-            corpus_texts(texts.select_columns(["history", "utterance", "schema"])), hidden=128
-        )
+        columns = texts.select_columns(["history", "utterance", "schema"])
+        encoder, tokenizer = tiny_encoder(corpus_texts(columns), hidden=128)
     else:
-        found = load_encoder(options.model)  # type: ignore[assignment]
-    encoder, tokenizer = found
+        encoder, tokenizer = load_encoder(options.model)  # type: ignore[assignment]
     about = About(tracker=SgdTracker.NAME, max_turn=80)
     own = SgdOptions(batch_size=options.batch, cache=tempfile.mkdtemp())
     tracker = SgdTracker(new_model(encoder, about), tokenizer, about, own, Accelerator())

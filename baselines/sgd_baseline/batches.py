@@ -11,10 +11,15 @@ import torch
 from ..training.batching import Ints
 from .frames import FrameColumns
 from .labels import Labels
-from .schema_embeddings import Table
+from .schema_embeddings import ElementTable
 from .turns import TokenizedTurns
 
 Tensors = dict[str, torch.Tensor]
+# Names of the label columns of each kind of slot.
+SLOT_LABELS = {
+    "categorical": ("categorical_status", "value", "categorical_requested"),
+    "free": ("free_status", "start", "end", "free_requested"),
+}
 
 
 @dataclass(frozen=True)
@@ -23,9 +28,9 @@ class SlotQuestions:
 
     Attributes:
         frames: Index of each frame in ``FrameColumns`` [frames].
-        categorical: Index of each categorical slot in ``Table`` [categorical slots].
+        categorical: Index of each categorical slot in ``ElementTable`` [categorical slots].
         categorical_frame: Index in ``frames`` of the frame of each categorical slot.
-        free: Index of each free-form slot in ``Table`` [free-form slots].
+        free: Index of each free-form slot in ``ElementTable`` [free-form slots].
         free_frame: Index in ``frames`` of the frame of each free-form slot.
     """
 
@@ -36,7 +41,7 @@ class SlotQuestions:
     free_frame: Ints
 
 
-class Examples:
+class TurnExamples:
     """Examples, each of which is a turn with the frames that share one pass of the encoder.
 
     Attributes:
@@ -56,7 +61,7 @@ class Examples:
         frames: FrameColumns,
         groups: list[Ints],
         turns: TokenizedTurns,
-        table: Table,
+        table: ElementTable,
         vectors: torch.Tensor,
         labels: Labels | None = None,
     ) -> None:
@@ -78,39 +83,41 @@ class Examples:
         Returns:
             The model's tensors, without those for spans and labels; and what they predict.
         """
-        chosen = list(indices)
-        groups = [self.groups[i] for i in chosen]
+        examples = list(indices)
+        groups = [self.groups[i] for i in examples]
         frames = np.concatenate(groups)
         service = self.frames.service[frames]
         categorical, categorical_frame = ranges(self.table.categorical_begin, service)
         free, free_frame = ranges(self.table.free_begin, service)
-        places = {
+        elements = {
             "intents": self.table.intents[service],
             "categorical": self.table.categorical[categorical],
             "values": self.table.values[categorical],
             "free": self.table.free[free],
         }
-        numbers = {
+        owners = {
             "turn": np.repeat(np.arange(len(groups)), [len(group) for group in groups]),
             "categorical_frame": categorical_frame,
             "free_frame": free_frame,
         }
-        batch = self.turns.batch(self.texts[chosen].tolist())
-        batch |= {name: torch.from_numpy(column) for name, column in numbers.items()}
+        batch = self.turns.batch(self.texts[examples].tolist())
+        batch |= {name: torch.from_numpy(column) for name, column in owners.items()}
         questions = SlotQuestions(frames, categorical, categorical_frame, free, free_frame)
-        return batch | self._elements(places), questions
+        return batch | self._elements(elements), questions
 
-    def _elements(self, places: dict[str, Ints]) -> Tensors:
-        """The embeddings that a batch needs, and the indices of its elements among them.
+    def _elements(self, numbers: dict[str, Ints]) -> Tensors:
+        """The embeddings that a batch needs, and the numbers of its elements among them.
 
-        Indices count from 1, as 0 is the intent NONE; -1 is padding.
+        Numbers count from 1, as 0 is the intent NONE; -1 is padding.
         """
-        used = np.unique(np.concatenate([column.ravel() for column in places.values()]))
+        used = np.unique(np.concatenate([column.ravel() for column in numbers.values()]))
         used = used[used > 0]
-        renumbered = np.full(len(self.vectors) + 2, -1, np.int64)  # index -1 is padding and stays
+        # The table's number of each element -> its number in this batch. 0 (NONE) stays 0, and the
+        # last entry, which the index -1 of padding reads, stays -1.
+        renumbered = np.full(len(self.vectors) + 2, -1, np.int64)
         renumbered[0] = 0
         renumbered[used] = np.arange(1, len(used) + 1)
-        tensors = {name: torch.from_numpy(renumbered[column]) for name, column in places.items()}
+        tensors = {name: torch.from_numpy(renumbered[column]) for name, column in numbers.items()}
         return {"elements": self.vectors[torch.from_numpy(used - 1)], **tensors}
 
     def training_batch(self, indices: Iterable[int]) -> Tensors:
@@ -122,24 +129,23 @@ class Examples:
         batch, questions = self.batch(indices)
         assert self.labels is not None  # noqa: S101
         columns = self.labels.columns
-        found = {"intent": columns["intent"][questions.frames]}
+        label_columns = {"intent": columns["intent"][questions.frames]}
         for kind in ("categorical", "free"):
-            places, _ = ranges(self.begins[kind], questions.frames)
-            for name in OF_SLOTS[kind]:
-                found[name] = columns[name][places]
-        spans = np.flatnonzero(found["start"] >= 0)
-        requested = [found.pop("categorical_requested"), found.pop("free_requested")]
-        found |= {"requested": np.concatenate(requested)}
-        found |= {name: found[name][spans] for name in ("start", "end")}
-        labels = {f"{n}_label": torch.from_numpy(c.astype(np.int64)) for n, c in found.items()}
+            slots, _ = ranges(self.begins[kind], questions.frames)
+            for name in SLOT_LABELS[kind]:
+                label_columns[name] = columns[name][slots]
+        spans = np.flatnonzero(label_columns["start"] >= 0)
+        requested = [
+            label_columns.pop("categorical_requested"),
+            label_columns.pop("free_requested"),
+        ]
+        label_columns |= {"requested": np.concatenate(requested)}
+        label_columns |= {name: label_columns[name][spans] for name in ("start", "end")}
+        labels = {
+            f"{name}_label": torch.from_numpy(column.astype(np.int64))
+            for name, column in label_columns.items()
+        }
         return batch | labels | {"span": torch.from_numpy(spans)}
-
-
-# Names of the label columns of each kind of slot.
-OF_SLOTS = {
-    "categorical": ("categorical_status", "value", "categorical_requested"),
-    "free": ("free_status", "start", "end", "free_requested"),
-}
 
 
 def ranges(begins: Ints, rows: Ints) -> tuple[Ints, Ints]:
@@ -158,7 +164,8 @@ def ranges(begins: Ints, rows: Ints) -> tuple[Ints, Ints]:
     """
     counts = begins[rows + 1] - begins[rows]
     owners = np.repeat(np.arange(len(rows)), counts)
-    first = np.cumsum(counts) - counts
+    first = np.cumsum(counts) - counts  # where each row's range begins in the result
+    # Counting on from 0 through the result, shifted for each row to where its own range begins.
     return np.arange(len(owners)) + (begins[rows] - first)[owners], owners
 
 

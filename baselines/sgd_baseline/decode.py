@@ -8,10 +8,10 @@ import torch
 
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT
 
-from .batches import Examples, SlotQuestions
+from .batches import SlotQuestions, TurnExamples
 from .labels import ACTIVE, IS_DONTCARE
 from .modeling import CLS
-from .schema_embeddings import Table
+from .schema_embeddings import ElementTable
 from .states import Change
 from .turns import SYSTEM, USER
 
@@ -35,23 +35,24 @@ def best_spans(
         The first and the last token of each span [spans]; -1 where no span in an utterance is
         better than ``CLS``.
     """
-    start, end = (each.softmax(-1, dtype=torch.float32) for each in (start, end))
+    start, end = (logits.softmax(-1, dtype=torch.float32) for logits in (start, end))
     infinite = -float("inf")
-    whole, firsts = [], []
+    scores, firsts = [], []  # of system and user, [spans, tokens]: the best span that ends there
     for side in (SYSTEM, USER):
         # The best start up to each token is computed first, so that one pass tries all ends.
         best, first = start.masked_fill(sides != side, infinite).cummax(-1)
-        whole.append((best + end).masked_fill(sides != side, infinite))
+        scores.append((best + end).masked_fill(sides != side, infinite))
         firsts.append(first)
-    score, place = torch.cat(whole, -1).max(-1)
-    first = torch.cat(firsts, -1).gather(-1, place[:, None])[:, 0]
-    last = place % max(1, start.shape[-1])
+    # Positions in the second half of the concatenation are of the user: modulo gives the token.
+    score, position = torch.cat(scores, -1).max(-1)
+    first = torch.cat(firsts, -1).gather(-1, position[:, None])[:, 0]
+    last = position % max(1, start.shape[-1])
     nowhere = score <= start[:, CLS] + end[:, CLS]
     return first.masked_fill(nowhere, -1), last.masked_fill(nowhere, -1)
 
 
 def read_changes(
-    examples: Examples,
+    examples: TurnExamples,
     questions: SlotQuestions,
     logits: dict[str, torch.Tensor],
     spans: Sequence[Spot],
@@ -61,12 +62,12 @@ def read_changes(
     Args:
         examples: The examples that the batch is made of.
         questions: The frames and slots of the batch.
-        logits: Logits that ``SgdBaselineModel.judge`` returned.
+        logits: Logits that ``SgdBaselineModel.run_heads`` returned.
         spans: Spans of the slots that have a value in the turn.
     """
     table, frames = examples.table, examples.frames
     intents = logits["intent"].argmax(-1).tolist()
-    services = [table.services[place] for place in frames.service[questions.frames]]
+    services = [table.services[index] for index in frames.service[questions.frames]]
     changes = [
         Change([NONE_INTENT, *service.intents][intent])
         for service, intent in zip(services, intents)
@@ -74,29 +75,29 @@ def read_changes(
     names = [table.categorical_names[i] for i in questions.categorical]
     names += [table.free_names[i] for i in questions.free]
     owners = [*questions.categorical_frame.tolist(), *questions.free_frame.tolist()]
-    for place in (logits["requested"] > 0).nonzero()[:, 0].tolist():
-        changes[owners[place]].requested_slots.append(names[place])
+    for slot in (logits["requested"] > 0).nonzero()[:, 0].tolist():
+        changes[owners[slot]].requested_slots.append(names[slot])
     categorical = _categorical(table, questions, logits)
-    for place, value in [*categorical, *_free(examples, questions, logits, spans)]:
-        changes[owners[place]].slot_values[names[place]] = value
+    for slot, value in [*categorical, *_free(examples, questions, logits, spans)]:
+        changes[owners[slot]].slot_values[names[slot]] = value
     return changes
 
 
 def _categorical(
-    table: Table, questions: SlotQuestions, logits: dict[str, torch.Tensor]
+    table: ElementTable, questions: SlotQuestions, logits: dict[str, torch.Tensor]
 ) -> Iterator[tuple[int, str]]:
     """Each categorical slot that changes, as an index among the batch's slots, and its value."""
-    chosen = logits["value"].argmax(-1).tolist()
-    for place, status in enumerate(logits["categorical_status"].argmax(-1).tolist()):
-        choices = table.choices[questions.categorical[place]]
+    value_indices = logits["value"].argmax(-1).tolist()
+    for slot, status in enumerate(logits["categorical_status"].argmax(-1).tolist()):
+        choices = table.choices[questions.categorical[slot]]
         if status == IS_DONTCARE:
-            yield place, DONTCARE
+            yield slot, DONTCARE
         elif status == ACTIVE and choices:
-            yield place, choices[chosen[place]]
+            yield slot, choices[value_indices[slot]]
 
 
 def _free(
-    examples: Examples,
+    examples: TurnExamples,
     questions: SlotQuestions,
     logits: dict[str, torch.Tensor],
     spans: Sequence[Spot],
@@ -106,9 +107,9 @@ def _free(
     The indices of free-form slots follow those of categorical slots.
     """
     before = len(questions.categorical)
-    for place in (logits["free_status"].argmax(-1) == IS_DONTCARE).nonzero()[:, 0].tolist():
-        yield before + place, DONTCARE
+    for slot in (logits["free_status"].argmax(-1) == IS_DONTCARE).nonzero()[:, 0].tolist():
+        yield before + slot, DONTCARE
     texts = examples.frames.text[questions.frames[questions.free_frame]]
-    for place, first, last in spans:
+    for slot, first, last in spans:
         if first >= 0:
-            yield before + place, examples.turns.turn(int(texts[place])).text(first, last)
+            yield before + slot, examples.turns.turn(int(texts[slot])).text(first, last)

@@ -78,8 +78,8 @@ def last_utterances(histories: pa.ChunkedArray) -> list[str]:
     lengths = turns.value_lengths().to_numpy()
     last = pa.array(np.cumsum(lengths) - 1, mask=lengths == 0)
     utterances = pc.struct_field(turns.flatten(), "utterance").take(last)
-    found: list[str] = pc.fill_null(utterances, "").to_pylist()
-    return found
+    texts: list[str] = pc.fill_null(utterances, "").to_pylist()
+    return texts
 
 
 def by_text(frames: FrameColumns) -> list[Ints]:

@@ -16,7 +16,7 @@ from sgdx_dataset.schema import DONTCARE, NONE_INTENT
 from ..data.frames import GOLD
 from .frames import FrameColumns
 from .modeling import CLS, IGNORED
-from .schema_embeddings import ServiceElements, Table
+from .schema_embeddings import ElementTable, ServiceElements
 from .states import Values, differences
 from .turns import SYSTEM, USER, Span, TokenizedTurn, TokenizedTurns
 
@@ -34,7 +34,7 @@ class Labels:
             ``value`` and ``categorical_requested`` have one for each categorical slot of each
             frame; ``free_status``, ``start``, ``end`` and ``free_requested`` have one for each
             free-form slot. ``start`` and ``end`` are ``CLS`` where the turn does not have the new
-            value, as in the released code. ``IGNORED`` is the label of what is not to be learnt.
+            value, as in the released code. The loss leaves out ``IGNORED``.
         counts: Number of slots that change; of these, the number whose value is not among the
             possible values, and the number whose value is not a span of the turn.
     """
@@ -44,7 +44,7 @@ class Labels:
 
 
 @dataclass
-class _Lists:
+class _LabelLists:
     """The content of ``Labels`` while it is collected."""
 
     columns: dict[str, list[int]] = field(default_factory=dict)
@@ -58,7 +58,9 @@ class _Lists:
             self.columns.setdefault(name, []).append(label)
 
 
-def read_labels(rows: Dataset, frames: FrameColumns, table: Table, turns: TokenizedTurns) -> Labels:
+def read_labels(
+    rows: Dataset, frames: FrameColumns, table: ElementTable, turns: TokenizedTurns
+) -> Labels:
     """Read the labels of frame rows.
 
     Args:
@@ -67,7 +69,7 @@ def read_labels(rows: Dataset, frames: FrameColumns, table: Table, turns: Tokeni
         table: Schema elements of ``frames.schemas``.
         turns: Tokens of ``frames.texts``.
     """
-    lists = _Lists()
+    lists = _LabelLists()
     groups = map(frames.group, range(len(frames)))
     states = (_values(gold) for gold in _gold(rows))
     changes = differences(groups, states)
@@ -89,7 +91,7 @@ def _gold(rows: Dataset) -> Iterator[Row]:
 
 def _values(gold: Row) -> Values:
     """The wordings of the value of each slot that is set in a gold state."""
-    return {given["slot"]: given["values"] for given in gold["slot_values"]}
+    return {entry["slot"]: entry["values"] for entry in gold["slot_values"]}
 
 
 def _status(slot: str, changed: Values) -> int:
@@ -99,7 +101,9 @@ def _status(slot: str, changed: Values) -> int:
     return IS_DONTCARE if changed[slot][0] == DONTCARE else ACTIVE
 
 
-def _add_categorical(lists: _Lists, service: ServiceElements, gold: Row, changed: Values) -> None:
+def _add_categorical(
+    lists: _LabelLists, service: ServiceElements, gold: Row, changed: Values
+) -> None:
     """Append the labels of a frame's categorical slots."""
     for slot, choices in zip(service.categorical, service.values):
         status, value = _status(slot, changed), IGNORED
@@ -112,7 +116,7 @@ def _add_categorical(lists: _Lists, service: ServiceElements, gold: Row, changed
 
 
 def _add_free(
-    lists: _Lists, service: ServiceElements, gold: Row, changed: Values, turn: TokenizedTurn
+    lists: _LabelLists, service: ServiceElements, gold: Row, changed: Values, turn: TokenizedTurn
 ) -> None:
     """Append the labels of a frame's free-form slots."""
     for slot in service.free:
@@ -130,7 +134,7 @@ def _add_free(
 def find_span(turn: TokenizedTurn, values: Sequence[str], marked: Sequence[Span]) -> Span | None:
     """The first and the last token of a value in a turn, or None if the turn does not contain it.
 
-    The value is looked for in the marked places, then in the user's utterance, then in the
+    The value is searched in the annotated spans, then in the user's utterance, then in the
     system's.
 
     Args:
@@ -138,10 +142,10 @@ def find_span(turn: TokenizedTurn, values: Sequence[str], marked: Sequence[Span]
         values: The wordings of the value.
         marked: Characters [start, end) of the user's utterance that are annotated as the value.
     """
-    places = [(USER, start, end) for start, end in marked]
+    occurrences = [(USER, start, end) for start, end in marked]
     for side in (USER, SYSTEM):
         for value in values:
             word = rf"(?<!\w){re.escape(value)}(?!\w)"
-            places += [(side, *found.span()) for found in re.finditer(word, turn.texts[side])]
-    spans = (turn.tokens(*place) for place in places)
+            occurrences += [(side, *match.span()) for match in re.finditer(word, turn.texts[side])]
+    spans = (turn.tokens(*occurrence) for occurrence in occurrences)
     return next((span for span in spans if span is not None), None)

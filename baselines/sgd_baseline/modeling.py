@@ -17,7 +17,8 @@ from transformers import AutoConfig, AutoModel, BertConfig, PretrainedConfig, Pr
 from transformers.utils.generic import ModelOutput
 
 IGNORED = -100  # a label that adds nothing to the loss
-CLS = 0  # the token that stands before the turn; spans of values that are not in the turn are there
+CLS = 0  # index of the token before the turn, where spans of values that the turn lacks point to
+ENCODER_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 Tensors = dict[str, torch.Tensor]
 
 
@@ -191,7 +192,7 @@ class SgdBaselineModel(PreTrainedModel):
         tokens: torch.Tensor = output.last_hidden_state
         return self.dropout(tokens[:, 0] if whole is None else whole), self.dropout(tokens)
 
-    def judge(self, pooled: torch.Tensor, batch: Tensors) -> Tensors:
+    def run_heads(self, pooled: torch.Tensor, batch: Tensors) -> Tensors:
         """Compute the logits of all heads but that of spans.
 
         Args:
@@ -235,6 +236,7 @@ class SgdBaselineModel(PreTrainedModel):
         Returns:
             Logits [spans, tokens] by name.
         """
+        # The turn of each span, by way of its free-form slot and that slot's frame.
         turn = batch["turn"][batch["free_frame"][batch["span"]]]
         element = batch["free"][batch["span"]][:, None]
         logits = self.heads["span"](tokens, self._elements(batch), turn, element)
@@ -245,11 +247,11 @@ class SgdBaselineModel(PreTrainedModel):
         """Compute the logits of a batch, and the losses if it has labels."""
         inputs = {name: batch[name] for name in ENCODER_INPUTS if name in batch}
         pooled, tokens = self.encode(**inputs)
-        logits = self.judge(pooled, batch)
+        logits = self.run_heads(pooled, batch)
         logits |= self.spans(tokens, batch["attention_mask"], batch)
         if "intent_label" not in batch:
             return SgdBaselineOutput(logits=logits)
-        losses = losses_of(logits, batch)
+        losses = named_losses(logits, batch)
         loss = torch.stack(list(losses.values())).mean()
         return SgdBaselineOutput(loss=loss, losses=losses, logits=logits)
 
@@ -257,28 +259,25 @@ class SgdBaselineModel(PreTrainedModel):
         return torch.cat([self.none[None], batch["elements"].to(self.none.dtype)])
 
 
-ENCODER_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-
-
-def losses_of(logits: Tensors, labels: Tensors) -> Tensors:
+def named_losses(logits: Tensors, labels: Tensors) -> Tensors:
     """The seven losses; each is a mean over labels that are not ``IGNORED``, or 0 without any."""
-    return {name: _loss(each, labels[f"{name}_label"]) for name, each in logits.items()}
+    return {name: _loss(logits[name], labels[f"{name}_label"]) for name in logits}
 
 
 def _loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Cross-entropy of logits of classes [n, classes], or of a yes-or-no question [n]."""
-    kept = labels != IGNORED
+    learnt = labels != IGNORED
     if logits.dim() == 1:
         yes = labels.clamp(min=0).to(logits.dtype)
-        each = binary_cross_entropy_with_logits(logits, yes, reduction="none")
+        losses = binary_cross_entropy_with_logits(logits, yes, reduction="none")
     else:
-        each = cross_entropy(logits, labels, ignore_index=IGNORED, reduction="none")
-    # Multiplying by a mask would not do, as ignored losses may be infinite.
-    return each.masked_fill(~kept, 0.0).sum() / kept.sum().clamp(min=1)
+        losses = cross_entropy(logits, labels, ignore_index=IGNORED, reduction="none")
+    # Filled, not multiplied by 0: ignored losses may be infinite, and 0 * inf is NaN.
+    return losses.masked_fill(~learnt, 0.0).sum() / learnt.sum().clamp(min=1)
 
 
-def _masked(logits: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
-    return logits.masked_fill(~kept, torch.finfo(logits.dtype).min)
+def _masked(logits: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
+    return logits.masked_fill(~valid, torch.finfo(logits.dtype).min)
 
 
 SgdBaselineConfig.register_for_auto_class()  # type: ignore[no-untyped-call]

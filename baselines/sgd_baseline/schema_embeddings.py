@@ -1,6 +1,6 @@
 """Schema elements: their sentence pairs, their indices in a table, and their embeddings.
 
-The frozen encoder computes the embeddings once for each wording of a service; they are kept in
+The frozen encoder computes the embeddings once for each wording of a service. They are cached in
 files. Source: Rastogi et al. 2020 (arXiv 1909.05855).
 """
 
@@ -70,7 +70,7 @@ def elements_of(service: Service) -> ServiceElements:
     )
 
 
-class Table:
+class ElementTable:
     """The elements of all services, as indices among their distinct sentence pairs.
 
     Indices count from 1, as 0 is the intent NONE; -1 is padding.
@@ -92,15 +92,16 @@ class Table:
 
     def __init__(self, schemas: Sequence[Row]) -> None:
         self.services = [elements_of(read_service(schema)) for schema in schemas]
-        places: dict[Pair, int] = {}
+        numbers: dict[Pair, int] = {}
         intents, categorical, free, values = [], [], [], []
         for service in self.services:
-            found = iter([places.setdefault(pair, len(places)) + 1 for pair in service.pairs])
-            intents.append([0, *_take(found, service.intents)])
-            categorical += _take(found, service.categorical)
-            free += _take(found, service.free)
-            values += [_take(found, choices) for choices in service.values]
-        self.pairs = list(places)
+            # The pairs of a service are in the order in which its elements are taken below.
+            pair_numbers = iter([numbers.setdefault(p, len(numbers)) + 1 for p in service.pairs])
+            intents.append([0, *_take(pair_numbers, service.intents)])
+            categorical += _take(pair_numbers, service.categorical)
+            free += _take(pair_numbers, service.free)
+            values += [_take(pair_numbers, choices) for choices in service.values]
+        self.pairs = list(numbers)
         self.categorical_names = [name for s in self.services for name in s.categorical]
         self.choices = [choices for s in self.services for choices in s.values]
         self.free_names = [name for s in self.services for name in s.free]
@@ -110,9 +111,9 @@ class Table:
         self.free_begin = _begins([len(s.free) for s in self.services])
 
 
-def _take(places: Iterator[int], names: Sequence[str]) -> list[int]:
-    """The next places, one for each name."""
-    return [next(places) for _ in names]
+def _take(numbers: Iterator[int], names: Sequence[str]) -> list[int]:
+    """The next of the numbers, one for each name."""
+    return [next(numbers) for _ in names]
 
 
 def _rectangle(rows: list[list[int]]) -> Ints:
@@ -134,7 +135,7 @@ def default_cache() -> Path:
 
 
 def embeddings(
-    table: Table, model: SgdBaselineModel, tokenizer: PreTrainedTokenizerBase, cache: Path
+    table: ElementTable, model: SgdBaselineModel, tokenizer: PreTrainedTokenizerBase, cache: Path
 ) -> torch.Tensor:
     """The embeddings of a table's sentence pairs; only those that the cache lacks are computed.
 
@@ -151,16 +152,16 @@ def embeddings(
     folder = cache / _encoder_digest(model, tokenizer)
     files = [folder / f"{_digest(service.pairs)}.safetensors" for service in table.services]
     vectors: dict[Pair, torch.Tensor] = {}
-    lacking = []
+    missing = []
     for file, service in zip(files, table.services):
-        found = _read(file, service)
-        if found is None:
-            lacking.append((file, service))
+        cached = _read(file, service)
+        if cached is None:
+            missing.append((file, service))
         else:
-            vectors.update(zip(service.pairs, found))
-    pairs = list({pair: None for _, service in lacking for pair in service.pairs})
+            vectors.update(zip(service.pairs, cached))
+    pairs = list({pair: None for _, service in missing for pair in service.pairs})
     vectors.update(zip(pairs, embed(pairs, model, tokenizer)))
-    for file, service in lacking:
+    for file, service in missing:
         _write(file, torch.stack([vectors[pair] for pair in service.pairs]))
     return torch.stack([vectors[pair] for pair in table.pairs])
 
@@ -174,7 +175,7 @@ def embed(
         Embeddings [pairs, hidden], on the CPU.
     """
     ids = [tokenizer(*pair, truncation=True, max_length=_LONGEST) for pair in pairs]
-    lengths = np.array([len(each["input_ids"]) for each in ids], np.int64)
+    lengths = np.array([len(encoding["input_ids"]) for encoding in ids], np.int64)
     vectors = torch.empty(len(pairs), model.config.encoder.hidden_size)
     for batch in by_length(lengths, _PAIRS, _TOKENS):
         inputs = tokenizer.pad([ids[i] for i in batch.tolist()], return_tensors="pt")
@@ -186,9 +187,10 @@ def embed(
 
 def _encoder_digest(model: SgdBaselineModel, tokenizer: PreTrainedTokenizerBase) -> str:
     """A digest of everything that determines embeddings: weights, tokenizer and maximum length."""
-    whole: dict[str, Any] = json.loads(tokenizer.backend_tokenizer.to_str())
-    lasting = {name: part for name, part in whole.items() if name not in ("truncation", "padding")}
-    text = json.dumps([weights_digest(model.schema_encoder), lasting, _LONGEST])
+    tokenizer_json: dict[str, Any] = json.loads(tokenizer.backend_tokenizer.to_str())
+    for call_setting in ("truncation", "padding"):  # they change from call to call
+        tokenizer_json.pop(call_setting, None)
+    text = json.dumps([weights_digest(model.schema_encoder), tokenizer_json, _LONGEST])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

@@ -30,7 +30,7 @@ def difference(before: Values, now: Values) -> Values:
     """The slots whose value is new: those with no wording in common with the value before.
 
     A gold state lists all wordings of a value so far, so the value of an unchanged slot may gain
-    wordings. Slots that are no longer set are left out, as the model cannot express this.
+    wordings. Slots that are no longer set are left out, as the model cannot unset a slot.
 
     Args:
         before: Wordings of the value of each slot before the turn.

@@ -41,13 +41,13 @@ from ..training.evaluation import score_on
 from ..training.loop import initial_model, last_checkpoint
 from ..training.settings import Count, EncoderSettings, Fraction, Settings
 from ..training.task import Evaluation, Provenance, Run, Task
-from .batches import Examples, SlotQuestions, Tensors
+from .batches import SlotQuestions, Tensors, TurnExamples
 from .card_example import example
 from .decode import best_spans, read_changes
 from .frames import by_text, by_turn, read_frames
 from .labels import ACTIVE, read_labels
 from .modeling import ENCODER_INPUTS, SgdBaselineConfig, SgdBaselineModel
-from .schema_embeddings import Table, default_cache, embeddings
+from .schema_embeddings import ElementTable, default_cache, embeddings
 from .states import Change, accumulate
 from .turns import TokenizedTurns
 
@@ -153,28 +153,28 @@ class SgdTracker(Tracker, TrainableSystem[SgdOptions, SgdSettings]):
         }
         return Predictions(predicted, counts)
 
-    def read_inputs(self, rows: Dataset) -> Examples:
+    def read_inputs(self, rows: Dataset) -> TurnExamples:
         """Read frame rows for prediction: each distinct turn is one example."""
         frames = read_frames(rows)
         turns = TokenizedTurns(frames.texts, self.tokenizer, self.about.max_turn)
-        table = Table(frames.schemas)
-        return Examples(frames, by_text(frames), turns, table, self._embeddings(table))
+        table = ElementTable(frames.schemas)
+        return TurnExamples(frames, by_text(frames), turns, table, self._embeddings(table))
 
-    def read_examples(self, rows: Dataset) -> Examples:
+    def read_examples(self, rows: Dataset) -> TurnExamples:
         """Read frame rows for training: each turn of a dialogue under a variant is an example."""
         frames = read_frames(rows)
         turns = TokenizedTurns(frames.texts, self.tokenizer, self.about.max_turn)
-        table = Table(frames.schemas)
+        table = ElementTable(frames.schemas)
         labels = read_labels(rows, frames, table, turns)
-        return Examples(frames, by_turn(frames), turns, table, self._embeddings(table), labels)
+        return TurnExamples(frames, by_turn(frames), turns, table, self._embeddings(table), labels)
 
-    def _embeddings(self, table: Table) -> torch.Tensor:
+    def _embeddings(self, table: ElementTable) -> torch.Tensor:
         """The embeddings of a table's sentence pairs; the first process fills the cache."""
         cache = Path(self.options.cache) if self.options.cache else default_cache()
         with self.accelerator.main_process_first():
             return embeddings(table, self.model, self.tokenizer, cache)
 
-    def track(self, model: SgdBaselineModel, examples: Examples, folder: Path) -> list[Row]:
+    def track(self, model: SgdBaselineModel, examples: TurnExamples, folder: Path) -> list[Row]:
         """Predict the states of examples.
 
         Args:
@@ -356,7 +356,9 @@ def save_model(
 
 
 @torch.inference_mode()
-def read_batch(model: SgdBaselineModel, examples: Examples, indices: Ints) -> list[list[Change]]:
+def read_batch(
+    model: SgdBaselineModel, examples: TurnExamples, indices: Ints
+) -> list[list[Change]]:
     """Predict the changes that the frames of some examples make.
 
     Args:
@@ -370,7 +372,7 @@ def read_batch(model: SgdBaselineModel, examples: Examples, indices: Ints) -> li
     on_cpu, questions = examples.batch(indices.tolist())
     batch = {name: tensor.to(model.device) for name, tensor in on_cpu.items()}
     pooled, tokens = model.encode(**{n: batch[n] for n in ENCODER_INPUTS if n in batch})
-    logits = {name: each.float().cpu() for name, each in model.judge(pooled, batch).items()}
+    logits = {name: each.float().cpu() for name, each in model.run_heads(pooled, batch).items()}
     spans = _spans(model, examples, indices, tokens, batch, logits, questions)
     changes = iter(read_changes(examples, questions, logits, spans))
     return [[next(changes) for _ in examples.groups[index]] for index in indices.tolist()]
@@ -378,7 +380,7 @@ def read_batch(model: SgdBaselineModel, examples: Examples, indices: Ints) -> li
 
 def _spans(
     model: SgdBaselineModel,
-    examples: Examples,
+    examples: TurnExamples,
     indices: Ints,
     tokens: torch.Tensor,
     batch: Tensors,
@@ -395,7 +397,7 @@ def _spans(
     return list(zip(active.tolist(), first.tolist(), last.tolist()))
 
 
-def fingerprint(model: SgdBaselineModel, examples: Examples, options: SgdOptions) -> str:
+def fingerprint(model: SgdBaselineModel, examples: TurnExamples, options: SgdOptions) -> str:
     """SHA-256 of everything that determines the partial results: weights, inputs and options."""
     frames = examples.frames
     inputs = (frames.ids, frames.variants, frames.texts, frames.schemas)
@@ -403,7 +405,7 @@ def fingerprint(model: SgdBaselineModel, examples: Examples, options: SgdOptions
     return hashlib.sha256(repr(decisive).encode()).hexdigest()
 
 
-def prediction_rows(examples: Examples, changes: list[Change]) -> Iterator[Row]:
+def prediction_rows(examples: TurnExamples, changes: list[Change]) -> Iterator[Row]:
     """The prediction row of each frame, whose slot values are the sum of the changes so far."""
     frames = examples.frames
     groups = map(frames.group, range(len(frames)))

@@ -15,7 +15,7 @@ from ..training.batching import Ints
 
 SYSTEM, USER = 0, 1  # indices of the two utterances of a turn
 _SPECIAL = -1  # stands for neither utterance: special tokens and padding
-_MULTIPLE = 8  # batches are padded to a multiple of this width, which GPUs process faster
+_MULTIPLE = 8  # batches are padded to a multiple of this width, as GPUs are faster then
 _AT_ONCE = 4096  # number of turns that are tokenized in one call
 Span = tuple[int, int]
 
@@ -108,12 +108,10 @@ class TokenizedTurns:
         Args:
             indices: Indices of the turns.
         """
-        chosen = list(indices)
-        width = -(-int(self.lengths[chosen].max()) // _MULTIPLE) * _MULTIPLE
+        turns = list(indices)
+        width = -(-int(self.lengths[turns].max()) // _MULTIPLE) * _MULTIPLE
         return {
-            name: _padded(
-                [column[i] for i in chosen], self.pad if name == "input_ids" else 0, width
-            )
+            name: _padded([column[i] for i in turns], self.pad if name == "input_ids" else 0, width)
             for name, column in self.inputs.items()
         }
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from baselines.sgd_baseline.batches import SlotQuestions
 from baselines.sgd_baseline.decode import best_spans, read_changes
-from baselines.sgd_baseline.schema_embeddings import Table
+from baselines.sgd_baseline.schema_embeddings import ElementTable
 from baselines.sgd_baseline.states import Change
 
 from .test_schema_embeddings import CABS
@@ -67,7 +67,7 @@ class _Examples:
     """Two frames of one service and one turn."""
 
     def __init__(self) -> None:
-        self.table = Table([CABS])
+        self.table = ElementTable([CABS])
         self.frames: Any = type("F", (), {"service": np.array([0, 0]), "text": np.array([0, 0])})
         self.turns: Any = type("T", (), {"turn": staticmethod(lambda index: self)})
 

@@ -9,12 +9,12 @@ import pytest
 import torch
 from datasets import Dataset
 
-from baselines.sgd_baseline.batches import Examples, ranges
+from baselines.sgd_baseline.batches import TurnExamples, ranges
 from baselines.sgd_baseline.decode import best_spans, read_changes
 from baselines.sgd_baseline.frames import by_turn, read_frames
 from baselines.sgd_baseline.labels import ACTIVE, IS_DONTCARE, Labels, read_labels
 from baselines.sgd_baseline.modeling import CLS, IGNORED
-from baselines.sgd_baseline.schema_embeddings import Table
+from baselines.sgd_baseline.schema_embeddings import ElementTable
 from baselines.sgd_baseline.states import differences
 from baselines.sgd_baseline.tracker import SgdTracker, prediction_rows
 from baselines.sgd_baseline.turns import TokenizedTurns
@@ -22,21 +22,21 @@ from baselines.training.evaluation import joint_goal_accuracy
 
 
 @pytest.fixture(scope="module")
-def examples(tracker: SgdTracker, train_rows: Dataset) -> Examples:
+def examples(tracker: SgdTracker, train_rows: Dataset) -> TurnExamples:
     frames = read_frames(train_rows)
     turns = TokenizedTurns(frames.texts, tracker.tokenizer, 64)
-    table = Table(frames.schemas)
+    table = ElementTable(frames.schemas)
     labels = read_labels(train_rows, frames, table, turns)
     vectors = torch.arange(len(table.pairs))[:, None].float()  # each says its place
-    return Examples(frames, by_turn(frames), turns, table, vectors, labels)
+    return TurnExamples(frames, by_turn(frames), turns, table, vectors, labels)
 
 
-def labels_of(examples: Examples) -> Labels:
+def labels_of(examples: TurnExamples) -> Labels:
     assert examples.labels is not None
     return examples.labels
 
 
-def test_labels_say_what_the_state_says(examples: Examples, train_rows: Dataset) -> None:
+def test_labels_say_what_the_state_says(examples: TurnExamples, train_rows: Dataset) -> None:
     """Reads the labels back, slot by slot, and compares them with the rows' gold state."""
     frames, table, columns = examples.frames, examples.table, labels_of(examples).columns
     states = [{s["slot"]: s["values"] for s in state} for state in train_rows["slot_values"]]
@@ -86,7 +86,7 @@ def expected_status(slot: str, changed: Any) -> int:
     return IS_DONTCARE if changed[slot] == ["dontcare"] else ACTIVE
 
 
-def test_a_batch_is_its_turns_frames_and_labels(examples: Examples) -> None:
+def test_a_batch_is_its_turns_frames_and_labels(examples: TurnExamples) -> None:
     chosen = [next(i for i, g in enumerate(examples.groups) if len(g) > 1), 0, 7]
     batch = examples.training_batch(chosen)
     frames = np.concatenate([examples.groups[i] for i in chosen])
@@ -116,7 +116,7 @@ def test_a_batch_is_its_turns_frames_and_labels(examples: Examples) -> None:
     ).tolist()
 
 
-def test_every_turn_is_one_example(examples: Examples, train_rows: Dataset) -> None:
+def test_every_turn_is_one_example(examples: TurnExamples, train_rows: Dataset) -> None:
     turns = set(zip(train_rows["dialogue_id"], train_rows["turn"]))
     assert len(examples.groups) == len(turns) < len(train_rows)
     assert np.concatenate(examples.groups).tolist() == list(range(len(train_rows)))
@@ -128,7 +128,7 @@ def test_ranges() -> None:
     assert owners.tolist() == [0, 0, 0, 2, 2]
 
 
-def test_perfect_logits_give_the_gold_state(examples: Examples, train_rows: Dataset) -> None:
+def test_perfect_logits_give_the_gold_state(examples: TurnExamples, train_rows: Dataset) -> None:
     """Labels as logits, decoded and accumulated: only what is in no turn is lost."""
     everything = range(len(examples.groups))
     batch, (_, asked) = examples.training_batch(everything), examples.batch(everything)

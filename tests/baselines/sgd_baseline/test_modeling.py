@@ -16,7 +16,7 @@ from baselines.sgd_baseline.modeling import (
     SgdBaselineConfig,
     SgdBaselineModel,
     Tensors,
-    losses_of,
+    named_losses,
 )
 
 LOG2, LOG3 = math.log(2), math.log(3)
@@ -104,7 +104,7 @@ def test_each_loss_is_the_mean_over_what_is_not_masked() -> None:
         "start": math.log(4),
         "end": 0.0,
     }
-    found = {name: loss.item() for name, loss in losses_of(logits, columns).items()}
+    found = {name: loss.item() for name, loss in named_losses(logits, columns).items()}
     assert found == pytest.approx(expected, abs=1e-6)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from baselines.sgd_baseline.schema_embeddings import Table, elements_of, embed, embeddings
+from baselines.sgd_baseline.schema_embeddings import ElementTable, elements_of, embed, embeddings
 from baselines.sgd_baseline.tracker import SgdTracker
 from sgdx_dataset.schema import read_service
 
@@ -59,7 +59,7 @@ def test_sentence_pairs() -> None:
 
 
 def test_places() -> None:
-    table = Table([VANS, CABS])
+    table = ElementTable([VANS, CABS])
     assert len(table.pairs) == 6  # what both have is embedded once
     assert table.intents.tolist() == [[0, 1, -1], [0, 1, 6]]
     assert table.categorical.tolist() == [2, 2]
@@ -82,7 +82,7 @@ def calls(tracker: SgdTracker) -> Any:
 
 
 def test_embedded_once_and_kept(tracker: SgdTracker, calls: list[int], tmp_path: Path) -> None:
-    table = Table([CABS])
+    table = ElementTable([CABS])
     first = embeddings(table, tracker.model, tracker.tokenizer, tmp_path)
     assert sum(calls) == 6
     for pair, vector in zip(table.pairs, first):
@@ -93,7 +93,7 @@ def test_embedded_once_and_kept(tracker: SgdTracker, calls: list[int], tmp_path:
     (file,) = tmp_path.rglob("*.safetensors")
     assert torch.equal(embeddings(table, tracker.model, tracker.tokenizer, tmp_path), first)
     assert not calls
-    embeddings(Table([CABS, VANS]), tracker.model, tracker.tokenizer, tmp_path)
+    embeddings(ElementTable([CABS, VANS]), tracker.model, tracker.tokenizer, tmp_path)
     assert calls == [5]  # the other service alone
     calls.clear()
     file.write_bytes(file.read_bytes()[:100])
@@ -104,14 +104,14 @@ def test_embedded_once_and_kept(tracker: SgdTracker, calls: list[int], tmp_path:
 def test_other_words_and_other_weights_are_embedded_anew(
     tracker: SgdTracker, calls: list[int], tmp_path: Path
 ) -> None:
-    embeddings(Table([CABS]), tracker.model, tracker.tokenizer, tmp_path)
+    embeddings(ElementTable([CABS]), tracker.model, tracker.tokenizer, tmp_path)
     reworded = CABS | {"description": "Journeys"}
-    embeddings(Table([reworded]), tracker.model, tracker.tokenizer, tmp_path)
+    embeddings(ElementTable([reworded]), tracker.model, tracker.tokenizer, tmp_path)
     assert sum(calls) == 12
     weight = tracker.model.schema_encoder.get_input_embeddings().weight
     before = weight.clone()
     weight.add_(0.5)
-    embeddings(Table([CABS]), tracker.model, tracker.tokenizer, tmp_path)
+    embeddings(ElementTable([CABS]), tracker.model, tracker.tokenizer, tmp_path)
     weight.copy_(before)
     assert sum(calls) == 18
     assert len(list(tmp_path.rglob("*.safetensors"))) == 3
