@@ -8,6 +8,7 @@ import msgspec
 
 from ..io.errors import SgdxError
 from ..io.json import parse_json
+from .checksums import is_released
 
 Position = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 # The first value of a slot is the canonical one, which scoring takes: there must be one.
@@ -96,7 +97,8 @@ def read_dialogues(data: bytes, path: str, frame: type[AnyFrame]) -> list[Dialog
         SgdxError: It is malformed or has no dialogue; the message names the dialogue at fault.
     """
     kind = list[Dialogue[frame]]  # type: ignore[valid-type]
-    dialogues = parse_json(data, kind, path, "a list of dialogues")
+    verified = is_released(data)
+    dialogues = parse_json(data, kind, path, "a list of dialogues", verified=verified)
     if not dialogues:
         raise SgdxError(f"{path}: has no dialogue, expected at least one")
     return dialogues

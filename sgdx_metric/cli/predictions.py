@@ -1,15 +1,15 @@
 """Prediction files: which are meant, and reading JSON Lines or the layout of the SGD release."""
 
-import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from sgdx_dataset.io.json import check_keys as find_repeated_keys
 
 from ..calls import CALL_PREDICTION
 from ..columns import column, strings
@@ -356,24 +356,7 @@ def check_keys(data: bytes, where: str) -> None:
     Raises:
         ScoreError: An object has a key twice.
     """
-    # Decoding and encoding again loses keys only where one was there twice, and escapes of the
-    # quotation mark aside, a key is what ends in '":'. That is far faster than looking at each.
-    kept = msgspec.json.encode(decode(data, object, where)).count(b'":')
-    if b"\\u0022" in data or msgspec.json.format(data, indent=-1).count(b'":') != kept:
-        try:
-            json.loads(data, object_pairs_hook=_once)
-        except _TwiceError as error:
-            raise ScoreError(f"{where}: an object has the key '{error}' twice") from None
-
-
-class _TwiceError(Exception):
-    """A key that an object has twice."""
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object of which no key may be there twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        (key, _), *_ = Counter(key for key, _ in pairs).most_common(1)
-        raise _TwiceError(key)
-    return found
+    try:
+        find_repeated_keys(data)
+    except (ValueError, RecursionError) as error:
+        raise ScoreError(f"{where}: {error}") from None
