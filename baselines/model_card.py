@@ -13,9 +13,10 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.hub.upload import upload
+from sgdx_dataset.io.files import write_bytes
 
 from .system import get_system
-from .training.run_folder import read_json, read_log, read_run, write_bytes
+from .training.run_folder import read_json, read_log, read_run
 from .training.settings import Fraction, NotNegative
 
 # The files of a run folder that are published: the model, its code, card, record and scores.

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from .io.console import harmless
 from .io.errors import SgdxError
-from .io.files import staged
+from .io.files import write_bytes
 from .release.dialogue import Frame, read_dialogues
 from .release.release import Release
 from .release.schema import SPLITS, Schema, split_name
@@ -85,8 +85,7 @@ def show(
     shown = shown_dialogue(release, dialogue_id, configs, split)
     print_dialogue(shown)
     if html:
-        with staged(html) as staging:
-            staging.write_text(web_page(shown), encoding="utf-8")
+        write_bytes(html, web_page(shown).encode())
 
 
 def shown_dialogue(

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from .io.errors import SgdxError
-from .io.files import staged
+from .io.files import write_bytes
 from .io.progress import progress
 from .release.release import Release
 from .release.schema import split_name
@@ -141,8 +141,7 @@ def write_subset(chosen: Subset, path: Path) -> None:
     Raises:
         SgdxError: The file cannot be written.
     """
-    with staged(path) as staging:
-        staging.write_bytes(msgspec.json.format(msgspec.json.encode(chosen), indent=1) + b"\n")
+    write_bytes(path, msgspec.json.format(msgspec.json.encode(chosen), indent=1) + b"\n")
 
 
 def read_dialogue_ids(path: Path) -> list[str]:

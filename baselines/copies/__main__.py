@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from sgdx_dataset import VARIANTS, SgdxError
-from sgdx_dataset.io.files import staged
+from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.release.schema import split_name
 from sgdx_metric.rows import ScoreError
 from sgsacc_metric.cli.chosen import choose
@@ -102,9 +102,8 @@ def generate(
             for turn in turns
         ]
         header = {"split": references.split, "variant": config, "model": f"copy of {system.name}"}
-        with staged(output / f"{config}.jsonl") as staging:
-            lines = [{"metadata": header | {"input": system.name}}, *rows]
-            staging.write_bytes(msgspec.json.Encoder().encode_lines(lines))
+        lines = [{"metadata": header | {"input": system.name}}, *rows]
+        write_bytes(output / f"{config}.jsonl", msgspec.json.Encoder().encode_lines(lines))
         paths.append(output / f"{config}.jsonl")
     return paths
 

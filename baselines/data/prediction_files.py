@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from sgdx_dataset import SgdxError
-
-from ..training.run_folder import write_bytes
+from sgdx_dataset.io.files import write_bytes
 
 Row = dict[str, Any]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from sgdx_dataset.io.files import staged
+from sgdx_dataset.io.files import write_bytes
 
 from ..data.prediction_files import is_finished, write_predictions
 from ..training.run_folder import versions
@@ -89,8 +89,7 @@ def write_finished(
         write_predictions(output / f"{name}.jsonl", metadata, rows)
         written[name] = figures
     if +missing:
-        with staged(output / DONE) as staging:
-            staging.write_bytes(msgspec.json.encode(done) + b"\n")
+        write_bytes(output / DONE, msgspec.json.encode(done) + b"\n")
     else:
         (output / DONE).unlink(missing_ok=True)
     return written, +missing

@@ -21,11 +21,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from transformers import PreTrainedTokenizerBase
 
+from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.schema import Intent, Service, Slot, read_service
 
 from ..training.batching import Ints, by_length
 from ..training.checkpoint import weights_digest
-from ..training.run_folder import write_bytes
 from .modeling import SgdBaselineModel
 
 Row = dict[str, Any]
@@ -208,5 +208,4 @@ def _read(file: Path, service: ServiceElements) -> torch.Tensor | None:
 
 
 def _write(file: Path, vectors: torch.Tensor) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(file, save({"embeddings": vectors}))

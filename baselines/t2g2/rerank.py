@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sgdx_dataset import CONFIGS, SgdxError
-from sgdx_dataset.io.files import staged
+from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.release.schema import split_name
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.cli.files import write_json
@@ -293,8 +293,7 @@ def _write(
                 }
             )
         lines = [{"metadata": {**header, "variant": variant}}, *rows]
-        with staged(output / f"{variant}.jsonl") as staging:
-            staging.write_bytes(msgspec.json.Encoder().encode_lines(lines))
+        write_bytes(output / f"{variant}.jsonl", msgspec.json.Encoder().encode_lines(lines))
 
 
 def _print(tables: Mapping[str, Mapping[str, dict[str, Any]]], console: Console) -> None:

@@ -10,7 +10,6 @@ number generator is stored, as the random numbers of a step depend only on seed,
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,7 +28,7 @@ from torch.distributed.checkpoint.state_dict import (
 )
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import read_file
+from sgdx_dataset.io.files import read_file, staged
 from sgdx_dataset.io.json import parse_json
 
 # DDP and FSDP may split tensors. Whole ones are saved from the CPU of the first process, and are
@@ -48,26 +47,21 @@ def folders(output: Path) -> list[Path]:
 
 
 def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
-    """Write a folder completely or not at all, replacing an older one.
+    """Write a folder completely or not at all.
 
     Args:
-        folder: The folder to write.
+        folder: The folder to write, which does not exist.
         write: Fills the folder that it is given: a temporary one, which is renamed at the end.
+
+    Raises:
+        SgdxError: The folder cannot be written.
     """
-    staging = folder.with_name(f".{folder.name}.incomplete")
-    shutil.rmtree(staging, ignore_errors=True)
     try:
-        staging.mkdir(parents=True)
-        write(staging)
-        for file in staging.iterdir():
-            with file.open("rb") as written:
-                os.fsync(written.fileno())
-        shutil.rmtree(folder, ignore_errors=True)
-        staging.rename(folder)
+        with staged(folder) as staging:
+            staging.mkdir()
+            write(staging)
     except SafetensorError as error:  # it stands for what else is an OSError, such as a full disk
         raise SgdxError(f"{folder}: cannot be written: {error}") from None
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
 
 
 def replace_files(folder: Path, write: Callable[[Path], None]) -> None:
@@ -78,6 +72,7 @@ def replace_files(folder: Path, write: Callable[[Path], None]) -> None:
         write: Fills the folder that it is given: a temporary one, whose files are then moved.
     """
     staging = folder / ".model.incomplete"
+    shutil.rmtree(staging, ignore_errors=True)  # a killed run may have left it
     write_folder(staging, write)
     for file in sorted(staging.iterdir()):
         file.replace(folder / file.name)
@@ -123,7 +118,7 @@ def save(folder: Path, training: dict[str, Any], state: Any, write: Callable[[Pa
         (staging / "state.json").write_bytes(msgspec.json.encode(record))
 
     write_folder(folder, fill)
-    for other in folders(folder.parent.parent):
+    for other in folder.parent.iterdir():  # older checkpoints, and unfinished ones of killed runs
         if other != folder:
             shutil.rmtree(other)
 

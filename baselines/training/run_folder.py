@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +13,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import read_file
+from sgdx_dataset.io.files import read_file, write_bytes
 from sgdx_dataset.io.json import parse_json
 
 from .settings import Augment, Fraction
@@ -64,17 +63,6 @@ def locked(folder: Path) -> Iterator[None]:
         with suppress(OSError):  # a folder with files stays
             for place in created:
                 place.rmdir()
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file completely or not at all: to a temporary file, which is then renamed."""
-    staging = path.with_name(f".{os.getpid()}.incomplete")  # as short as can be: names have a limit
-    try:
-        staging.write_bytes(content)
-        staging.replace(path)
-    except BaseException:
-        staging.unlink(missing_ok=True)
-        raise
 
 
 def write_json(path: Path, value: Any) -> None:

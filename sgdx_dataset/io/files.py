@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import shutil
@@ -15,6 +16,9 @@ from .errors import SgdxError
 # The largest file of the release has 6 MB. What is far larger is no file of its kind, and would
 # fill the memory.
 MAX_FILE_BYTES = 1 << 26
+_LONGEST_NAME = (
+    100  # bytes; a longer name of a file is not part of the name of its unfinished write
+)
 
 
 def read_file(path: Path) -> bytes:
@@ -37,29 +41,61 @@ def read_file(path: Path) -> bytes:
 
 
 @contextmanager
-def staged(place: Path) -> Iterator[Path]:
-    """Give a path beside ``place`` to write to; what is written there becomes ``place`` at the end.
+def staged(target: Path) -> Iterator[Path]:
+    """Give a path beside ``target`` to write to; what is written becomes ``target`` at the end.
 
     The block writes a file, or makes a folder, at the path that it is given, whose name
     (``.NAME.HOST-PROCESS.incomplete``) no other process uses. Where the block raises an error, what
-    it wrote is removed and ``place`` is as it was before. Where two processes make the same folder,
-    the second to end gets an error. What killed runs have left is removed first. Missing parent
-    folders are made.
+    it wrote is removed and ``target`` is as it was before. Where two processes make the same
+    folder, the second to end gets an error. What killed runs have left is removed first. Missing
+    parent folders are made. Where ``target`` is a link, what it points to is replaced, and the link
+    stays.
 
     Raises:
-        SgdxError: The file or folder cannot be written.
+        SgdxError: The file or folder cannot be written, or ``target`` is a device or a pipe.
     """
-    staging = place.with_name(f".{place.name}.{platform.node()}-{os.getpid()}.incomplete")
     try:
+        place = target.resolve()
+        staging = place.with_name(f"{_prefix(place)}{os.getpid()}.incomplete")
+        if place.exists() and not (place.is_file() or place.is_dir()):
+            raise SgdxError(f"{target}: found no regular file there, expected one or none")
         place.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(place)
+    except OSError as error:
+        raise _cannot_be_written(target, error) from None
+    try:
         yield staging
         flush(staging)
         staging.replace(place)
     except OSError as error:
-        raise SgdxError(f"{place}: cannot be written: {error}") from None
+        raise _cannot_be_written(target, error) from None
     finally:
         _remove(staging)
+
+
+def write_bytes(target: Path, content: bytes) -> None:
+    """Write a file completely or not at all.
+
+    Raises:
+        SgdxError: The file cannot be written.
+    """
+    with staged(target) as staging:
+        staging.write_bytes(content)
+
+
+def _cannot_be_written(target: Path, error: OSError) -> SgdxError:
+    return SgdxError(f"{target}: cannot be written: {error}")
+
+
+def _prefix(target: Path) -> str:
+    """What the names of unfinished writes of a file begin with, on this machine.
+
+    File systems limit names to 255 bytes, so that a long name is represented by its digest.
+    """
+    name = target.name
+    if len(name.encode(errors="replace")) > _LONGEST_NAME:
+        name = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:16]
+    return f".{name}.{platform.node()}-"
 
 
 def flush(path: Path) -> None:
@@ -76,10 +112,10 @@ def flush(path: Path) -> None:
                 os.close(descriptor)
 
 
-def _remove_abandoned(place: Path) -> None:
+def _remove_abandoned(target: Path) -> None:
     """Remove what earlier processes of this machine have left, if they run no more."""
-    prefix = f".{place.name}.{platform.node()}-"
-    for path in place.parent.iterdir():
+    prefix = _prefix(target)
+    for path in target.parent.iterdir():
         process = path.name.removeprefix(prefix).removesuffix(".incomplete")
         if path.name != f"{prefix}{process}.incomplete" or not process.isdecimal():
             continue

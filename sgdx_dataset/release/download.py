@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from ..io.errors import SgdxError
-from ..io.files import staged
+from ..io.files import write_bytes
 from .archives import sha256
 from .remembered import datasets_cache
 
@@ -87,8 +87,7 @@ def _look_at(archive: Path, check: Callable[[Path], None], note: Path) -> None:
     except SgdxError as error:
         archive.unlink()
         raise SgdxError(f"{error} (it is thrown away)") from None
-    with staged(note) as staging:
-        staging.write_text(sha256(archive), encoding="ascii")
+    write_bytes(note, sha256(archive).encode())
 
 
 def _fetch(url: str, place: Path, checksum: str | None) -> Path:

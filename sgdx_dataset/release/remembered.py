@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from ..io.errors import SgdxError
-from ..io.files import staged
+from ..io.files import write_bytes
 
 NOTE = "sgdx-source.json"
 _ADVICE = "name a source with --source or SGDX_SOURCE"
@@ -32,8 +32,7 @@ def remember(source: str, cache: Path) -> None:
         cache: The cache's folder.
     """
     if remembered_source(cache) != source:
-        with staged(cache / NOTE) as staging:
-            staging.write_text(json.dumps({"source": source}) + "\n", encoding="utf-8")
+        write_bytes(cache / NOTE, json.dumps({"source": source}).encode() + b"\n")
 
 
 def remembered_source(cache: Path | None = None) -> str | None:

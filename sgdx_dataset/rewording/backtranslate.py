@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from ..io.errors import SgdxError
-from ..io.files import staged
+from ..io.files import write_bytes
 from ..release.overlay import Text, apply_overlay, read_overlay
 from ..release.release import Release
 from ..release.schema import Schema
@@ -54,8 +54,7 @@ def backtranslate(release: Release, output: Path, settings: Settings) -> str:
         overlay = {service.service_name: changes.service(service) for service in schema.services}
         data = msgspec.json.format(msgspec.json.encode(_filled(overlay)), indent=1) + b"\n"
         apply_overlay(schema, read_overlay(data, str(output)))
-        with staged(output) as staging:
-            staging.write_bytes(data)
+        write_bytes(output, data)
         batches.unlink(missing_ok=True)
     except OSError as error:
         raise SgdxError(f"{output}: cannot be written: {error}") from None

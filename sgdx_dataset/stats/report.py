@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..io.console import harmless
-from ..io.files import staged
+from ..io.files import write_bytes
 from .leaks import overlap_lines
 
 Figures = dict[str, Any]
@@ -28,8 +28,7 @@ _BAR = 12  # length of the longest bar, in characters
 
 def write_json(figures: Figures, path: Path) -> None:
     """Write what ``statistics`` returned to a file; ``SgdxError`` where it cannot be written."""
-    with staged(path) as staging:
-        staging.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    write_bytes(path, json.dumps(figures, indent=2, ensure_ascii=False).encode() + b"\n")
 
 
 def print_report(figures: Figures, console: Console | None = None, lists: bool = False) -> None:

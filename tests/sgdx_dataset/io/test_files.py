@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import read_file, staged
+from sgdx_dataset.io.files import read_file, staged, write_bytes
 
 
 def test_a_file_replaces_the_one_before(tmp_path: Path) -> None:
@@ -95,3 +95,27 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     place = tmp_path / "file" / "below"
     with pytest.raises(SgdxError, match=f"^{place}: cannot be written: .*File exists"):
         staged(place).__enter__()
+
+
+def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere" / "file")
+    write_bytes(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "elsewhere" / "file").read_bytes() == b"new"
+
+
+def test_a_device_or_a_pipe_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for place in (Path("/dev/null"), tmp_path / "pipe"):
+        with pytest.raises(SgdxError, match=f"^{place}: found no regular file there"):
+            write_bytes(place, b"new")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_names_as_long_as_the_file_system_allows(tmp_path: Path) -> None:
+    for name in ("n" * 255, "é" * 127):
+        write_bytes(tmp_path / name, b"new")
+        assert (tmp_path / name).read_bytes() == b"new"
+    with pytest.raises(SgdxError, match=r"n: cannot be written: .*File name too long"):
+        write_bytes(tmp_path / ("n" * 256), b"new")
