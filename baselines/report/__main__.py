@@ -19,12 +19,11 @@ from sgdx_dataset.io.files import staged
 from sgdx_metric.cli.files import check_folder
 
 from ..command_line import add_source, run_command
-from .gather import gather, read_tracker
-from .leaderboard import read_own, read_published, render_leaderboard, row_of, write_own
+from .inputs import read_inputs, read_tracker
+from .leaderboard import own_row, read_own, read_published, render_leaderboard, write_own
 from .page import write_report
-from .provenance import group_runs, name_of_path
-from .runs import Run
 from .sections import build_report
+from .systems import group_runs
 
 NAME = "baselines.report"
 _DOCS = Path("docs")
@@ -43,14 +42,16 @@ def make_report(arguments: argparse.Namespace) -> None:
         raise SgdxError(
             f"--references {arguments.references}: found --source too, expected one of them"
         )
-    gathered = gather(arguments.runs, arguments.source, arguments.references)
-    for sentence in gathered.left_out:
-        print(f"{NAME}: note: {sentence}", file=sys.stderr)
-    for path in write_report(build_report(gathered, _command(arguments)), arguments.output):
+    inputs = read_inputs(arguments.runs, arguments.source, arguments.references)
+    for reason in inputs.left_out:
+        print(f"{NAME}: note: {reason}", file=sys.stderr)
+    report = build_report(inputs, _command(arguments))
+    for path in write_report(report, arguments.output):
         print(path)
 
 
 def _command(arguments: argparse.Namespace) -> str:
+    """The command that makes the report again."""
     words = ["python", "-m", NAME, *map(str, arguments.runs), "--output", str(arguments.output)]
     if arguments.source:
         words += ["--source", arguments.source]
@@ -69,33 +70,12 @@ def make_leaderboard(arguments: argparse.Namespace) -> None:
     check_folder("--output", folder)
     data, page = folder / "leaderboard.toml", folder / "leaderboard.md"
     runs = [read_tracker(path) for path in dict.fromkeys(arguments.runs)]
-    rows = [
-        row_of(system, _command_of(system.first))
-        for group in group_runs(runs)
-        for system in group.systems
-    ]
-    if rows:
+    if rows := [own_row(system) for group in group_runs(runs) for system in group.systems]:
         write_own(data, rows)
     text = render_leaderboard(read_own(data), read_published())
     with staged(page) as staging:
         staging.write_text(text, encoding="utf-8")
     print(data, page, sep="\n")
-
-
-def _command_of(run: Run) -> str:
-    """The command that made a run's predictions, with words in capitals for what is not known."""
-    tracker, model = run.facts.get("tracker", "TRACKER"), run.facts.get("model")
-    if tracker == "llm":
-        words = ["baselines.llm", "predict", "--model", str(model), "--base-url", "URL"]
-    elif model in (None, tracker):
-        words = ["baselines.evaluate", "--tracker", tracker]
-    else:
-        # A path from the root says more of a user's machine than a leaderboard needs.
-        known = Path(model).name if Path(model).is_absolute() else model
-        words = ["baselines.evaluate", "--model", known]
-    words += ["--source", "sample" if run.parts.get("release") == "sample" else "PATH"]
-    words += ["--dialogues", "FILE"] if "dialogues" in run.parts else []
-    return shlex.join(["python", "-m", *words, "--output", f"outputs/{name_of_path(run.path)}"])
 
 
 def _parser() -> argparse.ArgumentParser:

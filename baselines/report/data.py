@@ -25,20 +25,20 @@ Turns = list[tuple[str, str]]  # the speaker and the utterance of each turn
 
 
 @dataclass(frozen=True)
-class Data:
-    """One split of a source.
+class ReferenceData:
+    """One split of a source: what runs are scored against.
 
     Attributes:
         name: What the user calls the source.
         frames: Makes the frame rows of a variant, with the columns of ``REFERENCE``, sorted by
             ``frame_id``.
-        wordings: Reads the schema of each service under a variant, by the service's original name.
+        schemas: Reads the schema of each service under a variant, by the service's original name.
         read_turns: Reads the turns of every dialogue, by its id; {} where the source has not all.
     """
 
     name: str
     frames: Callable[[str], pa.Table]
-    wordings: Callable[[str], Mapping[str, Service]]
+    schemas: Callable[[str], Mapping[str, Service]]
     read_turns: Callable[[], dict[str, Turns]]
 
     @cached_property
@@ -47,7 +47,7 @@ class Data:
         return self.read_turns()
 
 
-def open_source(source: str | None, split: str) -> Data:
+def open_source(source: str | None, split: str) -> ReferenceData:
     """Open a release for its frames.
 
     Args:
@@ -62,7 +62,7 @@ def open_source(source: str | None, split: str) -> Data:
     def frames(variant: str) -> pa.Table:
         return _sorted(frame_tables(release, split, variant, REFERENCE.names))
 
-    def wordings(variant: str) -> dict[str, Service]:
+    def schemas(variant: str) -> dict[str, Service]:
         pairs = zip(
             release.schema(split, "original").services,
             release.schema(split, variant).services,
@@ -71,10 +71,10 @@ def open_source(source: str | None, split: str) -> Data:
         return {original.service_name: service for original, service in pairs}
 
     turns = partial(_turns_of_release, release, split)
-    return Data(release.name, cache(frames), cache(wordings), turns)
+    return ReferenceData(release.name, cache(frames), cache(schemas), turns)
 
 
-def open_references(folder: Path, variants: list[str]) -> Data:
+def open_references(folder: Path, variants: list[str]) -> ReferenceData:
     """Open a folder of Parquet files, as ``python -m sgdx_dataset frames`` writes them.
 
     Args:
@@ -84,16 +84,16 @@ def open_references(folder: Path, variants: list[str]) -> Data:
     Raises:
         ScoreError: A file is missing or is not one of frame rows.
     """
-    of = open_folder(folder, variants).frames
+    references = open_folder(folder, variants)
 
-    def wordings(variant: str) -> dict[str, Service]:
-        return _wordings_in(folder / f"{variant}.parquet")
+    def schemas(variant: str) -> dict[str, Service]:
+        return _schemas_of_frames(folder / f"{variant}.parquet")
 
     def frames(variant: str) -> pa.Table:
-        return _sorted(of(variant))
+        return _sorted(references.frames(variant))
 
-    turns = partial(_turns_in, folder / f"{variants[0]}.parquet")
-    return Data(str(folder), cache(frames), cache(wordings), turns)
+    turns = partial(_turns_of_frames, folder / f"{variants[0]}.parquet")
+    return ReferenceData(str(folder), cache(frames), cache(schemas), turns)
 
 
 def _sorted(table: pa.Table) -> pa.Table:
@@ -104,58 +104,61 @@ def _sorted(table: pa.Table) -> pa.Table:
 def _turns_of_release(release: Release, split: str) -> dict[str, Turns]:
     turns = {}
     for file in release.dialogue_files(split):
-        for one in read_dialogues(release.read(file), f"{release.name}: {file}", FrameState):
-            turns[one.dialogue_id] = [(turn.speaker, turn.utterance) for turn in one.turns]
+        data, path = release.read(file), f"{release.name}: {file}"
+        for dialogue in read_dialogues(data, path, FrameState):
+            turns[dialogue.dialogue_id] = [
+                (turn.speaker, turn.utterance) for turn in dialogue.turns
+            ]
     return turns
 
 
-def _turns_in(path: Path) -> dict[str, Turns]:
+def _turns_of_frames(path: Path) -> dict[str, Turns]:
     """The turns of every dialogue up to its last user turn, from a file of frame rows."""
-    wanted = ["dialogue_id", "turn", "history", "utterance"]
-    if set(wanted) - set(pq.read_schema(path).names):
+    columns = ["dialogue_id", "turn", "history", "utterance"]
+    if set(columns) - set(pq.read_schema(path).names):
         return {}
     turns: dict[str, Turns] = {}
-    for row in pq.read_table(path, columns=wanted).to_pylist():
+    for row in pq.read_table(path, columns=columns).to_pylist():
         if row["turn"] + 1 > len(turns.get(row["dialogue_id"], [])):
             before = [(turn["speaker"], turn["utterance"]) for turn in row["history"]]
             turns[row["dialogue_id"]] = [*before, ("USER", row["utterance"])]
     return turns
 
 
-def _wordings_in(path: Path) -> dict[str, Service]:
+def _schemas_of_frames(path: Path) -> dict[str, Service]:
     """The schema of each service, from a file of frame rows."""
     if "schema" not in pq.read_schema(path).names:
         raise SgdxError(f"{path}: found no column schema, expected the words of the services")
     table = pq.read_table(path, columns=["service", "schema"]).combine_chunks()
-    services = column(table, "service")
-    first = [pc.index(services, name).as_py() for name in services.unique()]
-    found: list[dict[str, Any]] = column(table, "schema").take(pa.array(first)).to_pylist()
+    names = column(table, "service")
+    first = [pc.index(names, name).as_py() for name in names.unique()]
+    services: list[dict[str, Any]] = column(table, "schema").take(pa.array(first)).to_pylist()
     try:
-        return {schema["original_name"]: read_service(schema) for schema in found}
+        return {schema["original_name"]: read_service(schema) for schema in services}
     except (msgspec.ValidationError, KeyError) as error:
         raise ScoreError(f"{path}: schema: {error}, expected that of a frame row") from None
 
 
-def chosen_frames(data: Data, variant: str, order: pa.Array) -> pa.Table:
+def select_frames(data: ReferenceData, variant: str, frame_ids: pa.Array) -> pa.Table:
     """The frame rows of a variant for some frames, in their order.
 
     Args:
-        data: What the frames are from.
+        data: Where the frames are from.
         variant: The schema variant.
-        order: The frames' ids, sorted [frames].
+        frame_ids: The frames' ids, sorted [frames].
 
     Raises:
         ScoreError: The data lacks one of the frames.
     """
     table = data.frames(variant)
-    known = strings(column(table, "frame_id"))
-    if known.equals(order):
+    available = strings(column(table, "frame_id"))
+    if available.equals(frame_ids):
         return table
-    at = pc.index_in(order, value_set=known)
-    if at.null_count:
-        first = order.filter(at.is_null())[0].as_py()
+    rows = pc.index_in(frame_ids, value_set=available)
+    if rows.null_count:
+        first = frame_ids.filter(rows.is_null())[0].as_py()
         raise ScoreError(
-            f"{data.name}: lacks {at.null_count} of the run's {len(order)} frames under {variant}, "
-            f"the first is {first}; was the run scored on other data?"
+            f"{data.name}: lacks {rows.null_count} of the run's {len(frame_ids)} frames under "
+            f"{variant}, the first is {first}; was the run scored on other data?"
         )
-    return table.take(at).combine_chunks()
+    return table.take(rows).combine_chunks()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -15,8 +16,9 @@ from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import signature_parts
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .provenance import data_marks
-from .runs import Figures, Tracker
+from .cells import NO_VALUE
+from .runs import HeadlineScores, TrackerRun, data_caveats, name_of_path, system_caveats
+from .systems import TrackerSystem
 
 # A cell of a table, and a line of code; neither may have characters that end it.
 Text = Annotated[str, msgspec.Meta(max_length=400, pattern=r"^[^\x00-\x1f\x7f<>|]+$")]
@@ -29,12 +31,21 @@ Sensitivity = Annotated[float, msgspec.Meta(ge=0, le=223.7)]
 class Headline(
     msgspec.Struct, rename={"jga_v1_5": "jga_v1-5"}, forbid_unknown_fields=True, kw_only=True
 ):
-    """Headline figures of some services, in percent; None where there is none."""
+    """Headline scores of some services, in percent; None where there is none."""
 
     jga_orig: Percent | None = None
     jga_v1_5: Percent | None = None
     relative_difference: Annotated[float, msgspec.Meta(ge=-100)] | None = None
     ss_jga: Sensitivity | None = None
+
+    def cells(self) -> list[str]:
+        """The scores as the text of cells, in their order."""
+        scores = (self.jga_orig, self.jga_v1_5, self.relative_difference, self.ss_jga)
+        return list(map(_cell, scores))
+
+
+def _cell(score: float | None) -> str:
+    return NO_VALUE if score is None else f"{round(score, 1) + 0.0:.1f}"
 
 
 class Row(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -43,7 +54,7 @@ class Row(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     Attributes:
         system: The tracker.
         oracle: Whether it was trained on v1 to v5.
-        all, seen, unseen: Its figures.
+        all, seen, unseen: Its scores, of all services and of the seen and the unseen ones.
     """
 
     system: Text
@@ -58,7 +69,7 @@ class PublishedRow(Row, kw_only=True):
 
     Attributes:
         augmentation: The reworded schemas that it was trained on too; empty for none.
-        source, table: The paper, and where in it the figures stand.
+        source, table: The paper, and where in it the scores stand.
         data: What they were measured on.
         not_comparable: Why they must not be set against ours; empty where they may.
     """
@@ -74,6 +85,11 @@ class PublishedRow(Row, kw_only=True):
         """The tracker, and what it was trained on too."""
         return f"{self.system} + {self.augmentation}" if self.augmentation else self.system
 
+    @property
+    def where(self) -> str:
+        """The paper, and where in it the scores stand."""
+        return ", ".join(filter(None, (self.source, self.table)))
+
 
 class OwnRow(Row, kw_only=True):
     """A row that was measured with this project.
@@ -81,7 +97,7 @@ class OwnRow(Row, kw_only=True):
     The name of its system says what it was trained on besides the original schemas.
 
     Attributes:
-        signature: The line that the metric gave with the figures.
+        signature: The line that the metric gave with the scores.
         command: The command that gave them.
         random_weights: Whether training began with random weights.
     """
@@ -90,12 +106,16 @@ class OwnRow(Row, kw_only=True):
     command: Code
     random_weights: bool = False
 
-    def marks(self) -> list[str]:
-        """What must stand beside the figures."""
+    @property
+    def data_caveats(self) -> list[str]:
+        """What must stand beside every score on the data that the row was measured on."""
         parts = signature_parts(self.signature, self.system)
-        marks = ["oracle: trained on v1 to v5"] if self.oracle else []
-        marks += ["random weights"] if self.random_weights else []
-        return marks + data_marks(parts, int(parts["frames"]))
+        return data_caveats(parts, int(parts["frames"]))
+
+    @property
+    def caveats(self) -> list[str]:
+        """What must stand beside the scores."""
+        return system_caveats(self.oracle, self.random_weights) + self.data_caveats
 
 
 AnyRow = TypeVar("AnyRow", PublishedRow, OwnRow)
@@ -104,7 +124,7 @@ AnyRow = TypeVar("AnyRow", PublishedRow, OwnRow)
 def read_published() -> list[PublishedRow]:
     """The published rows that come with the report."""
     file = resources.files(__package__) / "published.toml"
-    return _decode(file.read_bytes(), PublishedRow, "published.toml")
+    return _parse_rows(file.read_bytes(), PublishedRow, "published.toml")
 
 
 def read_own(path: Path) -> list[OwnRow]:
@@ -120,37 +140,37 @@ def read_own(path: Path) -> list[OwnRow]:
         data = path.read_bytes()
     except OSError as error:
         raise SgdxError(f"{path}: {error.strerror}") from None
-    return _checked(data, str(path))
+    return _parse_own(data, str(path))
 
 
-def _checked(data: bytes, path: str) -> list[OwnRow]:
+def _parse_own(data: bytes, path: str) -> list[OwnRow]:
     """The own rows in a file's content, if each is one and none is there twice."""
-    rows = _decode(data, OwnRow, path)
-    known = set()
+    rows = _parse_rows(data, OwnRow, path)
+    keys = set()
     for number, row in enumerate(rows, 1):
         where = f"{path}: row {number} ({row.system})"
         check_row(row, where)
-        if (key := (row.system, row.signature)) in known:
+        if (key := (row.system, row.signature)) in keys:
             raise SgdxError(f"{where}: is there twice, expected one row for it")
-        known.add(key)
+        keys.add(key)
     return rows
 
 
-def _decode(data: bytes, kind: type[AnyRow], where: str) -> list[AnyRow]:
+def _parse_rows(data: bytes, kind: type[AnyRow], path: str) -> list[AnyRow]:
     try:
-        found = msgspec.toml.decode(data, type=dict[str, list[kind]])  # type: ignore[valid-type]
+        tables = msgspec.toml.decode(data, type=dict[str, list[kind]])  # type: ignore[valid-type]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise SgdxError(f"{where}: not a leaderboard of [[row]]: {error}") from None
-    if set(found) - {"row"}:
-        raise SgdxError(f"{where}: found [[{min(set(found) - {'row'})}]], expected only [[row]]")
-    return found.get("row", [])
+        raise SgdxError(f"{path}: not a leaderboard of [[row]]: {error}") from None
+    if unknown := set(tables) - {"row"}:
+        raise SgdxError(f"{path}: found [[{min(unknown)}]], expected only [[row]]")
+    return tables.get("row", [])
 
 
 def check_row(row: OwnRow, where: str) -> None:
     """Refuse an own row whose signature is not that of a whole evaluation by the usual rules.
 
     Raises:
-        SgdxError: A part of the signature or a figure is missing or not as expected.
+        SgdxError: A part of the signature or a score is missing or not as expected.
     """
     try:
         parts = signature_parts(row.signature, where)
@@ -172,12 +192,8 @@ def check_row(row: OwnRow, where: str) -> None:
         raise SgdxError(f"{where}: all: expected jga_orig, jga_v1-5 and ss_jga")
 
 
-def row_of(system: Tracker, command: str) -> OwnRow:
+def own_row(system: TrackerSystem) -> OwnRow:
     """The row of a system; of several seeds their mean.
-
-    Args:
-        system: The system.
-        command: The command that made its predictions.
 
     Raises:
         SgdxError: Its scores are not of the test split under all six wordings by the usual rules.
@@ -190,24 +206,42 @@ def row_of(system: Tracker, command: str) -> OwnRow:
         seen=_mean([s.sgdx.seen for s in scores]),
         unseen=_mean([s.sgdx.unseen for s in scores]),
         signature=scores[0].signature,
-        command=command,
-        random_weights="random weights" in system.first.marks(),
+        command=prediction_command(system.first),
+        random_weights=system.first.random_weights,
     )
     check_row(row, str(system.first.path))
     return row
 
 
-def _mean(figures: Sequence[Figures]) -> Headline:
+def _mean(scores: Sequence[HeadlineScores]) -> Headline:
+    """The mean of each score over runs; None where one of them lacks it."""
+
     def mean(values: Sequence[float | None]) -> float | None:
-        known = [100 * value for value in values if value is not None]
-        return round(sum(known) / len(known), 4) if len(known) == len(values) else None
+        defined = [100 * value for value in values if value is not None]
+        return round(sum(defined) / len(defined), 4) if len(defined) == len(values) else None
 
     return Headline(
-        jga_orig=mean([f.jga_orig for f in figures]),
-        jga_v1_5=mean([f.jga_v1_5 for f in figures]),
-        relative_difference=mean([f.relative_difference for f in figures]),
-        ss_jga=mean([f.ss_jga for f in figures]),
+        jga_orig=mean([s.jga_orig for s in scores]),
+        jga_v1_5=mean([s.jga_v1_5 for s in scores]),
+        relative_difference=mean([s.relative_difference for s in scores]),
+        ss_jga=mean([s.ss_jga for s in scores]),
     )
+
+
+def prediction_command(run: TrackerRun) -> str:
+    """The command that made a run's predictions, with words in capitals for what is not known."""
+    tracker, model = run.record.metadata.get("tracker", "TRACKER"), run.record.metadata.get("model")
+    if tracker == "llm":
+        words = ["baselines.llm", "predict", "--model", str(model), "--base-url", "URL"]
+    elif model in (None, tracker):
+        words = ["baselines.evaluate", "--tracker", tracker]
+    else:
+        # A path from the root says more of a user's machine than a leaderboard needs.
+        shown = Path(model).name if Path(model).is_absolute() else model
+        words = ["baselines.evaluate", "--model", shown]
+    words += ["--source", "sample" if run.signature_parts.get("release") == "sample" else "PATH"]
+    words += ["--dialogues", "FILE"] if "dialogues" in run.signature_parts else []
+    return shlex.join(["python", "-m", *words, "--output", f"outputs/{name_of_path(run.path)}"])
 
 
 def write_own(path: Path, rows: Sequence[OwnRow]) -> None:
@@ -218,7 +252,7 @@ def write_own(path: Path, rows: Sequence[OwnRow]) -> None:
     """
     before = path.read_text(encoding="utf-8") if path.is_file() else _HEAD
     data = (before + "".join(map(_toml, rows))).encode()
-    _checked(data, str(path))
+    _parse_own(data, str(path))
     with staged(path) as staging:
         staging.write_bytes(data)
 
@@ -247,13 +281,12 @@ def render_leaderboard(own: Sequence[OwnRow], published: Sequence[PublishedRow])
     comparable = [row for row in published if not row.not_comparable]
     others = [row for row in published if row.not_comparable]
     by_data: dict[str, list[OwnRow]] = {}
-    for one in sorted(own, key=_rank):
-        parts = signature_parts(one.signature, one.system)
-        marks = "; ".join(data_marks(parts, int(parts["frames"]))) or "the whole test split"
-        by_data.setdefault(marks, []).append(one)
+    for row in sorted(own, key=_rank):
+        caveats = "; ".join(row.data_caveats) or "the whole test split"
+        by_data.setdefault(caveats, []).append(row)
     sections = [_INTRODUCTION]
-    for marks, rows in by_data.items():
-        sections.append(f"### On {marks.removeprefix('on ')}\n\n{_own_table(rows)}")
+    for caveats, rows in by_data.items():
+        sections.append(f"### On {caveats}\n\n{_own_table(rows)}")
     if not own:
         sections.append("No row yet.")
     sections += [
@@ -302,9 +335,9 @@ def _own_table(rows: Sequence[OwnRow]) -> str:
     ]
     notes = []
     for number, row in enumerate(rows, 1):
-        seen, unseen = (_number(p.jga_v1_5 if p else None) for p in (row.seen, row.unseen))
-        cells = [f"{row.system} ({number})", *_figures(row.all), seen, unseen]
-        table.append(f"| {' | '.join([*cells, '; '.join(row.marks())])} |")
+        groups = [_cell(scores.jga_v1_5 if scores else None) for scores in (row.seen, row.unseen)]
+        name, caveats = f"{row.system} ({number})", "; ".join(row.caveats)
+        table.append(f"| {' | '.join([name, *row.all.cells(), *groups, caveats])} |")
         notes.append(f"{number}. `{row.command}`  \n   `{row.signature}`")
     return "\n".join([*table, "", *notes])
 
@@ -315,23 +348,6 @@ def _published_table(rows: Sequence[PublishedRow]) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in sorted(rows, key=_rank):
-        source = ", ".join(filter(None, (row.source, row.table)))
-        cells = [row.name, *_figures(row.all), row.data, source, row.not_comparable]
+        cells = [row.name, *row.all.cells(), row.data, row.where, row.not_comparable]
         table.append(f"| {' | '.join(cells)} |")
     return "\n".join(table)
-
-
-def _figures(figures: Headline) -> list[str]:
-    return [
-        _number(value)
-        for value in (
-            figures.jga_orig,
-            figures.jga_v1_5,
-            figures.relative_difference,
-            figures.ss_jga,
-        )
-    ]
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{round(value, 1) + 0.0:.1f}"

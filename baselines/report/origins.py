@@ -25,7 +25,7 @@ RULE = (
 _USER, _SYSTEM, _OTHER, _DONTCARE, _NOBODY = range(len(ORIGINS))
 
 
-class FrameState(NamedTuple):
+class ReferenceState(NamedTuple):
     """The reference state of a frame.
 
     Attributes:
@@ -43,18 +43,20 @@ class FrameState(NamedTuple):
     values: Mapping[str, Sequence[str]]
 
 
-def read_states(references: pa.Table) -> list[FrameState]:
+def read_states(references: pa.Table) -> list[ReferenceState]:
     """The reference states of frame rows, in the order of dialogues and turns."""
     rows = zip(references["frame_id"].to_pylist(), references["slot_values"].to_pylist())
     states = []
     for position, (frame_id, slot_values) in enumerate(rows):
         dialogue, turn, service = frame_id.rsplit("/", 2)
         values = {item["slot"]: item["values"] for item in slot_values}
-        states.append(FrameState(position, dialogue, int(turn), service, values))
-    return sorted(states, key=lambda one: (one.dialogue, one.turn, one.service))
+        states.append(ReferenceState(position, dialogue, int(turn), service, values))
+    return sorted(states, key=lambda state: (state.dialogue, state.turn, state.service))
 
 
-def value_origins(states: Sequence[FrameState], turns: Mapping[str, Turns]) -> dict[int, list[int]]:
+def value_origins(
+    states: Sequence[ReferenceState], turns: Mapping[str, Turns]
+) -> dict[int, list[int]]:
     """Who said each value of each state, by ``RULE``.
 
     Args:
@@ -62,47 +64,63 @@ def value_origins(states: Sequence[FrameState], turns: Mapping[str, Turns]) -> d
         turns: The turns of every dialogue, by its id.
 
     Returns:
-        For the position of each frame, a position in ``ORIGINS`` for each slot of its state, in the
-        order of the state.
+        For the position of each frame, the origin of each slot of its state, as a position in
+        ``ORIGINS``, in the order of the state.
     """
-    found: dict[int, list[int]] = {}
-    held: dict[tuple[str, str], tuple[set[str], int]] = {}  # by service and slot: values, origin
-    seen: list[tuple[int, str, str]] = []  # turn, service and value
+    origins: dict[int, list[int]] = {}
+    held: dict[tuple[str, str], _Held] = {}  # by service and slot
+    history: list[tuple[int, str, str]] = []  # turn, service and value of all states so far
     dialogue = ""
     for state in states:
         if state.dialogue != dialogue:
-            dialogue, held, seen = state.dialogue, {}, []
-        said = [(who, _words(text)) for who, text in turns.get(dialogue, [])[: state.turn + 1]]
-        now: dict[str, tuple[set[str], int]] = {}
+            dialogue, held, history = state.dialogue, {}, []
+        heard = [(who, _words(text)) for who, text in turns.get(dialogue, [])[: state.turn + 1]]
+        now: dict[tuple[str, str], _Held] = {}
         for slot, values in state.values.items():
-            before, origin = held.get((state.service, slot), (set(), _NOBODY))
-            if not before & set(values):
-                origin = _origin(values, state, said, seen)
-            now[slot] = set(values), origin
-            seen += [(state.turn, state.service, value) for value in values]
-        held = {key: kept for key, kept in held.items() if key[0] != state.service}
-        held |= {(state.service, slot): kept for slot, kept in now.items()}
-        found[state.position] = [origin for _, origin in now.values()]
-    return found
+            before = held.get((state.service, slot))
+            if before is not None and before.values & set(values):
+                origin = before.origin  # the value is the same, so it was said when it was new
+            else:
+                origin = _origin(values, state, heard, history)
+            now[state.service, slot] = _Held(set(values), origin)
+            history += [(state.turn, state.service, value) for value in values]
+        # What the service held before and holds no longer is new when it comes again.
+        held = {key: slot for key, slot in held.items() if key[0] != state.service} | now
+        origins[state.position] = [slot.origin for slot in now.values()]
+    return origins
+
+
+class _Held(NamedTuple):
+    """The value that a slot has: its spoken variants, and who said it."""
+
+    values: set[str]
+    origin: int
 
 
 def _origin(
     values: Sequence[str],
-    state: FrameState,
-    said: Sequence[tuple[str, str]],
-    seen: Sequence[tuple[int, str, str]],
+    state: ReferenceState,
+    heard: Sequence[tuple[str, str]],
+    history: Sequence[tuple[int, str, str]],
 ) -> int:
-    """Who said a value that a slot takes in this state's turn."""
+    """Who said a value that a slot takes in this state's turn.
+
+    Args:
+        values: The spoken variants of the value.
+        state: The state.
+        heard: The speaker and the words of each turn up to this one.
+        history: The turn, service and value of the dialogue's states up to this one.
+    """
     if "dontcare" in values[:1]:
         return _DONTCARE
-    wanted = {words for value in values if (words := _words(value)) != "  "}
-    if said and any(one in said[-1][1] for one in wanted):
+    phrases = {words for value in values if (words := _words(value)) != "  "}
+    if heard and any(phrase in heard[-1][1] for phrase in phrases):
         return _USER
-    others = {v for turn, service, v in seen if service != state.service and turn < state.turn}
+    others = {v for turn, service, v in history if service != state.service and turn < state.turn}
     if others & set(values):
         return _OTHER
     for speaker, origin in (("SYSTEM", _SYSTEM), ("USER", _USER)):
-        if any(one in text for who, text in said if who == speaker for one in wanted):
+        if any(phrase in text for who, text in heard if who == speaker for phrase in phrases):
             return origin
     return _NOBODY
 
@@ -115,11 +133,10 @@ def _words(text: str) -> str:
 
 
 def slot_origins(
-    states: Sequence[FrameState],
+    states: Sequence[ReferenceState],
     origins: Mapping[int, Sequence[int]],
     slot_names: Mapping[str, Sequence[str]],
-    first_slot: Ints,
-    count: int,
+    slot_frame: Ints,
 ) -> Ints:
     """Who said each slot's value, laid out as the slots of all frames.
 
@@ -127,19 +144,19 @@ def slot_origins(
         states: What ``read_states`` returned.
         origins: What ``value_origins`` returned.
         slot_names: The slots of each service's schema in the states' words, by original name.
-        first_slot: Where each frame's slots begin [frames].
-        count: How many slots there are in all frames.
+        slot_frame: The position of each slot's frame, as in ``SlotLayout`` [slots of all frames].
 
     Returns:
         Positions in ``ORIGINS``, -1 for a slot without a value [slots of all frames].
     """
-    places = {
+    positions = {
         service: {name: i for i, name in enumerate(names)} for service, names in slot_names.items()
     }
-    found = np.full(count, -1)
+    laid_out = np.full(len(slot_frame), -1)
     for state in states:
-        of = places[state.service]
+        position = positions[state.service]
+        first_slot = np.searchsorted(slot_frame, state.position)
         for slot, origin in zip(state.values, origins[state.position]):
-            if slot in of:
-                found[first_slot[state.position] + of[slot]] = origin
-    return found
+            if slot in position:
+                laid_out[first_slot + position[slot]] = origin
+    return laid_out

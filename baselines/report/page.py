@@ -1,26 +1,143 @@
-"""The report as a self-contained page, as Markdown and as files of figures."""
+"""What a report consists of, and how it is written: as a page, as Markdown and as pictures."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import staged
 from sgdx_metric.version import __version__
 
 from . import tables
-from .contents import Report
-from .errors import CLASSES
-from .provenance import printable
+from .breakage import CLASSES, Breakage, Rewording
+from .cells import NO_VALUE, Cell, Column, Table, printable
+from .pictures import Picture
+from .systems import TrackerSystem
 
-_IN_MARKDOWN = 10
+
+class Example(NamedTuple):
+    """An error: the turn, both wordings, the reference and the prediction.
+
+    Attributes:
+        system: The name of the system whose error it is.
+        breakage: What is wrong.
+        service, frame_id: Where it is.
+        seen: Whether the service is ``seen`` or ``unseen``.
+        system_utterance, user_utterance: The user's turn and the system's turn before it; empty
+            where they are not at hand.
+        before, after: The name and description under the original and under the variant.
+    """
+
+    system: str
+    breakage: Breakage
+    service: str
+    frame_id: str
+    seen: str
+    system_utterance: str
+    user_utterance: str
+    before: Cell
+    after: Cell
+
+
+class RewordingList(NamedTuple):
+    """The costliest rewordings of slots or of intents, for one system.
+
+    Attributes:
+        system: The system.
+        what: ``slots`` or ``intents``.
+        rewordings: The costliest.
+        number: How many rewordings cost frames, of which these are some.
+    """
+
+    system: TrackerSystem
+    what: str
+    rewordings: Sequence[Rewording]
+    number: int
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, a text, and what is shown under it, in this order.
+
+    Attributes:
+        name: What links to it are called.
+        title: The heading.
+        text: The text.
+        tables, pictures, rewordings, examples: What is shown.
+        errors: How many errors there are, of which the examples are some.
+    """
+
+    name: str
+    title: str
+    text: str = ""
+    tables: Sequence[Table] = ()
+    pictures: Sequence[Picture] = ()
+    rewordings: Sequence[RewordingList] = ()
+    examples: Sequence[Example] = ()
+    errors: int = 0
+
+
+@dataclass(frozen=True)
+class Part:
+    """All sections about systems that compare, or about one kind of published scores.
+
+    Attributes:
+        number: Its number in the report, from 1.
+        title: Its heading; empty in a report of one part.
+        sections: What it shows.
+        systems: The names of its systems.
+        caveats: What must stand beside every number in it.
+        signatures: The signatures of its systems, as in ``Table``.
+    """
+
+    number: int
+    title: str
+    sections: Sequence[Section]
+    systems: Sequence[str]
+    caveats: Sequence[str]
+    signatures: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is shown.
+
+    Attributes:
+        title: The heading.
+        lead: What it is about, in a sentence.
+        parts: The groups of systems.
+        warning: Why numbers of different parts do not compare; empty where they may.
+        left_out: Why a run, or a part of what the report shows of it, is not there; a sentence
+            each.
+        command: The command that makes the report again.
+        published: Scores out of papers.
+    """
+
+    title: str
+    lead: str
+    parts: Sequence[Part]
+    warning: str
+    left_out: Sequence[str]
+    command: str
+    published: Sequence[Table]
+
+    def pictures(self) -> Iterator[Picture]:
+        """All pictures."""
+        for part in self.parts:
+            for section in part.sections:
+                yield from section.pictures
+
+
+# How many rewordings of each list, and errors of each part, stand in Markdown.
+_LONGEST_LIST_IN_MARKDOWN = 10
 
 
 def render_html(report: Report) -> str:
@@ -36,19 +153,19 @@ def render_html(report: Report) -> str:
         script=markup(script),
         style=markup(style),
         script_hash=f"sha256-{digest}",
-        svg=lambda figure: markup(figure.inline),  # matplotlib has escaped the texts in it
+        svg=lambda picture: markup(picture.inline),  # matplotlib has escaped the texts in it
     )
 
 
 def render_markdown(report: Report) -> str:
-    """The same as Markdown, with the figures as files beside it and shorter lists."""
+    """The same as Markdown, with the pictures as files beside it and shorter lists."""
     markup = require("markupsafe").Markup
     text = _rendered(
         "report.md",
         report,
         shown=lambda value: markup(_markdown(printable(value))),
         whole=lambda value: markup(_markdown(value)),
-        most=_IN_MARKDOWN,
+        most=_LONGEST_LIST_IN_MARKDOWN,
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
@@ -70,8 +187,9 @@ def write_report(report: Report, folder: Path) -> list[Path]:
         "index.html": render_html(report).encode(),
         "report.md": render_markdown(report).encode(),
     }
-    for one in report.figures():
-        files |= {f"figures/{one.name}.svg": one.svg, f"figures/{one.name}.png": one.png}
+    for picture in report.pictures():
+        files[f"figures/{picture.name}.svg"] = picture.svg
+        files[f"figures/{picture.name}.png"] = picture.png
     for name, content in files.items():
         with staged(folder / name) as staging:
             staging.write_bytes(content)
@@ -117,13 +235,13 @@ def _rendered(
         classes=CLASSES,
         rewording_columns=tables.REWORDING_COLUMNS,
         rewording_cells=tables.rewording_cells,
-        nothing=tables.NOTHING,
+        no_value=NO_VALUE,
         **values,
     )
     return page
 
 
-def _system(column: tables.Column) -> str:
+def _system(column: Column) -> str:
     return column.system
 
 

@@ -1,24 +1,23 @@
-"""What the report says, in order: sections of tables, figures, rewordings and errors."""
+"""What the report says, in order: sections of tables, pictures, rewordings and errors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from sgdx_metric.variants import ORIGINAL
 
 from . import tables
-from .analysis import Analysis
-from .contents import Example, Part, Report, RewordingList, Section
-from .errors import INTENT, Loss, costliest, element_at, spread
-from .figures import DRAWINGS, LEARNING_CURVES, Figure, draw_figures
-from .gather import Gathered
+from .analysis import Analyses, Analysis
+from .breakage import INTENT, Breakage, choose_examples, costliest_rewordings, element_at
+from .cells import Cell
 from .generation.sections import generation_parts
 from .generation.tables import published as published_generators
-from .provenance import Group
-from .runs import Tracker, Trackers
-from .tables import Analyses, Cell, Table
+from .inputs import ReportInputs
+from .page import Example, Part, Report, RewordingList, Section
+from .pictures import Picture, draw_pictures
+from .plots import PLOTS
+from .systems import TrackerGroup, TrackerSystem, number_of_systems
 
 # How many errors and rewordings are shown, all systems together, so that the page stays small; the
 # tables count all of them.
@@ -27,43 +26,44 @@ _REWORDINGS = 300
 _MOST_OF_A_SYSTEM = 120
 
 
-def build_report(gathered: Gathered, command: str) -> Report:
+def build_report(inputs: ReportInputs, command: str) -> Report:
     """Put together what is shown.
 
     Args:
-        gathered: The runs and what is known of them.
+        inputs: The runs and what is known of them.
         command: The command that makes the report again.
 
     Raises:
         SgdxError: matplotlib is not installed.
     """
-    trackers = list(_tracking(gathered))
-    first = len(trackers) + 1
-    generators = list(generation_parts(gathered.generators, gathered.validations, first))
-    parts = [*trackers, *generators]
+    tracking = list(_tracking_parts(inputs))
+    generation = list(
+        generation_parts(inputs.generators, inputs.validations, first=len(tracking) + 1)
+    )
+    parts = [*tracking, *generation]
     if len(parts) == 1:
         parts = [replace(parts[0], title="")]
-    kinds = {
-        "tracker": ("dialogue state trackers", _number_of(gathered.groups)),
-        "generator": ("response generators", _number_of(gathered.generators)),
-    }
-    titles = [title for title, number in kinds.values() if number] or ["models of entailment"]
-    counts = [f"{n} {one}{'' if n == 1 else 's'}" for one, (_, n) in kinds.items() if n]
-    published = [tables.published()] if gathered.groups else []
-    published += [published_generators()] if generators else []
+    trackers = number_of_systems([analysed.group for analysed in inputs.trackers])
+    generators = number_of_systems(inputs.generators)
+    kinds = ["dialogue state trackers"] * bool(trackers)
+    kinds += ["response generators"] * bool(generators)
+    subject = " and ".join(kinds or ["models of entailment"])
+    counts = [
+        f"{count} {kind}{'' if count == 1 else 's'}"
+        for kind, count in (("tracker", trackers), ("generator", generators))
+        if count
+    ]
+    published = [tables.published()] if tracking else []
+    published += [published_generators()] if generation else []
     return Report(
-        title=f"{' and '.join(titles)} under reworded schemas".capitalize(),
+        title=f"{subject} under reworded schemas".capitalize(),
         lead=f"{' and '.join(counts)}: {_LEAD}" if counts else "",
         parts=parts,
-        warning=_NOT_ALIKE if len(gathered.groups) > 1 or len(gathered.generators) > 1 else "",
-        left_out=gathered.left_out,
+        warning=_NOT_ALIKE if len(inputs.trackers) > 1 or len(inputs.generators) > 1 else "",
+        left_out=inputs.left_out,
         command=command,
         published=published,
     )
-
-
-def _number_of(groups: Sequence[Group[Any]]) -> int:
-    return sum(len(group.systems) for group in groups)
 
 
 _LEAD = (
@@ -76,64 +76,98 @@ _NOT_ALIKE = (
 )
 
 
-def _tracking(gathered: Gathered) -> Iterator[Part]:
+def _tracking_parts(inputs: ReportInputs) -> Iterator[Part]:
     """The parts about trackers."""
-    groups = gathered.groups
-    systems = max(1, _number_of(groups))
-    for group, found in zip(groups, gathered.analyses, strict=True):
-        suffix = f"_{group.number}" if len(groups) > 1 else ""
-        drawn = draw_figures((*DRAWINGS, LEARNING_CURVES), group, suffix, found)
+    systems = number_of_systems([analysed.group for analysed in inputs.trackers])
+    for analysed in inputs.trackers:
+        group, analyses = analysed.group, analysed.analyses
+        suffix = f"_{group.number}" if len(inputs.trackers) > 1 else ""
         title = "Tracking: what the user wants"
-        title += f", group {group.number}" if len(groups) > 1 else ""
-        sections = list(_sections(group, found, drawn, systems))
-        names = [one.name for one in group.systems]
-        yield Part(group.number, title, names, group.marks, group.signatures, sections)
+        title += f", group {group.number}" if len(inputs.trackers) > 1 else ""
+        pictures = draw_pictures(PLOTS, group, suffix, analyses)
+        yield Part(
+            group.number,
+            title,
+            list(_sections(group, analyses, pictures, systems)),
+            [system.name for system in group.systems],
+            group.caveats,
+            group.signatures,
+        )
 
 
 def _sections(
-    group: Trackers, analyses: Analyses, drawn: Mapping[str, Figure], systems: int
+    group: TrackerGroup, analyses: Analyses, pictures: Mapping[str, Picture], systems: int
 ) -> Iterator[Section]:
     """The sections of a group.
 
     Args:
         group: The systems.
         analyses: What those do whose predictions and data are at hand.
-        drawn: The figures by name.
+        pictures: The pictures by the name of their plot.
         systems: How many systems the whole report has, which share the room for lists.
     """
 
-    def figures(*names: str) -> list[Figure]:
-        return [drawn[name] for name in names if name in drawn]
+    def drawn(*names: str) -> list[Picture]:
+        return [pictures[name] for name in names if name in pictures]
 
     yield Section(
-        "comparison", "Comparison", "", [tables.comparison(group)], figures("jga_by_variant")
+        "comparison",
+        "Comparison",
+        tables=[tables.comparison(group)],
+        pictures=drawn("jga_by_variant"),
     )
-    augmented = _made(tables.augmentation(group))
-    text = "" if augmented else _NO_AUGMENTATION
+    augmentation = tables.augmentation(group)
     yield Section(
-        "augmentation", "Training on other words", text, augmented, figures("augmentation")
+        "augmentation",
+        "Training on other words",
+        "" if augmentation else _NO_AUGMENTATION,
+        tables=[augmentation] if augmentation else [],
+        pictures=drawn("augmentation"),
     )
     yield Section(
-        "services", "Where it breaks: services and domains", "",
-        [tables.by_service(group), tables.by_domain(group)], figures("services"),
-    )  # fmt: skip
-    kinds = _made(tables.by_slot_kind(group, analyses))
-    where = figures("turns", "flips")
-    yield Section("slots", "Where it breaks: slots, turns and variants", "", kinds, where)
-    analysed = [one for one in group.systems if one.name in analyses]
-    lists = [x for one in analysed for x in _rewordings(one, analyses[one.name], systems)]
-    text = _REWORDINGS_TEXT if lists else _NOTHING_TO_LIST
-    words = figures("words_changed")
-    yield Section("rewordings", "The costliest rewordings", text, (), words, lists)
+        "services",
+        "Where it breaks: services and domains",
+        tables=[tables.by_service(group), tables.by_domain(group)],
+        pictures=drawn("services"),
+    )
+    slot_kinds = tables.by_slot_kind(group, analyses)
+    yield Section(
+        "slots",
+        "Where it breaks: slots, turns and variants",
+        tables=[slot_kinds] if slot_kinds else [],
+        pictures=drawn("turns", "flips"),
+    )
+    analysed = [system for system in group.systems if system.name in analyses]
+    rewordings = [
+        rewording_list
+        for system in analysed
+        for rewording_list in _rewordings(system, analyses[system.name], systems)
+    ]
+    yield Section(
+        "rewordings",
+        "The costliest rewordings",
+        _REWORDINGS_TEXT if rewordings else _NOTHING_TO_LIST,
+        pictures=drawn("words_changed"),
+        rewordings=rewordings,
+    )
     count = min(_MOST_OF_A_SYSTEM, _EXAMPLES // systems)
-    examples = [x for one in analysed for x in _examples(one, analyses[one.name], count)]
-    classes = _made(tables.error_classes(group, analyses))
-    errors = sum(len(one.losses) for one in analyses.values())
-    text = "" if examples else _NOTHING_TO_LIST
-    yield Section("errors", "Errors, one by one", text, classes, (), (), examples, errors)
-    yield Section("metrics", "All official metrics", "", [tables.official_metrics(group)])
-    if curves := figures("learning_curves"):
-        yield Section("training", "How they were trained", "", (), curves)
+    examples = [
+        example
+        for system in analysed
+        for example in _examples(system, analyses[system.name], count)
+    ]
+    error_classes = tables.error_classes(group, analyses)
+    yield Section(
+        "errors",
+        "Errors, one by one",
+        "" if examples else _NOTHING_TO_LIST,
+        tables=[error_classes] if error_classes else [],
+        examples=examples,
+        errors=sum(len(analysis.breakages) for analysis in analyses.values()),
+    )
+    yield Section("metrics", "All official metrics", tables=[tables.official_metrics(group)])
+    if curves := drawn("learning_curves"):
+        yield Section("training", "How they were trained", pictures=curves)
 
 
 _NO_AUGMENTATION = (
@@ -152,52 +186,49 @@ _NOTHING_TO_LIST = (
 )
 
 
-def _made(table: Table | None) -> list[Table]:
-    return [] if table is None else [table]
-
-
-def _rewordings(system: Tracker, analysis: Analysis, systems: int) -> Iterator[RewordingList]:
-    found = costliest(analysis.counts, analysis.wordings)
-    shown = min(_MOST_OF_A_SYSTEM, _REWORDINGS // systems) // 2
+def _rewordings(system: TrackerSystem, analysis: Analysis, systems: int) -> Iterator[RewordingList]:
+    """The costliest rewordings of slots, and of intents, where there are any."""
+    rewordings = costliest_rewordings(analysis.changes, analysis.schemas)
+    longest = min(_MOST_OF_A_SYSTEM, _REWORDINGS // systems) // 2
     for what in ("slots", "intents"):
-        rows = [one for one in found if one.is_intent == (what == "intents")]
-        if rows:
-            yield RewordingList(system, what, rows[:shown], len(rows))
+        some = [r for r in rewordings if r.element.is_intent == (what == "intents")]
+        if some:
+            yield RewordingList(system, what, some[:longest], len(some))
 
 
-def _examples(system: Tracker, analysis: Analysis, count: int) -> Iterator[Example]:
+def _examples(system: TrackerSystem, analysis: Analysis, count: int) -> Iterator[Example]:
     """Errors of a system's first run, spread over classes, services and variants."""
-    services = system.first.place.service.tolist()
-    for loss in spread(analysis.losses, services, count):
-        yield _example(system, analysis, loss, services[loss.frame])
+    services = system.first.frames.service.tolist()
+    for breakage in choose_examples(analysis.breakages, services, count):
+        yield _example(system, analysis, breakage)
 
 
-def _example(system: Tracker, analysis: Analysis, loss: Loss, service: str) -> Example:
+def _example(system: TrackerSystem, analysis: Analysis, breakage: Breakage) -> Example:
     run = system.first
-    frame_id = run.order[loss.frame].as_py()
+    service = run.frames.service[breakage.frame]
+    frame_id = run.frame_ids[breakage.frame].as_py()
     dialogue, turn, _ = frame_id.rsplit("/", 2)
-    turns = analysis.data.turns.get(dialogue, [])
-    said = ["", *(utterance for _, utterance in turns), *[""] * (int(turn) + 2)]
-    before, after = (_words(analysis, name, service, loss) for name in (ORIGINAL, loss.variant))
+    utterances = dict(enumerate(text for _, text in analysis.data.turns.get(dialogue, [])))
+    before, after = (
+        _words(analysis, variant, service, breakage) for variant in (ORIGINAL, breakage.variant)
+    )
     return Example(
-        system.name,
-        loss.kind,
-        loss.variant,
-        service,
-        frame_id,
-        "seen" if run.place.seen[loss.frame] else "unseen",
-        said[int(turn)],  # the turn before, as the list begins with what comes before them all
-        said[int(turn) + 1],
-        before,
-        after,
-        loss.reference,
-        loss.predicted,
-        loss.elsewhere,
+        system=system.name,
+        breakage=breakage,
+        service=service,
+        frame_id=frame_id,
+        seen="seen" if run.frames.seen[breakage.frame] else "unseen",
+        system_utterance=utterances.get(int(turn) - 1, ""),
+        user_utterance=utterances.get(int(turn), ""),
+        before=before,
+        after=after,
     )
 
 
-def _words(analysis: Analysis, variant: str, service: str, loss: Loss) -> Cell:
-    if loss.place < 0:
+def _words(analysis: Analysis, variant: str, service: str, breakage: Breakage) -> Cell:
+    """The name and description of the slot or intent that breaks, under a variant."""
+    if breakage.position < 0:
         return Cell("NONE", "no intent is active")
-    element = element_at(analysis.wordings[variant][service], loss.place, loss.kind == INTENT)
+    schema = analysis.schemas[variant][service]
+    element = element_at(schema, breakage.position, breakage.kind == INTENT)
     return Cell(element.name, element.description)

@@ -1,136 +1,70 @@
-"""The report's tables: rows of formatted cells, in percent, made from runs and analyses."""
+"""The report's tables of trackers: rows of formatted cells, in percent."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from statistics import mean, stdev
-from typing import Any, NamedTuple
+from collections.abc import Mapping
 
 import numpy as np
 
-from sgdx_metric.bootstrap import Sums, bootstrap
-from sgdx_metric.columns import Floats, Ints
-from sgdx_metric.robustness import dialogue_sums, figures, mean_defined, variation
+from sgdx_metric.columns import Ints
 from sgdx_metric.scoring import METRICS
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .analysis import KINDS, Analysis, slot_means
-from .errors import CLASSES, MEANINGS, Rewording
+from .analysis import KINDS, Analyses
+from .breakage import CLASSES, MEANINGS, Rewording
+from .cells import (
+    NO_VALUE,
+    Cell,
+    Column,
+    Table,
+    format_over_runs,
+    percent,
+    signed_points,
+)
 from .leaderboard import read_published
+from .numbers import (
+    Estimate,
+    frames_by_service,
+    headline_scores,
+    paired_differences,
+    slot_accuracies,
+)
 from .origins import ORIGINS, RULE
-from .provenance import Group
-from .runs import Figures, Run, Tracker, Trackers
+from .systems import TrackerGroup, TrackerSystem, augmentation_families
 
-NOTHING = "–"
-Analyses = Mapping[str, Analysis]  # by the system's name
-GROUPS = ("all", "seen", "unseen")
+_SERVICES = ("all", "seen", "unseen")
+_HEADLINE = {"JGA_orig": "jga_orig", "JGA_v1-5": "jga_v1-5", "SS_JGA": "ss_jga"}
 
 
-class Cell(NamedTuple):
-    """A cell: its text and, in smaller type, an interval or a remark."""
-
-    text: str
-    detail: str = ""
-
-
-class Column(NamedTuple):
-    """A column: its name, the system that it is about if any, and whether it holds numbers."""
-
-    name: str
-    system: str = ""
-    numeric: bool = True
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of the report.
-
-    Attributes:
-        title: Its caption.
-        note: How to read it, in whole sentences.
-        columns: Its columns; the first names the row.
-        rows: Its rows, each as long as ``columns``.
-        marks: What must stand beside every figure in it, such as that the data is partial.
-        signatures: The signatures of what it shows, each with the names of its systems, or with an
-            empty text where there is one for all.
-    """
-
-    title: str
-    note: str
-    columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
-    marks: Sequence[str] = ()
-    signatures: Mapping[str, str] = field(default_factory=dict)
-
-
-def table_of(
-    group: Group[Any],
-    title: str,
-    note: str,
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[Cell]],
-) -> Table:
-    """A table about the systems of a group, whose marks and signatures stand by it."""
-    return Table(title, note, columns, rows, group.marks, group.signatures)
-
-
-def percent(fraction: float | None) -> str:
-    """A fraction in percent with one decimal, such as ``34.9``; a dash for None or NaN."""
-    if fraction is None or np.isnan(fraction):
-        return NOTHING
-    return f"{round(100 * fraction, 1) + 0.0:.1f}"  # never -0.0
-
-
-def summed_up(values: Sequence[float | None], interval: tuple[float, float] | None = None) -> Cell:
-    """A figure of a system: of one run with its interval, of several as mean and deviation.
-
-    Args:
-        values: The figure in each run, as a fraction.
-        interval: The 95 % interval of a single run's figure.
-    """
-    known = [value for value in values if value is not None and not np.isnan(value)]
-    if len(known) < len(values) or not known:
-        return Cell(NOTHING)
-    if len(known) > 1:
-        return Cell(percent(mean(known)), f"± {percent(stdev(known))}")
-    ends = f"{percent(interval[0])} to {percent(interval[1])}" if interval else ""
-    return Cell(percent(known[0]), ends)
-
-
-def _of(run: Run, group: str) -> Figures:
-    figures_of_all = run.scores.sgdx
-    return figures_of_all if group == "all" else getattr(figures_of_all, group)
-
-
-def comparison(group: Trackers) -> Table:
-    """The paper's Table 2: the headline figures of all, seen and unseen services."""
+def comparison(group: TrackerGroup) -> Table:
+    """The paper's Table 2: the headline scores of all, seen and unseen services."""
     rows = []
     for system in group.systems:
-        for services in GROUPS:
-            of_runs = [_of(run, services) for run in system.runs]
-            one = of_runs[0].confidence if len(of_runs) == 1 else {}
+        for services in _SERVICES:
+            scores = [run.scores.sgdx.of_services(services) for run in system.runs]
+            intervals = scores[0].confidence if len(scores) == 1 else {}
             rows.append(
                 [
-                    Cell(system.name, "; ".join(system.marks)),
+                    _system_cell(system),
                     Cell(services),
                     Cell(f"{system.first.scores.frames.get(services, 0):,}"),
-                    summed_up([f.jga_orig for f in of_runs], one.get("jga_orig")),
-                    summed_up([f.jga_v1_5 for f in of_runs], one.get("jga_v1-5")),
-                    summed_up([f.relative_difference for f in of_runs]),
-                    summed_up([f.ss_jga for f in of_runs], one.get("ss_jga")),
+                    format_over_runs([s.jga_orig for s in scores], intervals.get("jga_orig")),
+                    format_over_runs([s.jga_v1_5 for s in scores], intervals.get("jga_v1-5")),
+                    format_over_runs([s.relative_difference for s in scores]),
+                    format_over_runs([s.ss_jga for s in scores], intervals.get("ss_jga")),
                 ]
             )
-    return table_of(
-        group,
+    return Table(
         "Joint goal accuracy and schema sensitivity",
-        _COMPARISON + _lacking(group),
+        _COMPARISON + _missing_variants(group),
         [
             Column("system", numeric=False), Column("services", numeric=False), Column("frames"),
             Column("JGA_orig"), Column("JGA_v1-5"), Column("Diff_rel"), Column("SS_JGA"),
         ],
         rows,
+        group.caveats,
+        group.signatures,
     )  # fmt: skip
 
 
@@ -144,53 +78,43 @@ _COMPARISON = (
 )
 
 
-def _lacking(group: Trackers) -> str:
-    """What has to be known of the figures where not all of v1 to v5 were scored."""
-    found = [name for name in PAPER_VARIANTS if name in group.first.variants]
-    if len(found) == len(PAPER_VARIANTS):
+def _system_cell(system: TrackerSystem) -> Cell:
+    return Cell(system.name, "; ".join(system.caveats))
+
+
+def _missing_variants(group: TrackerGroup) -> str:
+    """What a reader has to know where not all of v1 to v5 were scored; empty where all were."""
+    scored = [name for name in PAPER_VARIANTS if name in group.first.variants]
+    if len(scored) == len(PAPER_VARIANTS):
         return ""
-    given = f"only {' and '.join(found)}" if found else "none"
+    names = f"only {' and '.join(scored)}" if scored else "none"
     return (
-        f" Of v1 to v5 {given} {'was' if len(found) < 2 else 'were'} scored, so there is no "
+        f" Of v1 to v5 {names} {'was' if len(scored) < 2 else 'were'} scored, so there is no "
         "JGA_v1-5, and SS_JGA, if any, is over these alone."
     )
 
 
-def families(group: Trackers) -> list[tuple[Tracker, list[Tracker]]]:
-    """Systems without augmentation, each with those that differ from it in the augmentation."""
-    by_key: dict[str, list[Tracker]] = {}
-    for system in group.systems:
-        by_key.setdefault(system.first.key(without_augmentation=True), []).append(system)
-    found = []
-    for systems in by_key.values():
-        plain = [one for one in systems if not one.first.augmentation]
-        if len(plain) == 1 and len(systems) > 1:
-            found.append((plain[0], [one for one in systems if one is not plain[0]]))
-    return found
-
-
-def augmentation(group: Trackers) -> Table | None:
+def augmentation(group: TrackerGroup) -> Table | None:
     """The paper's Table 3: what training on other words changes; None where nothing was."""
     rows = []
-    for plain, others in families(group):
-        for system in (plain, *others):
-            of_runs = [run.scores.sgdx for run in system.runs]
-            found = {} if system is plain else paired_differences(plain, system)
+    for family in augmentation_families(group):
+        for system in family.systems:
+            scores = [run.scores.sgdx for run in system.runs]
+            differences = {} if system is family.plain else paired_differences(family.plain, system)
             row = [
-                Cell(plain.name),
-                Cell(system.first.augmentation or "none", "; ".join(system.marks)),
+                Cell(family.plain.name),
+                Cell(system.first.augmentation or "none", "; ".join(system.caveats)),
             ]
             for name, values in (
-                ("jga_orig", [f.jga_orig for f in of_runs]),
-                ("jga_v1-5", [f.jga_v1_5 for f in of_runs]),
-                ("ss_jga", [f.ss_jga for f in of_runs]),
+                ("jga_orig", [s.jga_orig for s in scores]),
+                ("jga_v1-5", [s.jga_v1_5 for s in scores]),
+                ("ss_jga", [s.ss_jga for s in scores]),
             ):
-                row += [summed_up(values), found.get(name, Cell(NOTHING))]
+                row += [format_over_runs(values), difference_cell(differences.get(name))]
             rows.append(row)
     if not rows:
         return None
-    return table_of(
-        group,
+    return Table(
         "Training on other words",
         "In percent, as Table 3 of the SGD-X paper. Each difference is to the row without "
         "augmentation, in percentage points, with its paired 95 % interval over dialogues; where "
@@ -202,104 +126,71 @@ def augmentation(group: Trackers) -> Table | None:
             Column("SS_JGA"), Column("difference"),
         ],
         rows,
+        group.caveats,
+        group.signatures,
     )  # fmt: skip
 
 
-def paired_differences(first: Tracker, second: Tracker) -> dict[str, Cell]:
-    """The second system's headline figures less the first's, each with its paired interval."""
-    sums = [system_sums(one) for one in (first, second)]
-    variants = list(first.first.jga)
-
-    def difference(weights: Floats) -> dict[str, Floats]:
-        left, right = (figures(one.means(weights), variants) for one in sums)
-        return {name: right[name] - left[name] for name in left}
-
-    count = len(sums[0].total)
-    ends = bootstrap(difference, count)
-    found = {}
-    for name, value in difference(np.ones((1, count))).items():
-        low_high = ends.get(name)
-        found[name] = Cell(
-            signed(float(value[0])),
-            f"{signed(low_high[0])} to {signed(low_high[1])}" if low_high else "",
-        )
-    return found
+def difference_cell(difference: Estimate | None) -> Cell:
+    """A difference in percentage points with its interval; a dash where there is none."""
+    if difference is None:
+        return Cell(NO_VALUE)
+    ends = [signed_points(end) for end in difference.interval or ()]
+    return Cell(signed_points(difference.value), " to ".join(ends))
 
 
-def signed(fraction: float) -> str:
-    """A difference in percentage points, such as ``+1.5``; a dash for NaN.
-
-    What rounds to zero keeps its sign, as in ``-0.0``: it tells whether an interval contains zero.
-    """
-    return NOTHING if np.isnan(fraction) else f"{100 * fraction + 0.0:+.1f}"
-
-
-def system_sums(system: Tracker, these: Ints | None = None) -> Sums:
-    """The sums over dialogues of all of a system's runs, whose means are the means over runs."""
-    first = system.first
-    chosen = np.arange(len(first.order)) if these is None else these
-    parts = [dialogue_sums(run.jga, first.place, chosen, first.rules) for run in system.runs]
-    return Sums(sum(p.total for p in parts), sum(p.number for p in parts))  # type: ignore[arg-type]
-
-
-def headline(system: Tracker, these: Ints) -> dict[str, float]:
-    """JGA_orig, JGA_v1-5, Diff_rel and SS_JGA of some frames, as means over the runs.
-
-    Those that the variants do not give are left out.
-    """
-    sums = system_sums(system, these)
-    means = sums.means(np.ones((1, len(sums.total))))
-    found = {name: float(v[0]) for name, v in figures(means, list(system.first.jga)).items()}
-    if {"jga_orig", "jga_v1-5"} <= found.keys() and found["jga_orig"]:
-        found["relative_difference"] = found["jga_v1-5"] / found["jga_orig"] - 1
-    return found
-
-
-_SHORT = {"JGA_orig": "jga_orig", "JGA_v1-5": "jga_v1-5", "SS_JGA": "ss_jga"}
-
-
-def _by_frames(
-    group: Trackers, title: str, note: str, what: str, members: Mapping[str, tuple[str, Ints]]
-) -> Table:
-    """A row for each set of frames and three columns for each system."""
-    rows = []
-    for name, (detail, these) in members.items():
-        row = [Cell(name, detail), Cell(f"{len(these):,}")]
-        for system in group.systems:
-            found = headline(system, these)
-            row += [Cell(percent(found.get(key))) for key in _SHORT.values()]
-        rows.append(row)
-    columns = [Column(what, numeric=False), Column("frames")]
-    columns += [Column(name, s.label) for s in group.systems for name in _SHORT]
-    return table_of(group, title, note, columns, rows)
-
-
-def by_service(group: Trackers) -> Table:
-    """The headline figures of each service."""
-    place = group.first.place
-    seen = set(place.service[place.seen])
-    members = {
-        name: ("seen" if name in seen else "unseen", np.flatnonzero(place.service == name))
-        for name in place.services()
-    }
+def by_service(group: TrackerGroup) -> Table:
+    """The headline scores of each service."""
+    frames = group.first.frames
+    seen = set(frames.service[frames.seen])
+    members = frames_by_service(group.systems[0])
+    details = {name: "seen" if name in seen else "unseen" for name in members}
     note = (
         "In percent. Services go by their original names; those of the original train split are "
         "seen. Figures of services with few frames are rough."
     )
-    return _by_frames(group, "By service", note, "service", members)
+    rows = _headline_rows(group, members, details)
+    columns = _headline_columns(group, "service")
+    return Table("By service", note, columns, rows, group.caveats, group.signatures)
 
 
-def by_domain(group: Trackers) -> Table:
-    """The headline figures of each domain."""
-    domain = np.array([name.split("_")[0] for name in group.first.place.service])
-    members = {name: ("", np.flatnonzero(domain == name)) for name in sorted(set(domain.tolist()))}
+def by_domain(group: TrackerGroup) -> Table:
+    """The headline scores of each domain."""
+    domain = np.array([name.split("_")[0] for name in group.first.frames.service])
+    members = {name: np.flatnonzero(domain == name) for name in sorted(set(domain.tolist()))}
     note = "In percent. A domain is a service's name up to its first underscore."
-    return _by_frames(group, "By domain", note, "domain", members)
+    rows, columns = _headline_rows(group, members, {}), _headline_columns(group, "domain")
+    return Table("By domain", note, columns, rows, group.caveats, group.signatures)
 
 
-def by_slot_kind(group: Trackers, analyses: Analyses) -> Table | None:
-    """The accuracy of slots by their kind and by who said their value."""
-    systems = [one for one in group.systems if one.name in analyses]
+def _headline_columns(group: TrackerGroup, first: str) -> list[Column]:
+    columns = [Column(first, numeric=False), Column("frames")]
+    return columns + [Column(name, s.label) for s in group.systems for name in _HEADLINE]
+
+
+def _headline_rows(
+    group: TrackerGroup, members: Mapping[str, Ints], details: Mapping[str, str]
+) -> list[list[Cell]]:
+    """A row for each set of frames, with three columns for each system.
+
+    Args:
+        group: The systems.
+        members: Positions of the frames of each set, by its name.
+        details: A remark on some of the sets, by name.
+    """
+    rows = []
+    for name, frames in members.items():
+        row = [Cell(name, details.get(name, "")), Cell(f"{len(frames):,}")]
+        for system in group.systems:
+            scores = headline_scores(system, frames)
+            row += [Cell(percent(scores.get(key))) for key in _HEADLINE.values()]
+        rows.append(row)
+    return rows
+
+
+def by_slot_kind(group: TrackerGroup, analyses: Analyses) -> Table | None:
+    """The accuracy of slots by their kind and by who said their value; None without analyses."""
+    systems = [system for system in group.systems if system.name in analyses]
     if not systems:
         return None
     first = analyses[systems[0].name]
@@ -313,10 +204,15 @@ def by_slot_kind(group: Trackers, analyses: Analyses) -> Table | None:
             for i, name in enumerate(ORIGINS)
         }
     rows = []
-    for name, these in members.items():
-        row = [Cell(name), Cell(f"{len(these):,}")]
+    for name, slots in members.items():
+        row = [Cell(name), Cell(f"{len(slots):,}")]
         for system in systems:
-            row += _slot_cells(system, analyses[system.name], these)
+            accuracies = slot_accuracies(system, analyses[system.name], slots)
+            row += [
+                format_over_runs(accuracies.original),
+                format_over_runs(accuracies.reworded),
+                format_over_runs(accuracies.sensitivity),
+            ]
         rows.append(row)
     columns = [Column("slots", numeric=False), Column("values")]
     names = ("Acc_orig", "Acc_v1-5", "SS")
@@ -326,39 +222,21 @@ def by_slot_kind(group: Trackers, analyses: Analyses) -> Table | None:
         "in every frame whose state holds it; SS is its schema sensitivity. Yes-or-no slots are "
         f"categorical ones with the values True and False. {RULE if first.data.turns else ''}"
     )
-    return table_of(group, "By kind of slot, and by who said the value", note, columns, rows)
+    title = "By kind of slot, and by who said the value"
+    return Table(title, note, columns, rows, group.caveats, group.signatures)
 
 
-def _slot_cells(system: Tracker, analysis: Analysis, these: Ints) -> list[Cell]:
-    variants = list(system.first.scores.variants)
-    original = slot_means(analysis, these, ORIGINAL) if ORIGINAL in variants else None
-    reworded = None
-    sensitivity: list[float | None] = []
-    if set(PAPER_VARIANTS) <= set(variants):
-        reworded = np.mean([slot_means(analysis, these, v) for v in PAPER_VARIANTS], axis=0)
-        for run in analysis.scores:
-            scores = np.stack([run[v].slots[these] for v in PAPER_VARIANTS]).astype(np.float64)
-            sensitivity.append(mean_defined(variation(scores, system.first.rules.zero_mean)))
-    return [
-        summed_up([] if original is None else original.tolist()),
-        summed_up([] if reworded is None else reworded.tolist()),
-        summed_up(sensitivity),
-    ]
-
-
-def official_metrics(group: Trackers) -> Table:
+def official_metrics(group: TrackerGroup) -> Table:
     """The official scorer's 13 metrics and the sensitivity of each."""
     rows = []
     for metric in METRICS:
         row = [Cell(metric)]
         for system in group.systems:
-            original = [
-                run.scores.variants.get(ORIGINAL, {}).get("#ALL_SERVICES", {}).get(metric)
-                for run in system.runs
-            ]
-            row.append(summed_up(original))
-            row.append(summed_up([run.scores.sgdx.mean.get(metric) for run in system.runs]))
-            row.append(summed_up([run.scores.sgdx.sensitivity.get(metric) for run in system.runs]))
+            scores = [run.scores for run in system.runs]
+            original = [s.variants.get(ORIGINAL, {}).get("#ALL_SERVICES", {}) for s in scores]
+            row.append(format_over_runs([metrics.get(metric) for metrics in original]))
+            row.append(format_over_runs([s.sgdx.mean.get(metric) for s in scores]))
+            row.append(format_over_runs([s.sgdx.sensitivity.get(metric) for s in scores]))
         rows.append(row)
     columns = [Column("metric", numeric=False)]
     columns += [Column(name, s.label) for s in group.systems for name in ("original", "v1-5", "SS")]
@@ -367,22 +245,25 @@ def official_metrics(group: Trackers) -> Table:
         "schemas, its mean under v1 to v5, and its schema sensitivity. A dash stands where a "
         "metric is not defined, such as slot tagging where no spans are predicted."
     )
-    return table_of(group, "The 13 official metrics and their sensitivity", note, columns, rows)
+    title = "The 13 official metrics and their sensitivity"
+    return Table(title, note, columns, rows, group.caveats, group.signatures)
 
 
-def error_classes(group: Trackers, analyses: Analyses) -> Table | None:
-    """How many slots and intents the reworded schemas break, by class."""
-    systems = [one for one in group.systems if one.name in analyses]
-    if not any(ORIGINAL in one.first.jga for one in systems):
+def error_classes(group: TrackerGroup, analyses: Analyses) -> Table | None:
+    """How many slots and intents the reworded schemas break, by class; None without analyses."""
+    systems = [system for system in group.systems if system.name in analyses]
+    if not any(ORIGINAL in system.first.jga for system in systems):
         return None
+    counts = {
+        system.name: Counter(breakage.kind for breakage in analyses[system.name].breakages)
+        for system in systems
+    }
     rows = []
-    totals = {one.name: Counter(x.kind for x in analyses[one.name].losses) for one in systems}
     for kind in CLASSES:
         row = [Cell(kind, MEANINGS[kind])]
         for system in systems:
-            count = totals[system.name][kind]
-            whole = sum(totals[system.name].values())
-            row += [Cell(f"{count:,}"), Cell(percent(count / whole if whole else None))]
+            count, total = counts[system.name][kind], counts[system.name].total()
+            row += [Cell(f"{count:,}"), Cell(percent(count / total if total else None))]
         rows.append(row)
     columns = [Column("class", numeric=False)]
     columns += [Column(name, s.label) for s in systems for name in ("errors", "%")]
@@ -392,24 +273,8 @@ def error_classes(group: Trackers, analyses: Analyses) -> Table | None:
         "one scores less than 1 under the variant; an intent counts where it is right under the "
         "original and wrong under the variant. Of several seeds this is the first run."
     )
-    return table_of(group, "What breaks: errors by class", note, columns, rows)
-
-
-def rewording_cells(one: Rewording) -> list[Cell]:
-    """A row of the table of the costliest rewordings."""
-    return [
-        Cell(one.service),
-        Cell(one.variant),
-        Cell(one.before.name, one.before.description),
-        Cell(one.after.name, one.after.description),
-        Cell(_count(one.lost)),
-        Cell(_count(one.won)),
-        Cell(_count(one.net)),
-    ]
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+    title = "What breaks: errors by class"
+    return Table(title, note, columns, rows, group.caveats, group.signatures)
 
 
 REWORDING_COLUMNS = [
@@ -419,23 +284,37 @@ REWORDING_COLUMNS = [
 ]  # fmt: skip
 
 
+def rewording_cells(rewording: Rewording) -> list[Cell]:
+    """A row of the table of the costliest rewordings."""
+    element, before, after, change = rewording
+    return [
+        Cell(element.service),
+        Cell(element.variant),
+        Cell(before.name, before.description),
+        Cell(after.name, after.description),
+        *(Cell(_count(number)) for number in (change.lost, change.won, change.net)),
+    ]
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
 def published() -> Table:
-    """The published figures of trackers, which stand apart from those of runs."""
-    rows = []
-    for one in read_published():
-        for services, of in (("all", one.all), ("seen", one.seen), ("unseen", one.unseen)):
-            if of is not None:
-                found = (of.jga_orig, of.jga_v1_5, of.relative_difference, of.ss_jga)
-                rows.append(
-                    [
-                        Cell(one.name, "oracle" if one.oracle else ""),
-                        Cell(services),
-                        *(Cell(NOTHING if v is None else f"{v:.1f}") for v in found),
-                        Cell(one.data),
-                        Cell(", ".join(filter(None, (one.source, one.table)))),
-                        Cell(one.not_comparable),
-                    ]
-                )
+    """The published scores of trackers, which stand apart from those of runs."""
+    rows = [
+        [
+            Cell(row.name, "oracle" if row.oracle else ""),
+            Cell(services),
+            *map(Cell, headline.cells()),
+            Cell(row.data),
+            Cell(row.where),
+            Cell(row.not_comparable),
+        ]
+        for row in read_published()
+        for services, headline in zip(_SERVICES, (row.all, row.seen, row.unseen))
+        if headline is not None
+    ]
     columns = [
         Column("system", numeric=False), Column("services", numeric=False), Column("JGA_orig"),
         Column("JGA_v1-5"), Column("Diff_rel"), Column("SS_JGA"), Column("data", numeric=False),

@@ -9,15 +9,16 @@ from typing import Any
 
 import msgspec
 
-from sgdx_metric.cli.predictions import decode
+from sgdx_dataset.io.files import read_file
+from sgdx_dataset.io.json import parse_json
 from sgdx_metric.rows import ScoreError
 from sgsacc_metric.signature import signature_parts
 
-from ..provenance import Provenance
-from ..reading import predictions_of, read_facts, read_logs
+from ..run_files import find_predictions, read_record
+from ..runs import ScoredRun, data_caveats
 
 
-class Figures(
+class TurnScores(
     msgspec.Struct,
     rename={
         "bleu_v1_5": "bleu_v1-5",
@@ -26,9 +27,9 @@ class Figures(
         "sgsacc_validated_v1_5": "sgsacc_validated_v1-5",
     },
 ):
-    """The figures of some turns in scores.json: BLEU from 0 to 100, all else fractions.
+    """The scores of some turns in scores.json: BLEU from 0 to 100, all else fractions.
 
-    A figure is None where it is undefined, or where the variants or the lack of a model of
+    A score is None where it is undefined, or where the variants or the lack of a model of
     entailment do not give it.
     """
 
@@ -50,17 +51,17 @@ class Figures(
     confidence: dict[str, tuple[float, float] | None] = {}
 
 
-class AllFigures(Figures, kw_only=True):
-    """The part ``sgdx`` of scores.json."""
+class AllTurnScores(TurnScores, kw_only=True):
+    """The part ``sgdx`` of scores.json: the scores of all turns, and of groups of them."""
 
-    seen: Figures
-    unseen: Figures
-    seen_domains: Figures
-    unseen_domains: Figures
-    by_service: dict[str, Figures]
+    seen: TurnScores
+    unseen: TurnScores
+    seen_domains: TurnScores
+    unseen_domains: TurnScores
+    by_service: dict[str, TurnScores]
 
-    def groups(self) -> dict[str, Figures]:
-        """The figures of all turns and of each group of turns, by its name."""
+    def groups(self) -> dict[str, TurnScores]:
+        """The scores of all turns and of each group of turns, by its name."""
         return {
             "all": self,
             "seen": self.seen,
@@ -70,7 +71,7 @@ class AllFigures(Figures, kw_only=True):
         }
 
 
-class Failed(msgspec.Struct):
+class FailedActions(msgspec.Struct):
     """How many actions of an act and slot fail validation."""
 
     act: str
@@ -78,63 +79,70 @@ class Failed(msgspec.Struct):
     actions: int
 
 
-class Counts(msgspec.Struct):
+class TurnCounts(msgspec.Struct):
     """How much was scored; what belongs to SGSAcc is there with a model of entailment only."""
 
     turns: dict[str, int]
     judged_turns: int | None = None
     valid_turns: int | None = None
-    failed_by: list[Failed] = []
+    failed_by: list[FailedActions] = []
 
 
-class GenerationScores(msgspec.Struct):
+class GeneratorScores(msgspec.Struct):
     """What the report reads of a scores.json of ``sgsacc_metric``."""
 
     signature: str
     variants: dict[str, dict[str, dict[str, float | None]]]
-    sgdx: AllFigures
+    sgdx: AllTurnScores
     conventions: dict[str, dict[str, dict[str, Any]]]
-    counts: Counts
+    counts: TurnCounts
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenerationRun(Provenance):
-    """One run of a generator: its scores and what is known of it."""
+class GeneratorRun(ScoredRun):
+    """One run of a generator: its scores and what is known of it.
 
-    scores: GenerationScores
+    Attributes:
+        scores: The content of scores.json.
+    """
+
+    scores: GeneratorScores
 
     @property
-    def counted(self) -> tuple[int, str]:
-        """How many turns were scored."""
-        return self.scores.counts.turns.get("all", 0), "turns"
-
-    @property
-    def compared(self) -> str:
-        """The signature, which says all of how and on what turns was scored."""
+    def comparison_key(self) -> str:
+        """The signature, which says how the run was scored and on which turns."""
         return self.signature
 
     @property
-    def data_marks(self) -> list[str]:
-        """What must stand beside every figure on this data, and of this model of entailment."""
-        return [*super().data_marks, *model_marks(self.parts)]
+    def data_caveats(self) -> list[str]:
+        """What must stand beside every number on these turns, by this model of entailment."""
+        turns = self.scores.counts.turns.get("all", 0)
+        return turn_caveats(self.signature_parts, turns)
 
     @property
     def judged(self) -> bool:
         """Whether a model of entailment gave SGSAcc."""
-        return self.parts.get("nli", "none") != "none"
+        return self.signature_parts.get("nli", "none") != "none"
 
     @property
     def input(self) -> str:
         """What the generator was given, such as ``derived``; empty where it is not recorded."""
-        given = self.facts.get("input") or self.settings.get("input") or ""
-        return given if isinstance(given, str) else ""
+        record = self.record
+        name = record.metadata.get("input") or record.settings.get("input") or ""
+        return name if isinstance(name, str) else ""
 
 
-def model_marks(parts: Mapping[str, str]) -> list[str]:
-    """What must stand beside figures of SGSAcc by a signature's model of entailment."""
-    if parts.get("nli", "").startswith("lexical"):
-        return ["SGSAcc by a comparison of words, which is no model of entailment"]
-    return []
+def turn_caveats(signature_parts: Mapping[str, str], turns: int) -> list[str]:
+    """What must stand beside every number on some turns, and of SGSAcc by a model of entailment.
+
+    Args:
+        signature_parts: The parts of a signature, by key.
+        turns: How many turns were scored.
+    """
+    caveats = data_caveats(signature_parts, turns, "turns")
+    if signature_parts.get("nli", "").startswith("lexical"):
+        caveats.append("SGSAcc by a comparison of words, which is no model of entailment")
+    return caveats
 
 
 @dataclass(frozen=True)
@@ -166,7 +174,7 @@ class _Evaluator(msgspec.Struct):
     published: tuple[float, float, float] | None
 
 
-def read_generation(path: Path, file: Path) -> GenerationRun:
+def read_generator_run(path: Path, file: Path) -> GeneratorRun:
     """Read a run of a generator.
 
     Args:
@@ -174,22 +182,20 @@ def read_generation(path: Path, file: Path) -> GenerationRun:
         file: Its scores.json, which may have ``predictions`` or ``VARIANT.jsonl`` beside it.
 
     Raises:
-        ScoreError: A file is malformed.
+        ScoreError, SgdxError: A file is malformed.
     """
-    scores = decode(file.read_bytes(), GenerationScores, str(file))
+    what = "a scores.json of sgsacc_metric"
+    scores = parse_json(read_file(file), GeneratorScores, str(file), what)
     signature_parts(scores.signature, str(path))
     if not scores.counts.turns.get("all") or not scores.variants:
         raise ScoreError(f"{path}: found no turns in scores.json, expected at least one")
     # `score` writes SYSTEM.json beside the folder SYSTEM of predictions as often as into it.
     folder = file.with_suffix("") if file.with_suffix("").is_dir() else file.parent
-    paths = predictions_of(folder, list(scores.variants))
-    facts, settings = read_facts(file, paths)
-    return GenerationRun(
+    predictions = find_predictions(folder, list(scores.variants))
+    return GeneratorRun(
         path=path,
         signature=scores.signature,
-        facts=facts,
-        settings=settings,
-        logs=read_logs(file, facts),
+        record=read_record(file, predictions),
         scores=scores,
     )
 
@@ -198,8 +204,9 @@ def read_validation(path: Path) -> Validation:
     """Read what ``python -m sgsacc_metric validate --json`` wrote.
 
     Raises:
-        ScoreError: The file is malformed.
+        ScoreError, SgdxError: The file is malformed.
     """
-    found = decode(path.read_bytes(), _ValidationFile, str(path))
-    signature_parts(found.signature, str(path))
-    return Validation(path, found.signature, msgspec.to_builtins(found.by_evaluator))
+    what = "a file of sgsacc_metric validate --json"
+    test = parse_json(read_file(path), _ValidationFile, str(path), what)
+    signature_parts(test.signature, str(path))
+    return Validation(path, test.signature, msgspec.to_builtins(test.by_evaluator))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from statistics import mean, stdev
+from collections.abc import Sequence
+from functools import partial
 
 from sgdx_metric.variants import ORIGINAL
 from sgsacc_metric.bleu import CONVENTIONS
 from sgsacc_metric.cli import tables
 
-from ..provenance import Group, data_marks
-from ..tables import NOTHING, Cell, Column, Table, table_of
-from .runs import Figures, GenerationRun, Validation, model_marks
+from ..cells import NO_VALUE, Cell, Column, Table, format_over_runs
+from ..systems import ScoredSystem, SystemGroup
+from .runs import GeneratorRun, TurnScores, Validation, turn_caveats
 
-Generators = Group[GenerationRun]
-# The figures of the table of faithfulness, each with its column and the heading above it.
+GeneratorGroup = SystemGroup[GeneratorRun]
+# The scores of the table of faithfulness, each with its column and the heading above it.
 _WORDING = {
     "bleu_orig": Column("orig", "BLEU"),
     "bleu_v1_5": Column("v1-5", "BLEU"),
@@ -26,7 +26,10 @@ _WORDING = {
     "changed": Column("text", "changes"),
     "flips": Column("verdict", "changes"),
 }
+# Those of the table of validation.
 _VALIDATED = {
+    "sgsacc_orig": "SGSAcc_orig",
+    "sgsacc_v1_5": "SGSAcc_v1-5",
     "sgsacc_validated_orig": "validated_orig",
     "sgsacc_validated_v1_5": "validated_v1-5",
 }
@@ -34,34 +37,32 @@ _OF_ENTAILMENT = ("sgsacc", "ss_sgsacc", "flips")
 _MOST_FAILED = 12
 
 
-def faithfulness(group: Generators) -> Table:
+def faithfulness(group: GeneratorGroup) -> Table:
     """What rewording does to faithfulness and text, of all turns and of seen and unseen ones."""
-    shown = _shown(group, _WORDING)
+    keys = {key: column for key, column in _WORDING.items() if _has_score(group, key)}
     rows = []
     for system in group.systems:
-        given = system.first.input
-        named = Cell(
-            system.name,
-            "; ".join([f"input: {given}"] * (given not in ("", system.name)) + system.marks),
-        )
-        for name in system.first.scores.sgdx.groups():
-            of_runs = [run.scores.sgdx.groups()[name] for run in system.runs]
-            if of_runs[0].turns:
-                cells = [_cell(of_runs, key) for key in shown]
-                rows.append([named, Cell(name), Cell(f"{of_runs[0].turns:,}"), *cells])
+        remarks = list(system.caveats)
+        if system.first.input not in ("", system.name):
+            remarks.insert(0, f"input: {system.first.input}")
+        for name, scores in _scores_by_group(system).items():
+            turns = Cell(f"{scores[0].turns:,}")
+            cells = [_score_cell(scores, key) for key in keys]
+            rows.append([Cell(system.name, "; ".join(remarks)), Cell(name), turns, *cells])
     columns = [Column("system", numeric=False), Column("turns of", numeric=False), Column("turns")]
-    columns += shown.values()
+    columns += keys.values()
     note = (
         "BLEU is from 0 to 100 (tok:13a, case:mixed), all else in percent. SER is the slot error "
         "rate: turns that lack a value of a slot that is not categorical. "
-        f"{_SGSACC if _judged(group) else _NO_MODEL}"
+        f"{_SGSACC if group.first.judged else _NO_MODEL}"
         "Orig is under the original schemas, v1-5 the mean under the reworded ones. The text "
         "changes where it is not that under the original schemas. Seen and unseen are of services, "
         "seen and unseen domains of domains, as the papers group them. Beneath a single run's "
         "figure stands its 95 % interval over dialogues, beneath the mean of several seeds ± their "
         "standard deviation."
     )
-    return table_of(group, "Faithfulness under reworded schemas", note, columns, rows)
+    title = "Faithfulness under reworded schemas"
+    return Table(title, note, columns, rows, group.caveats, group.signatures)
 
 
 _SGSACC = (
@@ -72,67 +73,73 @@ _SGSACC = (
 _NO_MODEL = "There is no SGSAcc, because no model of entailment was asked. "
 
 
-def validated(group: Generators) -> Table | None:
-    """SGSAcc of the turns on which the model of entailment can be relied on, beside that of all."""
-    if not _judged(group):
+def validated(group: GeneratorGroup) -> Table | None:
+    """SGSAcc of the turns on which the model of entailment can be relied on, beside that of all.
+
+    None where no model of entailment was asked.
+    """
+    if not group.first.judged:
         return None
-    keys = {"sgsacc_orig": "SGSAcc_orig", "sgsacc_v1_5": "SGSAcc_v1-5", **_VALIDATED}
     rows = []
     for system in group.systems:
-        for name in system.first.scores.sgdx.groups():
-            of_runs = [run.scores.sgdx.groups()[name] for run in system.runs]
-            if of_runs[0].turns:
-                cells = [_cell(of_runs, key) for key in keys]
-                rows.append([Cell(system.name, "; ".join(system.marks)), Cell(name), *cells])
-        alone = [_without_context(run) for run in system.runs]
-        cells = [_summed_up(alone, "sgsacc"), *[Cell(NOTHING)] * 3]
-        named = Cell(system.name, "; ".join(system.marks))
-        rows.append([named, Cell("all, without the context"), *cells])
+        first = Cell(system.name, "; ".join(system.caveats))
+        for name, scores in _scores_by_group(system).items():
+            rows.append([first, Cell(name), *(_score_cell(scores, key) for key in _VALIDATED)])
+        alone = format_over_runs([_sgsacc_without_context(run) for run in system.runs])
+        rows.append([first, Cell("all, without the context"), alone, *[Cell(NO_VALUE)] * 3])
     columns = [Column("system", numeric=False), Column("turns of", numeric=False)]
-    columns += [Column(name) for name in keys.values()]
+    columns += [Column(name) for name in _VALIDATED.values()]
     note = (
         "In percent. A turn is valid if its gold response entails all that it should say and no "
         f"tampered value: {_valid(group)}. Validation leaves out hard turns, so both figures stand "
         "here. Context can make a response pass that says nothing, where the user has just said "
         "it all; the last row of a system is without it, under the original schemas."
     )
-    return table_of(group, "SGSAcc of all turns and of the validated ones", note, columns, rows)
+    title = "SGSAcc of all turns and of the validated ones"
+    return Table(title, note, columns, rows, group.caveats, group.signatures)
 
 
-def _without_context(run: GenerationRun) -> float | None:
+def _scores_by_group(system: ScoredSystem[GeneratorRun]) -> dict[str, list[TurnScores]]:
+    """The scores of each run, of all turns and of each group that has turns."""
+    groups = [run.scores.sgdx.groups() for run in system.runs]
+    return {name: [g[name] for g in groups] for name, scores in groups[0].items() if scores.turns}
+
+
+def _sgsacc_without_context(run: GeneratorRun) -> float | None:
     """SGSAcc of all turns under the original schemas, by the response alone."""
     return run.scores.variants.get(ORIGINAL, {}).get("#ALL_SERVICES", {}).get("sgsacc_alone")
 
 
-def _valid(group: Generators) -> str:
+def _valid(group: GeneratorGroup) -> str:
     counts = group.first.scores.counts
     turns = counts.turns["all"]
     valid = turns if counts.valid_turns is None else counts.valid_turns
     return f"{valid:,} of {turns:,} turns are"
 
 
-def failing(group: Generators) -> Table | None:
+def failing(group: GeneratorGroup) -> Table | None:
     """Which actions fail validation, by act and slot; None where none does."""
     counts = group.first.scores.counts
-    if not (_judged(group) and counts.failed_by):
+    if not (group.first.judged and counts.failed_by):
         return None
     rows = [
-        [Cell(one.act), Cell(one.slot or NOTHING), Cell(f"{one.actions:,}")]
-        for one in counts.failed_by[:_MOST_FAILED]
+        [Cell(failed.act), Cell(failed.slot or NO_VALUE), Cell(f"{failed.actions:,}")]
+        for failed in counts.failed_by[:_MOST_FAILED]
     ]
-    every = sum(one.actions for one in counts.failed_by)
+    total = sum(failed.actions for failed in counts.failed_by)
     note = (
-        f"The {len(rows)} acts and slots with the most of the {every:,} actions whose gold "
+        f"The {len(rows)} acts and slots with the most of the {total:,} actions whose gold "
         "response does not entail them, or entails a tampered value. The turns with such an action "
         "are not valid. This depends on the model of entailment alone, not on any system."
     )
     columns = [Column("act", numeric=False), Column("slot", numeric=False), Column("actions")]
-    return table_of(group, "What fails validation", note, columns, rows)
+    title = "What fails validation"
+    return Table(title, note, columns, rows, group.caveats, group.signatures)
 
 
-def conventions(group: Generators) -> Table:
+def conventions(group: GeneratorGroup) -> Table:
     """BLEU of all turns under the original schemas by four conventions."""
-    scores = {one.name: {"conventions": one.first.scores.conventions} for one in group.systems}
+    scores = {s.name: {"conventions": s.first.scores.conventions} for s in group.systems}
     headers, rows = tables.bleu_table(scores)
     columns = [Column(headers[0], numeric=False), *map(Column, CONVENTIONS)]
     signatures = "; ".join(
@@ -144,20 +151,25 @@ def conventions(group: Generators) -> Table:
         "headline. Of several seeds this is the first run."
     )
     cells = [[Cell(text) for text in row] for row in rows]
-    return table_of(group, "BLEU under four conventions", note, columns, cells)
+    title = "BLEU under four conventions"
+    return Table(title, note, columns, cells, group.caveats, group.signatures)
 
 
-def by_service(group: Generators) -> Table:
-    """The headline figures of each service."""
-    keys = {"bleu_v1_5": "BLEU", "ser_v1_5": "SER"}
-    keys |= {"sgsacc_v1_5": "SGSAcc"} if _judged(group) else {}
-    keys |= {"changed": "changed"}
+# The scores of the table of services, each with its column.
+_BY_SERVICE = {
+    "bleu_v1_5": "BLEU", "ser_v1_5": "SER", "sgsacc_v1_5": "SGSAcc", "changed": "changed"
+}  # fmt: skip
+
+
+def by_service(group: GeneratorGroup) -> Table:
+    """The headline scores of each service."""
+    keys = {key: name for key, name in _BY_SERVICE.items() if _has_score(group, key)}
     rows = []
     for name, first in sorted(group.first.scores.sgdx.by_service.items()):
         row = [Cell(name), Cell(f"{first.turns:,}")]
         for system in group.systems:
-            of_runs = [run.scores.sgdx.by_service.get(name, Figures()) for run in system.runs]
-            row += [_cell(of_runs, key) for key in keys]
+            scores = [run.scores.sgdx.by_service.get(name, TurnScores()) for run in system.runs]
+            row += [_score_cell(scores, key) for key in keys]
         rows.append(row)
     columns = [Column("service", numeric=False), Column("turns")]
     columns += [Column(title, s.label) for s in group.systems for title in keys.values()]
@@ -166,7 +178,8 @@ def by_service(group: Generators) -> Table:
         "not that under the original schemas. Services go by the evaluator's names. Figures of "
         "services with few turns are rough."
     )
-    return table_of(group, "Faithfulness by service", note, columns, rows)
+    title = "Faithfulness by service"
+    return Table(title, note, columns, rows, group.caveats, group.signatures)
 
 
 def entailment(validation: Validation) -> Table:
@@ -181,22 +194,22 @@ def entailment(validation: Validation) -> Table:
         "pass."
     )
     parts = dict(part.split(":", 1) for part in validation.signature.split("|")[1:])
-    turns = max(of["turns"] for of in validation.by_evaluator.values())
+    turns = max(test["turns"] for test in validation.by_evaluator.values())
     return Table(
         "Entailment on gold responses",
         note,
         columns,
-        [[Cell(NOTHING if text == "-" else text) for text in row] for row in rows],
-        [*data_marks(parts, turns, "turns"), *model_marks(parts)],
+        _cells(rows),
+        turn_caveats(parts, turns),
         {validation.signature: ""},
     )
 
 
 def published() -> Table:
-    """The published figures of generators, each with its data and the scale of its BLEU."""
+    """The published scores of generators, each with its data and the scale of its BLEU."""
     headers, rows = tables.published_table()
-    text = {"system", "BLEU's scale", "data", "source", "note"}
-    columns = [Column(name, numeric=name not in text) for name in headers]
+    texts = {"system", "BLEU's scale", "data", "source", "note"}
+    columns = [Column(name, numeric=name not in texts) for name in headers]
     note = (
         "From papers and their result files, measured by their authors with their own code. BLEU "
         "stands on several scales, most of which are not stated, so set no BLEU of another scale "
@@ -205,42 +218,27 @@ def published() -> Table:
         "pairs and on 76 % of 25 others, and SGSAcc with SER on 99.7 % of SER's turns. No figure "
         "of a pretrained model of entailment in this project stands behind any of these."
     )
-    cells = [[Cell(NOTHING if text == "-" else text) for text in row] for row in rows]
-    return Table("Published figures of generators", note, columns, cells)
+    return Table("Published figures of generators", note, columns, _cells(rows))
 
 
-def _judged(group: Generators) -> bool:
-    return group.first.judged
+def _cells(rows: Sequence[Sequence[str]]) -> list[list[Cell]]:
+    """The cells of a table of the metric, in which a hyphen stands for no value."""
+    return [[Cell(NO_VALUE if text == "-" else text) for text in row] for row in rows]
 
 
-def _shown(group: Generators, keys: Mapping[str, Column]) -> dict[str, Column]:
-    """The figures that a group has: those of SGSAcc only with a model of entailment."""
-    return {
-        key: name
-        for key, name in keys.items()
-        if _judged(group) or not key.startswith(_OF_ENTAILMENT)
-    }
+def _has_score(group: GeneratorGroup, key: str) -> bool:
+    """Whether a group has a score: those of SGSAcc are there with a model of entailment only."""
+    return group.first.judged or not key.startswith(_OF_ENTAILMENT)
 
 
-def _cell(of_runs: Sequence[Figures], key: str) -> Cell:
-    """A figure of one run with its interval, or of several as mean and deviation."""
-    ends = of_runs[0].confidence.get(key.replace("_v1_5", "_v1-5")) if len(of_runs) == 1 else None
-    return _summed_up([getattr(one, key) for one in of_runs], key, ends)
-
-
-def _summed_up(
-    values: Sequence[float | None], key: str, ends: tuple[float, float] | None = None
-) -> Cell:
-    known = [value for value in values if value is not None]
-    if len(known) < len(values) or not known:
-        return Cell(NOTHING)
-    if len(known) > 1:
-        return Cell(_number(key, mean(known)), f"± {_number(key, stdev(known))}")
-    low_high = f"{_number(key, ends[0])} to {_number(key, ends[1])}" if ends else ""
-    return Cell(_number(key, known[0]), low_high)
+def _score_cell(scores: Sequence[TurnScores], key: str) -> Cell:
+    """A score of one run with its interval, or of several as mean and deviation."""
+    confidence = scores[0].confidence if len(scores) == 1 else {}
+    interval = confidence.get(key.replace("_v1_5", "_v1-5"))
+    return format_over_runs([getattr(s, key) for s in scores], interval, partial(_number, key))
 
 
 def _number(key: str, value: float) -> str:
-    """A figure with one decimal, BLEU as it is and all else in percent; SER is small, so two."""
+    """A score with one decimal, BLEU as it is and all else in percent; SER is small, so two."""
     scaled = value if key.startswith("bleu") else 100 * value
     return f"{scaled:.2f}" if key.startswith("ser") else f"{scaled:.1f}"

@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
-from baselines.report.data import Data, open_source
+from baselines.report.analysis import Analysis, analyse
+from baselines.report.data import ReferenceData, open_source
+from baselines.report.inputs import read_tracker
+from baselines.report.systems import TrackerGroup, group_runs
 from sgdx_metric.cli.files import write_scores
 from sgdx_metric.report import paired, report
 from sgdx_metric.rows import PREDICTION
@@ -23,13 +26,13 @@ Change = Callable[[str, Row], None]  # a variant's name and a prediction row tha
 
 
 @pytest.fixture(scope="session")
-def sample() -> Data:
+def sample() -> ReferenceData:
     """The sample's test split."""
     return open_source("sample", "test")
 
 
 @pytest.fixture(scope="session")
-def gold(sample: Data) -> dict[str, list[Row]]:
+def gold(sample: ReferenceData) -> dict[str, list[Row]]:
     """The gold states of the sample's test split as prediction rows, by variant."""
     columns = PREDICTION.names[:5]
     return {name: sample.frames(name).select(columns).to_pylist() for name in VARIANTS}
@@ -50,19 +53,19 @@ def forget(seed: int, rate: float) -> Change:
 
 
 def write_run(
-    folder: Path, data: Data, gold: dict[str, list[Row]], change: Change, **facts: Any
+    folder: Path, data: ReferenceData, gold: dict[str, list[Row]], change: Change, **metadata: Any
 ) -> Path:
     """Write a run folder as ``baselines.evaluate`` does.
 
     Args:
         folder: Where to.
-        data: What the predictions are scored on.
-        gold: What they are made from.
-        change: What is wrong in them.
-        facts: What the predictions say about the tracker.
+        data: The data that the predictions are scored on.
+        gold: The rows that they are made from.
+        change: Puts errors into them.
+        metadata: What the predictions state about the tracker.
     """
     (folder / "predictions").mkdir(parents=True)
-    header = {"split": "test", "system_acts": False, **facts}
+    header = {"split": "test", "system_acts": False, **metadata}
     scores = {}
     for variant, rows in gold.items():
         changed = json.loads(json.dumps(rows))
@@ -85,14 +88,14 @@ AUGMENT = {"schemas": "backtrans", "ratio": 1.0, "seed": 0}
 
 @pytest.fixture(scope="session")
 def runs(
-    tmp_path_factory: pytest.TempPathFactory, sample: Data, gold: dict[str, list[Row]]
+    tmp_path_factory: pytest.TempPathFactory, sample: ReferenceData, gold: dict[str, list[Row]]
 ) -> dict[str, Path]:
     """Two seeds of a tracker without augmentation and one with, and one of random weights."""
     root = tmp_path_factory.mktemp("runs")
 
-    def run(name: str, seed: int, rate: float, **facts: Any) -> Path:
-        facts = {"tracker": "t5dst", "seed": seed, "oracle": False, **facts}
-        return write_run(root / name, sample, gold, forget(seed, rate), **facts)
+    def run(name: str, seed: int, rate: float, **metadata: Any) -> Path:
+        metadata = {"tracker": "t5dst", "seed": seed, "oracle": False, **metadata}
+        return write_run(root / name, sample, gold, forget(seed, rate), **metadata)
 
     return {
         "plain-0": run("plain-0", 0, 0.03, augment=None, train=["original"]),
@@ -100,3 +103,53 @@ def runs(
         "backtrans": run("backtrans", 0, 0.01, augment=AUGMENT, train=["original", "backtrans-zh"]),
         "tiny": run("tiny", 0, 0.08, tracker="sgp_dst", parts={"intent": {"model": "tiny"}}),
     }
+
+
+def analysed(
+    folder: Path, data: ReferenceData, gold: dict[str, list[Row]], change: Change
+) -> Analysis:
+    """What a tracker does slot by slot whose only run is the gold states with a change."""
+    path = write_run(folder / "run", data, gold, change, tracker="x")
+    (group,) = group_runs([read_tracker(path)])
+    return analyse(group.systems[0], data)
+
+
+def values(row: Row) -> dict[str, list[str]]:
+    """The state of a row: the values of each slot."""
+    return {item["slot"]: item["values"] for item in row["slot_values"]}
+
+
+def with_state(row: Row, state: dict[str, list[str]]) -> None:
+    """Give a row a state."""
+    row["slot_values"] = [{"slot": slot, "values": value} for slot, value in state.items()]
+
+
+@pytest.fixture(scope="session")
+def forgetful(
+    sample: ReferenceData, gold: dict[str, list[Row]], tmp_path_factory: pytest.TempPathFactory
+) -> Analysis:
+    """A tracker that is right but for one slot of Vets_1 under v2, and one that v3 wins."""
+
+    def change(variant: str, row: Row) -> None:
+        state = values(row)
+        if row["frame_id"].endswith("/Vets_1"):
+            if variant == "v2":
+                state.pop(sample.schemas("v2")["Vets_1"].slots[0].name, None)
+            if variant != "v3":
+                state.pop(sample.schemas(variant)["Vets_1"].slots[1].name, None)
+        with_state(row, state)
+
+    return analysed(tmp_path_factory.mktemp("errors"), sample, gold, change)
+
+
+@pytest.fixture(scope="session")
+def group(runs: dict[str, Path]) -> TrackerGroup:
+    """The systems of ``runs``, which all compare."""
+    (group,) = group_runs([read_tracker(path) for path in runs.values()])
+    return group
+
+
+def sgdx_part(run: Path) -> dict[str, Any]:
+    """The part ``sgdx`` of a run's scores.json."""
+    part: dict[str, Any] = json.loads((run / "scores.json").read_text())["sgdx"]
+    return part

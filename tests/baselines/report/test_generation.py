@@ -12,12 +12,12 @@ import pytest
 
 from baselines.copies.__main__ import DEFAULT_CONFIGS, copy_system, generate
 from baselines.report import __main__ as report
-from baselines.report.gather import gather, read_any
 from baselines.report.generation import tables
-from baselines.report.generation.runs import GenerationRun, Validation
+from baselines.report.generation.runs import GeneratorRun, Validation
+from baselines.report.inputs import read_input, read_inputs
 from baselines.report.page import render_html, render_markdown
-from baselines.report.provenance import Group, group_runs
 from baselines.report.sections import build_report
+from baselines.report.systems import SystemGroup, group_runs
 from sgdx_dataset import SgdxError
 from sgdx_metric.rows import ScoreError
 from sgsacc_metric.__main__ import main as sgsacc
@@ -57,18 +57,18 @@ def generators(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def only_group(*paths: Path) -> Group[GenerationRun]:
-    found = [read_any(path) for path in paths]
-    (group,) = group_runs([one for one in found if isinstance(one, GenerationRun)])
+def only_group(*paths: Path) -> SystemGroup[GeneratorRun]:
+    runs = [read_input(path) for path in paths]
+    (group,) = group_runs([run for run in runs if isinstance(run, GeneratorRun)])
     return group
 
 
 def test_the_figures_are_those_of_scores_json(generators: Path) -> None:
     group = only_group(generators / "gold.json", generators / "derived.json")
-    assert [one.name for one in group.systems] == ["gold", "derived"]
-    assert "SGSAcc by a comparison of words, which is no model of entailment" in group.marks
+    assert [system.name for system in group.systems] == ["gold", "derived"]
+    assert "SGSAcc by a comparison of words, which is no model of entailment" in group.caveats
     table = tables.faithfulness(group)
-    assert [(one.system, one.name) for one in table.columns[3:]] == [
+    assert [(column.system, column.name) for column in table.columns[3:]] == [
         ("BLEU", "orig"), ("BLEU", "v1-5"), ("SER", "orig"), ("SER", "v1-5"),
         ("SGSAcc", "orig"), ("SGSAcc", "v1-5"), ("SGSAcc", "SS"),
         ("changes", "text"), ("changes", "verdict"),
@@ -103,7 +103,7 @@ def test_validated_figures_and_what_fails(generators: Path) -> None:
 
 def test_without_a_model_of_entailment_there_is_no_sgsacc(generators: Path) -> None:
     group = only_group(generators / "plain.json")
-    assert {one.system for one in tables.faithfulness(group).columns} == {
+    assert {column.system for column in tables.faithfulness(group).columns} == {
         "", "BLEU", "SER", "changes"
     }  # fmt: skip
     assert "no model of entailment was asked" in tables.faithfulness(group).note
@@ -120,8 +120,8 @@ def test_seeds_become_one_row(generators: Path, tmp_path: Path) -> None:
         scores["sgdx"]["ser_orig"] = 0.01 * (seed + 1)
         values.append(1.0 + seed)
         (folder / "scores.json").write_text(json.dumps(scores))
-        facts = {"tracker": "t2g2", "input": "derived", "seed": seed, "oracle": False}
-        (folder / "run.json").write_text(json.dumps({"evaluation": facts}))
+        metadata = {"tracker": "t2g2", "input": "derived", "seed": seed, "oracle": False}
+        (folder / "run.json").write_text(json.dumps({"evaluation": metadata}))
     group = only_group(tmp_path / "0", tmp_path / "1" / "scores.json")
     (system,) = group.systems
     assert system.label == "t2g2 [2 seeds]"
@@ -144,8 +144,8 @@ def test_one_report_of_trackers_and_generators(
     runs: dict[str, Path], generators: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each kind has a part of its own, with its own marks, signatures and published figures."""
-    given = (runs["tiny"], generators / "derived.json", generators / "table2.json")
-    assert command(monkeypatch, report, *given, "--output", tmp_path / "out") == 0
+    paths = (runs["tiny"], generators / "derived.json", generators / "table2.json")
+    assert command(monkeypatch, report, *paths, "--output", tmp_path / "out") == 0
     page = (tmp_path / "out" / "index.html").read_text()
     assert "<title>Dialogue state trackers and response generators under" in page
     places = [page.index(f">{title}</h2>") for title in (
@@ -169,8 +169,8 @@ def test_one_report_of_trackers_and_generators(
 
 
 def test_generators_alone(generators: Path) -> None:
-    gathered = gather([generators / "gold.json", generators / "plain.json"], None, None)
-    made = build_report(gathered, "command")
+    inputs = read_inputs([generators / "gold.json", generators / "plain.json"], None, None)
+    made = build_report(inputs, "command")
     assert [part.title[-7:] for part in made.parts] == ["group 1", "group 2"] and made.warning
     assert made.lead.startswith("2 generators: ")
     for text in (render_html(made), render_markdown(made)):
@@ -183,7 +183,7 @@ def test_what_cannot_be_read(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert isinstance(read_any(generators / "table2.json"), Validation)
+    assert isinstance(read_input(generators / "table2.json"), Validation)
     scores = json.loads((generators / "gold.json").read_text())
     file = tmp_path / "scores.json"
     cases: list[tuple[dict[str, Any], str]] = [
@@ -196,7 +196,7 @@ def test_what_cannot_be_read(
     for change, message in cases:
         file.write_text(json.dumps(scores | change))
         with pytest.raises((ScoreError, SgdxError), match=message.replace("|", r"\|")) as error:
-            read_any(tmp_path)
+            read_input(tmp_path)
         assert str(tmp_path) in str(error.value)
     shutil.copy(generators / "gold.json", file)
     assert command(monkeypatch, report, file, "--leaderboard", "--output", tmp_path / "out") == 2

@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 
 from baselines.report import __main__ as report
-from baselines.report.gather import read_tracker
-from baselines.report.leaderboard import read_own, read_published, render_leaderboard
+from baselines.report.inputs import read_tracker
+from baselines.report.leaderboard import (
+    prediction_command,
+    read_own,
+    read_published,
+    render_leaderboard,
+)
 from sgdx_dataset import SgdxError
 
 from ...conftest import ROOT
@@ -105,7 +110,7 @@ def test_the_name_of_a_row_says_the_augmentation_once(
 
 
 @pytest.mark.parametrize(
-    ("facts", "signature", "expected"),
+    ("metadata", "signature", "expected"),
     [
         (
             {"tracker": "onepass", "model": "outputs/onepass-smoke"},
@@ -130,8 +135,9 @@ def test_the_name_of_a_row_says_the_augmentation_once(
     ],
 )
 def test_the_command_of_a_row(
-    facts: dict[str, str], signature: str, expected: str, runs: dict[str, Path]
+    metadata: dict[str, str], signature: str, expected: str, runs: dict[str, Path]
 ) -> None:
-    known = read_tracker(runs["plain-0"])
-    run = replace(known, facts=facts, signature=f"sgdx_metric|{signature}")
-    assert report._command_of(run) == f"python -m {expected} --output outputs/plain-0"
+    plain = read_tracker(runs["plain-0"])
+    record = replace(plain.record, metadata=metadata)
+    run = replace(plain, record=record, signature=f"sgdx_metric|{signature}")
+    assert prediction_command(run) == f"python -m {expected} --output outputs/plain-0"

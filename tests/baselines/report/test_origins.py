@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from baselines.report.origins import ORIGINS, FrameState, slot_origins, value_origins
+from baselines.report.origins import ORIGINS, ReferenceState, slot_origins, value_origins
 
 TURNS = {
     "d": [
@@ -19,26 +19,26 @@ TURNS = {
 }
 
 
-def said(states: list[FrameState]) -> list[list[str]]:
-    found = value_origins(states, TURNS)
-    return [[ORIGINS[one] for one in found[state.position]] for state in states]
+def origins_of(states: list[ReferenceState]) -> list[list[str]]:
+    origins = value_origins(states, TURNS)
+    return [[ORIGINS[origin] for origin in origins[state.position]] for state in states]
 
 
 def test_every_origin() -> None:
     hotel = {"city": ["NYC", "New York"]}
     taxi = {"to": ["Grand Plaza"], "seats": ["2"], "from": ["newark"]}
     states = [
-        FrameState(0, "d", 0, "Hotels_1", hotel),
-        FrameState(
+        ReferenceState(0, "d", 0, "Hotels_1", hotel),
+        ReferenceState(
             1,
             "d",
             2,
             "Hotels_1",
             {**hotel, "name": ["Grand Plaza"], "price": ["dontcare"], "has_wifi": ["True"]},
         ),
-        FrameState(2, "d", 4, "Taxis_1", taxi),
+        ReferenceState(2, "d", 4, "Taxis_1", taxi),
     ]
-    assert said(states) == [
+    assert origins_of(states) == [
         ["the user"],
         # The city was the user's when the slot took it, and stays so.
         ["the user", "the system", "dontcare", "nobody, word for word"],
@@ -48,12 +48,12 @@ def test_every_origin() -> None:
 
 def test_only_whole_words_count_and_a_new_value_is_looked_up_anew() -> None:
     states = [
-        FrameState(0, "d", 0, "Hotels_1", {"city": ["York City"]}),
-        FrameState(1, "d", 2, "Hotels_1", {"city": ["Plaz"]}),
-        FrameState(2, "d", 4, "Hotels_1", {"city": ["new york"]}),
-        FrameState(3, "d", 6, "Hotels_1", {"city": ["Grand Plaza"]}),
+        ReferenceState(0, "d", 0, "Hotels_1", {"city": ["York City"]}),
+        ReferenceState(1, "d", 2, "Hotels_1", {"city": ["Plaz"]}),
+        ReferenceState(2, "d", 4, "Hotels_1", {"city": ["new york"]}),
+        ReferenceState(3, "d", 6, "Hotels_1", {"city": ["Grand Plaza"]}),
     ]
-    assert said(states) == [
+    assert origins_of(states) == [
         ["nobody, word for word"],
         ["nobody, word for word"],
         ["the user"],  # in an earlier turn
@@ -62,7 +62,7 @@ def test_only_whole_words_count_and_a_new_value_is_looked_up_anew() -> None:
 
 
 def test_they_are_laid_out_as_the_slots_of_the_schema() -> None:
-    states = [FrameState(1, "d", 0, "A", {"y": ["1"], "gone": ["2"]})]
-    first = np.array([0, 3])
-    found = slot_origins(states, {1: [1, 2]}, {"A": ["x", "y", "z"]}, first, 6)
-    assert found.tolist() == [-1, -1, -1, -1, 1, -1]
+    states = [ReferenceState(1, "d", 0, "A", {"y": ["1"], "gone": ["2"]})]
+    frames = np.array([0, 0, 0, 1, 1, 1])
+    origins = slot_origins(states, {1: [1, 2]}, {"A": ["x", "y", "z"]}, frames)
+    assert origins.tolist() == [-1, -1, -1, -1, 1, -1]

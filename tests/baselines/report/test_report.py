@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from baselines.report import __main__ as report
-from baselines.report.data import Data
-from baselines.report.gather import gather
+from baselines.report.data import ReferenceData
+from baselines.report.inputs import read_inputs
 from sgdx_dataset.__main__ import main as dataset
 
 from ...conftest import ROOT
@@ -35,7 +35,7 @@ def reported(*arguments: object) -> int:
 
 @pytest.fixture(scope="module")
 def hostile(
-    tmp_path_factory: pytest.TempPathFactory, sample: Data, gold: dict[str, list[Row]]
+    tmp_path_factory: pytest.TempPathFactory, sample: ReferenceData, gold: dict[str, list[Row]]
 ) -> Path:
     """A run whose predictions, and what they say of themselves, try to break the page."""
 
@@ -155,26 +155,27 @@ def test_what_cannot_be_done_is_one_line(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    places = {
+    paths = {
         "nowhere": tmp_path / "nowhere",
         "out": tmp_path / "out",
         "file": runs["tiny"] / "scores.json",
         "run": runs["tiny"],
     }
-    places["out"].mkdir()
-    assert reported(*(one.format(**places) for one in arguments)) == 2
+    paths["out"].mkdir()
+    assert reported(*(argument.format(**paths) for argument in arguments)) == 2
     error = capsys.readouterr().err.splitlines()
     assert message in error[-1] and error[-1].startswith("baselines.report: error: ")
-    assert not list(places["out"].iterdir())
+    assert not list(paths["out"].iterdir())
 
 
 def left_out(run: Path, source: str | None = None) -> str:
     """The one reason for which a run is not analysed."""
-    gathered = gather([run], source, None)
-    assert list(gathered.analyses) == [{}]
-    (sentence,) = gathered.left_out
-    assert sentence.endswith("; so the slots and errors of sgp_dst are left out")
-    return sentence
+    inputs = read_inputs([run], source, None)
+    (analysed,) = inputs.trackers
+    assert not analysed.analyses
+    (reason,) = inputs.left_out
+    assert "sgp_dst" in reason and reason.endswith("left out")
+    return reason
 
 
 def test_errors_are_left_out_where_they_cannot_be_known(
@@ -199,8 +200,8 @@ def test_other_data_is_told(runs: dict[str, Path], tmp_path: Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(ROOT / "sgdx_dataset" / "sample", source)
     (source / "test" / "dialogues_002.json").unlink()
-    sentence = left_out(runs["tiny"], str(source))
-    assert "of the run's 273 frames under original" in sentence and "other data?" in sentence
+    reason = left_out(runs["tiny"], str(source))
+    assert str(source) in reason and "of the run's 273 frames under original" in reason
 
 
 @pytest.mark.slow
@@ -208,17 +209,17 @@ def test_references_in_a_folder_give_the_same(runs: dict[str, Path], tmp_path: P
     arguments = ["--source", "sample", "--split", "test", "--output", str(tmp_path)]
     assert dataset(["frames", *arguments]) == 0
     release, folder = (
-        gather([runs["tiny"]], None, references).analyses[0]["sgp_dst"]
+        read_inputs([runs["tiny"]], None, references).trackers[0].analyses["sgp_dst"]
         for references in (None, tmp_path)
     )
-    assert release.losses and release.losses == folder.losses
-    assert release.counts == folder.counts
+    assert release.breakages and release.breakages == folder.breakages
+    assert release.changes == folder.changes
     assert release.origins.tolist() == folder.origins.tolist()
     assert release.kinds.tolist() == folder.kinds.tolist()
 
 
 def test_one_variant_alone_has_a_report(
-    sample: Data, gold: dict[str, list[Row]], tmp_path: Path
+    sample: ReferenceData, gold: dict[str, list[Row]], tmp_path: Path
 ) -> None:
     run = write_run(tmp_path / "run", sample, {"v2": gold["v2"]}, forget(0, 0.1), tracker="x")
     assert reported(run, "--output", tmp_path / "out") == 0

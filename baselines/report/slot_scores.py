@@ -16,20 +16,20 @@ from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import split_name
 from sgdx_metric.slots import SchemaSlots, score_slots
 
-from .data import Data, chosen_frames
-from .provenance import original_first
-from .runs import Run
+from .data import ReferenceData, select_frames
+from .runs import TrackerRun
+from .systems import original_first
 
 Singles = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Layout:
+class SlotLayout:
     """The slots of all frames' schemas, laid end to end; they are the same under every variant.
 
     Attributes:
         frame: The position of each slot's frame [slots of all frames].
-        place: The position of each slot in its service's schema [slots of all frames].
+        position: The position of each slot in its service's schema [slots of all frames].
         service: The original name of each slot's service, as a code [slots of all frames].
         services: The names that the codes stand for.
         categorical: Whether the slot is categorical [slots of all frames].
@@ -37,7 +37,7 @@ class Layout:
     """
 
     frame: Ints
-    place: Ints
+    position: Ints
     service: Ints
     services: list[str]
     categorical: Bools
@@ -60,59 +60,72 @@ class VariantScores:
 
 
 @dataclass(frozen=True)
-class Scored:
-    """One variant of a run: its name, its tables in the order of the run's frames, its scores."""
+class ScoredVariant:
+    """What a run predicts under one variant, and how it scores.
+
+    Attributes:
+        variant: The name of the variant.
+        references, predictions: The rows in the order of the run's frames [frames].
+        layout: The slots of all frames.
+        scores: The scores.
+    """
 
     variant: str
     references: pa.Table
     predictions: pa.Table
-    layout: Layout
+    layout: SlotLayout
     scores: VariantScores
 
 
-def score_variants(run: Run, data: Data) -> Iterator[Scored]:
+def score_variants(run: TrackerRun, data: ReferenceData) -> Iterator[ScoredVariant]:
     """Score a run's predictions slot by slot, one variant after the other, the original first.
 
     Args:
         run: The run.
-        data: What it was scored on.
+        data: The data that it was scored on.
 
     Raises:
         ScoreError, SgdxError: The predictions or the data are not those of the run's scores.json.
     """
-    layout: Layout | None = None
+    layout: SlotLayout | None = None
     for variant in original_first(list(run.scores.variants)):
-        references = chosen_frames(data, variant, run.order)
+        references = select_frames(data, variant, run.frame_ids)
         predictions = _predictions(run, variant, references)
-        schema, frames = _schema_slots(references), np.arange(len(run.order))
-        true, guess = (Side(t, frames, len(frames)) for t in (references, predictions))
-        found = score_slots(
-            schema, true.slot_values(), guess.slot_values(), run.order, run.rules.use_fuzzy_match
+        schema, frames = _schema_slots(references), np.arange(len(run.frame_ids))
+        gold, predicted = (Side(t, frames, len(frames)) for t in (references, predictions))
+        slots = score_slots(
+            schema,
+            gold.slot_values(),
+            predicted.slot_values(),
+            run.frame_ids,
+            run.rules.use_fuzzy_match,
         )
-        layout = layout or _layout(run, schema, found.active)
-        if not np.array_equal(found.active, layout.active):
+        layout = layout or _layout(run, schema, slots.active)
+        if not np.array_equal(slots.active, layout.active):
             raise ScoreError(
                 f"{data.name}: the slots or the gold states under {variant} are not those under "
                 "the other variants, expected the same dialogues"
             )
-        intents = pc.equal(true.aligned("active_intent"), guess.aligned("active_intent"))
-        joint = _joint(schema, found.score, len(frames))
-        _check_same(run, variant, joint, data)
-        scores = VariantScores(found.score.astype(np.float32), flags(intents), joint)
-        yield Scored(variant, references, predictions, layout, scores)
+        intents = pc.equal(gold.aligned("active_intent"), predicted.aligned("active_intent"))
+        joint = _joint(schema, slots.score, len(frames))
+        _check_scores(run, variant, joint, data)
+        scores = VariantScores(slots.score.astype(np.float32), flags(intents), joint)
+        yield ScoredVariant(variant, references, predictions, layout, scores)
 
 
-def _predictions(run: Run, variant: str, references: pa.Table) -> pa.Table:
+def _predictions(run: TrackerRun, variant: str, references: pa.Table) -> pa.Table:
     """The run's predictions for the frames that were scored, in their order."""
     path = run.predictions.get(variant)
     if path is None:
         raise ScoreError(f"{run.path}: found no predictions of {variant} beside scores.json")
-    split = split_name(run.parts.get("split", "test"))
+    split = split_name(run.signature_parts.get("split", "test"))
     rows = with_frame_ids(read_predictions(path, split, variant), references)
     ids = strings(column(rows, "frame_id"))
-    rows = rows.filter(pc.is_in(ids, value_set=run.order))  # a subset of dialogues may be scored
-    at = positions(strings(column(rows, "frame_id")), run.order, str(path))
-    return rows.take(pa.array(np.argsort(at))).combine_chunks()
+    rows = rows.filter(
+        pc.is_in(ids, value_set=run.frame_ids)
+    )  # a subset of dialogues may be scored
+    order = np.argsort(positions(strings(column(rows, "frame_id")), run.frame_ids, str(path)))
+    return rows.take(pa.array(order)).combine_chunks()
 
 
 def _schema_slots(references: pa.Table) -> SchemaSlots:
@@ -123,11 +136,14 @@ def _schema_slots(references: pa.Table) -> SchemaSlots:
     )
 
 
-def _layout(run: Run, schema: SchemaSlots, active: Bools) -> Layout:
-    place = np.arange(len(schema.frame)) - np.searchsorted(schema.frame, schema.frame)
-    services = run.place.services()
-    code = np.searchsorted(np.array(services), run.place.service.astype(str))
-    return Layout(schema.frame, place, code[schema.frame], services, schema.categorical, active)
+def _layout(run: TrackerRun, schema: SchemaSlots, active: Bools) -> SlotLayout:
+    # The slots of a frame are neighbours, so a slot's position is its distance from their first.
+    position = np.arange(len(schema.frame)) - np.searchsorted(schema.frame, schema.frame)
+    services = run.frames.services()
+    code = np.searchsorted(np.array(services), run.frames.service.astype(str))
+    return SlotLayout(
+        schema.frame, position, code[schema.frame], services, schema.categorical, active
+    )
 
 
 def _joint(schema: SchemaSlots, score: Floats, count: int) -> Floats:
@@ -137,13 +153,13 @@ def _joint(schema: SchemaSlots, score: Floats, count: int) -> Floats:
     return joint
 
 
-def _check_same(run: Run, variant: str, joint: Floats, data: Data) -> None:
+def _check_scores(run: TrackerRun, variant: str, joint: Floats, data: ReferenceData) -> None:
     """Refuse predictions that do not give the scores in scores.json."""
-    apart = ~np.isclose(joint, run.jga[variant], rtol=0, atol=1e-9, equal_nan=True)
-    if apart.any():
-        first = run.order[int(np.flatnonzero(apart)[0])]
+    different = ~np.isclose(joint, run.jga[variant], rtol=0, atol=1e-9, equal_nan=True)
+    if different.any():
+        first = run.frame_ids[int(np.flatnonzero(different)[0])]
         raise ScoreError(
             f"{run.path}: the predictions of {variant} score otherwise on {data.name} than "
-            f"scores.json says in {int(apart.sum())} frames, the first is {first}; were they "
+            f"scores.json says in {int(different.sum())} frames, the first is {first}; were they "
             "changed, or scored on other data?"
         )

@@ -1,0 +1,165 @@
+"""What a report is made of: runs, read, put into groups and analysed, and what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.io.files import read_file
+from sgdx_dataset.io.json import parse_json
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.signature import split_name
+from sgsacc_metric.signature import NAME as GENERATION
+
+from .analysis import Analyses, Analysis, analyse
+from .cells import printable
+from .data import ReferenceData, open_references, open_source
+from .generation.runs import GeneratorRun, Validation, read_generator_run, read_validation
+from .run_files import find_scores
+from .runs import TrackerRun, read_tracker_run
+from .systems import SystemGroup, TrackerGroup, group_runs
+
+AnyInput = TrackerRun | GeneratorRun | Validation
+
+
+@dataclass(frozen=True)
+class AnalysedGroup:
+    """Trackers that compare, and what they do slot by slot where that can be known."""
+
+    group: TrackerGroup
+    analyses: Analyses
+
+
+@dataclass(frozen=True)
+class ReportInputs:
+    """All that a report shows.
+
+    Attributes:
+        trackers: The trackers, in groups that compare.
+        generators: The generators, in groups that compare.
+        validations: Tests of models of entailment.
+        left_out: Why a run, or its analysis, is not there; a sentence each.
+    """
+
+    trackers: Sequence[AnalysedGroup]
+    generators: Sequence[SystemGroup[GeneratorRun]]
+    validations: Sequence[Validation]
+    left_out: Sequence[str]
+
+
+def read_inputs(paths: Sequence[Path], source: str | None, references: Path | None) -> ReportInputs:
+    """Read runs and analyse them.
+
+    Args:
+        paths: Run folders or files of scores.
+        source: Where SGD is, as for ``sgdx_dataset.load``; None for what each run itself names.
+        references: Instead of a source, a folder of Parquet files of frame rows.
+
+    Raises:
+        SgdxError, ScoreError: The only run that was given, or every one, cannot be read.
+    """
+    inputs, left_out = _read_all(list(dict.fromkeys(paths)))
+    trackers = []
+    for group in group_runs([run for run in inputs if isinstance(run, TrackerRun)]):
+        analyses, reasons = _analyse(group, source, references)
+        trackers.append(AnalysedGroup(group, analyses))
+        left_out += reasons
+    return ReportInputs(
+        trackers,
+        group_runs([run for run in inputs if isinstance(run, GeneratorRun)]),
+        [validation for validation in inputs if isinstance(validation, Validation)],
+        [printable(" ".join(reason.split())) for reason in left_out],
+    )
+
+
+def read_input(path: Path) -> AnyInput:
+    """Read a run, of a tracker or a generator, or a test of a model of entailment.
+
+    Args:
+        path: A folder with ``scores.json`` and ``predictions/VARIANT.jsonl``, as
+            ``baselines.evaluate`` leaves it; the path of a scores.json of either metric, which may
+            have ``predictions`` or ``VARIANT.jsonl`` beside it; or what
+            ``python -m sgsacc_metric validate --json`` wrote.
+
+    Raises:
+        ScoreError, SgdxError: The folder has no scores, or a file is malformed.
+    """
+    file = find_scores(path)
+    try:
+        scores = parse_json(read_file(file), _AnyScores, str(file), "a file of scores")
+        if scores.by_evaluator:
+            return read_validation(file)
+        if scores.signature.startswith(f"{GENERATION}|"):
+            return read_generator_run(path, file)
+        return read_tracker_run(path, file)
+    except OSError as error:
+        raise SgdxError(f"{error.filename}: {error.strerror}") from None
+
+
+class _AnyScores(msgspec.Struct):
+    """What tells the kinds of files of scores apart."""
+
+    signature: str = ""
+    by_evaluator: dict[str, msgspec.Raw] = {}
+
+
+def read_tracker(path: Path) -> TrackerRun:
+    """Read a run of a tracker, from what ``read_input`` takes.
+
+    Raises:
+        ScoreError, SgdxError: A file is malformed, or the run is of something else.
+    """
+    run = read_input(path)
+    if not isinstance(run, TrackerRun):
+        raise SgdxError(f"{path}: found no run of a tracker, expected one for the leaderboard")
+    return run
+
+
+def _read_all(paths: Sequence[Path]) -> tuple[list[AnyInput], list[str]]:
+    """What can be read, and why the rest is left out."""
+    inputs: list[AnyInput] = []
+    left_out: list[str] = []
+    for path in paths:
+        try:
+            inputs.append(read_input(path))
+        except (SgdxError, ScoreError) as error:
+            if len(paths) == 1:
+                raise
+            left_out.append(f"{error}; this run is left out")
+    if not inputs:
+        raise SgdxError(f"found no run that can be read, the first says: {left_out[0]}")
+    return inputs, left_out
+
+
+def _analyse(
+    group: TrackerGroup, source: str | None, references: Path | None
+) -> tuple[dict[str, Analysis], list[str]]:
+    """What a group's systems do slot by slot, by their names, and why a system is not there."""
+    opened: dict[str | None, ReferenceData] = {}
+    analyses: dict[str, Analysis] = {}
+    reasons: list[str] = []
+    for system in group.systems:
+        name = source or _source_of(system.first)
+        try:
+            if name not in opened:
+                opened[name] = _open_data(system.first, name, references)
+            analyses[system.name] = analyse(system, opened[name])
+        except (SgdxError, ScoreError) as error:
+            reasons.append(f"{error}; so the slots and errors of {system.name} are left out")
+    return analyses, reasons
+
+
+def _open_data(run: TrackerRun, source: str | None, references: Path | None) -> ReferenceData:
+    if references:
+        return open_references(references, run.variants)
+    return open_source(source, split_name(run.signature_parts.get("split", "test")))
+
+
+def _source_of(run: TrackerRun) -> str | None:
+    """The source that a run names itself."""
+    source = run.record.metadata.get("source")
+    return source if isinstance(source, str) else None

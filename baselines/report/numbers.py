@@ -1,0 +1,215 @@
+"""The statistics behind the report's tables and plots, as fractions; those format and draw them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from rapidfuzz.distance import Levenshtein
+
+from sgdx_dataset.schema import Slot
+from sgdx_metric.bootstrap import Sums, bootstrap
+from sgdx_metric.columns import Floats, Ints
+from sgdx_metric.robustness import dialogue_sums, figures, mean_defined, variation
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
+
+from .analysis import Analysis
+from .systems import TrackerSystem
+
+# A slot's change is shown where so many frames give it a value, as that of fewer says little.
+FEWEST_FRAMES = 5
+
+
+class Estimate(NamedTuple):
+    """A number and its 95 % interval over dialogues, None where it has none."""
+
+    value: float
+    interval: tuple[float, float] | None
+
+
+def system_sums(system: TrackerSystem, frames: Ints | None = None) -> Sums:
+    """The sums over dialogues of all of a system's runs, whose means are the means over runs.
+
+    Args:
+        system: The system.
+        frames: Positions of the frames to sum over; None for all.
+    """
+    first = system.first
+    if frames is None:
+        frames = np.arange(len(first.frame_ids))
+    sums = [dialogue_sums(run.jga, first.frames, frames, first.rules) for run in system.runs]
+    return Sums(sum(s.total for s in sums), sum(s.number for s in sums))  # type: ignore[arg-type]
+
+
+def headline_scores(system: TrackerSystem, frames: Ints) -> dict[str, float]:
+    """JGA_orig, JGA_v1-5, Diff_rel and SS_JGA of some frames, as means over the runs.
+
+    Those that the variants do not give are left out.
+
+    Args:
+        system: The system.
+        frames: Positions of the frames.
+    """
+    sums = system_sums(system, frames)
+    means = sums.means(np.ones((1, len(sums.total))))
+    scores = {name: float(v[0]) for name, v in figures(means, list(system.first.jga)).items()}
+    if {"jga_orig", "jga_v1-5"} <= scores.keys() and scores["jga_orig"]:
+        scores["relative_difference"] = scores["jga_v1-5"] / scores["jga_orig"] - 1
+    return scores
+
+
+def frames_by_service(system: TrackerSystem) -> dict[str, Ints]:
+    """Positions of the frames of each service, by its original name."""
+    frames = system.first.frames
+    return {name: np.flatnonzero(frames.service == name) for name in frames.services()}
+
+
+def paired_differences(first: TrackerSystem, second: TrackerSystem) -> dict[str, Estimate]:
+    """The second system's headline scores less the first's, each with its paired interval."""
+    first_sums, second_sums = system_sums(first), system_sums(second)
+    variants = list(first.first.jga)
+
+    def difference(weights: Floats) -> dict[str, Floats]:
+        left = figures(first_sums.means(weights), variants)
+        right = figures(second_sums.means(weights), variants)
+        return {name: right[name] - left[name] for name in left}
+
+    return _estimates(difference, len(first_sums.total))
+
+
+def means_by_variant(system: TrackerSystem) -> dict[str, Estimate]:
+    """A system's joint goal accuracy under each variant, a mean over the runs."""
+    sums, variants = system_sums(system), list(system.first.jga)
+
+    def means(weights: Floats) -> dict[str, Floats]:
+        rows = sums.means(weights)
+        return {name: rows[..., i] for i, name in enumerate(variants)}
+
+    return _estimates(means, len(sums.total))
+
+
+def _estimates(
+    statistic: Callable[[Floats], dict[str, Floats]], dialogues: int
+) -> dict[str, Estimate]:
+    """A statistic of all dialogues, with bootstrap intervals, as in ``bootstrap``."""
+    intervals = bootstrap(statistic, dialogues)
+    estimates = {}
+    for name, values in statistic(np.ones((1, dialogues))).items():
+        ends = intervals.get(name)
+        estimates[name] = Estimate(float(values[0]), (ends[0], ends[1]) if ends else None)
+    return estimates
+
+
+@dataclass(frozen=True)
+class SlotAccuracies:
+    """The mean score of some slots in each run [runs].
+
+    Attributes:
+        original: Under the original; empty where it was not scored.
+        reworded: The mean under v1 to v5; empty where not all were scored.
+        sensitivity: The schema sensitivity over v1 to v5; empty where not all were scored.
+    """
+
+    original: Sequence[float]
+    reworded: Sequence[float]
+    sensitivity: Sequence[float | None]
+
+
+def slot_accuracies(system: TrackerSystem, analysis: Analysis, slots: Ints) -> SlotAccuracies:
+    """The mean score of some slots of all frames, and its schema sensitivity.
+
+    Args:
+        system: The system.
+        analysis: What it does slot by slot.
+        slots: Positions among the slots of all frames.
+    """
+    variants = set(system.first.variants)
+    original: Sequence[float] = []
+    reworded: Sequence[float] = []
+    sensitivity: list[float | None] = []
+    if ORIGINAL in variants:
+        original = _slot_means(analysis, slots, ORIGINAL).tolist()
+    if set(PAPER_VARIANTS) <= variants:
+        means = [_slot_means(analysis, slots, variant) for variant in PAPER_VARIANTS]
+        reworded = np.mean(means, axis=0).tolist()
+        for run in analysis.scores:
+            scores = np.stack([run[v].slots[slots] for v in PAPER_VARIANTS]).astype(np.float64)
+            sensitivity.append(mean_defined(variation(scores, system.first.rules.zero_mean)))
+    return SlotAccuracies(original, reworded, sensitivity)
+
+
+def _slot_means(analysis: Analysis, slots: Ints, variant: str) -> Floats:
+    """The mean score of some slots under a variant in each run [runs]; NaN for no slots."""
+    if not len(slots):
+        return np.full(len(analysis.scores), np.nan)
+    return np.array([float(run[variant].slots[slots].mean()) for run in analysis.scores])
+
+
+def flip_shares(system: TrackerSystem, variants: Sequence[str]) -> Floats:
+    """The share of frames right under one variant and wrong under another [row, column].
+
+    A mean over the runs; right under the variant of the row, wrong under that of the column.
+    """
+    return np.asarray(np.mean([_flip_shares(run.jga, variants) for run in system.runs], axis=0))
+
+
+def _flip_shares(jga: Mapping[str, Floats], variants: Sequence[str]) -> Floats:
+    right = np.array([jga[name] == 1 for name in variants], dtype=np.float64)
+    wrong = np.array([jga[name] < 1 for name in variants], dtype=np.float64)
+    shares: Floats = right @ wrong.T / max(right.shape[1], 1)
+    return shares
+
+
+@dataclass(frozen=True)
+class SlotChange:
+    """What a slot loses under a variant.
+
+    Attributes:
+        words: How many words of its name and description are inserted, deleted or replaced.
+        loss: Its accuracy under the original less that under the variant, in [-1, 1], over the
+            frames that give it a value; a mean over the runs.
+        frames: How many frames these are.
+    """
+
+    words: int
+    loss: float
+    frames: int
+
+
+def slot_changes(analysis: Analysis) -> Iterator[SlotChange]:
+    """What each slot loses under each of v1 to v5, where enough frames give it a value."""
+    layout = analysis.layout
+    width = 1 + int(layout.position.max(initial=0))
+    active = np.flatnonzero(layout.active)
+    key = (layout.service * width + layout.position)[active]  # a number for each slot of a schema
+    frames = np.bincount(key)
+    for variant in PAPER_VARIANTS:
+        if not all({ORIGINAL, variant} <= run.keys() for run in analysis.scores):
+            continue
+        loss = np.mean(
+            [run[ORIGINAL].slots[active] - run[variant].slots[active] for run in analysis.scores],
+            axis=0,
+        )
+        total = np.bincount(key, loss)
+        for slot in np.flatnonzero(frames >= FEWEST_FRAMES).tolist():
+            service, position = layout.services[slot // width], slot % width
+            before, after = (
+                analysis.schemas[name][service].slots[position] for name in (ORIGINAL, variant)
+            )
+            count = int(frames[slot])
+            yield SlotChange(changed_words(before, after), float(total[slot]) / count, count)
+
+
+def changed_words(before: Slot, after: Slot) -> int:
+    """How many words of a name and description are inserted, deleted or replaced.
+
+    The words of a name are those between its underscores; capitals do not count.
+    """
+    return int(Levenshtein.distance(_words(before), _words(after)))
+
+
+def _words(slot: Slot) -> list[str]:
+    return re.findall(r"[^\W_]+", f"{slot.name} {slot.description}".lower())

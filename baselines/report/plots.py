@@ -1,0 +1,379 @@
+"""The report's plots of trackers: the paper's Figures 4, 5 and 6, and our own.
+
+Each is a function that draws it with matplotlib and returns the figure, or None where the runs do
+not give what it shows; below the function stands the ``Plot`` with its caption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sgdx_dataset.io.extras import require
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
+
+from .analysis import Analyses
+from .numbers import (
+    FEWEST_FRAMES,
+    flip_shares,
+    frames_by_service,
+    headline_scores,
+    means_by_variant,
+    slot_changes,
+)
+from .pictures import (
+    COLOURS,
+    INK,
+    MARKERS,
+    Plot,
+    draw_panels,
+    new_figure,
+    without_formulae,
+    wrap_label,
+)
+from .systems import (
+    ScoredSystem,
+    SystemGroup,
+    TrackerGroup,
+    TrackerSystem,
+    augmentation_families,
+    original_first,
+)
+
+_SEEN, _UNSEEN = COLOURS[0], COLOURS[1]
+
+
+def _has_rewordings(group: TrackerGroup) -> bool:
+    """Whether all of v1 to v5 were scored."""
+    return set(PAPER_VARIANTS) <= set(group.first.variants)
+
+
+def jga_by_variant(group: TrackerGroup, _: Analyses) -> Any:
+    """The paper's Figure 4: a line for each system, with intervals."""
+    systems = group.systems
+    figure, ((axes,),) = new_figure(6.4, 3.6)
+    variants = original_first(list(systems[0].first.jga))
+    for i, system in enumerate(systems):
+        means = means_by_variant(system)
+        middle = np.array([100 * means[name].value for name in variants])
+        intervals = [means[name].interval or (np.nan, np.nan) for name in variants]
+        low, high = 100 * np.array(intervals).T
+        # The systems stand a little beside each other, so that their intervals can be told apart.
+        x = np.arange(len(variants)) + (i - (len(systems) - 1) / 2) * min(0.1, 0.5 / len(systems))
+        colour = COLOURS[i % len(COLOURS)]
+        axes.errorbar(
+            x, middle, (middle - low, high - middle), color=colour, linewidth=1.4, elinewidth=0.9,
+            capsize=2.5, marker=MARKERS[i % len(MARKERS)], markersize=5,
+            label=without_formulae(system.label),
+        )  # fmt: skip
+    axes.set_xticks(range(len(variants)), variants)
+    axes.set_ylabel("joint goal accuracy, %")
+    axes.set_ylim(bottom=0)
+    figure.legend(loc="outside upper left", ncols=1, fontsize=8)
+    return figure
+
+
+_JGA_BY_VARIANT = Plot(
+    "jga_by_variant",
+    "Joint goal accuracy by variant",
+    "As Figure 4 of the SGD-X paper: in percent, with 95 % intervals over dialogues. The "
+    "farther the variant, the farther its words are from the original's.",
+    jga_by_variant,
+)
+
+
+def augmentation(group: TrackerGroup, _: Analyses) -> Any:
+    """The paper's Figure 5: bars of JGA_v1-5 for seen and unseen services; None without any."""
+    families = augmentation_families(group)
+    if not (families and _has_rewordings(group)):
+        return None
+    figure, axes = new_figure(max(5.4, 3.6 * len(families)), 3.4, 1, len(families))
+    seen = group.first.frames.seen
+    services = {"seen": np.flatnonzero(seen), "unseen": np.flatnonzero(~seen)}
+    for panel, family in zip(axes.flat, families):
+        width = 0.8 / len(family.systems)
+        for i, system in enumerate(family.systems):
+            heights = [
+                100 * headline_scores(system, frames).get("jga_v1-5", np.nan)
+                for frames in services.values()
+            ]
+            x = np.arange(2) + (i - len(family.augmented) / 2) * 0.8 / len(family.systems)
+            bars = panel.bar(
+                x, heights, width, color=COLOURS[i % len(COLOURS)],
+                label=without_formulae(system.first.augmentation or "none"),
+            )  # fmt: skip
+            panel.bar_label(bars, fmt="%.1f", fontsize=7, padding=1)
+        panel.set_xticks((0, 1), list(services))
+        panel.set_ylabel("JGA_v1-5, %")
+        panel.set_title(wrap_label(family.plain.label))
+        panel.legend(fontsize=8)
+    return figure
+
+
+_AUGMENTATION = Plot(
+    "augmentation",
+    "Training on other words, by seen and unseen services",
+    "As Figure 5 of the SGD-X paper: JGA_v1-5 in percent, without augmentation and with each.",
+    augmentation,
+)
+
+
+def services(group: TrackerGroup, _: Analyses) -> Any:
+    """The paper's Figure 6: a point for each service; None where a variant is missing."""
+    if not _has_rewordings(group):
+        return None
+    frames = group.first.frames
+    seen = set(frames.service[frames.seen])
+    points = {system.name: _service_points(system) for system in group.systems}
+    heights = [y for services in points.values() for _, y in services.values()]
+    highest = max(1.0, 1.08 * max(heights))
+
+    def draw(axes: Any, system: TrackerSystem, _: int) -> None:
+        axes.set(xlabel="JGA_v1-5, %", ylabel="SS_JGA, %", xlim=(0, 100), ylim=(0, highest))
+        services = points[system.name]
+        for name, point in services.items():
+            marker, colour = ("o", _SEEN) if name in seen else ("^", _UNSEEN)
+            axes.plot(*point, marker=marker, color=colour, markersize=4.5, clip_on=False)
+        scaled = {name: (x / 100, y / highest) for name, (x, y) in services.items()}
+        for name, (side, lift) in _place_labels(scaled).items():
+            axes.annotate(
+                without_formulae(name), services[name], (4 if side == "left" else -4, 8 * lift),
+                ha=side, va="center", textcoords="offset points", fontsize=6,
+            )  # fmt: skip
+
+    return draw_panels(group.systems, draw, 3.6)
+
+
+_SERVICES = Plot(
+    "services",
+    "Services: joint goal accuracy against schema sensitivity",
+    "As Figure 6 of the SGD-X paper, in percent: a robust tracker has its services at the "
+    "lower right. Circles are services of the original train split, triangles unseen ones.",
+    services,
+)
+
+
+def _service_points(system: TrackerSystem) -> dict[str, tuple[float, float]]:
+    """JGA_v1-5 and SS_JGA of each service, in percent."""
+    points = {}
+    for name, frames in frames_by_service(system).items():
+        scores = headline_scores(system, frames)
+        points[name] = 100 * scores["jga_v1-5"], 100 * scores["ss_jga"]
+    return points
+
+
+# About how wide a letter and how high a line of a label is, as parts of a panel.
+_LETTER, _LINE = 0.017, 0.032
+
+
+def _place_labels(points: Mapping[str, tuple[float, float]]) -> dict[str, tuple[str, int]]:
+    """Where each point's label covers least of the other points and labels.
+
+    Args:
+        points: The points by their label, as parts of the panel in [0, 1].
+
+    Returns:
+        By label, the side of the text that is at the point, and by how many lines it is lifted.
+    """
+    half = _LINE / 2
+    taken = [(x - half, y - half, x + half, y + half) for x, y in points.values()]
+    labels = {}
+    for name, (x, y) in points.items():
+        best = None
+        for lift in (0, 1, -1, 2, -2):
+            for side in ("left", "right"):
+                left = x + 0.015 if side == "left" else x - 0.015 - _LETTER * len(name)
+                middle = y + lift * _LINE
+                box = left, middle - _LINE / 2, left + _LETTER * len(name), middle + _LINE / 2
+                outside = max(0.0, -box[0]) + max(0.0, box[2] - 1.05)
+                cost = sum(_overlap(box, other) for other in taken) + outside + 1e-4 * abs(lift)
+                if best is None or cost < best[0] - 1e-9:
+                    best = cost, box, (side, lift)
+        if best is not None:
+            taken.append(best[1])
+            labels[name] = best[2]
+    return labels
+
+
+Box = tuple[float, float, float, float]  # left, bottom, right, top
+
+
+def _overlap(first: Box, second: Box) -> float:
+    """The area that two boxes share."""
+    width = min(first[2], second[2]) - max(first[0], second[0])
+    height = min(first[3], second[3]) - max(first[1], second[1])
+    return max(0.0, width) * max(0.0, height)
+
+
+_FEWEST_IN_A_TURN = 20
+
+
+def turns(group: TrackerGroup, _: Analyses) -> Any:
+    """Joint goal accuracy by turn of the user; None without the original or a variant."""
+    if not (_has_rewordings(group) and ORIGINAL in group.first.variants):
+        return None
+    turn = group.first.user_turns
+    counts = np.bincount(turn)
+    numbers = [n for n in np.unique(turn).tolist() if counts[n] >= _FEWEST_IN_A_TURN]
+
+    def draw(axes: Any, system: TrackerSystem, i: int) -> None:
+        scores = [headline_scores(system, np.flatnonzero(turn == n)) for n in numbers]
+        for key, style, label in (("jga_orig", "-", "original"), ("jga_v1-5", "--", "v1 to v5")):
+            heights = [100 * of_turn[key] for of_turn in scores]
+            colour = COLOURS[i % len(COLOURS)]
+            axes.plot(numbers, heights, style, color=colour, label=label, marker=".", markersize=4)
+        axes.set(xlabel="turn of the user", ylabel="joint goal accuracy, %")
+        axes.set_ylim(bottom=0)
+        axes.legend(fontsize=8)
+
+    return draw_panels(group.systems, draw, 2.8, sharey=True)
+
+
+_TURNS = Plot(
+    "turns",
+    "Joint goal accuracy by turn of the user",
+    "In percent, for the first turn of the user, the second and so on; the whole line is under "
+    "the original schemas, the dashed one the mean under v1 to v5. A turn number that fewer "
+    f"than {_FEWEST_IN_A_TURN} frames have is left out.",
+    turns,
+)
+
+
+def flips(group: TrackerGroup, _: Analyses) -> Any:
+    """A square for each two variants; None without the original or with no other variant."""
+    if ORIGINAL not in group.first.variants or len(group.first.variants) < 2:
+        return None
+    variants = original_first(group.first.variants)
+    shares = {system.name: 100 * flip_shares(system, variants) for system in group.systems}
+    highest = max(1e-9, *(float(share.max()) for share in shares.values()))
+    names = ["orig." if name == ORIGINAL else name for name in variants]
+
+    def draw(axes: Any, system: TrackerSystem, _: int) -> None:
+        rectangle = require("matplotlib.patches").Rectangle
+        for (row, column), value in np.ndenumerate(shares[system.name]):
+            if row != column:
+                alpha = 0.06 + 0.54 * float(value) / highest
+                corner = column - 0.48, row - 0.48
+                square = rectangle(corner, 0.96, 0.96, color=_SEEN, alpha=alpha, linewidth=0)
+                axes.add_patch(square)
+                axes.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=7)
+        axes.set_xticks(range(len(names)), names)
+        axes.set_yticks(range(len(names)), names)
+        axes.set(xlabel="wrong under", ylabel="right under", xlim=(-0.5, len(names) - 0.5))
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.spines[["left", "bottom"]].set_visible(False)
+        axes.tick_params(length=0)
+
+    return draw_panels(group.systems, draw, 3.0)
+
+
+_FLIPS = Plot(
+    "flips",
+    "Frames right under one wording and wrong under another",
+    "In percent of all frames: those whose joint goal is right (scores 1) under the wording of "
+    "the row and wrong under that of the column.",
+    flips,
+)
+_BIN = 5
+
+
+def words_changed(group: TrackerGroup, analyses: Analyses) -> Any:
+    """A point for each slot and variant, and the mean; None where nothing was analysed."""
+    systems = [system for system in group.systems if system.name in analyses]
+    variants = set(group.first.variants)
+    if not (systems and variants & set(PAPER_VARIANTS) and ORIGINAL in variants):
+        return None
+
+    def draw(axes: Any, system: TrackerSystem, i: int) -> None:
+        changes = list(slot_changes(analyses[system.name]))
+        words = np.array([change.words for change in changes])
+        loss = 100 * np.array([change.loss for change in changes])
+        frames = np.array([change.frames for change in changes])
+        colour = COLOURS[i % len(COLOURS)]
+        axes.axhline(0, color=INK, linewidth=0.6)
+        axes.plot(words, loss, ".", color=colour, alpha=0.35, markersize=4, markeredgewidth=0)
+        if len(changes):
+            bins = words // _BIN
+            x = np.unique(bins)
+            means = [np.average(loss[bins == b], weights=frames[bins == b]) for b in x]
+            axes.plot(x * _BIN + (_BIN - 1) / 2, means, "-", color=colour, marker="o", markersize=4)
+        axes.set(xlabel="words changed", ylabel="accuracy lost, points")
+
+    return draw_panels(systems, draw, 2.8, sharey=True)
+
+
+_WORDS_CHANGED = Plot(
+    "words_changed",
+    "Loss of accuracy by the number of schema words changed",
+    "A point is a slot under one of v1 to v5. Across: how many words of its name and "
+    "description are inserted, deleted or replaced. Up: its accuracy under the original less "
+    "that under the variant, in percentage points. The line is the mean over frames by fives "
+    f"of words. Slots that fewer than {FEWEST_FRAMES} frames give a value are left out.",
+    words_changed,
+)
+
+
+def learning_curves(group: SystemGroup[Any], _: Analyses) -> Any:
+    """The loss and the score on dev over training, a panel for each system; None without logs."""
+    systems = [system for system in group.systems if system.first.record.logs]
+    if not systems:
+        return None
+
+    def draw(axes: Any, system: ScoredSystem[Any], _: int) -> None:
+        logs = system.first.record.logs
+        timed = all("seconds" in line for log in logs.values() for line in log if "loss" in line)
+        scores = axes.twinx()
+        scores.spines["right"].set_visible(True)
+        scores.set(ylim=(0, 100), ylabel="score on dev, %")
+        axes.set(yscale="log", ylabel="loss", xlabel="minutes of training" if timed else "steps")
+        axes.margins(x=0.2)
+        axes.yaxis.set_major_locator(require("matplotlib.ticker").LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("")
+        whole = sum(line.get("seconds", 0.0) for log in logs.values() for line in log) / 60
+        for i, (name, log) in enumerate(logs.items()):
+            colour = COLOURS[i % len(COLOURS)]
+            minutes = np.cumsum([line.get("seconds", 0.0) for line in log]) / 60
+            loss = [n for n, line in enumerate(log) if "loss" in line]
+            if not loss and not name:  # the score of all sub-models together, after the last
+                minutes = np.full(len(log), whole)
+            x = minutes if timed else np.array([line["step"] for line in log])
+            dev = {n: v for n, line in enumerate(log) for k, v in line.items() if k[:4] == "dev_"}
+            losses = [log[n]["loss"] for n in loss]
+            axes.plot(x[loss], losses, color=colour, linewidth=1)
+            if loss:
+                axes.annotate(
+                    without_formulae(name), (x[loss[-1]], losses[-1]), (3, 0), color=colour,
+                    fontsize=7, va="center", textcoords="offset points",
+                )  # fmt: skip
+            dev_x, heights = x[list(dev)], [100 * value for value in dev.values()]
+            scores.plot(dev_x, heights, "o--", color=colour, linewidth=0.8, markersize=4)
+            if not loss and dev:
+                scores.annotate(
+                    without_formulae(name or "joined"), (dev_x[-1], heights[-1]), (0, 5),
+                    color=colour, fontsize=7, ha="center", textcoords="offset points",
+                )  # fmt: skip
+
+    return draw_panels(systems, draw, 3.0)
+
+
+# Of trackers as of generators.
+LEARNING_CURVES = Plot(
+    "learning_curves",
+    "Learning curves",
+    "The line is the loss in training, on the left scale; the points are the score on dev under "
+    "the original schemas, on the right one: joint goal accuracy, for sub-models that decide the "
+    "F1 of their decisions, for generators BLEU. Of several seeds this is the first run.",
+    learning_curves,
+)
+PLOTS = (
+    _JGA_BY_VARIANT,
+    _AUGMENTATION,
+    _SERVICES,
+    _TURNS,
+    _FLIPS,
+    _WORDS_CHANGED,
+    LEARNING_CURVES,
+)

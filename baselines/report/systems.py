@@ -1,0 +1,150 @@
+"""Which runs stand in one row, as seeds of one system, and which in one table, as comparable."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from sgdx_metric.variants import ORIGINAL
+
+from .runs import ScoredRun, TrackerRun
+
+AnyRun = TypeVar("AnyRun", bound=ScoredRun)
+
+
+@dataclass(frozen=True)
+class ScoredSystem(Generic[AnyRun]):
+    """Runs that differ in their seed alone.
+
+    Attributes:
+        name: A name that no other system of the report has.
+        runs: The runs, at least one.
+    """
+
+    name: str
+    runs: Sequence[AnyRun]
+
+    @property
+    def first(self) -> AnyRun:
+        """The run that examples are taken from."""
+        return self.runs[0]
+
+    @property
+    def caveats(self) -> list[str]:
+        """What must stand beside every number of the system."""
+        seeds = [f"{len(self.runs)} seeds"] if len(self.runs) > 1 else []
+        return self.first.system_caveats() + seeds
+
+    @property
+    def label(self) -> str:
+        """The name with its caveats."""
+        return f"{self.name} [{'; '.join(self.caveats)}]" if self.caveats else self.name
+
+
+@dataclass(frozen=True)
+class SystemGroup(Generic[AnyRun]):
+    """Systems that were scored alike on the same frames or turns, so that their scores compare.
+
+    Attributes:
+        systems: The systems.
+        number: The group's number among those of trackers, or of generators, from 1.
+    """
+
+    systems: Sequence[ScoredSystem[AnyRun]]
+    number: int
+
+    @property
+    def first(self) -> AnyRun:
+        """Any run of the group; all have the same frames or turns, and rules."""
+        return self.systems[0].first
+
+    @property
+    def caveats(self) -> list[str]:
+        """What must stand beside every number of the group."""
+        return self.first.data_caveats
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """The signatures of the group's runs, which differ in the systems' own parts alone.
+
+        Each comes with the names of its systems; with an empty text where there is one for all.
+        """
+        names: dict[str, list[str]] = {}
+        for system in self.systems:
+            for signature in dict.fromkeys(run.signature for run in system.runs):
+                names.setdefault(signature, []).append(system.name)
+        if len(names) == 1:
+            return dict.fromkeys(names, "")
+        return {signature: ", ".join(systems) for signature, systems in names.items()}
+
+
+TrackerSystem = ScoredSystem[TrackerRun]
+TrackerGroup = SystemGroup[TrackerRun]
+
+
+def group_runs(runs: Sequence[AnyRun]) -> list[SystemGroup[AnyRun]]:
+    """Put runs that compare into groups, and runs of one system with different seeds together.
+
+    Args:
+        runs: The runs, all of trackers or all of generators.
+    """
+    groups: dict[Hashable, list[AnyRun]] = {}
+    for run in runs:
+        groups.setdefault(run.comparison_key, []).append(run)
+    return [SystemGroup(_systems(group), i) for i, group in enumerate(groups.values(), 1)]
+
+
+def _systems(runs: Sequence[AnyRun]) -> list[ScoredSystem[AnyRun]]:
+    """The systems of some runs, under names of their own."""
+    by_key: dict[tuple[str, int], list[AnyRun]] = {}
+    for run in runs:
+        repeated = 0  # A second run of the same seed is no other seed: it stays by itself.
+        while any(run.seed == other.seed for other in by_key.get((run.system_key(), repeated), [])):
+            repeated += 1
+        by_key.setdefault((run.system_key(), repeated), []).append(run)
+    names = [seeds[0].system_name() for seeds in by_key.values()]
+    systems = []
+    for seeds, name in zip(by_key.values(), names):
+        if names.count(name) > 1:
+            name = f"{name}, {seeds[0].path}"
+        systems.append(ScoredSystem(name, seeds))
+    return systems
+
+
+@dataclass(frozen=True)
+class AugmentationFamily:
+    """A tracker without augmentation, and those that differ from it in the augmentation alone."""
+
+    plain: TrackerSystem
+    augmented: Sequence[TrackerSystem]
+
+    @property
+    def systems(self) -> list[TrackerSystem]:
+        """All of them, the one without augmentation first."""
+        return [self.plain, *self.augmented]
+
+
+def augmentation_families(group: TrackerGroup) -> list[AugmentationFamily]:
+    """The trackers of a group of which others differ in the augmentation alone, with these."""
+    by_key: dict[str, list[TrackerSystem]] = {}
+    for system in group.systems:
+        key = system.first.system_key(without_augmentation=True)
+        by_key.setdefault(key, []).append(system)
+    families = []
+    for systems in by_key.values():
+        plain = [system for system in systems if not system.first.augmentation]
+        if len(plain) == 1 and len(systems) > 1:
+            augmented = [system for system in systems if system is not plain[0]]
+            families.append(AugmentationFamily(plain[0], augmented))
+    return families
+
+
+def number_of_systems(groups: Sequence[SystemGroup[Any]]) -> int:
+    """How many systems some groups have together."""
+    return sum(len(group.systems) for group in groups)
+
+
+def original_first(variants: Sequence[str]) -> list[str]:
+    """The variants, the original before the others."""
+    return sorted(variants, key=lambda name: name != ORIGINAL)

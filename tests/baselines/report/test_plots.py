@@ -1,0 +1,51 @@
+"""Plots: the lines that are drawn are those of the runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from baselines.report.inputs import read_tracker
+from baselines.report.plots import learning_curves
+from baselines.report.systems import group_runs
+from sgdx_dataset import SgdxError
+
+
+def test_learning_curves_are_those_of_the_logs(runs: dict[str, Path], tmp_path: Path) -> None:
+    """Of a model of one part over minutes, of sub-models without times over steps."""
+    one, parts = tmp_path / "one", tmp_path / "parts"
+    shutil.copytree(runs["plain-0"], one)
+    shutil.copytree(runs["tiny"], parts)
+    lines = [{"step": 2, "loss": 4.0, "seconds": 30}, {"step": 2, "dev_joint_goal_accuracy": 0.25}]
+    lines += [{"step": 4, "loss": 2.0, "seconds": 90}, {"step": 4, "dev_joint_goal_accuracy": 0.5}]
+    (one / "log.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    for name, loss in (("copy", 3.0), ("intent", 1.5)):
+        (parts / name).mkdir()
+        (parts / name / "log.jsonl").write_text(f'{{"step": 7, "loss": {loss}}}\n')
+    (group,) = group_runs([read_tracker(path) for path in (one, parts, runs["backtrans"])])
+    losses, sub_models, scores, nothing = learning_curves(group, {}).axes
+    drawn = [[line.get_xydata().tolist() for line in axes.lines] for axes in (losses, scores)]
+    assert drawn == [[[[0.5, 4.0], [2.0, 2.0]]], [[[0.5, 25.0], [2.0, 50.0]]]]
+    assert losses.get_xlabel() == "minutes of training"
+    assert [line.get_xydata().tolist() for line in sub_models.lines] == [[[7, 3.0]], [[7, 1.5]]]
+    assert [text.get_text() for text in sub_models.texts] == ["copy", "intent"]
+    assert sub_models.get_xlabel() == "steps" and not nothing.lines[0].get_xydata().tolist()
+    for name in ("copy", "intent"):
+        (parts / name / "log.jsonl").write_text('{"step": 7, "loss": 3.0, "seconds": 45}\n')
+    (parts / "log.jsonl").write_text('{"step": 14, "dev_joint_goal_accuracy": 0.5}\n')
+    (group,) = group_runs([read_tracker(parts)])
+    of_each, together = learning_curves(group, {}).axes
+    assert [line.get_xydata().tolist() for line in of_each.lines] == [[], [[0.75, 3]], [[0.75, 3]]]
+    assert together.lines[0].get_xydata().tolist() == [[1.5, 50.0]]
+    assert [text.get_text() for text in together.texts] == ["joined"]
+    (one / "log.jsonl").write_text('{"step": 2, "loss": 4.0}\n{"loss": 1.0}\n')
+    with pytest.raises(SgdxError, match=r"log\.jsonl:2: .* required field `step`"):
+        read_tracker(one)
+
+
+def test_without_a_log_there_is_no_curve(runs: dict[str, Path]) -> None:
+    (group,) = group_runs([read_tracker(runs["plain-0"])])
+    assert learning_curves(group, {}) is None

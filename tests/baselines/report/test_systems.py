@@ -1,0 +1,57 @@
+"""Which runs stand in one row, and which in one table."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from baselines.report.inputs import read_tracker
+from baselines.report.systems import TrackerGroup, group_runs
+
+
+def test_seeds_are_one_system_and_other_augmentations_are_not(group: TrackerGroup) -> None:
+    assert [(s.label, len(s.runs)) for s in group.systems] == [
+        ("t5dst [2 seeds]", 2),
+        ("t5dst + backtrans", 1),
+        ("sgp_dst [random weights]", 1),
+    ]
+    assert group.caveats == ["the small sample corpus, not SGD", "only 273 frames"]
+    plain, backtrans, tiny = (system.first for system in group.systems)
+    assert plain.system_key() != backtrans.system_key()
+    assert plain.system_key(True) == backtrans.system_key(True)
+    assert plain.system_key(True) != tiny.system_key(True)
+
+
+def test_a_system_that_was_asked_about_more_dialogues_is_the_same(runs: dict[str, Path]) -> None:
+    """What was scored is told by the signature; a run may have answered more than that."""
+    plain, other = (read_tracker(runs[name]) for name in ("plain-0", "backtrans"))
+    metadata = {**other.record.metadata, "dialogues": "600@ea505753"}
+    more = replace(other, record=replace(other.record, metadata=metadata))
+    assert more.system_key() == other.system_key()
+    assert more.system_key(True) == plain.system_key(True)
+
+
+def test_a_second_run_of_the_same_seed_is_a_row_of_its_own(runs: dict[str, Path]) -> None:
+    again = [read_tracker(runs["plain-0"]), read_tracker(runs["plain-0"] / "scores.json")]
+    (group,) = group_runs(again)
+    names = [system.name for system in group.systems]
+    assert len(names) == 2 and len(set(names)) == 2
+
+
+def test_runs_scored_otherwise_are_in_another_group(runs: dict[str, Path], tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(runs["plain-1"], other)
+    text = (other / "scores.json").read_text().replace("match:fuzzy-token-sort", "match:exact")
+    (other / "scores.json").write_text(text)
+    acts = tmp_path / "acts"
+    shutil.copytree(runs["tiny"], acts)
+    text = (acts / "scores.json").read_text().replace("system-acts:no", "system-acts:yes")
+    (acts / "scores.json").write_text(text)
+    groups = group_runs([read_tracker(path) for path in (runs["plain-0"], other, acts)])
+    assert [[s.name for s in group.systems] for group in groups] == [
+        ["t5dst", "sgp_dst"],
+        ["t5dst"],
+    ]
+    assert list(groups[0].signatures.values()) == ["t5dst", "sgp_dst"]
+    assert list(groups[1].signatures.values()) == [""]
