@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
-import yaml
 
-from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
+from sgdx_dataset.io.yaml import parse_yaml
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -17,7 +16,6 @@ Seed = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
 # Optimizers compute in float32, which ends at 3e38. A range also leaves out .nan and .inf.
 Positive = Annotated[float, msgspec.Meta(gt=0, le=1e30)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0, le=1e30)]
-_MAX_DEPTH = 20
 Precision = Literal["auto", "fp32", "bf16"]
 
 
@@ -147,7 +145,7 @@ def read_recipe(path: Path, kind: type[AnySettings]) -> AnySettings:
     Raises:
         SgdxError: The file cannot be read, is not YAML or does not fit ``kind``.
     """
-    return _decode(path, kind)
+    return parse_yaml(read_file(path), kind, str(path))
 
 
 def recipe_tracker(path: Path) -> str:
@@ -160,51 +158,7 @@ def recipe_tracker(path: Path) -> str:
     class Head(msgspec.Struct):
         tracker: str
 
-    return _decode(path, Head).tracker
-
-
-_Decoded = TypeVar("_Decoded")
-
-
-def _decode(path: Path, kind: type[_Decoded]) -> _Decoded:
-    content = read_file(path)
-    try:
-        _check_depth(content)
-        _check_keys(yaml.compose(content, yaml.CSafeLoader))
-        # Lax conversion is needed because YAML 1.1 reads 1e-4 as a string.
-        return msgspec.yaml.decode(content, type=kind, strict=False)
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise SgdxError(f"{path}: {' '.join(str(error).split())}") from None
-
-
-def _check_depth(content: bytes) -> None:
-    """Raise ``ValueError`` where lists or mappings are nested far deeper than in any recipe.
-
-    The parser, which is written in C, would fill its stack and end the process.
-    """
-    depth = 0
-    for event in yaml.parse(content, yaml.CSafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > _MAX_DEPTH:
-            raise ValueError(f"found over {_MAX_DEPTH} lists or mappings in each other")
-
-
-def _check_keys(node: yaml.Node | None) -> None:
-    """Raise ``ValueError`` where a mapping has a key twice, of which a parser keeps the last."""
-    pending, met = [node], set()
-    while pending:
-        node = pending.pop()
-        if node is None or id(node) in met:  # an alias may stand for the same node many times
-            continue
-        met.add(id(node))
-        if isinstance(node, yaml.MappingNode):
-            keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-            if twice := next((key for key in keys if keys.count(key) > 1), ""):
-                raise ValueError(f"found {twice!r} twice, expected each setting once")
-            pending += [item for pair in node.value for item in pair]
-        elif isinstance(node, yaml.SequenceNode):
-            pending += node.value
+    return parse_yaml(read_file(path), Head, str(path)).tracker
 
 
 def shown(settings: Settings) -> dict[str, Any]:
