@@ -85,4 +85,4 @@ def run_command(name: str, command: Callable[[], int | None]) -> int:
     Returns:
         The exit status, as ``sgdx_dataset.io.console.run`` gives it.
     """
-    return run(name, command, (SgdxError, ScoreError), speaks=is_first())
+    return run(name, command, (SgdxError, ScoreError), is_main_process=is_first())

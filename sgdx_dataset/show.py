@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape as markup_escape
 from rich.table import Table
 
-from .io.console import harmless
+from .io.console import escape_controls
 from .io.errors import SgdxError
 from .io.files import write_bytes
 from .release.dialogue import Frame, read_dialogues
@@ -154,7 +154,7 @@ def _state_lines(frames: Sequence[dict[str, Any]]) -> list[Line]:
 
 def _escaped(text: str) -> str:
     """Text of the data as ``rich`` shows it: no markup, and no control characters either."""
-    return markup_escape(harmless(text))
+    return markup_escape(escape_controls(text))
 
 
 def print_dialogue(shown: ShownDialogue, console: Console | None = None) -> None:

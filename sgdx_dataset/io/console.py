@@ -1,4 +1,4 @@
-"""What a command line owes its user: one line for an error, no trace of a run that is stopped.
+"""Running a command: an error is one line, and a command that is stopped leaves nothing behind.
 
 The command lines of all packages use it, so that they end alike.
 """
@@ -18,15 +18,19 @@ from typing import Any
 
 from .errors import SgdxError
 
-NOBODY_READS, BAD_INPUT = 1, 2
-_LONGEST = 1000  # a longer message is cut in its middle, as what was found may be of any length
+CLOSED_OUTPUT, BAD_INPUT = 1, 2  # exit statuses
+_LONGEST = 1000  # characters; a longer message is cut in its middle, as it quotes what was found
+# Characters that a terminal obeys instead of showing them: control characters, among them the
+# escape that begins a command, separators of lines, and those that turn the direction of the text.
+# Halves of characters, which cannot be written, are with them.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class _Terminated(BaseException):
     """The signal SIGTERM, which schedulers send; as an exception it lets files be cleaned up."""
 
 
-_ENDS: dict[int, type[BaseException]] = {
+_SIGNALS: dict[int, type[BaseException]] = {
     signal.SIGINT: KeyboardInterrupt,
     signal.SIGTERM: _Terminated,
 }
@@ -36,7 +40,7 @@ def run(
     program: str,
     command: Callable[[], int | None],
     faults: tuple[type[Exception], ...] = (SgdxError,),
-    speaks: bool = True,
+    is_main_process: bool = True,
 ) -> int:
     """Run a command, and end in one line on standard error where it does not end well.
 
@@ -45,7 +49,8 @@ def run(
         command: Does the work, and prints to standard output. It returns its exit status, or None
             for 0.
         faults: The errors that say what is wrong with the input. An ``OSError`` is one too.
-        speaks: Whether to print how the command ended; of several processes only one does.
+        is_main_process: Whether to print how the command ended. Of several processes that run the
+            same command, only one should.
 
     Returns:
         The exit status: the command's own; 2 when the input cannot be used, something cannot be
@@ -56,67 +61,60 @@ def run(
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # such as one that is ASCII alone
             stream.reconfigure(errors="backslashreplace")
-    end = 0
-    line = ""
+    status, line = 0, ""
     try:
-        with _ending_in_order(), _warning_in_one_line(program):
-            end = command() or 0
+        with _signals_raise(), _warnings_in_one_line(program):
+            status = command() or 0
             if sys.stdout is not None:
                 sys.stdout.flush()
     except faults as error:
-        end, line = BAD_INPUT, f"error: {error}"
+        status, line = BAD_INPUT, f"error: {error}"
     except KeyboardInterrupt:
-        end, line = 128 + signal.SIGINT, "interrupted"
+        status, line = 128 + signal.SIGINT, "interrupted"
     except _Terminated:
-        end, line = 128 + signal.SIGTERM, "terminated"
+        status, line = 128 + signal.SIGTERM, "terminated"
     except MemoryError:
-        end, line = BAD_INPUT, "error: found too little memory for this input"
+        status, line = BAD_INPUT, "error: found too little memory for this input"
     except BrokenPipeError:
         _discard_output()
-        end = NOBODY_READS
+        status = CLOSED_OUTPUT
     except OSError as error:  # such as a name that is too long, or a disk that is full
         _discard_output()
-        place = f"{error.filename}: " if error.filename else ""
-        end, line = BAD_INPUT, f"error: {place}{error.strerror or error}"
-    if line and speaks:
+        file = f"{error.filename}: " if error.filename else ""
+        status, line = BAD_INPUT, f"error: {file}{error.strerror or error}"
+    if line and is_main_process:
         say(program, line)
-    return end
+    return status
 
 
 def say(program: str, message: str) -> None:
-    """Print a message about a command on standard error, in one line that no terminal obeys."""
-    line = harmless(" ".join(message.split()))
+    """Print a message about a command on standard error, in one line without control characters."""
+    line = escape_controls(" ".join(message.split()))
     if len(line) > _LONGEST:
         line = f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
     print(f"{program}: {line}", file=sys.stderr)
 
 
 def _discard_output() -> None:
-    """Give what is still to be written to standard output a place to go.
+    """Send what is still to be written to standard output nowhere.
 
-    Python would complain at the end of the process where it has none.
+    Otherwise Python prints an error of its own at the end of the process.
     """
-    with suppress(OSError, ValueError, AttributeError):  # it may be no file, as in a test
+    with suppress(OSError, ValueError, AttributeError):  # standard output may be no file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-# Characters that a terminal obeys instead of showing them: control characters, among them the
-# escape that begins a command, separators of lines, and those that turn the direction of the text.
-# Halves of characters, which cannot be written, are with them.
-_OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+def escape_controls(text: str) -> str:
+    """Escape the characters of a text that a terminal would obey instead of showing them.
 
-
-def harmless(text: str) -> str:
-    """Text of a file or an argument as a terminal may show it: what it would obey is escaped.
-
-    >>> print(harmless("a\x1b[31mb"))
+    >>> print(escape_controls("a\x1b[31mb"))
     a\\x1b[31mb
     """
-    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 @contextmanager
-def _ending_in_order() -> Iterator[None]:
+def _signals_raise() -> Iterator[None]:
     """Let SIGTERM, as SIGINT does, raise an exception, so that what is half-written is removed.
 
     Only the first signal counts, as a second one would break off the cleaning up. Programs such as
@@ -125,12 +123,12 @@ def _ending_in_order() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # signals belong to the main thread
         return
-    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in _ENDS}
+    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in _SIGNALS}
 
     def end(number: int, _: Any) -> None:
-        for one in _ENDS:
-            signal.signal(one, signal.SIG_IGN)
-        raise _ENDS[number]
+        for handled in _SIGNALS:
+            signal.signal(handled, signal.SIG_IGN)
+        raise _SIGNALS[number]
 
     for number, handler in before.items():
         if handler != signal.SIG_IGN:  # as SIGINT is where a shell starts a command in background
@@ -143,7 +141,7 @@ def _ending_in_order() -> Iterator[None]:
 
 
 @contextmanager
-def _warning_in_one_line(program: str) -> Iterator[None]:
+def _warnings_in_one_line(program: str) -> Iterator[None]:
     """Print warnings without the line of code that gives them."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:

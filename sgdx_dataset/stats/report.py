@@ -11,7 +11,7 @@ from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
-from ..io.console import harmless
+from ..io.console import escape_controls
 from ..io.files import write_bytes
 from .leaks import overlap_lines
 
@@ -66,7 +66,7 @@ def print_report(figures: Figures, console: Console | None = None, lists: bool =
     if lists and any(of["texts"] for of in overlaps.values()):
         console.print("Train texts that v1..v5 have and the original lacks; * of the same element:")
         for line in overlap_lines(overlaps):
-            console.print(harmless(line), markup=False, soft_wrap=True)
+            console.print(escape_controls(line), markup=False, soft_wrap=True)
 
 
 def _schema_table(title: str, rows: Figures, published: Figures | None) -> Table:
@@ -116,7 +116,7 @@ def _domain_table(domains: Figures, published: Figures, note: str) -> Table:
     table = _table("Dialogues by domain", domains, note)
     for name in sorted({name for of in (*domains.values(), *published.values()) for name in of}):
         table.add_row(
-            escape(harmless(name)),
+            escape(escape_controls(name)),
             *(
                 _pair(_number(of.get(name), ",d"), published.get(split, {}).get(name), ",d")
                 for split, of in domains.items()
@@ -143,7 +143,7 @@ def _act_table(acts: Figures, note: str) -> Table:
                 total[speaker, act] = total.get((speaker, act), 0) + count
     for speaker, act in sorted(total, key=lambda key: (key[0] != "USER", -total[key])):
         cells = [_number(of_split[speaker].get(act), ",d") for of_split in acts.values()]
-        table.add_row(escape(harmless(f"{speaker} {act}")), *cells)
+        table.add_row(escape(escape_controls(f"{speaker} {act}")), *cells)
     return table
 
 
@@ -166,7 +166,7 @@ def _table(
     table.add_column("")
     for column in columns:
         table.add_column(
-            "avg" if column == "average" else escape(harmless(column)), justify=justify
+            "avg" if column == "average" else escape(escape_controls(column)), justify=justify
         )
     return table
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
-from sgdx_dataset.io.console import harmless
+from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.subset import read_dialogue_ids
 
 from ..calls import CALL_REFERENCE, report_calls, score_calls
@@ -234,7 +234,7 @@ def _warn(scores: Mapping[str, Any], oracle: bool) -> None:
         predicted = scores["predicted_slots"][name]
         if count > predicted / 3:
             print(
-                f"warning: {harmless(name)}: {100 * count / predicted:.0f} % of the predicted "
-                "slots are not in its schemas; are these another variant's predictions?",
+                f"warning: {escape_controls(name)}: {100 * count / predicted:.0f} % of the "
+                "predicted slots are not in its schemas; are these another variant's predictions?",
                 file=sys.stderr,
             )

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from sgdx_dataset.io.console import harmless
+from sgdx_dataset.io.console import escape_controls
 
 from .explain import Line
 
@@ -237,7 +237,7 @@ def print_explanation(
     """
     _print_line(frame_id, console)
     for speaker, utterance in dialogue:
-        console.print(Text(harmless(f"{speaker.lower():>6}: {utterance}")))
+        console.print(Text(escape_controls(f"{speaker.lower():>6}: {utterance}")))
     _print_line("", console)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for name in ("variant", "slot", "reference", "prediction", "score"):
@@ -309,7 +309,7 @@ def _print_table(
     for i, header in enumerate(headers):
         width = max((len(row[i]) for row in rows), default=0)
         table.add_column(
-            Text(harmless(header), overflow="fold"),
+            Text(escape_controls(header), overflow="fold"),
             justify="right" if i else "left",
             overflow="fold",
             no_wrap=i > 0 and len(header) <= max(width, _SHORT),
@@ -324,9 +324,9 @@ def _print_table(
 
 def _cell(text: str) -> str:
     """A text from outside as a cell of a table."""
-    return escape(harmless(text))
+    return escape(escape_controls(text))
 
 
 def _print_line(text: str, console: Console) -> None:
-    text = "\n".join(map(harmless, text.split("\n")))
+    text = "\n".join(map(escape_controls, text.split("\n")))
     console.print(text, soft_wrap=True, markup=False, highlight=False)

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from sgdx_dataset.io.console import harmless
+from sgdx_dataset.io.console import escape_controls
 
 from ..rows import Turn
 from ..units import GROUPS
@@ -126,7 +126,7 @@ def print_explanation(
     print_line(turn.turn_id, console)
     said = {"user": turn.prompt, "gold": turn.utterance, **utterances}
     for who, utterance in said.items():
-        console.print(Text(harmless(f"{who:>8}: {utterance}")))
+        console.print(Text(escape_controls(f"{who:>8}: {utterance}")))
     print_line("", console)
     action = ""
     for line in lines:
@@ -188,7 +188,7 @@ def print_table(
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for i, header in enumerate(headers):
         width = max((len(row[i]) for row in rows), default=0)
-        text = harmless(header)
+        text = escape_controls(header)
         table.add_column(
             Text(text if len(text) <= width else text.replace(" ", "\n"), overflow="fold"),
             justify="right" if i else "left",
@@ -197,7 +197,7 @@ def print_table(
             min_width=width if i else min(width, 14),
         )
     for row in rows:
-        table.add_row(*(escape(harmless(cell)) for cell in row))
+        table.add_row(*(escape(escape_controls(cell)) for cell in row))
     print_line(title, console)
     console.print(table, crop=False)
     print_line("", console)
@@ -206,4 +206,4 @@ def print_table(
 def print_line(text: str, console: Console) -> None:
     """Print a text as it is, however long its lines."""
     for line in text.split("\n"):
-        console.print(harmless(line), soft_wrap=True, markup=False, highlight=False)
+        console.print(escape_controls(line), soft_wrap=True, markup=False, highlight=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.console import harmless, run
+from sgdx_dataset.io.console import escape_controls, run
 
 from ...conftest import ROOT
 from ..test_faults import start, stop_when
@@ -85,7 +85,7 @@ def test_an_error_is_one_line_without_control_characters(
     ],
 )
 def test_what_a_terminal_would_obey_is_escaped(text: str, shown: str) -> None:
-    assert harmless(text) == shown
+    assert escape_controls(text) == shown
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
