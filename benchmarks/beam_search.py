@@ -21,8 +21,8 @@ from datasets import Dataset, concatenate_datasets
 from transformers import PreTrainedTokenizerBase
 
 from baselines.data.turns import input_columns, turn_rows
-from baselines.t2g2.beams import say_all, texts_of
-from baselines.t2g2.examples import Examples, read_turns
+from baselines.t2g2.beams import generate_all, texts_of
+from baselines.t2g2.examples import UtteranceExamples, read_turns
 from baselines.t2g2.generator import T2G2Generator
 from baselines.t2g2.inputs import derived_input
 from baselines.t2g2.model import Model, load_generator
@@ -96,13 +96,13 @@ def main() -> None:
     model, tokenizer = opened(options.model, texts, accelerator)
     t5: Any = getattr(model, "base", model)
     settings = generation_settings(t5, options.max_target, options.beams, 0.6)
-    examples = Examples(tokenizer, (512, options.max_target), texts)
+    examples = UtteranceExamples(tokenizer, (512, options.max_target), texts)
     budget = options.batch_size * int(examples.lengths.max()) * options.beams
     limits = (4 * options.batch_size, budget, 256)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         ours, said = timed(
-            say_all, model, tokenizer, examples, settings, limits, accelerator, place
+            generate_all, model, tokenizer, examples, settings, limits, accelerator, place
         )
     theirs, expected = timed(plain, model, tokenizer, texts, settings, options.batch_size)
     found = [utterance for utterance, _ in said]

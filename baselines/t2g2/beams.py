@@ -1,4 +1,7 @@
-"""Beam search in batches of inputs of about the same length, in chunks, with likelihoods."""
+"""Beam search in batches of inputs of about the same length, with likelihoods.
+
+Results are saved chunk by chunk, so that a killed run can resume.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +18,17 @@ from transformers import GenerationConfig, PreTrainedTokenizerBase
 from ..training.batching import Ints, by_length, cut
 from ..training.checkpoint import weights_digest
 from ..training.chunks import run_chunks
-from .examples import Examples
+from .examples import UtteranceExamples
 from .model import Model
 
-Said = tuple[str, float]  # an utterance, and its mean log-likelihood per token
+ScoredUtterance = tuple[str, float]  # an utterance, and its mean log-likelihood per token
 
 
 @torch.inference_mode()
 def beam_search(
     model: Model, input_ids: torch.Tensor, attention_mask: torch.Tensor, settings: GenerationConfig
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The best beam for each input, and how likely it is.
+    """The best beam for each input, and how rounded it is.
 
     Args:
         model: An encoder-decoder in evaluation mode, with a prefix or without.
@@ -42,24 +45,27 @@ def beam_search(
     )
     tokens = whole[:, 1:]
     ended = tokens == settings.eos_token_id
-    real = ended.cumsum(-1) - ended.long() == 0  # all up to the first end token
+    # 0 end tokens before it: a token counts up to and with the first end token, later ones are
+    # padding.
+    real = ended.cumsum(-1) - ended.long() == 0
+    # Beam scores are divided by a power of the length, so the log-likelihoods are computed again.
     logits = model(
         input_ids=input_ids, attention_mask=attention_mask, decoder_input_ids=whole[:, :-1]
     ).logits
-    chosen = logits.float().log_softmax(-1).gather(-1, tokens[..., None])[..., 0]
-    return tokens, (chosen * real).sum(-1) / real.sum(-1)
+    log_likelihoods = logits.float().log_softmax(-1).gather(-1, tokens[..., None])[..., 0]
+    return tokens, (log_likelihoods * real).sum(-1) / real.sum(-1)
 
 
-def say_all(
+def generate_all(
     model: Model,
     tokenizer: PreTrainedTokenizerBase,
-    examples: Examples,
+    examples: UtteranceExamples,
     settings: GenerationConfig,
     limits: tuple[int, int, int],
     accelerator: Accelerator,
     folder: Path,
-) -> list[Said]:
-    """Generate what is said for all inputs; equal inputs are read once.
+) -> list[ScoredUtterance]:
+    """Generate an utterance for every example; equal inputs are read once.
 
     Args:
         model: The model, on the accelerator's device.
@@ -76,22 +82,23 @@ def say_all(
     """
     size, budget, chunk_size = limits
     lengths = np.array([len(ids) for ids in examples.inputs], np.int64) * settings.num_beams
+    # One batch without limits: all distinct inputs, in the order in which chunks are cut.
     (order,) = by_length(lengths, len(lengths), int(lengths.sum()) * len(lengths)) or [lengths]
     chunks = [order[i : i + chunk_size] for i in range(0, len(order), chunk_size)]
 
-    def work(chunk: Ints) -> list[Said]:
-        said: list[Said] = []
+    def work(chunk: Ints) -> list[ScoredUtterance]:
+        utterances: list[ScoredUtterance] = []
         for batch in cut(chunk, lengths, size, budget):
             tensors = examples.batch(batch)
             ids, mask = (tensors[name].to(model.device) for name in ("input_ids", "attention_mask"))
             tokens, likelihoods = beam_search(model, ids, mask, settings)
-            likely = [round(each, 6) for each in likelihoods.tolist()]
-            said += zip(texts_of(tokenizer, tokens), likely, strict=True)
-        return said
+            rounded = [round(likelihood, 6) for likelihood in likelihoods.tolist()]
+            utterances += zip(texts_of(tokenizer, tokens), rounded, strict=True)
+        return utterances
 
     name = _fingerprint(model, examples, settings, limits)[:16]
-    found = run_chunks(accelerator, chunks, work, folder / name)
-    return [(found[place][0], found[place][1]) for place in examples.places.tolist()]
+    distinct = run_chunks(accelerator, chunks, work, folder / name)
+    return [(distinct[index][0], distinct[index][1]) for index in examples.input_numbers.tolist()]
 
 
 def texts_of(tokenizer: PreTrainedTokenizerBase, tokens: torch.Tensor) -> list[str]:
@@ -103,7 +110,7 @@ def texts_of(tokenizer: PreTrainedTokenizerBase, tokens: torch.Tensor) -> list[s
 
 
 def _fingerprint(
-    model: Any, examples: Examples, settings: GenerationConfig, limits: Sequence[int]
+    model: Any, examples: UtteranceExamples, settings: GenerationConfig, limits: Sequence[int]
 ) -> str:
     """SHA-256 of everything that determines the partial results."""
     decisive = (weights_digest(model), settings.to_json_string(), limits)

@@ -28,8 +28,8 @@ def read_turns(rows: Dataset, original: bool) -> Iterator[Turn]:
 
     Args:
         rows: Turn rows with the columns that a generator reads.
-        original: Whether actions and intents are to be in the names of the original schemas, by
-            which hand-written templates are found.
+        original: Whether actions and intents have the names of the original schemas, by which
+            hand-written templates are found.
 
     Raises:
         SgdxError: A turn is not in the data under the original schemas.
@@ -63,14 +63,14 @@ def read_turns(rows: Dataset, original: bool) -> Iterator[Turn]:
         )
 
 
-class Examples:
-    """The tokens of inputs and, for training, of what is to be said.
+class UtteranceExamples:
+    """The tokens of inputs and, for training, of the utterances to generate.
 
     Attributes:
         pad: The padding token.
         limits: Maximum numbers of tokens of an input and of an utterance, end tokens included.
         inputs: Tokens of each distinct input, cut at the end to the limit.
-        places: For each example the index of its input [examples].
+        input_numbers: For each example the index of its input [examples].
         targets: Tokens of each example's utterance, cut to the limit; empty if there are none.
         lengths: Number of tokens of each example's input [examples].
         cut: The number of examples, and how many of their inputs and utterances were cut.
@@ -89,17 +89,17 @@ class Examples:
             tokenizer: The tokenizer.
             limits: Maximum numbers of tokens of an input and of an utterance.
             inputs: The input of each example.
-            utterances: What is to be said in each example, to train; else none.
+            utterances: The utterance to generate in each example; none in prediction.
         """
         self.pad: int = tokenizer.pad_token_id
         self.limits = limits
-        distinct = {text: place for place, text in enumerate(dict.fromkeys(inputs))}
-        self.places: Ints = np.array([distinct[text] for text in inputs], np.int64)
+        distinct = {text: index for index, text in enumerate(dict.fromkeys(inputs))}
+        self.input_numbers: Ints = np.array([distinct[text] for text in inputs], np.int64)
         self.inputs, long = _tokens(tokenizer, list(distinct), limits[0])
         self.targets, long_targets = _tokens(tokenizer, utterances, limits[1])
         lengths = np.array([len(ids) for ids in self.inputs], np.int64)
-        self.lengths: Ints = lengths[self.places]
-        self.cut = {"of": len(inputs), "inputs": int(long[self.places].sum())}
+        self.lengths: Ints = lengths[self.input_numbers]
+        self.cut = {"of": len(inputs), "inputs": int(long[self.input_numbers].sum())}
         self.cut |= {"utterances": int(long_targets.sum())} if utterances else {}
 
     def batch(self, distinct: Ints, width: int | None = None) -> dict[str, torch.Tensor]:
@@ -112,7 +112,7 @@ class Examples:
         Returns:
             ``input_ids`` and ``attention_mask`` [inputs, tokens].
         """
-        rows = [self.inputs[place] for place in distinct.tolist()]
+        rows = [self.inputs[index] for index in distinct.tolist()]
         ids = padded(rows, self.pad, width)
         lengths = torch.tensor([len(row) for row in rows])
         return {
@@ -121,7 +121,7 @@ class Examples:
         }
 
     def training_batch(self, indices: Ints, static: bool = False) -> dict[str, torch.Tensor]:
-        """Make a batch of inputs with what is to be said.
+        """Make a batch of inputs with the utterances to generate.
 
         Args:
             indices: Indices of the examples.
@@ -134,7 +134,7 @@ class Examples:
         targets = [self.targets[index] for index in indices.tolist()]
         widths = self.limits if static else (None, None)
         return {
-            **self.batch(self.places[indices], widths[0]),
+            **self.batch(self.input_numbers[indices], widths[0]),
             "labels": padded(targets, IGNORED, widths[1]),
             "weight": torch.tensor(float(sum(map(len, targets)))),
         }
@@ -146,9 +146,9 @@ def _tokens(
     """The tokens of each text, at most ``limit``, and which texts have more [texts]."""
     if not texts:
         return [], np.zeros(0, bool)
-    found = tokenizer(list(texts), verbose=False)["input_ids"]
-    long = np.array([len(ids) > limit for ids in found])
+    token_ids = tokenizer(list(texts), verbose=False)["input_ids"]
+    long = np.array([len(ids) > limit for ids in token_ids])
     _, end = special_tokens(tokenizer)
-    for place in np.flatnonzero(long).tolist():
-        found[place] = [*found[place][: limit - len(end)], *end]
-    return [np.array(ids, np.int32) for ids in found], long
+    for index in np.flatnonzero(long).tolist():
+        token_ids[index] = [*token_ids[index][: limit - len(end)], *end]
+    return [np.array(ids, np.int32) for ids in token_ids], long

@@ -41,10 +41,10 @@ from ..training.evaluation import predicted_on
 from ..training.loop import initial_model, last_checkpoint
 from ..training.settings import Count, NotNegative, Settings
 from ..training.task import Evaluation, Run, Task
-from .beams import say_all
+from .beams import generate_all
 from .card_example import example
-from .examples import Examples, read_turns
-from .inputs import InputName, Say, input_of
+from .examples import UtteranceExamples, read_turns
+from .inputs import InputName, TurnToInput, input_of
 from .model import (
     About,
     Base,
@@ -148,7 +148,7 @@ class T2G2Generator(Generator, TrainableSystem[T2G2Options, T2G2Settings]):
     model: Model
     tokenizer: PreTrainedTokenizerBase
     about: About
-    say: Say
+    say: TurnToInput
     options: T2G2Options
     accelerator: Accelerator
 
@@ -185,10 +185,12 @@ class T2G2Generator(Generator, TrainableSystem[T2G2Options, T2G2Settings]):
         the end token included.
         """
         texts = list(map(self.say, read_turns(rows, self.about.input == "t2g2")))
-        examples = Examples(self.tokenizer, (self.about.max_input, self.about.max_target), texts)
+        examples = UtteranceExamples(
+            self.tokenizer, (self.about.max_input, self.about.max_target), texts
+        )
         options = self.options
         limits = (options.batch_size, options.token_budget, options.chunk_size)
-        said = say_all(
+        said = generate_all(
             self.model, self.tokenizer, examples, self.settings, limits, self.accelerator, chunks
         )
         predicted = [
@@ -213,7 +215,7 @@ class T2G2Generator(Generator, TrainableSystem[T2G2Options, T2G2Settings]):
         utterances = [text.replace("\n", " ").replace("\t", " ") for text in run.rows["utterance"]]
         generator = _initial_generator(run, say, digest_of(templates), [*texts, *utterances])
         limits = (settings.max_input, settings.max_target)
-        examples = Examples(generator.tokenizer, limits, texts, utterances)
+        examples = UtteranceExamples(generator.tokenizer, limits, texts, utterances)
 
         def evaluate(model: Model) -> Evaluation:
             trained = generator.with_model(model)
@@ -270,7 +272,7 @@ def digest_of(templates: dict[str, Templates] | None) -> str:
 
 
 def _initial_generator(
-    run: Run[T2G2Settings], say: Say, templates: str, texts: Sequence[str]
+    run: Run[T2G2Settings], say: TurnToInput, templates: str, texts: Sequence[str]
 ) -> T2G2Generator:
     """The generator that training starts from: the last checkpoint, or the recipe's model.
 

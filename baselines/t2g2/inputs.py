@@ -1,4 +1,4 @@
-"""What a generator reads: the actions of a turn of the system as one text, in four ways.
+"""The input of a generator: the actions of a turn of the system as one text, in four forms.
 
 Three of them are those of T2G2 (Kale and Rastogi 2020, arXiv 2004.15006, and its released code):
 `naive`, `schema` and `t2g2`. The fourth, `derived`, makes a sentence of every action by rule from
@@ -20,10 +20,10 @@ from ..copies.templates import Templates, from_templates
 
 InputName = Literal["derived", "t2g2", "schema", "naive"]
 INPUTS: tuple[str, ...] = get_args(InputName)
-Say = Callable[[Turn], str]
+TurnToInput = Callable[[Turn], str]
 
 
-def input_of(name: InputName, templates: Mapping[str, Templates] | None) -> Say:
+def input_of(name: InputName, templates: Mapping[str, Templates] | None) -> TurnToInput:
     """The function that makes an input of a turn.
 
     Args:
@@ -60,7 +60,7 @@ def naive_input(turn: Turn) -> str:
     """
     fields = ["SYSTEM"]
     for service, actions in groupby(turn.actions, key=lambda action: action.service):
-        fields += [f"service_name={service}", *(_action(each, each.slot) for each in actions)]
+        fields += [f"service_name={service}", *(_action(action, action.slot) for action in actions)]
     return _joined(*fields)
 
 
@@ -74,10 +74,10 @@ def schema_input(turn: Turn) -> str:
     'SYSTEM | service_name=Hotels_1,description=Hotels | confirm,name=city,description=City of the
     hotel, values = Rome | goodbye'
     """
-    of = {schema.service_name: schema for schema in turn.schemas}
+    services = {schema.service_name: schema for schema in turn.schemas}
     fields = ["SYSTEM"]
     for service, actions in groupby(turn.actions, key=lambda action: action.service):
-        fields.append(_service(of[service]))
+        fields.append(_service(services[service]))
         for action in actions:
             slot = turn.slot(action)
             fields.append(_action(action, _slot(slot) if slot else action.slot))

@@ -28,11 +28,11 @@ PREFIX, NETWORKS = "prefix.safetensors", "prefix_networks.safetensors"
 
 
 class Base(msgspec.Struct, frozen=True):
-    """The T5 that a prefix is for.
+    """The T5 that a prefix belongs to.
 
     Attributes:
-        name: Name on the Hub, or a folder; a folder that is not there is looked for beside the
-            prefix.
+        name: Name on the Hub, or a folder. A relative folder is looked for beside the prefix
+            first.
         revision: Commit on the Hub; empty for a folder.
         sha256: Digest of the T5's weights, as ``weights_digest`` computes it.
         length: Number of keys and values of the prefix.
@@ -73,8 +73,8 @@ class About(Provenance, frozen=True, kw_only=True):
 
 def beam_settings(model: Model, about: About) -> GenerationConfig:
     """Settings under which ``model.generate`` searches as this generator does."""
-    of: Any = model.base if isinstance(model, PrefixTuned) else model
-    return generation_settings(of, about.max_target, about.beams, about.length_penalty)
+    base: Any = model.base if isinstance(model, PrefixTuned) else model
+    return generation_settings(base, about.max_target, about.beams, about.length_penalty)
 
 
 def read_about(name: str) -> About:
@@ -88,8 +88,8 @@ def read_about(name: str) -> About:
     """
     path = model_file(name, "config.json")
     try:
-        found: Any = msgspec.json.decode(path.read_bytes()) if path else {}
-        return msgspec.convert(found.get("sgdx"), About)
+        config: Any = msgspec.json.decode(path.read_bytes()) if path else {}
+        return msgspec.convert(config.get("sgdx"), About)
     except (OSError, msgspec.DecodeError, msgspec.ValidationError, AttributeError) as error:
         raise SgdxError(
             f"{name}: config.json: expected the 'sgdx' of a generator of baselines.train: {error}"
@@ -111,8 +111,8 @@ def load_generator(name: str) -> tuple[Model, PreTrainedTokenizerBase]:
     if about.base is None:
         model, tokenizer = load_model(name)
         return model.eval(), tokenizer
-    place = Path(name) / about.base.name
-    base = str(place) if place.is_dir() else about.base.name
+    beside_prefix = Path(name) / about.base.name
+    base = str(beside_prefix) if beside_prefix.is_dir() else about.base.name
     tuned, tokenizer = load_base(base, about.base, learnt=False)
     _load_weights(tuned.fixed, name, PREFIX)
     tuned.base.generation_config = beam_settings(tuned, about)
@@ -124,8 +124,8 @@ def load_base(name: str, base: Base, learnt: bool) -> tuple[PrefixTuned, PreTrai
 
     Args:
         name: Where the T5 is: a folder, or a name on the Hub.
-        base: What is known of it; a digest that is not empty is compared with its weights.
-        learnt: Whether networks make the prefix.
+        base: The T5's revision and digest; a digest that is not empty is compared with its weights.
+        learnt: Whether networks make the prefix, to be trained; else it is fixed.
 
     Raises:
         SgdxError: The T5 cannot be loaded, or has other weights.
@@ -140,7 +140,7 @@ def load_base(name: str, base: Base, learnt: bool) -> tuple[PrefixTuned, PreTrai
 
 
 def load_networks(tuned: PrefixTuned, folder: Path) -> None:
-    """Load what makes the prefix from a checkpoint, to go on training.
+    """Load the networks that make the prefix from a checkpoint, to resume training.
 
     Raises:
         SgdxError: The file is missing or damaged, or is for another T5.

@@ -54,7 +54,7 @@ def prefix_attention(
     if prefix is not None:
         keys, values = prefix.to(key.dtype).unsqueeze(1).expand(-1, len(key), -1, -1, -1)
         key, value = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-        room = (prefix.shape[2], 0)
+        room = (prefix.shape[2], 0)  # zeros before the keys: no mask and no bias for the prefix
         if attention_mask is not None:
             attention_mask = nn.functional.pad(attention_mask, room)
         if position_bias is not None:
@@ -98,9 +98,7 @@ class PrefixTuned(nn.Module):
         config: Any = base.config
         layers = {"encoder": config.num_layers, "decoder": config.num_decoder_layers}
         layers["cross"] = config.num_decoder_layers
-        shapes = {
-            place: (layers[place], 2, config.num_heads, length, config.d_kv) for place in PLACES
-        }
+        shapes = {name: (layers[name], 2, config.num_heads, length, config.d_kv) for name in PLACES}
         self.networks: nn.ModuleDict | None = None
         if learnt:
             networks = {
@@ -173,8 +171,8 @@ class PrefixNetwork(nn.Module):
 def _inserted(base: PreTrainedModel, prefixes: dict[str, torch.Tensor]) -> Iterator[None]:
     """Give every attention of a T5 its prefix while the context is open."""
     attentions = _attentions(base)
-    for place, modules in attentions.items():
-        for module, prefix in zip(modules, prefixes[place], strict=True):
+    for name, modules in attentions.items():
+        for module, prefix in zip(modules, prefixes[name], strict=True):
             module.prefix = prefix
     try:
         yield

@@ -1,11 +1,11 @@
-"""Choose in every turn what says most of the actions, out of the responses of several generators.
+"""Choose in every turn the response, out of several generators', that words most of the actions.
 
-This is the ensemble of Chen, Lin and Byrne 2023 (arXiv 2301.12568): the best beam of each generator
-is given a fidelity, the number of the turn's actions that it words as a model of entailment judges,
-without looking at the gold response; the highest wins, and a tie goes to the likeliest response.
+This is the ensemble of Chen, Lin and Byrne 2023 (arXiv 2301.12568). The best beam of each generator
+gets a fidelity: the number of the turn's actions that it words, as a model of entailment judges
+without the gold response. The response of highest fidelity wins, and of several the likeliest.
 
-A model of entailment that chooses and then scores flatters what it chose. The table therefore has
-the figures by a second model beside it, and an oracle: the best that any choice could reach.
+A model of entailment that chooses and then scores is biased towards its own choice. So the table
+has figures by a second model too, and the figures of the best possible choice.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ from sgsacc_metric.scoring import utterances_by_variant
 
 from ..command_line import add_source, run_command
 
-RERANKED, ORACLE = "reranked", "oracle"
+RERANKED = "reranked"
+BEST_OF = "oracle"  # in the table and in rerank.json: the best possible choice
 FIGURES = {
     "bleu_orig": "BLEU_orig",
     "ser_orig": "SER_orig",
@@ -60,17 +61,17 @@ FIGURES = {
 
 @dataclass(frozen=True)
 class System:
-    """What one generator said.
+    """The responses of one generator.
 
     Attributes:
-        name: What the table calls it.
-        said: The utterance in each turn, by variant [turns].
-        likelihoods: How likely it found each, by variant [turns]: the mean log-likelihood per
-            token, or minus infinity where the file has none, as of a generator without a model.
+        name: Its name in the table.
+        utterances: The utterance in each turn, by variant [turns].
+        likelihoods: The mean log-likelihood per token of each utterance, by variant [turns]; minus
+            infinity where the file has none, as of a generator without a model.
     """
 
     name: str
-    said: dict[str, list[str]]
+    utterances: dict[str, list[str]]
     likelihoods: dict[str, list[float]]
 
 
@@ -82,45 +83,47 @@ class _Scored(msgspec.Struct):
 
 
 def fidelities(
-    turns: Sequence[Turn], said: Sequence[str], judge: Judge, rules: str = APPENDIX_B
+    turns: Sequence[Turn], utterances: Sequence[str], judge: Judge, rules: str = APPENDIX_B
 ) -> list[int]:
-    """How many of its turn's actions each utterance words: the gold utterance is not looked at.
+    """How many of its turn's actions each utterance words, judged without the gold utterance.
 
     An action is worded if the utterance, alone or in its context, entails any of the sentences that
     could stand for it. An action without such sentences does not count.
 
     Args:
         turns: The turns under the evaluator's wording [turns].
-        said: What was said in them [turns].
-        judge: Whom to ask.
+        utterances: The utterances generated in them [turns].
+        judge: The judge of entailment.
         rules: How sentences are made of actions, as of ``sgsacc_metric.candidates``.
 
     Returns:
         The number of worded actions of each turn [turns].
     """
-    places = [(i, action) for i, turn in enumerate(turns) for action in turn.actions]
+    actions = [(i, action) for i, turn in enumerate(turns) for action in turn.actions]
     claims = [
         Claim(
-            said[i],
-            context_of(turns[i], action, said[i]),
+            utterances[i],
+            context_of(turns[i], action, utterances[i]),
             candidates(turns[i], action, rules),
         )
-        for i, action in places
+        for i, action in actions
     ]
-    found = [0] * len(turns)
-    for (i, _), finding in zip(places, settle(claims, judge), strict=True):
-        found[i] += finding.entailed
-    return found
+    worded = [0] * len(turns)
+    for (i, _), finding in zip(actions, settle(claims, judge), strict=True):
+        worded[i] += finding.entailed
+    return worded
 
 
-def chosen(fidelity: Sequence[Sequence[int]], likelihoods: Sequence[Sequence[float]]) -> list[int]:
-    """Which generator's response is taken in each turn.
+def choose_system(
+    fidelity: Sequence[Sequence[int]], likelihoods: Sequence[Sequence[float]]
+) -> list[int]:
+    """The generator whose response is taken in each turn.
 
-    The one of highest fidelity is; of several such, the likeliest; of several such, the first.
+    It is the one of highest fidelity; of several such, the likeliest; of several such, the first.
 
     Args:
         fidelity: Of each generator the fidelity of each of its utterances [generators, turns].
-        likelihoods: Of each generator how likely it found each of them [generators, turns].
+        likelihoods: Of each generator the likelihood of each of them [generators, turns].
 
     Returns:
         The index of a generator for each turn [turns].
@@ -132,26 +135,26 @@ def chosen(fidelity: Sequence[Sequence[int]], likelihoods: Sequence[Sequence[flo
     ]
 
 
-def faithful_choice(
+def best_of(
     turns: Sequence[Turn],
     gold: Sequence[GoldTurn],
-    said: Sequence[Sequence[str]],
+    utterances: Sequence[Sequence[str]],
     otherwise: Sequence[int],
     judge: Judge,
 ) -> list[int]:
-    """The oracle: the first faithful response of each turn, as SGSAcc will judge it.
+    """The best possible choice: the first response of each turn that SGSAcc will judge faithful.
 
     Args:
         turns: The turns under the evaluator's wording [turns].
         gold: The gold side of the turns, which no generator can know [turns].
-        said: What each generator said [generators, turns].
-        otherwise: Which to take where none is faithful [turns].
-        judge: Whom to ask.
+        utterances: The utterances of each generator [generators, turns].
+        otherwise: The generator to take where none is faithful [turns].
+        judge: The judge of entailment.
     """
-    by_place = {str(place): utterances for place, utterances in enumerate(said)}
-    verdicts = list(judge_utterances(turns, gold, by_place, judge).values())
+    by_number = {str(number): column for number, column in enumerate(utterances)}
+    verdicts = list(judge_utterances(turns, gold, by_number, judge).values())
     return [
-        next((place for place, of in enumerate(verdicts) if of[turn].faithful), otherwise[turn])
+        next((i for i, column in enumerate(verdicts) if column[turn].faithful), otherwise[turn])
         for turn in range(len(turns))
     ]
 
@@ -164,35 +167,37 @@ def rerank(
     Args:
         turns: The turns under the evaluator's wording [turns].
         systems: The generators, two or more, with the same variants.
-        judge: Whom to ask.
+        judge: The judge of entailment.
 
     Returns:
         By variant which generator was chosen [turns], and the fidelity of its response [turns].
     """
     picks, fidelity = {}, {}
-    for variant in systems[0].said:
-        of = [fidelities(turns, system.said[variant], judge) for system in systems]
-        picks[variant] = chosen(of, [system.likelihoods[variant] for system in systems])
-        fidelity[variant] = [of[place][turn] for turn, place in enumerate(picks[variant])]
+    for variant in systems[0].utterances:
+        by_system = [fidelities(turns, system.utterances[variant], judge) for system in systems]
+        picks[variant] = choose_system(
+            by_system, [system.likelihoods[variant] for system in systems]
+        )
+        fidelity[variant] = [by_system[index][turn] for turn, index in enumerate(picks[variant])]
     return picks, fidelity
 
 
 def picked(systems: Sequence[System], picks: Mapping[str, Sequence[int]]) -> dict[str, list[str]]:
     """The utterances of the chosen generators, by variant [turns]."""
     return {
-        variant: [systems[place].said[variant][turn] for turn, place in enumerate(places)]
-        for variant, places in picks.items()
+        variant: [systems[i].utterances[variant][turn] for turn, i in enumerate(indices)]
+        for variant, indices in picks.items()
     }
 
 
-def read_system(argument: str, split: str, turns: Sequence[Turn], known: set[str]) -> System:
-    """Read what one generator said.
+def read_system(argument: str, split: str, turns: Sequence[Turn], other_ids: set[str]) -> System:
+    """Read the responses of one generator.
 
     Args:
         argument: ``NAME=DIR``, with a ``VARIANT.jsonl`` in the folder for each variant.
         split: The split that it must be for.
         turns: The turns that are chosen among, in order.
-        known: Ids of the split's other turns, whose predictions are passed over.
+        other_ids: Ids of the split's other turns, whose predictions are passed over.
 
     Raises:
         ScoreError: The argument or a file is at fault, or turns are missing.
@@ -200,39 +205,39 @@ def read_system(argument: str, split: str, turns: Sequence[Turn], known: set[str
     name, _, folder = argument.partition("=")
     if not (name and folder):
         raise ScoreError(f"--predictions {argument}: expected NAME=DIR, as in ft=outputs/ft")
-    said: dict[str, list[str]] = {}
+    utterances: dict[str, list[str]] = {}
     likelihoods: dict[str, list[float]] = {}
     for variant, path in prediction_paths(Path(folder), CONFIGS).items():
         rows = [
-            row for row in read_predictions(path, split, variant)[0] if row.turn_id not in known
+            row for row in read_predictions(path, split, variant)[0] if row.turn_id not in other_ids
         ]
-        said |= utterances_by_variant(turns, rows)
+        utterances |= utterances_by_variant(turns, rows)
         scores = {
             row.turn_id: row.score
             for number, line in enumerate(path.read_bytes().split(b"\n"), 1)
             if line.strip()
             for row in [decode(line, _Scored, f"{path}:{number}")]
         }
-        found = [scores[turn.turn_id] for turn in turns]
-        likelihoods[variant] = [float("-inf") if each is None else each for each in found]
-    return System(name, said, likelihoods)
+        turn_scores = [scores[turn.turn_id] for turn in turns]
+        likelihoods[variant] = [float("-inf") if s is None else s for s in turn_scores]
+    return System(name, utterances, likelihoods)
 
 
 def _systems(
-    options: argparse.Namespace, split: str, turns: list[Turn], known: set[str]
+    options: argparse.Namespace, split: str, turns: list[Turn], other_ids: set[str]
 ) -> list[System]:
     """All generators, which must have different names and the same variants."""
-    systems = [read_system(each, split, turns, known) for each in options.predictions]
+    systems = [read_system(argument, split, turns, other_ids) for argument in options.predictions]
     names = [system.name for system in systems]
     if len(set(names)) < max(2, len(names)):
         raise ScoreError(
             f"--predictions: found {', '.join(names)}, expected two generators of different names"
         )
     for system in systems[1:]:
-        if list(system.said) != list(systems[0].said):
+        if list(system.utterances) != list(systems[0].utterances):
             raise ScoreError(
-                f"--predictions {system.name}: found the variants {', '.join(system.said)}, "
-                f"expected those of {names[0]}: {', '.join(systems[0].said)}"
+                f"--predictions {system.name}: found the variants {', '.join(system.utterances)}, "
+                f"expected those of {names[0]}: {', '.join(systems[0].utterances)}"
             )
     return systems
 
@@ -245,19 +250,19 @@ def _score_all(
     picks: Mapping[str, Sequence[int]],
     model: Nli,
 ) -> dict[str, dict[str, Any]]:
-    """The figures of each generator, of what was chosen and of the oracle, by one model."""
+    """The figures of each generator, of the choice and of the best possible one, by one model."""
     judge, options = Judge(model), Options()
     gold = judge_gold(turns, judge, options, Pool.of(every))
-    oracle = {
-        variant: faithful_choice(
-            turns, gold, [system.said[variant] for system in systems], places, judge
+    best = {
+        variant: best_of(
+            turns, gold, [system.utterances[variant] for system in systems], indices, judge
         )
-        for variant, places in picks.items()
+        for variant, indices in picks.items()
     }
-    said = {system.name: system.said for system in systems}
-    said |= {RERANKED: picked(systems, picks), ORACLE: picked(systems, oracle)}
-    found = {}
-    for name, by_variant in said.items():
+    utterances_of = {system.name: system.utterances for system in systems}
+    utterances_of |= {RERANKED: picked(systems, picks), BEST_OF: picked(systems, best)}
+    figures_of = {}
+    for name, by_variant in utterances_of.items():
         rows = [
             Prediction(turn.turn_id, variant, utterance)
             for variant, utterances in by_variant.items()
@@ -265,8 +270,8 @@ def _score_all(
         ]
         result = score(references, every, turns, rows, model, options, gold).result
         figures = {key: result["sgdx"][key] for key in FIGURES if key in result["sgdx"]}
-        found[name] = {**figures, "signature": result["signature"]}
-    return found
+        figures_of[name] = {**figures, "signature": result["signature"]}
+    return figures_of
 
 
 def _write(
@@ -277,18 +282,18 @@ def _write(
     picks: Mapping[str, Sequence[int]],
     fidelity: Mapping[str, Sequence[int]],
 ) -> None:
-    for variant, places in picks.items():
+    for variant, indices in picks.items():
         rows = []
-        for turn, place in enumerate(places):
-            of = systems[place]
-            likelihood = of.likelihoods[variant][turn]
+        for turn, index in enumerate(indices):
+            system = systems[index]
+            likelihood = system.likelihoods[variant][turn]
             rows.append(
                 {
                     "turn_id": turns[turn].turn_id,
                     "variant": variant,
-                    "utterance": of.said[variant][turn],
+                    "utterance": system.utterances[variant][turn],
                     "score": None if likelihood == float("-inf") else likelihood,
-                    "system": of.name,
+                    "system": system.name,
                     "fidelity": fidelity[variant][turn],
                 }
             )
@@ -319,8 +324,8 @@ def run(options: argparse.Namespace) -> None:
     turns = [turn for turn in every if ids is None or turn.dialogue_id in ids]
     if not turns:
         raise ScoreError(f"{options.dialogues}: found none of its dialogues in {split}")
-    known = {turn.turn_id for turn in every} - {turn.turn_id for turn in turns}
-    systems = _systems(options, split, turns, known)
+    other_ids = {turn.turn_id for turn in every} - {turn.turn_id for turn in turns}
+    systems = _systems(options, split, turns, other_ids)
     models = [
         open_nli(name, device=options.device) for name in (options.nli, options.second_nli) if name
     ]
@@ -337,12 +342,12 @@ def run(options: argparse.Namespace) -> None:
         for model in models
     }
     shares = {
-        system.name: {v: places.count(i) / len(places) for v, places in picks.items()}
+        system.name: {v: indices.count(i) / len(indices) for v, indices in picks.items()}
         for i, system in enumerate(systems)
     }
     write_json({**header, "chosen": shares, "figures": tables}, options.output / "rerank.json")
     _print(tables, Console(width=120))
-    print(f"chosen by {nli_name(models[0])}, which flatters the figures that it gives itself")
+    print(f"chosen by {nli_name(models[0])}, whose own figures are biased towards its choice")
 
 
 def main() -> int:
@@ -364,7 +369,7 @@ def main() -> int:
         "perhaps with @REVISION, or 'lexical' for a comparison of words",
     )
     parser.add_argument(
-        "--second-nli", metavar="MODEL", help="another one, by which the table is given too"
+        "--second-nli", metavar="MODEL", help="another model, which scores the choice too"
     )
     parser.add_argument("--device", metavar="DEVICE", help="where the models run, as in cuda:1")
     add_source(parser)

@@ -46,10 +46,11 @@ def greedy(
     outputs = torch.full((len(input_ids), max_target), end, device=input_ids.device)
     rows = torch.arange(len(input_ids), device=input_ids.device)  # inputs still in the batch
     alive = torch.ones_like(rows, dtype=torch.bool)
-    place = torch.zeros_like(rows[:1])  # a tensor, as XLA would compile a program for each number
+    # A tensor, as XLA would compile another program for each number.
+    position = torch.zeros_like(rows[:1])
     cache = _empty_cache(model, max_target, static)
     source: dict[str, Any] = {"input_ids": input_ids}
-    if static:  # else some models make a mask that grows
+    if static:  # without it, some models make a mask that grows with the answer
         source["decoder_attention_mask"] = torch.ones_like(outputs)
     for _ in range(max_target):
         step = model(
@@ -62,20 +63,22 @@ def greedy(
         if "input_ids" in source:
             del source["input_ids"]
             source["encoder_outputs"] = BaseModelOutput(step.encoder_last_hidden_state)
+        # Finished sequences that are still in the batch go on with the end token, as padding.
         token = step.logits[:, -1].argmax(-1, keepdim=True).masked_fill(~alive[:, None], end)
-        outputs[rows, place] = token[:, 0]
-        place += 1
+        outputs[rows, position] = token[:, 0]
+        position += 1
         alive &= token[:, 0] != end
         left = int(alive.sum())
         if left == 0:
             break
         if not static and (len(rows) - left) * _DROP >= len(rows):
-            kept = alive.nonzero()[:, 0]
-            cache.batch_select_indices(kept)
-            source = {"encoder_outputs": BaseModelOutput(source["encoder_outputs"][0][kept])}
-            token, rows, alive = token[kept], rows[kept], alive[kept]
-            attention_mask = attention_mask[kept]
-    return np.asarray(outputs[:, : int(place)].cpu())
+            # Cache, encoder outputs and mask must lose the same rows as the tokens.
+            unfinished = alive.nonzero()[:, 0]
+            cache.batch_select_indices(unfinished)
+            source = {"encoder_outputs": BaseModelOutput(source["encoder_outputs"][0][unfinished])}
+            token, rows, alive = token[unfinished], rows[unfinished], alive[unfinished]
+            attention_mask = attention_mask[unfinished]
+    return np.asarray(outputs[:, : int(position)].cpu())
 
 
 def _empty_cache(model: PreTrainedModel, max_target: int, static: bool) -> EncoderDecoderCache:
@@ -88,9 +91,9 @@ def _empty_cache(model: PreTrainedModel, max_target: int, static: bool) -> Encod
 
 def _start_and_end(model: PreTrainedModel) -> tuple[int, int]:
     """The token that a decoder starts with, and the token that ends a sequence."""
-    found = []
+    tokens = []
     for name in ("decoder_start_token_id", "eos_token_id"):
         token = getattr(model.generation_config, name)
         token = getattr(model.config, name) if token is None else token
-        found.append(int(token[0] if isinstance(token, list) else token))
-    return found[0], found[1]
+        tokens.append(int(token[0] if isinstance(token, list) else token))
+    return tokens[0], tokens[1]

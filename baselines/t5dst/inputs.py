@@ -73,7 +73,7 @@ class Texts:
             rows: Frame rows; to train, with the gold state.
             prompt: The prompt format.
             shuffle: The random seed by which schema elements are shuffled, as of ``shown_schema``.
-            with_answers: Whether to add the answers too, which the gold state gives: to train.
+            with_answers: Whether to add the answers too, from the gold state, for training.
         """
         # The second part begins with a space, so that both parts can be tokenized separately.
         first, second = ("", " ") if prompt.HISTORY_FIRST else (" ", "")
@@ -88,7 +88,7 @@ class Texts:
 
 
 @dataclass(frozen=True)
-class Limits:
+class TokenLimits:
     """Limits in tokens, special tokens included.
 
     Attributes:
@@ -106,9 +106,9 @@ class Inputs:
     Attributes:
         history_first: Whether the history part stands before the schema part.
         limits: The limits in tokens.
-        flat_mask: Whether masks are [inputs, tokens], which every model takes. Models whose
-            attention is PyTorch's ("sdpa") take [inputs, 1, 1, tokens] too; from a flat one they
-            would make that in every step, and wait for the device to see whether it is needed.
+        flat_mask: Whether masks are [inputs, tokens], which every model takes. Models with the
+            attention of PyTorch ("sdpa") also take [inputs, 1, 1, tokens]. Given a flat mask, they
+            make that one in every step, and wait for the device to decide whether it is needed.
         before: Special tokens before a text.
         after: Special tokens after a text.
         pad: The padding token.
@@ -130,7 +130,7 @@ class Inputs:
         texts: Texts,
         tokenizer: PreTrainedTokenizerBase,
         prompt: Format,
-        limits: Limits,
+        limits: TokenLimits,
         flat_mask: bool = False,
     ) -> None:
         self.history_first, self.limits, self.flat_mask = prompt.HISTORY_FIRST, limits, flat_mask
@@ -173,7 +173,7 @@ class Inputs:
     def ids(self, index: int) -> Ints:
         """The tokens of one input; an input that is too long loses the beginning of its history."""
         history, part = (
-            column[place] for column, place in zip((self.histories, self.parts), self.pairs[index])
+            column[text] for column, text in zip((self.histories, self.parts), self.pairs[index])
         )
         room = self.limits.max_input - len(part) - len(self.before) - len(self.after)
         history = history[-room:]
@@ -211,7 +211,7 @@ class Inputs:
             The tensors of ``batch``; the answers as ``labels`` [inputs, tokens]; and ``weight``,
             the number of their tokens, by which the training loop weighs the batch's mean loss.
         """
-        answers = [self.answers[place] for place in self.targets[indices].tolist()]
+        answers = [self.answers[number] for number in self.targets[indices].tolist()]
         widths = (self.limits.max_input, self.limits.max_target) if static else (None, None)
         return {
             **self.batch(indices, widths[0]),

@@ -107,11 +107,11 @@ def generation_settings(
         beams: Number of beams.
         length_penalty: Power of the length by which a beam's log-likelihood is divided.
     """
-    kept = ("bos_token_id", "decoder_start_token_id", "eos_token_id", "pad_token_id")
-    given = {name: getattr(model.generation_config, name, None) for name in kept}
+    special = ("bos_token_id", "decoder_start_token_id", "eos_token_id", "pad_token_id")
+    special_ids = {name: getattr(model.generation_config, name, None) for name in special}
     more = {"length_penalty": length_penalty} if beams > 1 else {}
     return GenerationConfig(
-        **given, max_new_tokens=max_target, do_sample=False, num_beams=beams, **more
+        **special_ids, max_new_tokens=max_target, do_sample=False, num_beams=beams, **more
     )
 
 

@@ -40,9 +40,9 @@ from ..training.settings import Count, Settings
 from ..training.task import Evaluation, Run, Task
 from .card_example import example
 from .formats import Format, get_format, shown_schema
-from .formats.values import FrameState
+from .formats.values import AnswerState
 from .generate import greedy
-from .inputs import Inputs, Limits, Texts
+from .inputs import Inputs, Texts, TokenLimits
 from .model import (
     About,
     check_positions,
@@ -146,9 +146,9 @@ class T5Tracker(Tracker, TrainableSystem[T5Options, T5Settings]):
         return get_format(self.about.format)
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> TokenLimits:
         """The maximum numbers of tokens that the model reads and writes."""
-        return Limits(self.about.max_input, self.about.max_target)
+        return TokenLimits(self.about.max_input, self.about.max_target)
 
     @classmethod
     def load(cls, model: str, options: T5Options, accelerator: Accelerator) -> T5Tracker:
@@ -402,7 +402,7 @@ def fingerprint(tracker: T5Tracker, inputs: Inputs, first: Ints) -> str:
 
 def _states(
     tracker: T5Tracker, rows: Dataset, counts: Sequence[int], answers: Sequence[str]
-) -> Iterator[tuple[Row, FrameState]]:
+) -> Iterator[tuple[Row, AnswerState]]:
     """Each frame row with the state that is read from its answers."""
     start, prompt = 0, tracker.prompt
     for row, count in zip(rows, counts):

@@ -1,7 +1,7 @@
 """Prompt formats: how schema and dialogue become text, and how answers become a state.
 
-Each format is a module of pure functions. They take the schema of a frame row with its elements in
-the order to be shown, of ``shown_schema``.
+Each format is a module of pure functions. They take the schema of a frame row whose elements
+``shown_schema`` has put into the order of the prompt.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import Service, read_service
 
 from . import d3st, d3st_joined, options, t5dst
-from .values import FrameState
+from .values import AnswerState
 
 
 class Format(Protocol):
@@ -24,7 +24,7 @@ class Format(Protocol):
 
     Attributes:
         HISTORY_FIRST: Whether an input has the history before the schema part, else after it.
-        SHUFFLED: Whether training shuffles the elements of the schema; prediction can.
+        SHUFFLED: Whether training shuffles the elements of the schema. Prediction may do so too.
         TRACKS: The parts of a prediction row that the format fills.
     """
 
@@ -40,11 +40,11 @@ class Format(Protocol):
         """The schema part of each of a frame's inputs."""
         ...
 
-    def targets(self, schema: Service, state: FrameState) -> list[str]:
-        """The answer to each of a frame's inputs that training aims at."""
+    def targets(self, schema: Service, state: AnswerState) -> list[str]:
+        """The target of training for each of a frame's inputs."""
         ...
 
-    def decode(self, schema: Service, dialogue: str, outputs: Sequence[str]) -> FrameState:
+    def decode(self, schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:
         """Read a frame's state from the model's answers.
 
         Args:

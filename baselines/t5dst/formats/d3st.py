@@ -17,7 +17,7 @@ from typing import Any
 
 from sgdx_dataset.schema import NONE_INTENT, Service, Slot
 
-from .values import FrameState, find_value, letters, quote, read_value, spoken, write_value
+from .values import AnswerState, find_value, letters, quote, read_value, spoken, write_value
 
 HISTORY_FIRST = False
 SHUFFLED = True
@@ -50,13 +50,13 @@ def _lettered(slot: Slot) -> list[str]:
     return [] if all(value.isdigit() for value in slot.values) else slot.values
 
 
-def targets(schema: Service, state: FrameState) -> list[str]:
+def targets(schema: Service, state: AnswerState) -> list[str]:
     """The target answer, a list of one text for the whole frame."""
     first = {name: values[:1] for name, values in state.slot_values.items()}
     return [write_answer(schema, replace(state, slot_values=first))]
 
 
-def write_answer(schema: Service, state: FrameState, separator: str = "") -> str:
+def write_answer(schema: Service, state: AnswerState, separator: str = "") -> str:
     """The answer that states a frame's state.
 
     Args:
@@ -87,7 +87,7 @@ def _target(index: int, slot: Slot, values: Sequence[str], separator: str) -> st
     return separator.join(map(write_value, values)).lower()
 
 
-def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> FrameState:
+def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:
     """Read the state from the answer; free-form values are spelled as in ``dialogue``.
 
     An answer that lacks one of the three markers, or has them in another order, is invalid.
@@ -98,7 +98,7 @@ def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> FrameState
 
 def read_answer(
     schema: Service, dialogue: str, output: str, separator: str | None = None
-) -> FrameState:
+) -> AnswerState:
     """Read a frame's state from an answer: the inverse of ``write_answer``.
 
     Args:
@@ -109,14 +109,14 @@ def read_answer(
     """
     answer = _ANSWER.fullmatch(output)
     if answer is None:
-        return FrameState(invalid=1)
+        return AnswerState(invalid=1)
     states, intents, requested = answer.groups()
     values, invalid = _values(schema.slots, states, dialogue, separator)
     named = {f"i{index}": intent.name for index, intent in enumerate(schema.intents)}
     asked = {str(index): slot.name for index, slot in enumerate(schema.slots)}
     words = requested.split()
     invalid += sum(word not in asked for word in words) + (intents.strip() not in ("", *named))
-    return FrameState(
+    return AnswerState(
         named.get(intents.strip(), NONE_INTENT),
         list(dict.fromkeys(asked[word] for word in words if word in asked)),
         values,
@@ -128,7 +128,7 @@ def _values(
     slots: Sequence[Slot], text: str, dialogue: str, separator: str | None
 ) -> tuple[dict[str, list[str]], int]:
     """The values in a text like ``0=value 1=1a``, and how many of them cannot be read."""
-    found: dict[str, list[str]] = {}
+    values_by_slot: dict[str, list[str]] = {}
     invalid = 0
     for index, answer in _PAIR.findall(text):
         slot = slots[int(index)] if len(index) < 5 and int(index) < len(slots) else None
@@ -138,10 +138,10 @@ def _values(
             find = partial(_find, int(index), slot, dialogue)
             values = [read_value(text, find)[0] for text in texts]
         if slot is not None and any(values):
-            found.setdefault(slot.name, [value for value in values if value])
+            values_by_slot.setdefault(slot.name, [value for value in values if value])
         else:
             invalid += 1
-    return found, invalid
+    return values_by_slot, invalid
 
 
 def _find(index: int, slot: Slot, dialogue: str, text: str) -> str | None:

@@ -13,18 +13,18 @@ from collections.abc import Sequence
 from sgdx_dataset.schema import Service
 
 from .d3st import HISTORY_FIRST, SHUFFLED, TRACKS, history, parts, read_answer, write_answer
-from .values import FrameState
+from .values import AnswerState
 
 __all__ = ["HISTORY_FIRST", "SHUFFLED", "TRACKS", "decode", "history", "parts", "targets"]
 _OR = " | "
 
 
-def targets(schema: Service, state: FrameState) -> list[str]:
+def targets(schema: Service, state: AnswerState) -> list[str]:
     """The target answer, a list of one text for the whole frame."""
     return [write_answer(schema, state, _OR)]
 
 
-def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> FrameState:
+def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:
     """Read the state from the answer; free-form values are spelled as in ``dialogue``."""
     (output,) = outputs
     return read_answer(schema, dialogue, output, _OR)

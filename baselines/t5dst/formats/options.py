@@ -15,7 +15,7 @@ from typing import Any
 
 from sgdx_dataset.schema import Service, Slot
 
-from .values import NONE, FrameState, find_value, letters, quote, read_value, spoken, write_value
+from .values import NONE, AnswerState, find_value, letters, quote, read_value, spoken, write_value
 
 HISTORY_FIRST = True
 SHUFFLED = True
@@ -39,7 +39,7 @@ def _options(slot: Slot) -> list[str]:
     return [f"{letters(index)}) {quote(value)}" for index, value in enumerate(slot.values)]
 
 
-def targets(schema: Service, state: FrameState) -> list[str]:
+def targets(schema: Service, state: AnswerState) -> list[str]:
     """The target answer for each slot."""
     return [_target(slot, state.slot_values.get(slot.name)) for slot in schema.slots]
 
@@ -52,16 +52,16 @@ def _target(slot: Slot, values: list[str] | None) -> str:
     return _OR.join(map(write_value, values)).lower()
 
 
-def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> FrameState:
+def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:
     """Read the state from the answers; free-form values are spelled as in ``dialogue``."""
-    found: dict[str, list[str]] = {}
+    values_by_slot: dict[str, list[str]] = {}
     invalid = 0
     for slot, output in zip(schema.slots, outputs, strict=True):
         read = [read_value(text, partial(_find, slot, dialogue)) for text in output.split(_OR)]
         if values := [value for value, _ in read if value is not None]:
-            found[slot.name] = values
+            values_by_slot[slot.name] = values
         invalid += not any(valid for _, valid in read)
-    return FrameState(slot_values=found, invalid=invalid)
+    return AnswerState(slot_values=values_by_slot, invalid=invalid)
 
 
 def _find(slot: Slot, dialogue: str, text: str) -> str | None:

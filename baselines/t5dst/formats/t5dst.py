@@ -18,7 +18,7 @@ from typing import Any
 
 from sgdx_dataset.schema import Service, Slot
 
-from .values import FrameState, find_value, quote, read_value, spoken, write_value
+from .values import AnswerState, find_value, quote, read_value, spoken, write_value
 
 HISTORY_FIRST = True
 SHUFFLED = False
@@ -49,13 +49,13 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def targets(schema: Service, state: FrameState) -> list[str]:
+def targets(schema: Service, state: AnswerState) -> list[str]:
     """The target answer for each slot."""
-    given = [state.slot_values.get(slot.name) for slot in schema.slots]
-    return [write_value(values[0]) if values else "NONE" for values in given]
+    wordings = [state.slot_values.get(slot.name) for slot in schema.slots]
+    return [write_value(values[0]) if values else "NONE" for values in wordings]
 
 
-def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> FrameState:
+def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:
     """Read the state from the answers; free-form values are spelled as in ``dialogue``."""
     values: dict[str, list[str]] = {}
     invalid = 0
@@ -64,4 +64,4 @@ def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> FrameState
         invalid += not valid
         if value is not None:
             values[slot.name] = [value]
-    return FrameState(slot_values=values, invalid=invalid)
+    return AnswerState(slot_values=values, invalid=invalid)

@@ -2,7 +2,7 @@
 
 In an answer, ``none`` (the slot is not set) and ``dontcare`` are reserved words. A real value that
 looks like one of them, such as the subtitle language ``None``, is written in quotes, in prompts
-too. So the two cannot be confused, even if a model changes upper to lower case.
+too. So they stay distinct even if a model changes upper to lower case.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _RESERVED = re.compile(rf'"*({NONE}|{DONTCARE})"*', re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class FrameState:
-    """The state of one frame.
+class AnswerState:
+    """The state that the answers about one frame give.
 
     Attributes:
         active_intent: Name of the intent, or ``NONE``.
@@ -35,10 +35,10 @@ class FrameState:
     invalid: int = 0
 
 
-def gold_state(row: Mapping[str, Any]) -> FrameState:
+def gold_state(row: Mapping[str, Any]) -> AnswerState:
     """The gold state of a frame row, for training only."""
-    values = {given["slot"]: given["values"] for given in row["slot_values"]}
-    return FrameState(row["active_intent"], row["requested_slots"], values)
+    values = {entry["slot"]: entry["values"] for entry in row["slot_values"]}
+    return AnswerState(row["active_intent"], row["requested_slots"], values)
 
 
 def write_value(value: str) -> str:
@@ -119,8 +119,8 @@ def restore_case(text: str, dialogue: str) -> str:
     'SAN JOSE'
     """
     pattern = r"\s+".join(re.escape(word) for word in text.split())
-    found = re.findall(rf"(?<!\w){pattern}(?!\w)", dialogue, re.IGNORECASE) if pattern else []
-    return found[-1] if found else text
+    spellings = re.findall(rf"(?<!\w){pattern}(?!\w)", dialogue, re.IGNORECASE) if pattern else []
+    return spellings[-1] if spellings else text
 
 
 def spoken(history: Sequence[Mapping[str, Any]], utterance: str, user: str, system: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from baselines.copies.__main__ import copy_system, generate
 from baselines.t2g2 import rerank
-from baselines.t2g2.rerank import System, chosen, faithful_choice, fidelities, picked
+from baselines.t2g2.rerank import System, best_of, choose_system, fidelities, picked
 from sgsacc_metric.cli.references import open_references
 from sgsacc_metric.gold import GoldAction, GoldTurn
 from sgsacc_metric.nli import Judge
@@ -58,11 +58,12 @@ def test_an_action_counts_if_any_of_its_sentences_is_entailed() -> None:
 def test_who_is_chosen(
     fidelity: list[list[int]], likelihoods: list[list[float]], expected: int
 ) -> None:
-    assert chosen(fidelity, likelihoods) == [expected]
+    assert choose_system(fidelity, likelihoods) == [expected]
 
 
 def test_each_turn_is_chosen_for_by_itself() -> None:
-    assert chosen([[1, 0, 1], [0, 1, 1]], [[-1.0, -1.0, -2.0], [-2.0, -2.0, -1.0]]) == [0, 1, 1]
+    likelihoods = [[-1.0, -1.0, -2.0], [-2.0, -2.0, -1.0]]
+    assert choose_system([[1, 0, 1], [0, 1, 1]], likelihoods) == [0, 1, 1]
     said = [System("a", {"v1": ["A", "B"]}, {}), System("b", {"v1": ["C", "D"]}, {})]
     assert picked(said, {"v1": [1, 0]}) == {"v1": ["C", "B"]}
 
@@ -76,8 +77,8 @@ def test_the_oracle_takes_what_will_be_scored_as_faithful() -> None:
     judge = Judge(Script({**answers, ("C", "City is Rome."): NO, **context}))
     turns, golds = [of, of], [gold, gold]
     said = [["A", "A"], ["B", "C"]]
-    assert faithful_choice(turns, golds, said, [0, 1], judge) == [1, 1]
-    assert faithful_choice(turns, golds, said, [0, 0], judge) == [1, 0]
+    assert best_of(turns, golds, said, [0, 1], judge) == [1, 1]
+    assert best_of(turns, golds, said, [0, 0], judge) == [1, 0]
 
 
 @pytest.fixture(scope="module")

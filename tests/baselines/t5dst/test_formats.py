@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from baselines.t5dst.formats import FORMATS, Format, get_format, shuffled
-from baselines.t5dst.formats.values import FrameState, allowed_value, restore_case, spoken
+from baselines.t5dst.formats.values import AnswerState, allowed_value, restore_case, spoken
 from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import Intent, Service, Slot
 
@@ -37,7 +37,7 @@ HISTORY = [
     {"speaker": "SYSTEM", "utterance": "With subtitles?"},
 ]
 UTTERANCE = "No subtitles. We are Two."
-GOLD = FrameState(
+GOLD = AnswerState(
     "Play", ["film"], {"film": ["Up", "up film"], "subtitles": ["None"], "viewers": ["2"]}
 )
 SAID = "Rent Up for me. With subtitles? No subtitles. We are Two."
@@ -120,8 +120,8 @@ def test_unset_and_dontcare(name: str, unset: list[str], dontcare: list[str]) ->
     prompt = get_format(name)
     indifferent = {slot.name: ["dontcare"] for slot in SCHEMA.slots}
     for targets, values in ((unset, {}), (dontcare, indifferent)):
-        assert prompt.targets(SCHEMA, FrameState(slot_values=values)) == targets
-        assert prompt.decode(SCHEMA, SAID, targets) == FrameState(slot_values=values)
+        assert prompt.targets(SCHEMA, AnswerState(slot_values=values)) == targets
+        assert prompt.decode(SCHEMA, SAID, targets) == AnswerState(slot_values=values)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_no_real_value_is_taken_for_unset(name: str, value: str, categorical: bo
     prompt: Format = FORMATS[name]
     values = [value, "another value"] if categorical else []
     schema = replace(SCHEMA, slots=[slot("film", "Title", *values)])
-    targets = prompt.targets(schema, FrameState(slot_values={"film": [value]}))
+    targets = prompt.targets(schema, AnswerState(slot_values={"film": [value]}))
     state = prompt.decode(schema, f"Take {value} please", targets)
     if not categorical and prompt is not FORMATS["t5dst"]:  # in lower case, as long as it matches
         assert [v.lower() for v in state.slot_values["film"]] == [value.lower()]
@@ -192,13 +192,13 @@ def test_names_are_words_without_the_number_of_a_service() -> None:
 def test_a_value_with_a_bar_in_it_survives_lettered_options() -> None:
     prompt, said = get_format("t5dst-options"), "To see HAIM | Tour, please"
     schema = replace(SCHEMA, slots=[slot("event", "What to see")])
-    targets = prompt.targets(schema, FrameState(slot_values={"event": ["HAIM | Tour", "HAIM"]}))
+    targets = prompt.targets(schema, AnswerState(slot_values={"event": ["HAIM | Tour", "HAIM"]}))
     assert targets == ["haim | tour || haim"]
     assert prompt.decode(schema, said, targets).slot_values == {"event": ["HAIM | Tour", "HAIM"]}
 
 
 def test_requested_slots_stand_in_the_order_of_the_annotation() -> None:
-    asked = FrameState(requested_slots=["viewers", "film"])
+    asked = AnswerState(requested_slots=["viewers", "film"])
     for name in ("d3st", "d3st-joined"):
         targets = get_format(name).targets(SCHEMA, asked)
         assert targets == ["[states] [intents] [req_slots] 2 0"]

@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast
 
 from baselines.data.frames import GOLD
 from baselines.t5dst.formats import get_format
-from baselines.t5dst.inputs import Inputs, Limits, Texts, special_tokens
+from baselines.t5dst.inputs import Inputs, Texts, TokenLimits, special_tokens
 from baselines.t5dst.tiny import tiny_tokenizer
 from sgdx_dataset import SgdxError, frames, load
 
@@ -39,10 +39,10 @@ def test_history_is_cut_from_its_beginning_and_the_schema_survives(
     rows: Any, tokenizer: PreTrainedTokenizerFast, name: str
 ) -> None:
     prompt, texts = get_format(name), read(rows, name)
-    whole = Inputs(texts, tokenizer, prompt, Limits(4096, 64))
+    whole = Inputs(texts, tokenizer, prompt, TokenLimits(4096, 64))
     assert whole.cut == {"inputs": 0, "of": len(texts.pairs), "history_tokens": 0, "answers": 0}
     longest = max(len(part) for part in whole.parts)
-    short = Inputs(texts, tokenizer, prompt, Limits(longest + 12, 64))
+    short = Inputs(texts, tokenizer, prompt, TokenLimits(longest + 12, 64))
     assert short.cut["inputs"] > 0
     assert short.cut["history_tokens"] == int((whole.lengths - short.lengths).sum())
     histories, parts = list(texts.histories), list(texts.parts)
@@ -60,7 +60,7 @@ def test_parts_tokenized_apart_are_the_joint_text_s_tokens(
     rows: Any, tokenizer: PreTrainedTokenizerFast, name: str
 ) -> None:
     texts = read(rows, name)
-    inputs = Inputs(texts, tokenizer, get_format(name), Limits(4096, 64))
+    inputs = Inputs(texts, tokenizer, get_format(name), TokenLimits(4096, 64))
     histories, parts = list(texts.histories), list(texts.parts)
     for index in (0, 7, len(texts.pairs) - 1):
         history, part = (column[i] for column, i in zip((histories, parts), texts.pairs[index]))
@@ -71,11 +71,11 @@ def test_parts_tokenized_apart_are_the_joint_text_s_tokens(
 def test_no_room_for_the_schema_part(rows: Any, tokenizer: PreTrainedTokenizerFast) -> None:
     texts = read(rows, "d3st")
     with pytest.raises(SgdxError, match=r"^max_input: 16 tokens leave no room for the schema part"):
-        Inputs(texts, tokenizer, get_format("d3st"), Limits(16, 64))
+        Inputs(texts, tokenizer, get_format("d3st"), TokenLimits(16, 64))
 
 
 def test_batches(rows: Any, tokenizer: PreTrainedTokenizerFast) -> None:
-    inputs = Inputs(read(rows, "t5dst", 0), tokenizer, get_format("t5dst"), Limits(256, 32))
+    inputs = Inputs(read(rows, "t5dst", 0), tokenizer, get_format("t5dst"), TokenLimits(256, 32))
     batch = inputs.training_batch(np.array([0, 9, 40]))
     mask = batch["attention_mask"][:, 0, 0]
     assert batch["input_ids"].shape == mask.shape
@@ -113,7 +113,7 @@ def test_shuffling_depends_on_the_seed_alone(rows: Any) -> None:
 def test_a_flat_mask(rows: Any, tokenizer: PreTrainedTokenizerFast) -> None:
     texts, prompt = read(rows, "t5dst"), get_format("t5dst")
     batches = [
-        Inputs(texts, tokenizer, prompt, Limits(256, 32), flat).batch(np.array([0, 9, 40]))
+        Inputs(texts, tokenizer, prompt, TokenLimits(256, 32), flat).batch(np.array([0, 9, 40]))
         for flat in (False, True)
     ]
     assert batches[0]["attention_mask"].shape == (3, 1, 1, batches[0]["input_ids"].shape[1])

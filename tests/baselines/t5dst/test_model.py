@@ -26,7 +26,7 @@ from transformers import (
 
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.generate import greedy
-from baselines.t5dst.inputs import Inputs, Limits, Texts
+from baselines.t5dst.inputs import Inputs, Texts, TokenLimits
 from baselines.t5dst.model import (
     About,
     commit_of,
@@ -158,7 +158,7 @@ def test_models_without_fused_attention_get_flat_masks(make: Any) -> None:
     texts = Texts()
     texts.read(rows, get_format("t5dst"), with_answers=True)
     inputs = Inputs(
-        texts, tokenizer, tracker.prompt, Limits(176, 8), tracker.inputs(Texts()).flat_mask
+        texts, tokenizer, tracker.prompt, TokenLimits(176, 8), tracker.inputs(Texts()).flat_mask
     )
     assert inputs.flat_mask
     order = np.argsort(inputs.lengths)
