@@ -86,7 +86,7 @@ def recipe(name: str) -> OnePassSettings:
 def onepass_tracking(tracker: OnePassTracker, rows: Dataset) -> tuple[float, float, float]:
     """Sequences, tokens and seconds per frame."""
     seen = training_columns(rows, tracker.READS)
-    dialogues, gold = list(read_dialogues(seen)), gold_frames(seen)
+    dialogues, gold = list(read_dialogues(seen)), dict(gold_frames(seen))
     counts = np.zeros(2)
     for frame in inputs_of(dialogues, rows, tracker.reading):
         parts = sequences(frame, tracker.vocabulary, tracker.about.max_tokens)
@@ -105,7 +105,7 @@ def onepass_tracking(tracker: OnePassTracker, rows: Dataset) -> tuple[float, flo
 
 def inputs_of(dialogues: Sequence[Dialogue], rows: Dataset, reading: Reading) -> list[FrameInput]:
     """What is read of each frame along the right states."""
-    gold = gold_frames(training_columns(rows, READS))
+    gold = dict(gold_frames(training_columns(rows, READS)))
     return [example.frame for example in walk(dialogues, gold, reading)[0]]
 
 
@@ -159,7 +159,7 @@ def training(tracker: OnePassTracker, rows: Dataset, steps: int) -> tuple[float,
     """Frames and tokens per second of training, with making the batches."""
     seen = training_columns(rows, tracker.READS)
     dialogues = list(read_dialogues(seen))
-    examples, _ = walk(dialogues, gold_frames(seen), tracker.reading)
+    examples, _ = walk(dialogues, dict(gold_frames(seen)), tracker.reading)
     data = Examples(examples, tracker.vocabulary, tracker.about.max_tokens, SchemaNoise(), 0)
     batches = epoch(data.lengths, 12, 4096, 0, 0)[:steps]
     optimizer = torch.optim.AdamW(tracker.model.parameters(), lr=1e-4)

@@ -61,10 +61,10 @@ def augmented(augment: Augment, source: str | None, rows_of: RowsOf) -> Augmente
         configs, schemas = list(VARIANTS), {v: release.schema("train", v) for v in VARIANTS}
     else:
         configs, schemas = list(variants) or [BACKTRANS], train_variants(release)
-    parts = [
-        rows_of(load(config, "train", source, variants), "train", source) for config in configs
-    ]
-    rows = sampled(concatenate_datasets(parts), augment.ratio, augment.seed)
+    dialogues = concatenate_datasets(
+        [load(config, "train", source, variants) for config in configs]
+    )
+    rows = rows_of(sampled(dialogues, augment.ratio, augment.seed), "train", source)
     schemas = {variant: schemas[variant] for variant in rows.unique("variant")}
     leaked_texts = overlaps(release, schemas)
     # A translation may produce a text of v1..v5 by chance; no other rewording should.
@@ -115,12 +115,12 @@ def sampled(rows: Dataset, ratio: float, seed: int) -> Dataset:
     if ratio == 1:
         return rows
     numbers: dict[str, dict[str, int]] = {}
-    for variant, dialogue in zip(rows["variant"], rows["dialogue_id"]):
+    names = list(zip(rows["variant"][:], rows["dialogue_id"][:]))
+    for variant, dialogue in names:
         of_variant = numbers.setdefault(variant, {})
         of_variant.setdefault(dialogue, len(of_variant))
     drawn = {}
     for number, (variant, dialogues) in enumerate(numbers.items()):
         order = np.random.default_rng((seed, number)).permutation(len(dialogues))
         drawn[variant] = set(order[: round(ratio * len(dialogues))].tolist())
-    pairs = zip(rows["variant"], rows["dialogue_id"])
-    return rows.select([i for i, (v, d) in enumerate(pairs) if numbers[v][d] in drawn[v]])
+    return rows.select([i for i, (v, d) in enumerate(names) if numbers[v][d] in drawn[v]])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,8 @@ from .prediction_files import prediction_row
 
 Row = dict[str, Any]
 Values = dict[str, list[str]]  # for each slot that is set, the wordings of its value
+
+_ROWS_AT_ONCE = 1000  # how many rows of a table are converted in one call
 
 
 class State(NamedTuple):
@@ -88,41 +89,46 @@ class Dialogue(NamedTuple):
     turns: list[UserTurn]
 
 
-def read_dialogues(rows: Iterable[Row]) -> Iterator[Dialogue]:
+def read_dialogues(rows: Rows) -> Iterator[Dialogue]:
     """Group frame rows into dialogues.
 
     Frames have gold annotations if the rows have the gold columns. All frames of a service under a
     variant share one ``Service``.
 
+    Each row repeats the dialogue so far and the schema. Only what is new in a row becomes Python
+    objects here, else a long dialogue would take time and memory that grow with its length squared.
+
     Args:
         rows: Frame rows of whole dialogues, in order.
     """
     schemas: dict[tuple[str, str], Service] = {}
-    for (variant, _), group in groupby(rows, lambda row: (row["variant"], row["dialogue_id"])):
-        turns: list[UserTurn] = []
-        read = 0  # number of turns of the history that belong to earlier user turns
-        for length, frames in groupby(group, lambda row: len(row["history"])):
-            first, *others = frames
-            turns.append(_turn(first, read))
-            read = length
-            for row in (first, *others):
-                key = (variant, row["schema"]["service_name"])
-                if key not in schemas:
-                    schemas[key] = read_service(row["schema"])
-                turns[-1].frames.append(Frame(row["frame_id"], schemas[key], _gold(row)))
-        yield Dialogue(variant, turns)
+    dialogue, dialogue_id, past = Dialogue("", []), None, 0  # past: turns before the last user turn
+    for table in rows.with_format("arrow").iter(_ROWS_AT_ONCE):
+        histories = table["history"].combine_chunks()
+        starts, lengths = histories.offsets.to_numpy(), histories.value_lengths().tolist()
+        for index, row in enumerate(table.drop_columns(["history", "schema"]).to_pylist()):
+            variant, length = row["variant"], lengths[index]
+            if (variant, row["dialogue_id"]) != (dialogue.variant, dialogue_id):
+                if dialogue.turns:
+                    yield dialogue
+                dialogue, dialogue_id, past = Dialogue(variant, []), row["dialogue_id"], 0
+            if not dialogue.turns or length != past:
+                new = histories.values.slice(starts[index] + past, length - past)
+                dialogue.turns.append(_turn(new.to_pylist(), row["utterance"]))
+                past = length
+            key = (variant, row["service"])
+            if key not in schemas:
+                schemas[key] = read_service(table["schema"][index].as_py())
+            dialogue.turns[-1].frames.append(Frame(row["frame_id"], schemas[key], _gold(row)))
+    if dialogue.turns:
+        yield dialogue
 
 
-def _turn(row: Row, read: int) -> UserTurn:
-    """A user turn without frames yet.
-
-    Args:
-        row: A frame row of the turn.
-        read: Number of turns of its history that belong to earlier user turns.
-    """
-    system = [turn for turn in row["history"][read:] if turn["speaker"] == "SYSTEM"]
+def _turn(new: Sequence[Row], utterance: str) -> UserTurn:
+    """A user turn without frames, given the turns since the last user turn, that one included."""
+    system = [turn for turn in new if turn["speaker"] == "SYSTEM"]
     acts = [act for turn in system for act in turn.get("actions", ())]
-    return UserTurn(system[-1]["utterance"] if system else "", row["utterance"], acts, [])
+    return UserTurn(system[-1]["utterance"] if system else "", utterance, acts, [])
 
 
 def _gold(row: Row) -> Gold | None:
@@ -196,7 +202,7 @@ def gives_value(act: Row) -> bool:
 
 def dialogue_bounds(rows: Rows) -> Ints:
     """Index of the first frame row of each dialogue under each variant, then the number of rows."""
-    keys = list(zip(rows["variant"], rows["dialogue_id"]))
+    keys = list(zip(rows["variant"][:], rows["dialogue_id"][:]))
     starts = [i for i in range(len(keys)) if i == 0 or keys[i] != keys[i - 1]]
     return np.array([*starts, len(keys)], np.int64)
 

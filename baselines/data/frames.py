@@ -183,7 +183,7 @@ def random_dialogues(rows: Dataset, settings: Settings) -> Dataset:
     """
     if settings.train_dialogues is None:
         return rows
-    names = rows["dialogue_id"]
+    names = rows["dialogue_id"][:]
     dialogues = sorted(set(names))
     if len(dialogues) < settings.train_dialogues:
         raise SgdxError(
@@ -211,7 +211,7 @@ def whole_dialogues(rows: Dataset, count: int) -> Dataset:
 
     This is for trackers that need all turns of a dialogue, in order.
     """
-    ids = np.array(rows["dialogue_id"])
+    ids = np.array(rows["dialogue_id"][:])
     starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
     size = min(len(starts), max(1, round(len(starts) * count / len(rows))))
     picked = starts[np.arange(size) * len(starts) // size]
@@ -220,5 +220,5 @@ def whole_dialogues(rows: Dataset, count: int) -> Dataset:
 
 def describe(rows: Dataset) -> dict[str, Any]:
     """The number of frames and a SHA-256 of their identities, for the record of a run."""
-    names = "\n".join(f"{v} {i}" for v, i in zip(rows["variant"], rows["frame_id"]))
+    names = "\n".join(f"{v} {i}" for v, i in zip(rows["variant"][:], rows["frame_id"][:]))
     return {"frames": len(rows), "sha256": hashlib.sha256(names.encode()).hexdigest()}

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+import gc
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from sgdx_dataset.schema import Service
+from sgdx_dataset.schema import DONTCARE, Service
 
+from ..data.dialogues import Dialogue
 from ..training.batching import Ints
 from .batches import Item, Tensors, label_batch, make_batch
-from .labels import Labels, labels_of
-from .layout import Vocabulary, Wording, element_text, sequences, wording_of, words
-from .oracle import Example
+from .frames import FrameInput, GoldFrame
+from .labels import Labels, labels_of, paths_of
+from .layout import (
+    Vocabulary,
+    Wording,
+    element_text,
+    part_lengths,
+    sequences,
+    wording_of,
+    words,
+)
+from .oracle import Example, walk
+from .tracking import Reading
+
+_DIALOGUES_AT_ONCE = 256
 
 
 class SchemaNoise(NamedTuple):
@@ -52,6 +70,121 @@ class SchemaNoise(NamedTuple):
         return {names[place]: texts[names[place]] for place in order}
 
 
+class StateNoise(NamedTuple):
+    """Random errors in carried states of training examples, for the model to learn to correct.
+
+    A model that has only met right states keeps its own errors. So right values are dropped from
+    the state or replaced in it, only where this turn shows the right value again: the system asks
+    to confirm it, or it is said. Offers do not count, or the model would learn to take any offer
+    for a slot without a value.
+
+    Attributes:
+        drop: Fraction of these values that are dropped, in [0, 1].
+        replace: Fraction of these values that are replaced by another possible value, or by
+            another value of the dialogue, in [0, 1].
+    """
+
+    drop: float = 0.0
+    replace: float = 0.0
+
+    def frame(self, frame: FrameInput, gold: GoldFrame, rng: np.random.Generator) -> FrameInput:
+        """A frame with errors in its carried state; its labels are those of ``labels_of``."""
+        if self == StateNoise():
+            return frame
+        carried = dict(frame.carried)
+        for slot, value in frame.carried.items():
+            drawn = rng.random()
+            right = gold.values.get(slot, ())
+            if drawn > self.drop + self.replace or value not in right:
+                continue
+            if not _is_shown(frame, right, slot) or not _is_learnt_again(frame, gold, slot):
+                continue
+            others = _other_values(frame, right, slot)
+            if drawn < self.drop:
+                del carried[slot]
+            elif others:
+                carried[slot] = others[rng.integers(len(others))]
+        return dataclasses.replace(frame, carried=carried)
+
+
+def _is_shown(frame: FrameInput, right: Sequence[str], slot: str) -> bool:
+    """Whether the last system turn asks to confirm a right value, or one is said in this turn."""
+    if slot in frame.confirmed and frame.last[slot] in right:
+        return True
+    texts = [utterance.text for utterance in frame.utterances[-2:] if utterance.readable]
+    words_of_value = "|".join(map(re.escape, right))
+    return any(re.search(rf"(?<!\w)(?:{words_of_value})(?!\w)", text) for text in texts)
+
+
+def _is_learnt_again(frame: FrameInput, gold: GoldFrame, slot: str) -> bool:
+    """Whether a path leads to the right value of a slot if the slot's value is not carried."""
+    others = {name: value for name, value in frame.carried.items() if name != slot}
+    return bool(paths_of(dataclasses.replace(frame, carried=others), gold, slot))
+
+
+def _other_values(frame: FrameInput, right: Sequence[str], slot: str) -> list[str]:
+    """Values that a slot could have by mistake: possible ones, or other values of the dialogue."""
+    schema = frame.schema
+    if schema.slot(slot).is_categorical:
+        values = schema.slot(slot).values
+    else:
+        own = (frame.carried, frame.last, frame.told)
+        of_service = [(s, v) for part in own for s, v in part.items()]
+        tracked = schema.tracked
+        values = [v for s, v in of_service if s in tracked and not schema.slot(s).is_categorical]
+        values += [value for _, value in frame.known]
+    return [value for value in dict.fromkeys(values) if value not in (*right, DONTCARE)]
+
+
+def some_without_acts(dialogues: Iterable[Dialogue], seed: int) -> Iterator[Dialogue]:
+    """Dialogues, a random third of which have no dialogue acts of the system."""
+    rng = np.random.default_rng(seed)
+    for dialogue in dialogues:
+        if rng.random() < 1 / 3:
+            yield dialogue._replace(turns=[turn._replace(acts=[]) for turn in dialogue.turns])
+        else:
+            yield dialogue
+
+
+def all_examples(
+    dialogues: Iterable[Dialogue],
+    gold: Iterable[tuple[tuple[str, str], GoldFrame]],
+    reading: Reading,
+) -> list[Example]:
+    """The examples of the frames of dialogues, some dialogues at a time, which are then forgotten.
+
+    Args:
+        dialogues: The dialogues.
+        gold: The gold annotations of their frames, in the same order, of ``gold_frames``.
+        reading: How much of a dialogue is read.
+    """
+    examples: list[Example] = []
+    dialogues, gold = iter(dialogues), iter(gold)
+    while some := list(islice(dialogues, _DIALOGUES_AT_ONCE)):
+        count = sum(len(turn.frames) for dialogue in some for turn in dialogue.turns)
+        examples += walk(some, dict(islice(gold, count)), reading)[0]
+    return examples
+
+
+@contextmanager
+def many_objects() -> Iterator[None]:
+    """Do not search for unused cycles of objects while millions are made that are all in use.
+
+    Python would look through all of them time and again, which takes longer than to make them.
+    Afterwards they are left out of every search, and so are not copied to the processes that
+    prepare batches for a GPU.
+    """
+    gc.disable()
+    try:
+        yield
+        gc.freeze()
+    finally:
+        gc.enable()
+
+
+_NO_STATE_NOISE = StateNoise()
+
+
 class Examples:
     """Training examples: the sequences of frames with gold annotations.
 
@@ -71,21 +204,23 @@ class Examples:
         limit: int,
         noise: SchemaNoise,
         seed: int,
+        state_noise: StateNoise = _NO_STATE_NOISE,
     ) -> None:
         self.frames, self.vocabulary, self.limit = frames, vocabulary, limit
-        self.noise, self.seed = noise, seed
+        self.noise, self.state_noise, self.seed = noise, state_noise, seed
         vocabulary.learn(u.text for example in frames for u in example.frame.utterances)
         parts, lengths = [], []
         self.counts = {"slots": 0, "without_path": 0}
         for index, (frame, gold) in enumerate(frames):
-            for number, sequence in enumerate(sequences(frame, vocabulary, limit)):
-                parts.append((index, number))
-                lengths.append(len(sequence.ids))
+            of_frame = part_lengths(frame, vocabulary, limit)
+            parts += [(index, number) for number in range(len(of_frame))]
+            lengths += of_frame
             paths = labels_of(frame, gold).paths
             self.counts["slots"] += len(paths)
             self.counts["without_path"] += sum(not each for each in paths.values())
         self.parts: Ints = np.array(parts, np.int64).reshape(-1, 2)
         self.lengths: Ints = np.array(lengths, np.int64)
+        self._part_counts = np.bincount(self.parts[:, 0], minlength=len(frames))
 
     def batch(self, indices: Ints) -> Tensors:
         """Make a batch with labels from the indices of examples.
@@ -98,6 +233,8 @@ class Examples:
         labels: list[Labels] = []
         for index, number in self.parts[indices].tolist():
             frame, gold = self.frames[index]
+            if self._part_counts[index] == 1:  # parts of a frame must agree on its state
+                frame = self.state_noise.frame(frame, gold, rng)
             wording = self.noise.wording(frame.schema, rng)
             parts = sequences(frame, self.vocabulary, self.limit, wording)
             items.append(Item(frame, parts[number]))

@@ -210,12 +210,25 @@ def sequences(
     Raises:
         SgdxError: The limit is too small for one slot.
     """
-    pieces = _pieces(frame, vocabulary, limit, wording_of(frame.schema))
+    pieces = _pieces(frame, vocabulary, limit, own_wording(frame.schema))
     parts = _parts(frame, pieces, limit)
     if wording is not None:
         pieces = _pieces(frame, vocabulary, limit, wording)
         parts = [[slot for slot in wording.slots if slot in part] for part in parts]
     return [pieces.joined(part, first=number == 0) for number, part in enumerate(parts)]
+
+
+def part_lengths(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> list[int]:
+    """The number of tokens of each sequence that ``sequences`` gives."""
+    pieces = _pieces(frame, vocabulary, limit, own_wording(frame.schema))
+    parts = _parts(frame, pieces, limit)
+    return [pieces.length(part, first=number == 0) for number, part in enumerate(parts)]
+
+
+@lru_cache(maxsize=4096)  # all frames of a service have the same schema
+def own_wording(schema: Service) -> Wording:
+    """The unchanged texts of a schema's elements, in its order."""
+    return wording_of(schema)
 
 
 def _parts(frame: FrameInput, pieces: _Pieces, limit: int) -> list[Sequence[str]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -30,7 +31,7 @@ from ..data.dialogues import (
     prediction_rows,
     read_dialogues,
 )
-from ..data.frames import SYSTEM_ACTS, describe, input_columns, training_columns, whole_dialogues
+from ..data.frames import SYSTEM_ACTS, describe, input_columns, whole_dialogues
 from ..encoders.load import load_encoder, load_tokenizer
 from ..encoders.tiny import corpus_texts, tiny_encoder
 from ..system import (
@@ -44,21 +45,28 @@ from ..system import (
 from ..training.batching import Ints, by_length, epoch, share
 from ..training.checkpoint import load_errors_as_sgdx, load_strict, weights_digest
 from ..training.chunks import run_chunks
-from ..training.evaluation import score_on
+from ..training.evaluation import joint_goal_accuracy
 from ..training.loop import initial_model, last_checkpoint
 from ..training.settings import Count, EncoderSettings, Fraction, Settings
 from ..training.task import Evaluation, Provenance, Run, Task
 from .answers import join, read_answers
 from .batches import Item, Tensors, make_batch
-from .calibration import best_keep_bias
+from .calibration import Answers, best_keep_bias, remembered
 from .card_example import example
 from .decode import Answer, decode
-from .examples import Examples, SchemaNoise
+from .examples import (
+    Examples,
+    SchemaNoise,
+    StateNoise,
+    all_examples,
+    many_objects,
+    some_without_acts,
+)
 from .frames import FrameInput, gold_frames
 from .layout import MARKERS, Vocabulary, sequences
 from .modeling import OnePassConfig, OnePassModel, first_position
-from .oracle import Example, walk
-from .tracking import Reading, track_dialogues
+from .oracle import Example
+from .tracking import Acts, Reader, Reading, track_dialogues
 
 # With this, AutoModel uses the project's classes instead of the copied code beside the weights.
 AutoConfig.register(OnePassConfig.model_type, OnePassConfig, exist_ok=True)
@@ -75,8 +83,12 @@ class OnePassSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, 
     Attributes:
         epochs: Number of epochs, which determines the number of steps.
         steps: Maximum number of steps, if the epochs would take more; None for no maximum.
-        acts: Whether the system's dialogue acts are read.
-        utterances: Maximum number of utterances that are read, the user's last one included.
+        acts: Whether the system's dialogue acts are read: ``true``, ``false``, or ``sometimes``.
+            With ``sometimes`` they are left out of a third of the train dialogues, drawn with
+            ``seed``; the model then serves dialogues with acts and dialogues of text alone
+            (``Reading``).
+        utterances: Maximum number of utterances that are read, the user's last one included. With
+            ``acts: sometimes`` it holds where there are acts; four are read where there are none.
         max_tokens: Maximum number of tokens of a sequence; a longer schema is read in parts.
         dropout: Probability of dropout on the encoder's outputs, in [0, 1].
         shuffle: Whether the elements of a schema stand in random order in training. This matters
@@ -85,18 +97,23 @@ class OnePassSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, 
             in [0, 1].
         drop_descriptions: Fraction of the schema elements whose description is left out of a
             training example, in [0, 1].
+        drop_carried: Fraction of the carried values, of those that a turn confirms or says again,
+            that are dropped in training, so that the model learns to correct (``StateNoise``).
+        replace_carried: Fraction of the same values that are replaced by others.
         expected: The expected result and its source, for the reader of the recipe.
     """
 
     epochs: Count
     steps: Count | None = None  # type: ignore[assignment]  # the epochs determine the steps
-    acts: bool = True
+    acts: Acts = True
     utterances: Count = 2
     max_tokens: Annotated[int, msgspec.Meta(ge=32)] = 512
     dropout: Fraction = 0.1
     shuffle: bool = False
     drop_names: Fraction = 0.0
     drop_descriptions: Fraction = 0.0
+    drop_carried: Fraction = 0.0
+    replace_carried: Fraction = 0.0
     expected: str
 
     def __post_init__(self) -> None:
@@ -104,6 +121,8 @@ class OnePassSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, 
             raise ValueError("static_shapes: schemas differ in size, expected false")
         if self.drop_names + self.drop_descriptions > 1:
             raise ValueError("drop_names and drop_descriptions: expected 1 or less together")
+        if self.drop_carried + self.replace_carried > 1:
+            raise ValueError("drop_carried and replace_carried: expected 1 or less together")
 
 
 class OnePassOptions(BatchOptions, frozen=True, kw_only=True):
@@ -115,18 +134,22 @@ class OnePassOptions(BatchOptions, frozen=True, kw_only=True):
         Count,
         msgspec.Meta(description="number of dialogues whose results are saved together to resume"),
     ] = 192
+    acts: Annotated[
+        bool,
+        msgspec.Meta(description="false: hide the system's dialogue acts from a model that can"),
+    ] = True
 
 
 class About(Provenance, frozen=True, kw_only=True):
     """Provenance of a model, stored in its ``config.json`` under ``sgdx``.
 
     Attributes:
-        acts: Whether the system's dialogue acts are read.
+        acts: Whether the system's dialogue acts are read: always, never or ``sometimes``.
         utterances: Maximum number of utterances that are read.
         max_tokens: Maximum number of tokens of a sequence.
     """
 
-    acts: bool
+    acts: Acts
     utterances: int
     max_tokens: int
 
@@ -159,7 +182,7 @@ class OnePassTracker(Tracker, TrainableSystem[OnePassOptions, OnePassSettings]):
         """Load a trained model from a folder or the Hub."""
         loaded, vocabulary, about = load_model(model)
         loaded.to(accelerator.device)
-        kind = OnePassTracker if about.acts else TextOnlyTracker
+        kind = OnePassTracker if about.acts and options.acts else TextOnlyTracker
         return kind(loaded, vocabulary, about, options, accelerator)
 
     @property
@@ -210,13 +233,30 @@ class OnePassTracker(Tracker, TrainableSystem[OnePassOptions, OnePassSettings]):
         """Predict the state of every frame of several dialogues."""
         texts = (text for d in dialogues for turn in d.turns for text in (turn.system, turn.user))
         self.vocabulary.learn(texts)
-
-        def reader(frames: Sequence[tuple[str, str, FrameInput]]) -> list[State]:
-            inputs = [frame for _, _, frame in frames]
-            answers = self.answers(model, inputs)
-            return [decode(*pair, model.config.keep_bias) for pair in zip(inputs, answers)]
-
+        reader = self._reader(partial(self.answers, model), model.config.keep_bias)
         return track_dialogues(reader, dialogues, self.reading)
+
+    def dev_score(self, model: OnePassModel, dev: Dataset) -> Evaluation:
+        """The joint goal accuracy on dev with the ``keep_bias`` that is the best one there."""
+        dialogues = list(read_dialogues(input_columns(dev, self.READS)))
+        answers = remembered(partial(self.answers, model))
+
+        def score(keep_bias: float) -> float:
+            reader = self._reader(answers, keep_bias)
+            states = track_dialogues(reader, dialogues, self.reading)
+            rows = [row for pair in zip(dialogues, states) for row in prediction_rows(*pair)]
+            return joint_goal_accuracy(dev, rows)
+
+        keep_bias, best = best_keep_bias(score)
+        return Evaluation(best, {"keep_bias": keep_bias})
+
+    @staticmethod
+    def _reader(answers: Answers, keep_bias: float) -> Reader:
+        def read(frames: Sequence[tuple[str, str, FrameInput]]) -> list[State]:
+            inputs = [frame for _, _, frame in frames]
+            return [decode(*pair, keep_bias) for pair in zip(inputs, answers(inputs))]
+
+        return read
 
     def answers(self, model: OnePassModel, frames: Sequence[FrameInput]) -> list[Answer]:
         """What the model says about frames, which are read in large batches of similar length."""
@@ -233,8 +273,10 @@ class OnePassTracker(Tracker, TrainableSystem[OnePassOptions, OnePassSettings]):
 
     def examples(self, rows: Dataset) -> list[Example]:
         """The frames of rows with their gold annotations, along the states of right answers."""
-        seen = training_columns(rows, self.READS)
-        return walk(list(read_dialogues(seen)), gold_frames(seen), self.reading)[0]
+        dialogues = read_dialogues(input_columns(rows, self.READS))
+        if self.about.acts == "sometimes":
+            dialogues = some_without_acts(dialogues, self.about.seed)
+        return all_examples(dialogues, gold_frames(rows), self.reading)
 
     @torch.inference_mode()
     def _answer(self, model: OnePassModel, items: Sequence[Item]) -> list[Answer]:
@@ -252,28 +294,19 @@ class OnePassTracker(Tracker, TrainableSystem[OnePassOptions, OnePassSettings]):
         """Build the task of fine-tuning the model."""
         tracker = _initial_tracker(run)
         tracker.model.to(run.accelerator.device)
-        frames = tracker.examples(run.rows)
-        dev_frames = tracker.examples(run.dev)
         settings = run.settings
-        examples = Examples(
-            frames,
-            tracker.vocabulary,
-            settings.max_tokens,
-            SchemaNoise(settings.shuffle, settings.drop_names, settings.drop_descriptions),
-            settings.seed,
-        )
-        inputs = input_columns(run.dev, tracker.READS)
+        with many_objects():
+            examples = Examples(
+                tracker.examples(run.rows),
+                tracker.vocabulary,
+                settings.max_tokens,
+                SchemaNoise(settings.shuffle, settings.drop_names, settings.drop_descriptions),
+                settings.seed,
+                StateNoise(settings.drop_carried, settings.replace_carried),
+            )
 
         def evaluate(model: Any) -> Evaluation:
-            answers = tracker.answers(model, [example.frame for example in dev_frames])
-            model.config.keep_bias = best_keep_bias(dev_frames, answers)
-            score = score_on(
-                run.dev,
-                lambda chunks: tracker.track(model, inputs, chunks),
-                run.accelerator,
-                run.output / "dev",
-            )
-            return Evaluation(score)
+            return tracker.dev_score(model, run.dev)
 
         def save(folder: Path, model: Any, weights: Tensors) -> None:
             save_model(model, tracker.vocabulary.tokenizer, tracker.about, folder, weights)

@@ -4,22 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from ..data.dialogues import Dialogue, Memory, State
+from ..data.dialogues import Dialogue, Memory, State, UserTurn
 from .frames import FrameInput, frame_input, last_utterances
+
+Acts = bool | Literal["sometimes"]
+TEXT_UTTERANCES = 4  # how many utterances are read where acts are read sometimes and are absent
 
 
 class Reading(NamedTuple):
     """How much of a dialogue is read.
 
     Attributes:
-        acts: Whether the system's dialogue acts are read.
-        utterances: Maximum number of utterances.
+        acts: Whether the system's dialogue acts are read. ``sometimes`` means from the first turn
+            on that has any; up to there, and so in a dialogue that has none, the text alone is
+            read.
+        utterances: Maximum number of utterances. Where acts are read sometimes, it holds for turns
+            with acts, and turns without them have ``TEXT_UTTERANCES``.
     """
 
-    acts: bool
+    acts: Acts
     utterances: int
+
+    def at(self, turns: Sequence[UserTurn]) -> Reading:
+        """How much is read at the last of the given turns, the first ones of a dialogue."""
+        if self.acts != "sometimes":
+            return self
+        if any(turn.acts for turn in turns):
+            return Reading(True, self.utterances)
+        return Reading(False, TEXT_UTTERANCES)
 
 
 # Returns the state of each frame, given what is read of it, the variant and the ``frame_id``.
@@ -45,12 +59,12 @@ def track_dialogues(
         frames = []
         for i in unfinished:
             dialogue, memory = dialogues[i], memories[i]
-            turn = dialogue.turns[depth]
-            if reading.acts:
+            turns = dialogue.turns[: depth + 1]
+            turn = turns[-1]
+            acts, utterances = reading.at(turns)
+            if acts:
                 memory.add_system_turn(turn.acts)
-            heard = last_utterances(
-                dialogue.turns[: depth + 1], reading.utterances, acts=reading.acts
-            )
+            heard = last_utterances(turns, utterances, acts=bool(acts))
             frames += [
                 (dialogue.variant, frame.frame_id, frame_input(memory, heard, turn, frame))
                 for frame in turn.frames

@@ -30,6 +30,7 @@ from sgdx_dataset import SgdxError
 from . import checkpoint
 from .accelerator import report, shows_no_bar
 from .attention import train_with_matrix_products
+from .averaging import AveragedWeights
 from .batching import share, training_batches
 from .eta import Eta
 from .optimizer import learning_rate, make_optimizer, set_rate
@@ -40,6 +41,7 @@ from .sharding import WholeModel, is_sharded, shard
 from .task import Run, Task
 
 Batch = dict[str, torch.Tensor]
+_WORKERS = 4  # processes that prepare batches ahead for a GPU
 
 
 @dataclass
@@ -109,8 +111,10 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
         task.model, make_optimizer(task.model, settings, accelerator.device)
     )
     progress, meter = Progress(oracle=run.provenance.oracle), Meter(accelerator)
+    average = AveragedWeights(task.model, settings.ema)
     if last := last_checkpoint(run, name):
         state = checkpoint.load(last, model, optimizer.optimizer)
+        average.load(last)
         progress = Progress(**state["progress"])
         meter.restore(state["meter"])
     if accelerator.is_main_process:
@@ -124,6 +128,7 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
     while progress.step < settings.steps and not _stopped(progress, settings):
         _step(accelerator, settings, model, optimizer, batches, progress.step, meter)
         progress.step += 1
+        average.update(progress.step)
         bar.update()
         last_step = progress.step == settings.steps
         if last_step or progress.step % settings.log_every == 0:
@@ -132,10 +137,12 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
         meter.pause()
         if evaluated or progress.step % settings.save_every == 0:
             _check_weights(accelerator, model, progress)
-            with whole.of(model) as current:
-                if evaluated:
+            if evaluated:
+                with average.in_place(), whole.of(model) as current:
                     _evaluate(accelerator, task, current, progress, output)
-                _save(accelerator, task, current, model, optimizer, progress, meter, output)
+            with whole.of(model) as current:
+                training = (progress, meter, average)
+                _save(accelerator, task, current, model, optimizer, training, output)
         meter.resume()
     bar.close()
     return progress
@@ -161,7 +168,8 @@ def _batches(accelerator: Accelerator, task: Task, step: int) -> Iterator[tuple[
         batch_size=None,
         collate_fn=task.collate,  # type: ignore[arg-type]
         pin_memory=on_gpu,
-        num_workers=2 if on_gpu else 0,
+        num_workers=_WORKERS if on_gpu else 0,
+        prefetch_factor=16 if on_gpu else None,
     )
     for examples, batch in zip(batches, loader):
         yield (
@@ -311,16 +319,21 @@ def _save(
     whole: Any,
     model: Any,
     optimizer: Any,
-    progress: Progress,
-    meter: Meter,
+    training: tuple[Progress, Meter, AveragedWeights],
     output: Path,
 ) -> None:
+    progress, meter, average = training
     state = checkpoint.optimizer_state(model, optimizer.optimizer)
-    training = {"progress": asdict(progress), "meter": meter.state()}
+    numbers = {"progress": asdict(progress), "meter": meter.state()}
     if accelerator.is_main_process:
         weights = whole.state_dict()
         folder = output / "checkpoints" / f"step-{progress.step:08d}"
-        checkpoint.save(folder, training, state, lambda place: task.save(place, whole, weights))
+
+        def write(place: Path) -> None:
+            task.save(place, whole, weights)
+            average.save(place)
+
+        checkpoint.save(folder, numbers, state, write)
     accelerator.wait_for_everyone()
 
 

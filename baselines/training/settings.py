@@ -74,6 +74,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             schemas.
         patience: Number of evaluations without a better score after which training stops early;
             None to never stop early.
+        ema: Weight of the past in the running mean of the weights, in (0, 1), such as 0.999: the
+            mean then reaches about 1 / (1 - 0.999) = 1000 steps back. Dev is scored on the mean,
+            and the model that is kept is the mean. None to use the weights themselves.
         log_with: Loggers besides ``log.jsonl``.
     """
 
@@ -103,6 +106,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     evaluate_every: Count
     evaluate_frames: Count = 1000
     patience: Count | None = None
+    ema: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
     log_with: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = ()
 
 

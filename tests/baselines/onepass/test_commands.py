@@ -23,6 +23,7 @@ from baselines.training.settings import read_recipe
 
 from ...conftest import ROOT
 from ..conftest import command, write_recipe
+from ..training import broken_off
 
 
 def weights(folder: Path) -> bytes:
@@ -76,6 +77,33 @@ def test_without_acts_and_with_changed_schemas(
     metadata = json.loads((out / "v1.jsonl").read_text().splitlines()[0])["metadata"]
     assert metadata["system_acts"] is metadata["acts"] is False
     assert (metadata["tracker"], metadata["utterances"]) == ("onepass", 4)
+
+
+def test_all_settings_together(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One model for dialogues with acts and without; it is the same after a resume."""
+    recipe = write_recipe(
+        tmp_path / "r.yaml", "onepass", acts="sometimes", drop_carried=0.2, replace_carried=0.1,
+        ema=0.9, drop_descriptions=0.2, augment={"schemas": "backtrans", "ratio": 0.2}, steps=6,
+        save_every=4, evaluate_every=6, evaluate_frames=20, log_every=2,
+    )  # fmt: skip
+    run = tmp_path / "run"
+    arguments = ("--config", recipe, "--output")
+    assert command(monkeypatch, train, *arguments, run) == 0
+    assert command(monkeypatch, broken_off, *arguments, tmp_path / "again") == 0
+    assert weights(tmp_path / "again") == weights(run)
+    config = json.loads((run / "config.json").read_text())
+    assert config["sgdx"]["acts"] == "sometimes"
+    written = {}
+    for acts in ("true", "false"):
+        options = ("--model", run, "--config", "v3", "--acts", acts, "--output", tmp_path / acts)
+        assert command(monkeypatch, predict, *options) == 0
+        lines = (tmp_path / acts / "v3.jsonl").read_text().splitlines()
+        metadata = json.loads(lines[0])["metadata"]
+        assert metadata["system_acts"] is (acts == "true")
+        assert metadata["acts"] == "sometimes"
+        written[acts] = lines[1:]
+    assert len(written["true"]) == len(written["false"]) == 273
+    assert written["true"] != written["false"]
 
 
 def test_prediction_files(monkeypatch: pytest.MonkeyPatch, trained: Path, tmp_path: Path) -> None:

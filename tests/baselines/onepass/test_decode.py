@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from baselines.onepass.calibration import best_keep_bias
 from baselines.onepass.decode import Answer, SaidSpan, SlotAnswer, decode
-from baselines.onepass.frames import GoldFrame, Known
+from baselines.onepass.frames import Known
 from baselines.onepass.labels import DONTCARE, FROM, GIVEN, KEEP, SAY, STATUSES, TextSpan
-from baselines.onepass.oracle import Example
 from sgdx_dataset.schema import Service
 
 from .conftest import frame_of
@@ -103,27 +101,3 @@ def test_untracked_slots_are_dropped(restaurants: Service) -> None:
     frame = frame_of(restaurants, carried={"price": "dear", "time": "7 pm"})
     answers = {"price": says(DONTCARE)}
     assert decode(frame, Answer("NONE", answers)).values == {"time": ["7 pm"]}
-
-
-def test_the_bias_that_makes_most_frames_right(restaurants: Service) -> None:
-    frame = frame_of(restaurants, carried={})
-    answers = Answer(
-        "NONE", {"time": says(SAY, spans=(SaidSpan(EIGHT, 0.0),))}
-    )  # surer of the change by 1.0
-
-    def gold(**values: list[str]) -> GoldFrame:
-        return GoldFrame("NONE", values, frozenset(), {})
-
-    kept, changed = Example(frame, gold()), Example(frame, gold(time=["8", "8 pm"]))
-    close = Answer(
-        "NONE",
-        {
-            "time": says(SAY, spans=(SaidSpan(EIGHT, 0.0),))._replace(
-                statuses=(0.4, 0.0, -9, -9, -9)
-            )
-        },
-    )
-    assert best_keep_bias([changed], [answers]) == 0.0
-    assert best_keep_bias([changed, changed], [answers, close]) == -0.5
-    assert best_keep_bias([kept, changed], [close, answers]) == 0.0
-    assert best_keep_bias([], []) == 0.0

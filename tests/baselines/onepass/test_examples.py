@@ -9,10 +9,10 @@ import pytest
 import torch
 from datasets import Dataset
 
-from baselines.data.dialogues import prediction_rows, read_dialogues
+from baselines.data.dialogues import UserTurn, prediction_rows, read_dialogues
 from baselines.data.frames import SYSTEM_ACTS, training_columns
 from baselines.encoders.tiny import corpus_texts, tiny_tokenizer
-from baselines.onepass.examples import Examples, SchemaNoise
+from baselines.onepass.examples import Examples, SchemaNoise, all_examples, some_without_acts
 from baselines.onepass.frames import gold_frames
 from baselines.onepass.labels import labels_of
 from baselines.onepass.layout import Vocabulary
@@ -30,7 +30,7 @@ def walked(rows: Dataset, reading: Reading) -> tuple[list[Example], float]:
     reads = READS if reading.acts else tuple(part for part in READS if part != SYSTEM_ACTS)
     seen = training_columns(rows, reads)
     dialogues = list(read_dialogues(seen))
-    examples, states = walk(dialogues, gold_frames(seen), reading)
+    examples, states = walk(dialogues, dict(gold_frames(seen)), reading)
     predicted = [row for pair in zip(dialogues, states) for row in prediction_rows(*pair)]
     return examples, joint_goal_accuracy(rows, predicted)
 
@@ -78,6 +78,36 @@ def test_no_act_reaches_a_tracker_without_acts(rows: Dataset) -> None:
         assert not (frame.last or frame.told or frame.asked)
         assert all(utterance.readable for utterance in frame.utterances)
         assert len(frame.utterances) <= 4
+
+
+def test_acts_are_read_where_there_are_any() -> None:
+    sometimes = Reading("sometimes", 2)
+    silent, speaking = UserTurn("Where?", "Here.", [], []), UserTurn("Here?", "Yes.", [{}], [])
+    assert sometimes.at([silent]) == Reading(False, 4)
+    assert sometimes.at([silent, speaking]) == sometimes.at([speaking, silent]) == ACTS
+    assert ACTS.at([silent]) == ACTS
+    assert TEXT.at([speaking]) == TEXT
+
+
+def test_a_third_of_the_dialogues_has_no_acts(rows: Dataset) -> None:
+    """Their frames are those of a tracker without acts; the others are those of one with acts."""
+    seen = training_columns(rows, READS)
+    dialogues = list(read_dialogues(seen))
+    thinned = list(some_without_acts(dialogues, 3))
+    silent = [not any(turn.acts for turn in dialogue.turns) for dialogue in thinned]
+    assert 0.2 < np.mean(silent) < 0.45
+    assert silent == [not any(t.acts for t in d.turns) for d in some_without_acts(dialogues, 3)]
+    gold = dict(gold_frames(seen))
+    for dialogue, is_silent in zip(thinned, silent):
+        (mixed, _), (plain, _) = (
+            walk([dialogue], gold, reading)
+            for reading in (Reading("sometimes", 2), TEXT if is_silent else ACTS)
+        )
+        assert [example.frame for example in mixed] == [example.frame for example in plain]
+    mixed = all_examples(thinned, gold_frames(seen), Reading("sometimes", 2))
+    assert len(mixed) == len(rows)
+    assert any(example.frame.last for example in mixed)
+    assert any(len(example.frame.utterances) == 4 for example in mixed)
 
 
 def test_two_slots_never_share_a_span(examples: list[Example]) -> None:
