@@ -62,7 +62,18 @@ def read_inputs(paths: Sequence[Path], source: str | None, references: Path | No
     Raises:
         SgdxError, ScoreError: The only run that was given, or every one, cannot be read.
     """
-    inputs, left_out = _read_all(list(dict.fromkeys(paths)))
+    inputs: list[AnyInput] = []
+    left_out: list[str] = []
+    paths = list(dict.fromkeys(paths))  # each once
+    for path in paths:
+        try:
+            inputs.append(read_input(path))
+        except (SgdxError, ScoreError) as error:
+            if len(paths) == 1:
+                raise
+            left_out.append(f"{error}; this run is left out")
+    if not inputs:
+        raise SgdxError(f"found no run that can be read, the first says: {left_out[0]}")
     trackers = []
     for group in group_runs([run for run in inputs if isinstance(run, TrackerRun)]):
         analyses, reasons = _analyse(group, source, references)
@@ -117,22 +128,6 @@ def read_tracker(path: Path) -> TrackerRun:
     if not isinstance(run, TrackerRun):
         raise SgdxError(f"{path}: found no run of a tracker, expected one for the leaderboard")
     return run
-
-
-def _read_all(paths: Sequence[Path]) -> tuple[list[AnyInput], list[str]]:
-    """What can be read, and why the rest is left out."""
-    inputs: list[AnyInput] = []
-    left_out: list[str] = []
-    for path in paths:
-        try:
-            inputs.append(read_input(path))
-        except (SgdxError, ScoreError) as error:
-            if len(paths) == 1:
-                raise
-            left_out.append(f"{error}; this run is left out")
-    if not inputs:
-        raise SgdxError(f"found no run that can be read, the first says: {left_out[0]}")
-    return inputs, left_out
 
 
 def _analyse(

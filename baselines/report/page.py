@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from itertools import groupby
@@ -20,7 +20,7 @@ from . import tables
 from .breakage import CLASSES, Breakage, Rewording
 from .cells import NO_VALUE, Cell, Column, Table, printable
 from .pictures import Picture
-from .systems import TrackerSystem
+from .systems import SystemGroup, TrackerSystem
 
 
 class Example(NamedTuple):
@@ -87,23 +87,17 @@ class Section:
 
 @dataclass(frozen=True)
 class Part:
-    """All sections about systems that compare, or about one kind of published scores.
+    """All sections about systems that compare, or about models of entailment.
 
     Attributes:
-        number: Its number in the report, from 1.
         title: Its heading; empty in a report of one part.
         sections: What it shows.
-        systems: The names of its systems.
-        caveats: What must stand beside every number in it.
-        signatures: The signatures of its systems, as in ``Table``.
+        group: Its systems; None where it is about none.
     """
 
-    number: int
     title: str
     sections: Sequence[Section]
-    systems: Sequence[str]
-    caveats: Sequence[str]
-    signatures: Mapping[str, str]
+    group: SystemGroup[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +107,7 @@ class Report:
     Attributes:
         title: The heading.
         lead: What it is about, in a sentence.
-        parts: The groups of systems.
+        parts: What it shows.
         warning: Why numbers of different parts do not compare; empty where they may.
         left_out: Why a run, or a part of what the report shows of it, is not there; a sentence
             each.

@@ -80,14 +80,13 @@ class Picture:
 
 
 def draw_pictures(
-    plots: Sequence[Plot], group: SystemGroup[Any], suffix: str, analyses: Analyses
+    plots: Sequence[Plot], group: SystemGroup[Any], analyses: Analyses
 ) -> dict[str, Picture]:
     """Draw every plot that a group's runs give.
 
     Args:
         plots: What to draw.
         group: The systems to draw.
-        suffix: The end of the files' names, which tells the groups of a report apart.
         analyses: What the systems do slot by slot; empty for generators.
 
     Returns:
@@ -102,7 +101,7 @@ def draw_pictures(
         for plot in plots:
             figure = plot.draw(group, analyses)
             if figure is not None:
-                name, remark = plot.name + suffix, "; ".join(group.caveats)
+                name, remark = plot.name + group.file_suffix, "; ".join(group.caveats)
                 pictures[plot.name] = _save(figure, plot, name, remark)
     return pictures
 

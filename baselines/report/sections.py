@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from sgdx_metric.variants import ORIGINAL
@@ -11,7 +11,7 @@ from . import tables
 from .analysis import Analyses, Analysis
 from .breakage import INTENT, Breakage, choose_examples, costliest_rewordings, element_at
 from .cells import Cell
-from .generation.sections import generation_parts
+from .generation.sections import entailment_section, generator_sections
 from .generation.tables import published as published_generators
 from .inputs import ReportInputs
 from .page import Example, Part, Report, RewordingList, Section
@@ -36,15 +36,29 @@ def build_report(inputs: ReportInputs, command: str) -> Report:
     Raises:
         SgdxError: matplotlib is not installed.
     """
-    tracking = list(_tracking_parts(inputs))
-    generation = list(
-        generation_parts(inputs.generators, inputs.validations, first=len(tracking) + 1)
-    )
-    parts = [*tracking, *generation]
+    groups = [tracked.group for tracked in inputs.trackers]
+    trackers, generators = number_of_systems(groups), number_of_systems(inputs.generators)
+    parts = [
+        Part(
+            f"Tracking: what the user wants{tracked.group.heading_suffix}",
+            list(tracker_sections(tracked.group, tracked.analyses, trackers)),
+            tracked.group,
+        )
+        for tracked in inputs.trackers
+    ]
+    parts += [
+        Part(
+            f"Generation: what the system says{group.heading_suffix}",
+            list(generator_sections(group)),
+            group,
+        )
+        for group in inputs.generators
+    ]
+    if inputs.validations:
+        section = entailment_section(inputs.validations)
+        parts.append(Part("Models of entailment, tested on gold responses", [section]))
     if len(parts) == 1:
         parts = [replace(parts[0], title="")]
-    trackers = number_of_systems([analysed.group for analysed in inputs.trackers])
-    generators = number_of_systems(inputs.generators)
     kinds = ["dialogue state trackers"] * bool(trackers)
     kinds += ["response generators"] * bool(generators)
     subject = " and ".join(kinds or ["models of entailment"])
@@ -53,8 +67,8 @@ def build_report(inputs: ReportInputs, command: str) -> Report:
         for kind, count in (("tracker", trackers), ("generator", generators))
         if count
     ]
-    published = [tables.published()] if tracking else []
-    published += [published_generators()] if generation else []
+    published = [tables.published()] if inputs.trackers else []
+    published += [published_generators()] if inputs.generators or inputs.validations else []
     return Report(
         title=f"{subject} under reworded schemas".capitalize(),
         lead=f"{' and '.join(counts)}: {_LEAD}" if counts else "",
@@ -76,36 +90,15 @@ _NOT_ALIKE = (
 )
 
 
-def _tracking_parts(inputs: ReportInputs) -> Iterator[Part]:
-    """The parts about trackers."""
-    systems = number_of_systems([analysed.group for analysed in inputs.trackers])
-    for analysed in inputs.trackers:
-        group, analyses = analysed.group, analysed.analyses
-        suffix = f"_{group.number}" if len(inputs.trackers) > 1 else ""
-        title = "Tracking: what the user wants"
-        title += f", group {group.number}" if len(inputs.trackers) > 1 else ""
-        pictures = draw_pictures(PLOTS, group, suffix, analyses)
-        yield Part(
-            group.number,
-            title,
-            list(_sections(group, analyses, pictures, systems)),
-            [system.name for system in group.systems],
-            group.caveats,
-            group.signatures,
-        )
-
-
-def _sections(
-    group: TrackerGroup, analyses: Analyses, pictures: Mapping[str, Picture], systems: int
-) -> Iterator[Section]:
-    """The sections of a group.
+def tracker_sections(group: TrackerGroup, analyses: Analyses, systems: int) -> Iterator[Section]:
+    """The sections about a group of trackers.
 
     Args:
         group: The systems.
         analyses: What those do whose predictions and data are at hand.
-        pictures: The pictures by the name of their plot.
-        systems: How many systems the whole report has, which share the room for lists.
+        systems: How many trackers the whole report has, which share the room for lists.
     """
+    pictures = draw_pictures(PLOTS, group, analyses)
 
     def drawn(*names: str) -> list[Picture]:
         return [pictures[name] for name in names if name in pictures]

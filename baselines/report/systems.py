@@ -48,11 +48,22 @@ class SystemGroup(Generic[AnyRun]):
 
     Attributes:
         systems: The systems.
-        number: The group's number among those of trackers, or of generators, from 1.
+        number: The group's number among those of trackers, or of generators, from 1; None where
+            it is the only one.
     """
 
     systems: Sequence[ScoredSystem[AnyRun]]
-    number: int
+    number: int | None
+
+    @property
+    def heading_suffix(self) -> str:
+        """The end of the group's heading, which tells it from other groups."""
+        return "" if self.number is None else f", group {self.number}"
+
+    @property
+    def file_suffix(self) -> str:
+        """The end of the names of the group's pictures, which tells them from those of others."""
+        return "" if self.number is None else f"_{self.number}"
 
     @property
     def first(self) -> AnyRun:
@@ -92,6 +103,8 @@ def group_runs(runs: Sequence[AnyRun]) -> list[SystemGroup[AnyRun]]:
     groups: dict[Hashable, list[AnyRun]] = {}
     for run in runs:
         groups.setdefault(run.comparison_key, []).append(run)
+    if len(groups) == 1:
+        return [SystemGroup(_systems(runs), None)]
     return [SystemGroup(_systems(group), i) for i, group in enumerate(groups.values(), 1)]
 
 
