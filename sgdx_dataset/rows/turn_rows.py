@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from ..io.errors import SgdxError
-from ..io.files import staged
 from ..io.progress import progress
 from ..release.open import open_release
 from ..release.release import Release
@@ -106,53 +103,6 @@ def turn_parts(
     release.check_dialogues(config, split)
     domains = domains_seen(release)
     return (turn_table(table, domains, columns) for _, table in tables(release, split, config))
-
-
-def write_turns(
-    release: Release,
-    split: str,
-    configs: Sequence[str],
-    output: Path,
-    dialogue_ids: Sequence[str] | None = None,
-) -> None:
-    """Write the turn rows of a split as ``CONFIG.parquet`` files, each whole or not at all.
-
-    Args:
-        release: What ``open_release`` returned.
-        split: ``train``, ``validation`` (or ``dev``) or ``test``.
-        configs: The configs to write.
-        output: The folder for the files.
-        dialogue_ids: The dialogues whose turns are written; None for all of the split.
-
-    Raises:
-        SgdxError: A config has no such split, one of the dialogues is not in the split, the release
-            is at fault, or a file cannot be written.
-    """
-    from .features import TURN_ROW
-
-    for config in configs:
-        release.check_dialogues(config, split)
-    metadata = {**TURN_ROW.arrow_schema.metadata, "release": release.version()}
-    schema = TURN_COLUMNS.with_metadata(metadata)
-    with progress("Writing turn rows", steps(release, configs, [split])):
-        for config in configs:
-            found: set[str] = set()
-            with (
-                staged(output / f"{config}.parquet") as staging,
-                pq.ParquetWriter(staging, schema, compression="zstd") as writer,
-            ):
-                for part in turn_parts(release, split, config):
-                    dialogues = pc.replace_substring_regex(part["turn_id"], "/[^/]*$", "")
-                    found.update(dialogues.unique().to_pylist())
-                    if dialogue_ids is not None:
-                        chosen = pa.array(dialogue_ids, pa.string())
-                        part = part.filter(pc.is_in(dialogues, value_set=chosen))
-                    writer.write_table(part.replace_schema_metadata(metadata))
-                if lacking := [one for one in dialogue_ids or () if one not in found]:
-                    raise SgdxError(
-                        f"{release.name}: {len(lacking)} of {len(dialogue_ids or ())} dialogues"
-                        f" are not in {split}, the first is {lacking[0]}"
-                    )
 
 
 def turn_table(

@@ -1,0 +1,102 @@
+"""Frame rows and turn rows as Parquet files, one for each config."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ..io.files import staged
+from ..io.progress import progress
+from ..release.release import Release
+from ..release.schema import split_name
+from .columns import FRAME_COLUMNS, TURN_COLUMNS
+from .dialogue_rows import steps
+from .features import FRAME_ROW, TURN_ROW
+from .frame_rows import frame_parts
+from .turn_rows import turn_parts
+
+
+def write_frames(
+    release: Release,
+    split: str,
+    configs: Sequence[str],
+    output: Path,
+    dialogue_ids: Sequence[str] | None = None,
+) -> None:
+    """Write the frame rows of a split as ``CONFIG.parquet`` files, each whole or not at all.
+
+    Args:
+        release: What ``open_release`` returned.
+        split: ``train``, ``validation`` (or ``dev``) or ``test``.
+        configs: The configs to write.
+        output: The folder for the files.
+        dialogue_ids: The dialogues whose frames are written; None for all of the split.
+
+    Raises:
+        SgdxError: A config has no such split, the release is at fault, or a file cannot be written.
+    """
+
+    def parts(config: str) -> Iterator[pa.Table]:
+        for part in frame_parts(release, split, config):
+            yield _of_dialogues(part, part["dialogue_id"], dialogue_ids)
+
+    version = release.version(split_name(split))
+    schema = FRAME_COLUMNS.with_metadata({**FRAME_ROW.arrow_schema.metadata, "release": version})
+    _write(release, split, configs, output, schema, parts)
+
+
+def write_turns(
+    release: Release,
+    split: str,
+    configs: Sequence[str],
+    output: Path,
+    dialogue_ids: Sequence[str] | None = None,
+) -> None:
+    """Write the turn rows of a split as ``CONFIG.parquet`` files, each whole or not at all.
+
+    The arguments and errors are those of ``write_frames``.
+    """
+
+    def parts(config: str) -> Iterator[pa.Table]:
+        for part in turn_parts(release, split, config):
+            dialogues = pc.replace_substring_regex(part["turn_id"], "/[^/]*$", "")
+            yield _of_dialogues(part, dialogues, dialogue_ids)
+
+    version = release.version()
+    schema = TURN_COLUMNS.with_metadata({**TURN_ROW.arrow_schema.metadata, "release": version})
+    _write(release, split, configs, output, schema, parts)
+
+
+def _of_dialogues(
+    rows: pa.Table, dialogues: pa.ChunkedArray, dialogue_ids: Sequence[str] | None
+) -> pa.Table:
+    """The rows of some dialogues; of all where there are no ids."""
+    if dialogue_ids is None:
+        return rows
+    return rows.filter(pc.is_in(dialogues, value_set=pa.array(dialogue_ids, pa.string())))
+
+
+def _write(
+    release: Release,
+    split: str,
+    configs: Sequence[str],
+    output: Path,
+    schema: pa.Schema,
+    parts: Callable[[str], Iterator[pa.Table]],
+) -> None:
+    """Write the parts of each config, with the schema's metadata, as one file."""
+    split = split_name(split)
+    for config in configs:
+        release.check_dialogues(config, split)
+    with progress("Writing rows", steps(release, configs, [split])):
+        for config in configs:
+            with (
+                staged(output / f"{config}.parquet") as staging,
+                pq.ParquetWriter(staging, schema, compression="zstd") as writer,
+            ):
+                for part in parts(config):
+                    writer.write_table(part.replace_schema_metadata(schema.metadata))

@@ -1,0 +1,42 @@
+"""Showing a dialogue under several wordings side by side, in the terminal or as a web page.
+
+Under every wording the dialogue's values are the same, and only names differ. So each user turn has
+a table with a column of names for every wording, and the values beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..io.files import write_bytes
+from ..release.release import Release
+from .dialogue import shown_dialogue
+from .terminal import print_dialogue
+from .web_page import web_page
+
+
+def show(
+    release: Release,
+    dialogue_id: str,
+    configs: Sequence[str],
+    split: str | None = None,
+    html: Path | None = None,
+) -> None:
+    """Print a dialogue under several wordings at the terminal, and write it as a web page if asked.
+
+    Args:
+        release: The release that has the dialogue.
+        dialogue_id: The dialogue's id, as in ``1_00000``.
+        configs: The wordings to show, each a config of the release.
+        split: The split that has the dialogue, as splits may have the same ids; None stands for the
+            first of test, validation and train that has it.
+        html: A file to write a web page to that needs no other file, or None.
+
+    Raises:
+        SgdxError: The dialogue, a config or the split is unknown, or the file cannot be written.
+    """
+    shown = shown_dialogue(release, dialogue_id, configs, split)
+    print_dialogue(shown)
+    if html:
+        write_bytes(html, web_page(shown).encode())

@@ -1,0 +1,113 @@
+"""A dialogue of a release under several wordings of its schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..io.errors import SgdxError
+from ..release.dialogue import Frame, read_dialogues
+from ..release.release import Release
+from ..release.schema import SPLITS, split_name
+from ..rows.dialogue_columns import dialogue_columns
+from ..rows.name_codes import Coder, Names
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a turn's table.
+
+    Attributes:
+        kind: What the line is about: ``service``, ``intent``, ``slot`` or ``asks for``.
+        names: Its name under each wording.
+        value: What a slot is filled with, and empty for the other kinds.
+    """
+
+    kind: str
+    names: list[str]
+    value: str = ""
+
+
+@dataclass(frozen=True)
+class ShownTurn:
+    """A turn, with the lines of its states; a system turn has none."""
+
+    speaker: str
+    utterance: str
+    lines: list[Line]
+
+
+@dataclass(frozen=True)
+class ShownDialogue:
+    """A dialogue under several wordings; ``wordings`` are the heads of the columns of names."""
+
+    dialogue_id: str
+    split: str
+    wordings: list[str]
+    turns: list[ShownTurn]
+
+
+def shown_dialogue(
+    release: Release, dialogue_id: str, configs: Sequence[str], split: str | None = None
+) -> ShownDialogue:
+    """Find a dialogue and put it under several wordings; see ``show``."""
+    for config in configs:
+        release.check_config(config)
+    splits = [split_name(split)] if split else list(reversed(SPLITS))
+    split, file = _find(release, dialogue_id, splits)
+    wordings = [variant for config in configs for variant in release.variants(config)]
+    for config in configs:
+        release.check_dialogues(config, split)
+    original = release.schema(split, "original")
+    path = f"{release.name}: {file}"
+    dialogues = read_dialogues(release.read(file), path, Frame)
+    own = [dialogue for dialogue in dialogues if dialogue.dialogue_id == dialogue_id]
+    table_of = dialogue_columns(own, Frame, Coder.of(original), path)
+    rows = []
+    for wording in wordings:
+        schema = release.schema(split, wording)
+        names = Names.of(wording, schema, original, release.seen_services())
+        rows.append(table_of(names).to_pylist()[0])
+    turns = [_shown_turn(turns) for turns in zip(*(row["turns"] for row in rows), strict=True)]
+    return ShownDialogue(dialogue_id, split, wordings, turns)
+
+
+def _find(release: Release, dialogue_id: str, splits: Sequence[str]) -> tuple[str, str]:
+    """The first of the splits that has a dialogue, and its file.
+
+    Only files that mention the id are parsed.
+    """
+    quoted_id = f'"{dialogue_id}"'.encode()
+    for split in splits:
+        for file in release.dialogue_files(split):
+            data = release.read(file)
+            if quoted_id in data:
+                dialogues = read_dialogues(data, f"{release.name}: {file}", Frame)
+                if any(dialogue.dialogue_id == dialogue_id for dialogue in dialogues):
+                    return split, file
+    where = f"{release.name}: {', '.join(splits)}"
+    raise SgdxError(f"{where}: found no dialogue {dialogue_id!r}, expected an id such as 1_00000")
+
+
+def _shown_turn(turns: Sequence[dict[str, Any]]) -> ShownTurn:
+    """One turn, from its rows under every wording."""
+    lines: list[Line] = []
+    for frames in zip(*(turn["frames"] for turn in turns), strict=True):
+        if frames[0]["state"] is not None:
+            lines += _state_lines(frames)
+    return ShownTurn(turns[0]["speaker"], turns[0]["utterance"], lines)
+
+
+def _state_lines(frames: Sequence[dict[str, Any]]) -> list[Line]:
+    """The lines of one service's state, from its frame under every wording."""
+    states = [frame["state"] for frame in frames]
+    lines = [
+        Line("service", [frame["service"] for frame in frames]),
+        Line("intent", [state["active_intent"] for state in states]),
+    ]
+    for pairs in zip(*(state["slot_values"] for state in states), strict=True):
+        lines.append(Line("slot", [p["slot"] for p in pairs], " / ".join(pairs[0]["values"])))
+    for names in zip(*(state["requested_slots"] for state in states), strict=True):
+        lines.append(Line("asks for", list(names)))
+    return lines

@@ -1,0 +1,62 @@
+"""A dialogue under several wordings in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ..io.console import escape_controls
+from .dialogue import ShownDialogue, ShownTurn
+
+_GAP = 2  # spaces after a column
+
+
+def _escaped(text: str) -> str:
+    """Text of the data as ``rich`` shows it: no markup, and no control characters either."""
+    return escape(escape_controls(text))
+
+
+def print_dialogue(shown: ShownDialogue, console: Console | None = None) -> None:
+    """Print a dialogue; wordings that do not fit beside each other come below each other."""
+    console = console or Console(highlight=False)
+    console.print(f"[bold]Dialogue {_escaped(shown.dialogue_id)}[/bold] ({shown.split})")
+    for turn in shown.turns:
+        style = "bold" if turn.speaker == "USER" else "dim"
+        console.print()
+        console.print(f"[{style}]{turn.speaker}[/{style}]  {_escaped(turn.utterance)}")
+        if turn.lines:
+            for columns in _beside_each_other(turn, shown.wordings, console.width):
+                console.print(_table(turn, shown.wordings, columns))
+
+
+def _beside_each_other(turn: ShownTurn, wordings: Sequence[str], width: int) -> list[list[int]]:
+    """Positions of the wordings in each table, so that no name is cut at this width."""
+    values = max(len(line.value) for line in turn.lines)
+    room = width - len("asks for") - max(values, len("value")) - 2 * _GAP
+    groups: list[list[int]] = []
+    used = width
+    for i, wording in enumerate(wordings):
+        column = max(len(wording), *(len(line.names[i]) for line in turn.lines)) + _GAP
+        if used + column > room:
+            groups.append([])
+            used = 0
+        groups[-1].append(i)
+        used += column
+    return groups
+
+
+def _table(turn: ShownTurn, wordings: Sequence[str], columns: Sequence[int]) -> Table:
+    """A turn's table with the wordings at these positions."""
+    table = Table(box=None, header_style="dim", padding=(0, _GAP, 0, 0))
+    table.add_column("", min_width=len("asks for"))
+    for i in columns:
+        table.add_column(_escaped(wordings[i]), overflow="fold")
+    table.add_column("value", overflow="fold")
+    for line in turn.lines:
+        style = "bold" if line.kind == "service" else None
+        cells = [line.kind, *(line.names[i] for i in columns), line.value]
+        table.add_row(*map(_escaped, cells), style=style)
+    return table
