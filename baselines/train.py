@@ -9,6 +9,7 @@ import argparse
 import shutil
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -213,18 +214,13 @@ def evaluate_joined(
     Returns:
         Joint goal accuracy in [0, 1], the same in every process.
     """
-    from .training.evaluation import score_on
+    from .training.evaluation import score_dev
     from .training.precision import autocast
 
     tracker = system_class.load(str(run.output), system_class.OPTIONS(), run.accelerator)
     rows = whole_dialogues(dev, run.settings.evaluate_frames)
     with autocast(run.settings.precision, run.accelerator.device):
-        score = score_on(
-            rows,
-            lambda chunks: track(tracker, rows, chunks).rows,
-            run.accelerator,
-            run.output / "dev",
-        )
+        score = score_dev(replace(run, dev=rows), lambda chunks: track(tracker, rows, chunks).rows)
     if run.accelerator.is_main_process:
         data = record["data"] | {"dev": {"frames": len(rows)}}
         facts = {"oracle": tracker.describe()["oracle"], **_environment(run)}

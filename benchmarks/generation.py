@@ -21,7 +21,7 @@ from datasets import Dataset, concatenate_datasets
 from baselines.data.frames import input_columns
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.inputs import Inputs, Texts
-from baselines.t5dst.model import About
+from baselines.t5dst.model import T5Provenance
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
 from baselines.t5dst.tracker import T5Options, T5Tracker, answer_all
 from baselines.training.accelerator import make_accelerator
@@ -33,7 +33,7 @@ def plain(tracker: T5Tracker, texts: Texts, tokens: int) -> list[str]:
     histories, parts = list(texts.histories), list(texts.parts)
     joint = [histories[history] + parts[part] for history, part in texts.pairs]
     tracker.tokenizer.truncation_side = "left"
-    width = tracker.about.max_input
+    width = tracker.provenance.max_input
     answers: list[str] = []
     for start in range(0, len(joint), tokens // width):
         batch = tracker.tokenizer(
@@ -44,7 +44,7 @@ def plain(tracker: T5Tracker, texts: Texts, tokens: int) -> list[str]:
         written = model.generate(
             input_ids=batch["input_ids"].to(tracker.model.device),
             attention_mask=batch["attention_mask"].to(tracker.model.device),
-            max_new_tokens=tracker.about.max_target,
+            max_new_tokens=tracker.provenance.max_target,
         )
         answers += tracker.tokenizer.batch_decode(written, skip_special_tokens=True)
     return answers
@@ -59,9 +59,9 @@ def read(source: str, count: int) -> Dataset:
 def untrained(texts: Texts, options: T5Options, accelerator: Accelerator) -> T5Tracker:
     """A tiny T5 of random weights, with a tokenizer of these texts."""
     tokenizer = tiny_tokenizer([*texts.histories, *texts.parts])
-    about = About(format="t5dst", max_input=512, max_target=16)
+    provenance = T5Provenance(format="t5dst", max_input=512, max_target=16)
     model = tiny_t5(len(tokenizer)).eval().to(accelerator.device)
-    return T5Tracker(model, tokenizer, about, options, accelerator)
+    return T5Tracker(model, tokenizer, provenance, options, accelerator)
 
 
 def timed(function: Any, *arguments: Any) -> tuple[float, Any]:

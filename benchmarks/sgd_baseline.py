@@ -27,7 +27,7 @@ from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.sgd_baseline.batches import TurnExamples
 from baselines.sgd_baseline.labels import ACTIVE, UNCHANGED
 from baselines.sgd_baseline.modeling import ENCODER_INPUTS
-from baselines.sgd_baseline.tracker import About, SgdOptions, SgdTracker, new_model
+from baselines.sgd_baseline.tracker import SgdOptions, SgdProvenance, SgdTracker, new_model
 from baselines.training.batching import by_length, training_batches
 from benchmarks.clock import now
 from sgdx_dataset import VARIANTS, frames, load
@@ -147,9 +147,9 @@ def main() -> None:
         encoder, tokenizer = tiny_encoder(corpus_texts(columns), hidden=128)
     else:
         encoder, tokenizer = load_encoder(options.model)  # type: ignore[assignment]
-    about = About(tracker=SgdTracker.NAME, max_turn=80)
+    provenance = SgdProvenance(tracker=SgdTracker.NAME, max_turn=80)
     own = SgdOptions(batch_size=options.batch, cache=tempfile.mkdtemp())
-    tracker = SgdTracker(new_model(encoder, about), tokenizer, about, own, Accelerator())
+    tracker = SgdTracker(new_model(encoder, provenance), tokenizer, provenance, own, Accelerator())
     lines = Lines("what", "count", "of", "seconds", "per second", title="Untrained heads")
 
     def report(what: str, count: float, unit: str, seconds: float) -> None:

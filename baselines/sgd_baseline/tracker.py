@@ -6,25 +6,21 @@ of a turn, under all schema variants. Source: Rastogi et al. 2020 (arXiv 1909.05
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
-import numpy as np
 import torch
 from accelerate import Accelerator
 from datasets import Dataset
-from transformers import AutoConfig, AutoModel, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoConfig, AutoModel, PreTrainedModel
 
 from sgdx_dataset import SgdxError
 
 from ..data.frames import input_columns, whole_dialogues
 from ..data.prediction_files import prediction_row
-from ..encoders.load import load_encoder, load_tokenizer
-from ..encoders.tiny import corpus_texts, tiny_encoder
 from ..system import (
     BatchOptions,
     BatchSize,
@@ -34,12 +30,19 @@ from ..system import (
     Tracker,
     TrainableSystem,
 )
-from ..training.batching import Ints, cut, epoch, share
-from ..training.checkpoint import load_errors_as_sgdx, load_strict, weights_digest
-from ..training.chunks import run_chunks
-from ..training.evaluation import score_on
-from ..training.loop import initial_model, last_checkpoint
-from ..training.settings import Count, EncoderSettings, Fraction, Settings
+from ..trained import (
+    TrainedModel,
+    fingerprint,
+    load_trained,
+    predict_in_chunks,
+    pretrained_encoder,
+    with_steps,
+)
+from ..training.batching import Ints
+from ..training.checkpoint import weights_digest
+from ..training.evaluation import score_dev
+from ..training.loop import last_checkpoint
+from ..training.settings import Count, EpochSettings, Fraction, Settings
 from ..training.task import Evaluation, Provenance, Run, Task
 from .batches import SlotQuestions, Tensors, TurnExamples
 from .card_example import example
@@ -57,21 +60,17 @@ AutoModel.register(SgdBaselineConfig, SgdBaselineModel, exist_ok=True)
 Row = dict[str, Any]
 
 
-class SgdSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class SgdSettings(EpochSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The settings that recipes of the SGD baseline have besides the common ones.
 
     The examples of a batch are user turns.
 
     Attributes:
-        epochs: Number of epochs, which determines the number of steps.
-        steps: Maximum number of steps, if the epochs would take more; None for no maximum.
         max_turn: Maximum number of tokens of the system's and the user's utterance together.
         dropout: Probability of dropout on the outputs of the turn encoder, in [0, 1].
         prediction_turns: Maximum number of turns in a batch when dev is predicted.
     """
 
-    epochs: Count
-    steps: Count | None = None  # type: ignore[assignment]  # the epochs determine the steps
     max_turn: Annotated[int, msgspec.Meta(ge=16)] = 80
     dropout: Fraction = 0.1
     prediction_turns: Count = 128
@@ -93,7 +92,7 @@ class SgdOptions(BatchOptions, frozen=True, kw_only=True):
     ] = None
 
 
-class About(Provenance, frozen=True, kw_only=True):
+class SgdProvenance(Provenance, frozen=True, kw_only=True):
     """Provenance of a model, stored in its ``config.json`` under ``sgdx``.
 
     Attributes:
@@ -104,13 +103,14 @@ class About(Provenance, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class SgdTracker(Tracker, TrainableSystem[SgdOptions, SgdSettings]):
+class SgdTracker(
+    TrainedModel[SgdBaselineModel, SgdProvenance],
+    Tracker,
+    TrainableSystem[SgdOptions, SgdSettings],
+):
     """Predicts the changes that turns make to states, and adds them up.
 
     Attributes:
-        model: The model, on the accelerator's device.
-        tokenizer: Tokenizer of the encoder.
-        about: Provenance of the model.
         options: Options of prediction.
         accelerator: The processes and the device.
     """
@@ -120,24 +120,22 @@ class SgdTracker(Tracker, TrainableSystem[SgdOptions, SgdSettings]):
     OPTIONS: ClassVar[type[SgdOptions]] = SgdOptions
     SETTINGS: ClassVar[type[Settings]] = SgdSettings
 
-    model: SgdBaselineModel
-    tokenizer: PreTrainedTokenizerBase
-    about: About
     options: SgdOptions
     accelerator: Accelerator
 
     @classmethod
-    def load(cls, model: str, options: SgdOptions, accelerator: Accelerator) -> SgdTracker:
+    def load(cls, model: str, options: SgdOptions, accelerator: Accelerator) -> Self:
         """Load a trained model from a folder or the Hub."""
-        loaded, tokenizer, about = load_model(model)
-        loaded.to(accelerator.device)
-        return cls(loaded, tokenizer, about, options, accelerator)
+        loaded, tokenizer, provenance = load_trained(
+            model, SgdBaselineModel, SgdProvenance, accelerator.device
+        )
+        loaded.schema_encoder.requires_grad_(False)  # loading makes it trainable
+        return cls(loaded, tokenizer, provenance, options, accelerator)
 
     def describe(self) -> Row:
         """The model's digest and provenance, what it reads, and what it predicts."""
         return {
-            "weights": weights_digest(self.model),
-            **msgspec.to_builtins(self.about),
+            **super().describe(),
             "tracks": ("active_intent", "requested_slots", "slot_values"),
             "reads": "the system's last utterance and the user's, and no dialogue act",
         }
@@ -156,14 +154,14 @@ class SgdTracker(Tracker, TrainableSystem[SgdOptions, SgdSettings]):
     def read_inputs(self, rows: Dataset) -> TurnExamples:
         """Read frame rows for prediction: each distinct turn is one example."""
         frames = read_frames(rows)
-        turns = TokenizedTurns(frames.texts, self.tokenizer, self.about.max_turn)
+        turns = TokenizedTurns(frames.texts, self.tokenizer, self.provenance.max_turn)
         table = ElementTable(frames.schemas)
         return TurnExamples(frames, by_text(frames), turns, table, self._embeddings(table))
 
     def read_examples(self, rows: Dataset) -> TurnExamples:
         """Read frame rows for training: each turn of a dialogue under a variant is an example."""
         frames = read_frames(rows)
-        turns = TokenizedTurns(frames.texts, self.tokenizer, self.about.max_turn)
+        turns = TokenizedTurns(frames.texts, self.tokenizer, self.provenance.max_turn)
         table = ElementTable(frames.schemas)
         labels = read_labels(rows, frames, table, turns)
         return TurnExamples(frames, by_turn(frames), turns, table, self._embeddings(table), labels)
@@ -174,35 +172,30 @@ class SgdTracker(Tracker, TrainableSystem[SgdOptions, SgdSettings]):
         with self.accelerator.main_process_first():
             return embeddings(table, self.model, self.tokenizer, cache)
 
-    def track(self, model: SgdBaselineModel, examples: TurnExamples, folder: Path) -> list[Row]:
+    def track(self, model: SgdBaselineModel, examples: TurnExamples, chunks: Path) -> list[Row]:
         """Predict the states of examples.
 
         Args:
             model: The model, in evaluation mode, on the accelerator's device.
-            examples: Examples that ``read_inputs`` returned.
-            folder: Folder for partial results, from which a killed run can resume.
+            examples: TurnExamples that ``read_inputs`` returned.
+            chunks: Folder for partial results, from which a killed run can resume.
 
         Returns:
             The prediction row of each frame, the same in every process.
         """
-        options = self.options
-        # The longest come first, so that a lack of memory shows in the first batch.
-        order = np.argsort(-examples.lengths, kind="stable")
-        size = options.chunk_size
-        chunks = [order[i : i + size] for i in range(0, len(examples.groups), size)]
-
-        def work(chunk: Ints) -> list[list[Change]]:
-            found: list[list[Change]] = []
-            for batch in cut(chunk, examples.lengths, options.batch_size, options.token_budget):
-                found += read_batch(model, examples, batch)
-            return found
-
-        name = fingerprint(model, examples, options)[:16]
-        results = run_chunks(self.accelerator, chunks, work, folder / name)
+        frames, lengths = examples.frames, examples.lengths
+        inputs = (frames.ids, frames.variants, frames.texts, frames.schemas, lengths.tolist())
+        results: list[Any] = predict_in_chunks(
+            self.accelerator,
+            lengths,
+            self.options,
+            lambda batch: predict_batch(model, examples, batch),
+            chunks / fingerprint(weights_digest(model), self.options, *inputs),
+        )
         changes: dict[int, Change] = {}
-        for group, found in zip(examples.groups, results):
-            changes |= zip(group.tolist(), msgspec.convert(found, list[Change]))
-        in_order = [changes[index] for index in range(len(examples.frames))]
+        for group, of_group in zip(examples.groups, results):
+            changes |= zip(group.tolist(), msgspec.convert(of_group, list[Change]))
+        in_order = [changes[index] for index in range(len(frames))]
         return list(prediction_rows(examples, in_order))
 
     @classmethod
@@ -213,8 +206,7 @@ class SgdTracker(Tracker, TrainableSystem[SgdOptions, SgdSettings]):
     @classmethod
     def task(cls, run: Run[SgdSettings], name: str) -> Task:
         """Build the task of fine-tuning the model."""
-        tracker = _initial_tracker(run)
-        tracker.model.to(run.accelerator.device)
+        tracker = cls._initial(run)
         examples = tracker.read_examples(run.rows)
         inputs = tracker.read_inputs(input_columns(run.dev, cls.READS))  # once for all evaluations
 
@@ -222,21 +214,26 @@ class SgdTracker(Tracker, TrainableSystem[SgdOptions, SgdSettings]):
             return examples.training_batch(indices.tolist())
 
         def evaluate(model: Any) -> Evaluation:
-            score = score_on(
-                run.dev,
-                lambda chunks: tracker.track(model, inputs, chunks),
-                run.accelerator,
-                run.output / "dev",
-            )
-            return Evaluation(score)
-
-        def save(folder: Path, model: Any, weights: Tensors) -> None:
-            save_model(model, tracker.tokenizer, tracker.about, folder, weights)
+            return Evaluation(score_dev(run, lambda chunks: tracker.track(model, inputs, chunks)))
 
         counts = examples.labels.counts if examples.labels is not None else {}
         facts = {"turns": len(examples.groups), "cut": examples.turns.cut, "labels": counts}
         settings = with_steps(run.settings, examples.lengths, run.accelerator.num_processes)
-        return Task(tracker.model, settings, examples.lengths, collate, evaluate, save, facts)
+        return Task(
+            tracker.model, settings, examples.lengths, collate, evaluate, tracker.save, facts
+        )
+
+    @classmethod
+    def _initial(cls, run: Run[SgdSettings]) -> Self:
+        """The tracker that training starts from: the last checkpoint, or the recipe's encoder."""
+        settings, accelerator = run.settings, run.accelerator
+        options = SgdOptions(batch_size=settings.prediction_turns)
+        if checkpoint := last_checkpoint(run, ""):
+            return cls.load(str(checkpoint), options, accelerator)
+        encoder, tokenizer = pretrained_encoder(run, hidden=128)
+        provenance = run.provenance.extended(SgdProvenance, max_turn=settings.max_turn)
+        model = new_model(encoder, provenance, settings.dropout).to(accelerator.device)
+        return cls(model, tokenizer, provenance, options, accelerator)
 
     @staticmethod
     def example(repository: str, settings: Row) -> str:
@@ -244,65 +241,24 @@ class SgdTracker(Tracker, TrainableSystem[SgdOptions, SgdSettings]):
         return example(repository)
 
 
-def with_steps(settings: SgdSettings, lengths: Ints, processes: int) -> SgdSettings:
-    """The recipe with the number of steps that its epochs take.
-
-    The last step is full: it may begin the next epoch.
-
-    Args:
-        settings: The recipe.
-        lengths: Number of tokens of each example [examples].
-        processes: Number of processes.
-    """
-    size = share(settings.batch_size, settings.accumulation, processes)
-    epochs = (
-        epoch(lengths, size, settings.token_budget, settings.seed, number)
-        for number in range(settings.epochs)
-    )
-    of_epochs = -(-sum(map(len, epochs)) // (settings.accumulation * processes))
-    steps = min(settings.steps or of_epochs, of_epochs)
-    return msgspec.structs.replace(settings, steps=steps)
-
-
-def _initial_tracker(run: Run[SgdSettings]) -> SgdTracker:
-    """The tracker that training starts from: the last checkpoint, or the recipe's encoder.
-
-    The recipe's model ``tiny`` is made here, with random weights.
-    """
-    settings = run.settings
-    options = SgdOptions(batch_size=settings.prediction_turns)
-    if last := last_checkpoint(run, ""):
-        return SgdTracker.load(str(last), options, run.accelerator)
-    about = About(max_turn=settings.max_turn, **msgspec.structs.asdict(run.provenance))
-
-    def write_tiny(place: Path) -> None:
-        texts = corpus_texts(run.rows.select_columns(["history", "utterance", "schema"]))
-        encoder, tokenizer = tiny_encoder(texts, hidden=128, seed=about.seed)
-        model = new_model(encoder, about, settings.dropout)
-        save_model(model, tokenizer, about, place, model.state_dict())
-
-    if settings.model == "tiny":
-        return SgdTracker.load(str(initial_model(run, write_tiny)), options, run.accelerator)
-    encoder, tokenizer = load_encoder(settings.model, settings.attention_dropout)
-    model = new_model(encoder, about, settings.dropout)
-    return SgdTracker(model, tokenizer, about, options, run.accelerator)
-
-
-def new_model(encoder: PreTrainedModel, about: About, dropout: float = 0.1) -> SgdBaselineModel:
+def new_model(
+    encoder: PreTrainedModel, provenance: SgdProvenance, dropout: float = 0.1
+) -> SgdBaselineModel:
     """Create a model of a trainable and a frozen copy of an encoder, and random heads.
 
     Args:
         encoder: The pretrained encoder.
-        about: Provenance of the model, whose ``seed`` determines the heads.
+        provenance: Provenance of the model, whose ``seed`` determines the heads.
         dropout: Probability of dropout on the encoder's outputs, in [0, 1].
 
     Raises:
-        SgdxError: The encoder cannot read turns of ``about.max_turn`` tokens.
+        SgdxError: The encoder cannot read turns of ``provenance.max_turn`` tokens.
     """
-    longest = getattr(encoder.config, "max_position_embeddings", about.max_turn)
-    if about.max_turn > longest:
-        raise SgdxError(f"max_turn: is {about.max_turn}, the encoder reads {longest} tokens")
-    torch.manual_seed(about.seed)
+    max_turn = provenance.max_turn
+    longest = getattr(encoder.config, "max_position_embeddings", max_turn)
+    if max_turn > longest:
+        raise SgdxError(f"max_turn: is {max_turn}, the encoder reads {longest} tokens")
+    torch.manual_seed(provenance.seed)
     model = SgdBaselineModel(SgdBaselineConfig(encoder=encoder.config, dropout=dropout))
     for head in model.heads.values():
         head.reset()  # type: ignore[operator]
@@ -311,52 +267,8 @@ def new_model(encoder: PreTrainedModel, about: About, dropout: float = 0.1) -> S
     return model
 
 
-def load_model(name: str) -> tuple[SgdBaselineModel, PreTrainedTokenizerBase, About]:
-    """Load a trained model, in evaluation mode, with its tokenizer and provenance.
-
-    Args:
-        name: Name on the Hub, or a folder.
-
-    Raises:
-        SgdxError: The model cannot be loaded, or is not an SGD baseline.
-    """
-    with load_errors_as_sgdx(name, "model"):
-        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
-        kind = config.model_type
-        if not isinstance(config, SgdBaselineConfig):
-            raise SgdxError(f"{name}: is a {kind} model, expected one of sgd_baseline")
-        model: SgdBaselineModel = load_strict(SgdBaselineModel.from_pretrained, name)
-    try:
-        about = msgspec.convert(getattr(config, "sgdx", None), About)
-    except msgspec.ValidationError as error:
-        raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
-    model.schema_encoder.requires_grad_(False)  # loading makes it trainable
-    return model.train(False), load_tokenizer(name), about
-
-
-def save_model(
-    model: SgdBaselineModel,
-    tokenizer: PreTrainedTokenizerBase,
-    about: About,
-    folder: Path,
-    weights: Tensors,
-) -> None:
-    """Write a model for ``AutoModel`` (with ``trust_remote_code``) and ``AutoTokenizer``.
-
-    Args:
-        model: The model.
-        tokenizer: Tokenizer of the encoder.
-        about: Provenance of the model.
-        folder: Folder for the files.
-        weights: The weights to write, by parameter name.
-    """
-    model.config.sgdx = msgspec.to_builtins(about)
-    model.save_pretrained(folder, state_dict=weights)
-    tokenizer.save_pretrained(folder)
-
-
 @torch.inference_mode()
-def read_batch(
+def predict_batch(
     model: SgdBaselineModel, examples: TurnExamples, indices: Ints
 ) -> list[list[Change]]:
     """Predict the changes that the frames of some examples make.
@@ -369,8 +281,8 @@ def read_batch(
     Returns:
         For each example the changes of its frames.
     """
-    on_cpu, questions = examples.batch(indices.tolist())
-    batch = {name: tensor.to(model.device) for name, tensor in on_cpu.items()}
+    cpu_batch, questions = examples.batch(indices.tolist())
+    batch = {name: tensor.to(model.device) for name, tensor in cpu_batch.items()}
     pooled, tokens = model.encode(**{n: batch[n] for n in ENCODER_INPUTS if n in batch})
     logits = {name: each.float().cpu() for name, each in model.run_heads(pooled, batch).items()}
     spans = _spans(model, examples, indices, tokens, batch, logits, questions)
@@ -395,14 +307,6 @@ def _spans(
     turn = batch["turn"].cpu()[torch.from_numpy(questions.free_frame)[active]]
     first, last = best_spans(found["start"].float().cpu(), found["end"].float().cpu(), sides[turn])
     return list(zip(active.tolist(), first.tolist(), last.tolist()))
-
-
-def fingerprint(model: SgdBaselineModel, examples: TurnExamples, options: SgdOptions) -> str:
-    """SHA-256 of everything that determines the partial results: weights, inputs and options."""
-    frames = examples.frames
-    inputs = (frames.ids, frames.variants, frames.texts, frames.schemas)
-    decisive = (weights_digest(model), options, *inputs, examples.lengths.tolist())
-    return hashlib.sha256(repr(decisive).encode()).hexdigest()
 
 
 def prediction_rows(examples: TurnExamples, changes: list[Change]) -> Iterator[Row]:

@@ -37,7 +37,7 @@ from ..system import (
 from ..t5dst.model import commit_of, generation_settings, load_model, save_model
 from ..t5dst.tiny import tiny_t5, tiny_tokenizer
 from ..training.checkpoint import weights_digest
-from ..training.evaluation import predicted_on
+from ..training.evaluation import predict_dev
 from ..training.loop import initial_model, last_checkpoint
 from ..training.settings import Count, NotNegative, Settings
 from ..training.task import Evaluation, Run, Task
@@ -219,11 +219,7 @@ class T2G2Generator(Generator, TrainableSystem[T2G2Options, T2G2Settings]):
 
         def evaluate(model: Model) -> Evaluation:
             trained = generator.with_model(model)
-            predicted = predicted_on(
-                lambda chunks: generate(trained, run.dev, chunks).rows,
-                run.accelerator,
-                run.output / "dev",
-            )
+            predicted = predict_dev(run, lambda chunks: generate(trained, run.dev, chunks).rows)
             return Evaluation(bleu([row["utterance"] for row in predicted], run.dev["utterance"]))
 
         trainable = sum(p.numel() for p in generator.model.parameters() if p.requires_grad)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import torch
 from huggingface_hub import hf_hub_download
 from transformers import (
@@ -18,11 +17,12 @@ from transformers import (
 
 from sgdx_dataset import SgdxError
 
+from ..trained import save_trained
 from ..training.checkpoint import load_errors_as_sgdx, load_strict
 from ..training.task import Provenance
 
 
-class About(Provenance, frozen=True, kw_only=True):
+class T5Provenance(Provenance, frozen=True, kw_only=True):
     """Provenance of a T5 tracker's model, stored in its ``config.json`` under ``sgdx``.
 
     Attributes:
@@ -84,14 +84,14 @@ def load_model(
     return model, tokenizer
 
 
-def check_positions(name: str, model: PreTrainedModel, about: About) -> None:
+def check_positions(name: str, model: PreTrainedModel, provenance: T5Provenance) -> None:
     """Check that a model can read and write as many tokens as its limits allow.
 
     Raises:
         SgdxError: It has embeddings for fewer positions.
     """
     positions = getattr(model.config, "max_position_embeddings", None)  # T5 has no such limit
-    most = max(about.max_input, about.max_target)
+    most = max(provenance.max_input, provenance.max_target)
     if positions is not None and most > positions:
         raise SgdxError(f"{name}: has {positions} positions, expected max_input at most that")
 
@@ -118,7 +118,7 @@ def generation_settings(
 def save_model(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    about: Provenance,
+    provenance: Provenance,
     generation: GenerationConfig,
     folder: Path,
     weights: dict[str, torch.Tensor],
@@ -132,17 +132,15 @@ def save_model(
     Args:
         model: The model.
         tokenizer: The model's tokenizer.
-        about: Provenance of the model.
+        provenance: Provenance of the model.
         generation: The settings that ``model.generate`` is to use.
         folder: Folder for the files.
         weights: The weights to write, by parameter name.
     """
     config = model.config
-    config.sgdx = msgspec.to_builtins(about)
     if getattr(config, "scale_decoder_outputs", True) is False:
         config.tie_word_embeddings = False
         output = weights.get("lm_head.weight", weights["shared.weight"])
         weights = {**weights, "lm_head.weight": output.clone()}  # else it is left out where tied
     model.generation_config = generation
-    model.save_pretrained(folder, state_dict=weights)
-    tokenizer.save_pretrained(folder)
+    save_trained(model, tokenizer, provenance, folder, weights)

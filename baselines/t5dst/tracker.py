@@ -6,17 +6,16 @@ Sources: T5DST, Lee et al. 2021 (arXiv 2109.07506); D3ST, Zhao et al. 2022 (arXi
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
 import numpy as np
 from accelerate import Accelerator
 from datasets import Dataset
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel
 
 from sgdx_dataset import SgdxError
 
@@ -31,11 +30,11 @@ from ..system import (
     Tracker,
     TrainableSystem,
 )
-from ..training.batching import Ints, by_length, cut
+from ..trained import TrainedModel, Weights, fingerprint, predict_in_chunks, pretrained_name
+from ..training.batching import Ints
 from ..training.checkpoint import weights_digest
-from ..training.chunks import run_chunks
-from ..training.evaluation import score_on
-from ..training.loop import initial_model, last_checkpoint
+from ..training.evaluation import score_dev
+from ..training.loop import last_checkpoint
 from ..training.settings import Count, Settings
 from ..training.task import Evaluation, Run, Task
 from .card_example import example
@@ -44,7 +43,7 @@ from .formats.values import AnswerState
 from .generate import greedy
 from .inputs import Inputs, Texts, TokenLimits
 from .model import (
-    About,
+    T5Provenance,
     check_positions,
     commit_of,
     generation_settings,
@@ -118,13 +117,12 @@ class T5Options(BatchOptions, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class T5Tracker(Tracker, TrainableSystem[T5Options, T5Settings]):
+class T5Tracker(
+    TrainedModel[PreTrainedModel, T5Provenance], Tracker, TrainableSystem[T5Options, T5Settings]
+):
     """An encoder-decoder that writes values or states for prompts.
 
     Attributes:
-        model: The encoder-decoder, on the accelerator's device.
-        tokenizer: The model's tokenizer.
-        about: Provenance of the model, which has the prompt format and the limits.
         options: Options of prediction.
         accelerator: The processes and the device.
     """
@@ -134,37 +132,35 @@ class T5Tracker(Tracker, TrainableSystem[T5Options, T5Settings]):
     OPTIONS: ClassVar[type[T5Options]] = T5Options
     SETTINGS: ClassVar[type[Settings]] = T5Settings
 
-    model: PreTrainedModel
-    tokenizer: PreTrainedTokenizerBase
-    about: About
     options: T5Options
     accelerator: Accelerator
 
     @property
     def prompt(self) -> Format:
         """The prompt format of the model."""
-        return get_format(self.about.format)
+        return get_format(self.provenance.format)
 
     @property
     def limits(self) -> TokenLimits:
         """The maximum numbers of tokens that the model reads and writes."""
-        return TokenLimits(self.about.max_input, self.about.max_target)
+        return TokenLimits(self.provenance.max_input, self.provenance.max_target)
 
     @classmethod
-    def load(cls, model: str, options: T5Options, accelerator: Accelerator) -> T5Tracker:
+    def load(cls, model: str, options: T5Options, accelerator: Accelerator) -> Self:
         """Load a trained model, or, if ``options.format`` is given, any encoder-decoder."""
         loaded, tokenizer = load_model(model)
-        about = read_about(model, loaded, options)
-        if options.shuffle is not None and not get_format(about.format).SHUFFLED:
-            raise SgdxError(f"--shuffle: the format {about.format} is not shuffled in training")
+        provenance = provenance_under(options, model, loaded)
+        if options.shuffle is not None and not get_format(provenance.format).SHUFFLED:
+            raise SgdxError(
+                f"--shuffle: the format {provenance.format} is not shuffled in training"
+            )
         on_device: PreTrainedModel = loaded.eval().to(accelerator.device)
-        return cls(on_device, tokenizer, about, options, accelerator)
+        return cls(on_device, tokenizer, provenance, options, accelerator)
 
     def describe(self) -> Row:
         """The model's digest and provenance, and the parts of a prediction row that it fills."""
         return {
-            "weights": weights_digest(self.model),
-            **msgspec.to_builtins(self.about),
+            **super().describe(),
             "tracks": self.prompt.TRACKS,
             "shuffle": self.options.shuffle,
         }
@@ -200,21 +196,15 @@ class T5Tracker(Tracker, TrainableSystem[T5Options, T5Settings]):
         settings = run.settings
         texts = Texts()
         texts.read(run.rows, get_format(settings.format), settings.seed, with_answers=True)
-        tracker = _initial_tracker(run, texts)
+        tracker = cls._initial(run, texts)
         inputs = tracker.inputs(texts)
         # The cache helps only in generation, which asks for it; the decoder has its own config.
         for part in (tracker.model, tracker.model.get_decoder()):
             part.config.use_cache = False
 
         def evaluate(model: PreTrainedModel) -> Evaluation:
-            trained = tracker.with_model(model)
-            score = score_on(
-                run.dev,
-                lambda chunks: track(trained, run.dev, chunks).rows,
-                run.accelerator,
-                run.output / "dev",
-            )
-            return Evaluation(score)
+            trained = replace(tracker, model=model)
+            return Evaluation(score_dev(run, lambda chunks: track(trained, run.dev, chunks).rows))
 
         return Task(
             tracker.model,
@@ -222,25 +212,46 @@ class T5Tracker(Tracker, TrainableSystem[T5Options, T5Settings]):
             inputs.lengths,
             lambda indices: inputs.training_batch(indices, settings.static_shapes),
             evaluate,
-            lambda folder, model, weights: save_model(
-                model,
-                tracker.tokenizer,
-                tracker.about,
-                generation_settings(model, tracker.about.max_target),
-                folder,
-                weights,
-            ),
-            {"cut": inputs.cut, "pretrained_commit": tracker.about.pretrained_commit},
+            tracker.save,
+            {"cut": inputs.cut, "pretrained_commit": tracker.provenance.pretrained_commit},
         )
+
+    @classmethod
+    def _initial(cls, run: Run[T5Settings], texts: Texts) -> Self:
+        """The tracker that training starts from: the last checkpoint, or the recipe's model."""
+        settings = run.settings
+        options = T5Options(token_budget=settings.prediction_tokens)
+        if checkpoint := last_checkpoint(run, ""):
+            return cls.load(str(checkpoint), options, run.accelerator)
+        provenance = run.provenance.extended(
+            T5Provenance,
+            format=settings.format,
+            max_input=settings.max_input,
+            max_target=settings.max_target,
+        )
+
+        def write_tiny(folder: Path) -> None:
+            tokenizer = tiny_tokenizer([*texts.histories, *texts.parts, *texts.answers])
+            model = tiny_t5(len(tokenizer), settings.seed)
+            greedily = generation_settings(model, provenance.max_target)
+            save_model(model, tokenizer, provenance, greedily, folder, model.state_dict())
+
+        name = pretrained_name(run, write_tiny)
+        commit = commit_of(name, settings.revision)
+        model, tokenizer = load_model(name, commit or None)
+        check_positions(name, model, provenance)
+        provenance = msgspec.structs.replace(provenance, pretrained_commit=commit)
+        return cls(model, tokenizer, provenance, options, run.accelerator)
+
+    def save(self, folder: Path, model: PreTrainedModel, weights: Weights) -> None:
+        """Write a model that ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` can load."""
+        greedily = generation_settings(model, self.provenance.max_target)
+        save_model(model, self.tokenizer, self.provenance, greedily, folder, weights)
 
     def inputs(self, texts: Texts) -> Inputs:
         """The tokens of texts, with masks that the model takes."""
         flat_mask = self.model.config._attn_implementation != "sdpa"
         return Inputs(texts, self.tokenizer, self.prompt, self.limits, flat_mask)
-
-    def with_model(self, model: PreTrainedModel) -> T5Tracker:
-        """The same tracker with another model, such as the current one in training."""
-        return T5Tracker(model, self.tokenizer, self.about, self.options, self.accelerator)
 
     @staticmethod
     def example(repository: str, settings: Row) -> str:
@@ -248,106 +259,77 @@ class T5Tracker(Tracker, TrainableSystem[T5Options, T5Settings]):
         return example(repository, settings["format"], settings["max_target"])
 
 
-def read_about(name: str, model: PreTrainedModel, options: T5Options) -> About:
+def provenance_under(options: T5Options, name: str, model: PreTrainedModel) -> T5Provenance:
     """The provenance of a model, with the limits from the options where these give them.
 
     A model without provenance needs a format from the options.
 
     Args:
+        options: Options of prediction.
         name: Name or folder of the model, for error messages.
         model: The model.
-        options: Options of prediction.
 
     Raises:
         SgdxError: The model is not of this tracker; it has no provenance and no format is given; or
             it cannot read ``options.max_input`` tokens.
     """
-    found: Any = getattr(model.config, "sgdx", None)
-    if found is None and options.format is None:
+    stored: Any = getattr(model.config, "sgdx", None)
+    if stored is None and options.format is None:
         raise SgdxError(
             f"{name}: config.json has no 'sgdx', expected a model of baselines.train; "
             "for another give --format"
         )
     by_default = {"format": options.format, "max_input": 512, "max_target": 256}
     try:
-        about = msgspec.convert(found or {"tracker": T5Tracker.NAME, **by_default}, About)
+        provenance = msgspec.convert(
+            stored or {"tracker": T5Tracker.NAME, **by_default}, T5Provenance
+        )
     except msgspec.ValidationError as error:
         raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
-    about = msgspec.structs.replace(
-        about,
-        max_input=options.max_input or about.max_input,
-        max_target=options.max_target or about.max_target,
+    provenance = msgspec.structs.replace(
+        provenance,
+        max_input=options.max_input or provenance.max_input,
+        max_target=options.max_target or provenance.max_target,
     )
-    get_format(about.format)
-    check_positions(name, model, about)
-    return about
+    get_format(provenance.format)
+    check_positions(name, model, provenance)
+    return provenance
 
 
-def _initial_tracker(run: Run[T5Settings], texts: Texts) -> T5Tracker:
-    """The tracker that training starts from: the last checkpoint, or the recipe's model.
-
-    The recipe's model ``tiny`` is made here, with random weights.
-    """
-    settings = run.settings
-    options = T5Options(token_budget=settings.prediction_tokens)
-    if last := last_checkpoint(run, ""):
-        return T5Tracker.load(str(last), options, run.accelerator)
-    about = About(
-        format=settings.format,
-        max_input=settings.max_input,
-        max_target=settings.max_target,
-        **msgspec.structs.asdict(run.provenance),
-    )
-
-    def write_tiny(place: Path) -> None:
-        tokenizer = tiny_tokenizer([*texts.histories, *texts.parts, *texts.answers])
-        model = tiny_t5(len(tokenizer), settings.seed)
-        greedily = generation_settings(model, about.max_target)
-        save_model(model, tokenizer, about, greedily, place, model.state_dict())
-
-    name = str(initial_model(run, write_tiny)) if settings.model == "tiny" else settings.model
-    commit = commit_of(name, settings.revision)
-    model, tokenizer = load_model(name, commit or None)
-    check_positions(name, model, about)
-    about = msgspec.structs.replace(about, pretrained_commit=commit)
-    return T5Tracker(model, tokenizer, about, options, run.accelerator)
-
-
-def answer_all(tracker: T5Tracker, inputs: Inputs, folder: Path) -> tuple[list[str], int]:
+def answer_all(tracker: T5Tracker, inputs: Inputs, chunks: Path) -> tuple[list[str], int]:
     """Generate the answers to all inputs; equal inputs are read once.
 
     Args:
         tracker: The tracker.
         inputs: The inputs.
-        folder: Folder for partial results, from which a killed run can resume.
+        chunks: Folder for partial results, from which a killed run can resume.
 
     Returns:
         The answer to each input, and the number of distinct inputs.
     """
     options, device = tracker.options, tracker.accelerator.device
-    _, first, place = np.unique(inputs.pairs, axis=0, return_index=True, return_inverse=True)
-    lengths = inputs.lengths[first]
-    (order,) = by_length(lengths, len(lengths), int(lengths.sum()) * len(lengths)) or [first]
-    size = options.chunk_size
-    chunks = [order[i : i + size] for i in range(0, len(order), size)]
-
+    _, first, input_of = np.unique(inputs.pairs, axis=0, return_index=True, return_inverse=True)
     static = options.static_shapes or device.type == "xla"
-    widths = bucket_widths(lengths, inputs.limits.max_input) if static else lengths
+    widths = inputs.lengths[first]
+    if static:
+        widths = bucket_widths(widths, inputs.limits.max_input)
 
-    def work(chunk: Ints) -> list[str]:
-        answers: list[str] = []
-        for batch in cut(chunk, widths, options.batch_size, options.token_budget):
-            width = int(widths[batch].max()) if static else None
-            rows = static_rows(batch, width, options) if width else batch
-            tensors = inputs.batch(first[rows], width)
-            ids, mask = (tensors[name].to(device) for name in ("input_ids", "attention_mask"))
-            tokens = greedy(tracker.model, ids, mask, tracker.about.max_target, static)
-            answers += _texts(tracker, tokens[: len(batch)])
-        return answers
+    def answer(batch: Ints) -> list[str]:
+        width = int(widths[batch].max()) if static else None
+        rows = static_rows(batch, width, options) if width else batch
+        tensors = inputs.batch(first[rows], width)
+        ids, mask = (tensors[name].to(device) for name in ("input_ids", "attention_mask"))
+        tokens = greedy(tracker.model, ids, mask, tracker.provenance.max_target, static)
+        return _texts(tracker, tokens[: len(batch)])
 
-    name = fingerprint(tracker, inputs, first)[:16]
-    answers = run_chunks(tracker.accelerator, chunks, work, folder / name)
-    return [answers[index] for index in place.reshape(-1).tolist()], len(first)
+    folder = chunks / fingerprint(
+        weights_digest(tracker.model),
+        tracker.provenance,
+        options,
+        inputs=(inputs.ids(index) for index in first.tolist()),
+    )
+    answers = predict_in_chunks(tracker.accelerator, widths, options, answer, folder)
+    return [answers[index] for index in input_of.reshape(-1).tolist()], len(first)
 
 
 def bucket_widths(lengths: Ints, longest: int) -> Ints:
@@ -383,21 +365,6 @@ def _texts(tracker: T5Tracker, tokens: Ints) -> list[str]:
         tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
     )
     return decoded
-
-
-def fingerprint(tracker: T5Tracker, inputs: Inputs, first: Ints) -> str:
-    """SHA-256 of everything that determines the partial results: weights, inputs and options.
-
-    Args:
-        tracker: The tracker.
-        inputs: The inputs.
-        first: Index of the first occurrence of each distinct input.
-    """
-    decisive = (weights_digest(tracker.model), tracker.about, tracker.options)
-    digest = hashlib.sha256(repr(decisive).encode())
-    for index in first.tolist():
-        digest.update(inputs.ids(index).tobytes() + b"|")
-    return digest.hexdigest()
 
 
 def _states(

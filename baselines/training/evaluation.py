@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from accelerate import Accelerator
 from datasets import Dataset
 
 from sgdx_metric import report, score_frames
 from sgdx_metric.rows import PREDICTION, REFERENCE
 
+from .task import Run
 
-def joint_goal_accuracy(rows: Dataset, predictions: Sequence[dict[str, Any]]) -> float:
+Row = dict[str, Any]
+
+
+def joint_goal_accuracy(rows: Dataset, predictions: Sequence[Row]) -> float:
     """Joint goal accuracy of the predictions for one schema variant.
 
     Args:
@@ -35,43 +38,35 @@ def joint_goal_accuracy(rows: Dataset, predictions: Sequence[dict[str, Any]]) ->
     return float(scores["sgdx"]["by_variant"][variant])
 
 
-def predicted_on(
-    predict: Callable[[Path], Sequence[dict[str, Any]]], accelerator: Accelerator, folder: Path
-) -> Sequence[dict[str, Any]]:
+def predict_dev(run: Run[Any], predict: Callable[[Path], Sequence[Row]]) -> Sequence[Row]:
     """Predict dev rows with the current model, never reusing results of an earlier one.
 
     Args:
-        predict: Returns prediction rows, given a folder for partial results.
-        accelerator: The processes and the device.
-        folder: The folder for partial results. It is removed before and after.
+        run: The training run, in whose folder ``dev`` the partial results are.
+        predict: Returns prediction rows, given a folder for partial results. The folder is removed
+            before and after.
 
     Returns:
         The prediction rows, the same in every process.
     """
-    if accelerator.is_main_process:
+    folder = run.output / "dev"
+    if run.accelerator.is_main_process:
         shutil.rmtree(folder, ignore_errors=True)
-    accelerator.wait_for_everyone()
+    run.accelerator.wait_for_everyone()
     predicted = predict(folder)
-    if accelerator.is_main_process:
+    if run.accelerator.is_main_process:
         shutil.rmtree(folder)
     return predicted
 
 
-def score_on(
-    rows: Dataset,
-    predict: Callable[[Path], Sequence[dict[str, Any]]],
-    accelerator: Accelerator,
-    folder: Path,
-) -> float:
-    """Predict frame rows and score the predictions by joint goal accuracy.
+def score_dev(run: Run[Any], predict: Callable[[Path], Sequence[Row]]) -> float:
+    """Predict the dev frames of a run and score the predictions by joint goal accuracy.
 
     Args:
-        rows: Frame rows of one variant, with gold states.
-        predict: Returns prediction rows for ``rows``, given a folder for partial results.
-        accelerator: The processes and the device.
-        folder: The folder for partial results. It is removed before and after.
+        run: The training run; its dev rows are of one variant.
+        predict: Returns prediction rows for the dev rows, given a folder for partial results.
 
     Returns:
         A fraction in [0, 1], the same in every process.
     """
-    return joint_goal_accuracy(rows, predicted_on(predict, accelerator, folder))
+    return joint_goal_accuracy(run.dev, predict_dev(run, predict))

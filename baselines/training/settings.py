@@ -121,6 +121,18 @@ class EncoderSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only
     attention_dropout: Fraction | None = None
 
 
+class EpochSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The settings that recipes have besides where epochs determine the number of steps.
+
+    Attributes:
+        epochs: Number of epochs.
+        steps: Maximum number of steps, if the epochs would take more; None for no maximum.
+    """
+
+    epochs: Count
+    steps: Count | None = None  # type: ignore[assignment]  # the epochs determine the steps
+
+
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
 

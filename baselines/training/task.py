@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 from datasets import Dataset
@@ -20,6 +20,9 @@ if TYPE_CHECKING:  # these need torch, and a system that is not trained runs wit
     import torch
     from accelerate import Accelerator
     from transformers import PreTrainedModel
+
+
+AnyProvenance = TypeVar("AnyProvenance", bound="Provenance")
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +48,15 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     overlaps: int = 0
     oracle: bool = False
     seed: int = 0
+
+    def extended(self, provenance_class: type[AnyProvenance], **facts: Any) -> AnyProvenance:
+        """The provenance of a system's model, which has facts of its own besides.
+
+        Args:
+            provenance_class: Class of the system's provenance.
+            facts: The values of the fields that it adds.
+        """
+        return provenance_class(**msgspec.structs.asdict(self), **facts)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from accelerate import Accelerator
 from datasets import Dataset, concatenate_datasets
 
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
-from baselines.sgd_baseline.tracker import About, SgdOptions, SgdTracker, new_model
+from baselines.sgd_baseline.tracker import SgdOptions, SgdProvenance, SgdTracker, new_model
 from sgdx_dataset import frames, load
 
 from ..conftest import train_once
@@ -38,11 +38,11 @@ def tracker(
 ) -> SgdTracker:
     texts = corpus_texts(train_rows.select_columns(["history", "utterance", "schema"]))
     encoder, tokenizer = tiny_encoder(texts, hidden=64)
-    about = About(tracker="sgd_baseline", max_turn=64)
-    model = new_model(encoder, about).train(False)
+    provenance = SgdProvenance(tracker="sgd_baseline", max_turn=64)
+    model = new_model(encoder, provenance).train(False)
     cache = str(tmp_path_factory.mktemp("embeddings"))
     options = SgdOptions(batch_size=8, chunk_size=16, cache=cache)
-    return SgdTracker(model, tokenizer, about, options, accelerator)
+    return SgdTracker(model, tokenizer, provenance, options, accelerator)
 
 
 @pytest.fixture(scope="session")

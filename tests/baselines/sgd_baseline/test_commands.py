@@ -14,10 +14,12 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from baselines import predict, train
+from baselines.encoders.load import load_encoder
 from baselines.sgd_baseline.card_example import example as card_example
 from baselines.sgd_baseline.modeling import SgdBaselineModel
-from baselines.sgd_baseline.tracker import SgdSettings, load_model
+from baselines.sgd_baseline.tracker import SgdOptions, SgdSettings, SgdTracker
 from baselines.training import loop
+from baselines.training.accelerator import make_accelerator
 from baselines.training.settings import read_recipe
 
 from ...conftest import ROOT, Run
@@ -76,13 +78,14 @@ def test_a_killed_training_ends_in_the_same_weights(
 
 
 def test_the_frozen_encoder_is_the_one_that_training_began_with(trained: Path) -> None:
-    before, after = load_model(str(trained / "initial"))[0], load_model(str(trained))[0]
-    old, new = before.state_dict(), after.state_dict()
-    same = {name for name, tensor in old.items() if torch.equal(tensor, new[name])}
-    frozen = {name for name in old if name.startswith("schema_encoder.")}
-    assert same >= frozen
-    assert "encoder.embeddings.word_embeddings.weight" not in same
-    assert not any(p.requires_grad for p in after.schema_encoder.parameters())
+    before = load_encoder(str(trained / "initial"))[0].state_dict()
+    model = SgdTracker.load(str(trained), SgdOptions(), make_accelerator()).model
+    frozen = model.schema_encoder.state_dict()
+    assert before.keys() == frozen.keys()
+    assert all(torch.equal(tensor, frozen[name]) for name, tensor in before.items())
+    tuned = model.encoder.state_dict()["embeddings.word_embeddings.weight"]
+    assert not torch.equal(tuned, before["embeddings.word_embeddings.weight"])
+    assert not any(p.requires_grad for p in model.schema_encoder.parameters())
 
 
 def test_prediction_files(monkeypatch: pytest.MonkeyPatch, trained: Path, tmp_path: Path) -> None:
@@ -105,7 +108,8 @@ def test_prediction_files(monkeypatch: pytest.MonkeyPatch, trained: Path, tmp_pa
     assert len(lines) == 1 + 273
     # Both configs at once: half as many turns again as there are would show here.
     assert metadata["counts"]["frames"] == 2 * 273 > 2 * metadata["counts"]["turns"]
-    again = ("--model", trained / "initial", *arguments[2:])
+    (checkpoint,) = (trained / "checkpoints").iterdir()
+    again = ("--model", checkpoint, *arguments[2:])
     assert command(monkeypatch, predict, *again) == 2  # another model's are not overwritten
     scores = tmp_path / "scores.json"
     files = [f"--predictions={c}={tmp_path}/out/{c}.jsonl" for c in ("original", "v3")]
@@ -188,7 +192,7 @@ def test_bad_recipes(
     ("arguments", "message"),
     [
         (("--model", "nowhere"), "nowhere: no such folder or repository"),
-        (("--model", "{trained}/initial", "--config", "v9"), "v9"),
+        (("--model", "{trained}", "--config", "v9"), "v9"),
         (("--model", "{bert}"), "found no tracker's name in run.json or config.json"),
         (
             ("--model", "{bert}", "--tracker", "sgd_baseline"),
@@ -206,7 +210,7 @@ def test_bad_predictions(
     message: str,
 ) -> None:
     bert = tmp_path / "bert"
-    load_model(str(trained))[0].encoder.save_pretrained(bert)
+    SgdBaselineModel.from_pretrained(trained).encoder.save_pretrained(bert)
     filled = [word.format(trained=trained, bert=bert) for word in arguments]
     output = tmp_path / "out"
     assert command(monkeypatch, predict, *filled, "--output", output) == 2

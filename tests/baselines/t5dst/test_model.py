@@ -28,7 +28,7 @@ from baselines.t5dst.formats import get_format
 from baselines.t5dst.generate import greedy
 from baselines.t5dst.inputs import Inputs, Texts, TokenLimits
 from baselines.t5dst.model import (
-    About,
+    T5Provenance,
     commit_of,
     generation_settings,
     load_model,
@@ -39,13 +39,13 @@ from baselines.t5dst.tracker import T5Options, T5Tracker
 from baselines.training.accelerator import make_accelerator
 from sgdx_dataset import SgdxError, frames, load
 
-ABOUT = About(tracker="t5dst", format="t5dst", max_input=64, max_target=8)
+PROVENANCE = T5Provenance(tracker="t5dst", format="t5dst", max_input=64, max_target=8)
 
 
 def save(model: PreTrainedModel, folder: Path) -> None:
     """Write a model as training does."""
-    generation, weights = generation_settings(model, ABOUT.max_target), model.state_dict()
-    save_model(model, tiny_tokenizer(["a cab"], 300), ABOUT, generation, folder, weights)
+    generation, weights = generation_settings(model, PROVENANCE.max_target), model.state_dict()
+    save_model(model, tiny_tokenizer(["a cab"], 300), PROVENANCE, generation, folder, weights)
 
 
 def test_a_tokenizer_that_is_a_sentencepiece_model_alone(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_models_without_fused_attention_get_flat_masks(make: Any) -> None:
     """They learn from a padded batch, and padding does not change what they say."""
     model = make().eval()
     tokenizer = tiny_tokenizer(["a cab"], 300)
-    tracker = T5Tracker(model, tokenizer, ABOUT, T5Options(), make_accelerator())
+    tracker = T5Tracker(model, tokenizer, PROVENANCE, T5Options(), make_accelerator())
     rows = frames(load("original", "train", "sample")).select(range(6))
     texts = Texts()
     texts.read(rows, get_format("t5dst"), with_answers=True)

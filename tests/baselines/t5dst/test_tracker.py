@@ -21,7 +21,7 @@ from transformers import (
 from baselines import predict, train
 from baselines.data.frames import track
 from baselines.t5dst import tracker as tracker_module
-from baselines.t5dst.model import About
+from baselines.t5dst.model import T5Provenance
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
 from baselines.t5dst.tracker import T5Options, T5Tracker, bucket_widths
 from baselines.training.accelerator import make_accelerator
@@ -76,13 +76,15 @@ def test_shuffled_prediction_reads_its_answers_by_the_order_that_it_showed(
     rows = frames(load("v2", "test", "sample")).select(range(30))
     tokenizer = tiny_tokenizer(rows["utterance"], 400)
     model = tiny_t5(len(tokenizer)).eval()
-    about = About(tracker="t5dst", format="t5dst-options", max_input=512, max_target=8)
+    provenance = T5Provenance(tracker="t5dst", format="t5dst-options", max_input=512, max_target=8)
     monkeypatch.setattr(
         tracker_module, "answer_all", lambda tracker, inputs, folder: (["a"] * len(inputs.pairs), 1)
     )
     found = {}
     for seed in (None, 1, 2):
-        tracker = T5Tracker(model, tokenizer, about, T5Options(shuffle=seed), make_accelerator())
+        tracker = T5Tracker(
+            model, tokenizer, provenance, T5Options(shuffle=seed), make_accelerator()
+        )
         assert tracker.describe()["shuffle"] == seed
         found[seed] = track(tracker, rows, tmp_path).rows
     schemas = {row["frame_id"]: row["schema"] for row in rows}

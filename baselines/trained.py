@@ -1,0 +1,347 @@
+"""What trained trackers and generators share: loading, saving, starting, and predicting in batches.
+
+A system adds its model, its training batches and how it decodes. Its ``load`` calls
+``load_trained``; its ``task`` starts from ``last_checkpoint`` or ``pretrained_encoder``; its
+``predict`` goes through ``predict_in_chunks``, or through ``predict_dialogues`` where a state
+depends on the state after the turn before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+import numpy as np
+import torch
+from accelerate import Accelerator
+from datasets import Dataset
+from torch import nn
+from transformers import AutoConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.io.files import read_file
+from sgdx_dataset.io.json import parse_json
+
+from .data.dialogues import (
+    Dialogue,
+    Memory,
+    State,
+    chunks_side_by_side,
+    dialogue_bounds,
+    prediction_rows,
+    read_dialogues,
+)
+from .encoders.load import load_encoder, load_tokenizer
+from .encoders.tiny import corpus_texts, tiny_encoder
+from .system import BatchOptions, Row, model_file
+from .training import checkpoint
+from .training.batching import Ints, by_length, cut, epoch, share
+from .training.checkpoint import load_errors_as_sgdx, load_strict, weights_digest
+from .training.chunks import run_chunks
+from .training.settings import EncoderSettings, EpochSettings
+from .training.task import AnyProvenance, Provenance, Run
+
+Weights = dict[str, torch.Tensor]
+AnyModel = TypeVar("AnyModel", bound=nn.Module)
+_PreTrained = TypeVar("_PreTrained", bound=PreTrainedModel)
+_EpochSettings = TypeVar("_EpochSettings", bound=EpochSettings)
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class TrainedModel(Generic[AnyModel, AnyProvenance]):
+    """A model and what is stored beside it; a system of one model adds its options.
+
+    Attributes:
+        model: The model, on the accelerator's device.
+        tokenizer: The model's tokenizer.
+        provenance: What the model was trained on, and the limits of what it reads.
+    """
+
+    model: AnyModel
+    tokenizer: PreTrainedTokenizerBase
+    provenance: AnyProvenance
+
+    def describe(self) -> Row:
+        """The digest of the weights and the provenance, for the header of a prediction file."""
+        return {"weights": weights_digest(self.model), **msgspec.to_builtins(self.provenance)}
+
+    def save(self, folder: Path, model: PreTrainedModel, weights: Weights) -> None:
+        """Write a model that ``AutoModel`` and ``AutoTokenizer`` can load.
+
+        Args:
+            folder: Folder for the files.
+            model: The model in training.
+            weights: The weights to write, by parameter name.
+        """
+        save_trained(model, self.tokenizer, self.provenance, folder, weights)
+
+
+def save_trained(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    provenance: Provenance,
+    folder: Path,
+    weights: Weights,
+) -> None:
+    """Write a model with its tokenizer, and its provenance as ``sgdx`` in ``config.json``."""
+    model.config.sgdx = msgspec.to_builtins(provenance)
+    model.save_pretrained(folder, state_dict=weights)
+    tokenizer.save_pretrained(folder)
+
+
+def load_trained(
+    name: str,
+    model_class: type[_PreTrained],
+    provenance_class: type[AnyProvenance],
+    device: torch.device,
+) -> tuple[_PreTrained, PreTrainedTokenizerBase, AnyProvenance]:
+    """Load a model that ``save_trained`` wrote, in evaluation mode.
+
+    Args:
+        name: A folder, or a name on the Hub.
+        model_class: Class of the model.
+        provenance_class: Class of the provenance.
+        device: Where the model is put.
+
+    Raises:
+        SgdxError: The model cannot be loaded, or is of another class.
+    """
+    config_class: Any = model_class.config_class
+    with load_errors_as_sgdx(name, "model"):
+        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
+        if not isinstance(config, config_class):
+            expected = config_class.model_type
+            raise SgdxError(f"{name}: is a {config.model_type} model, expected one of {expected}")
+        model: Any = load_strict(model_class.from_pretrained, name)
+    provenance = read_provenance(name, provenance_class)
+    return model.eval().to(device), load_tokenizer(name), provenance
+
+
+def read_provenance(name: str, provenance_class: type[AnyProvenance]) -> AnyProvenance:
+    """The provenance of a model, from its ``config.json``.
+
+    Args:
+        name: A folder, or a name on the Hub.
+        provenance_class: Class of the provenance.
+
+    Raises:
+        SgdxError: There is no such model, or it has no such provenance.
+    """
+    path = model_file(name, "config.json")
+    if path is None:
+        raise SgdxError(f"{name}: found no config.json, expected a model of baselines.train")
+    config = parse_json(read_file(path), dict[str, Any], str(path), "a model's configuration")
+    try:
+        return msgspec.convert(config.get("sgdx"), provenance_class)
+    except msgspec.ValidationError as error:
+        raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
+
+
+def pretrained_name(run: Run[Any], write_tiny: Callable[[Path], None]) -> str:
+    """Name or folder of the recipe's pretrained model.
+
+    The recipe's model ``tiny`` is made on the first call, in the folder ``initial`` of the run.
+
+    Args:
+        run: The training run.
+        write_tiny: Writes a small model with random weights into a folder.
+    """
+    if run.settings.model != "tiny":
+        return str(run.settings.model)
+    folder = run.output / "initial"
+    if run.accelerator.is_main_process and not folder.exists():
+        checkpoint.write_folder(folder, write_tiny)
+    run.accelerator.wait_for_everyone()
+    return str(folder)
+
+
+def pretrained_encoder(
+    run: Run[Any], extra_texts: Sequence[str] = (), hidden: int = 64
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Load the recipe's pretrained encoder and its tokenizer.
+
+    Args:
+        run: The training run, whose settings are ``EncoderSettings``.
+        extra_texts: Texts for the tokenizer of the recipe's model ``tiny``, besides those of the
+            training rows.
+        hidden: Size of the hidden layers of ``tiny``.
+
+    Raises:
+        SgdxError: The encoder or its tokenizer cannot be loaded.
+    """
+    settings: EncoderSettings = run.settings
+
+    def write_tiny(folder: Path) -> None:
+        rows = run.rows.select_columns(["history", "utterance", "schema"])
+        texts = [*corpus_texts(rows), *extra_texts]
+        for component in tiny_encoder(texts, hidden=hidden, seed=settings.seed):
+            component.save_pretrained(folder)
+
+    return load_encoder(pretrained_name(run, write_tiny), settings.attention_dropout)
+
+
+def with_steps(settings: _EpochSettings, lengths: Ints, processes: int) -> _EpochSettings:
+    """The recipe with the number of steps that its epochs take.
+
+    The last step is full: it may begin the next epoch.
+
+    Args:
+        settings: The recipe.
+        lengths: Number of tokens of each example [examples].
+        processes: Number of processes.
+    """
+    size = share(settings.batch_size, settings.accumulation, processes)
+    epochs = (
+        epoch(lengths, size, settings.token_budget, settings.seed, number)
+        for number in range(settings.epochs)
+    )
+    of_epochs = -(-sum(map(len, epochs)) // (settings.accumulation * processes))
+    steps = min(settings.steps or of_epochs, of_epochs)
+    return msgspec.structs.replace(settings, steps=steps)
+
+
+def fingerprint(weights: str, *settings: object, inputs: Iterable[Ints] = ()) -> str:
+    """Name of a folder for partial results: a digest of everything that determines them.
+
+    Args:
+        weights: Digest of the model's weights.
+        settings: Whatever else determines the results, identified by its ``repr``.
+        inputs: Tokens of the inputs.
+    """
+    digest = hashlib.sha256(repr((weights, *settings)).encode())
+    for ids in inputs:
+        digest.update(ids.tobytes() + b"|")
+    return digest.hexdigest()[:16]
+
+
+def answer_batches(
+    lengths: Ints, options: BatchOptions, answer: Callable[[Ints], Sequence[_Result]]
+) -> list[_Result]:
+    """Answer inputs in batches of similar length, longest first.
+
+    Args:
+        lengths: Number of tokens of each input [inputs].
+        options: The limits of a batch.
+        answer: Returns the answers to a batch, given the indices of its inputs.
+
+    Returns:
+        The answer to each input, in the order of ``lengths``.
+    """
+    answers: dict[int, _Result] = {}
+    for batch in by_length(lengths, options.batch_size, options.token_budget):
+        answers.update(zip(batch.tolist(), answer(batch), strict=True))
+    return [answers[index] for index in range(len(lengths))]
+
+
+def predict_in_chunks(
+    accelerator: Accelerator,
+    lengths: Ints,
+    options: BatchOptions,
+    predict_batch: Callable[[Ints], list[_Result]],
+    folder: Path,
+) -> list[_Result]:
+    """Predict inputs that do not depend on each other, longest first, saving chunk by chunk.
+
+    Args:
+        accelerator: The processes, which take the chunks in turn.
+        lengths: Number of tokens of each input [inputs].
+        options: The limits of a batch and of a chunk.
+        predict_batch: Returns the results of a batch as JSON values, given the indices of its
+            inputs.
+        folder: Folder for the results of this prediction alone.
+
+    Returns:
+        The result of each input, in the order of ``lengths``, the same in every process.
+    """
+    # The longest come first, so that a lack of memory shows in the first batch.
+    order = np.argsort(-lengths, kind="stable")
+    size = options.chunk_size
+    chunks = [order[start : start + size] for start in range(0, len(order), size)]
+
+    def predict_chunk(chunk: Ints) -> list[_Result]:
+        batches = cut(chunk, lengths, options.batch_size, options.token_budget)
+        return [result for batch in batches for result in predict_batch(batch)]
+
+    return run_chunks(accelerator, chunks, predict_chunk, folder)
+
+
+def predict_dialogues(
+    accelerator: Accelerator,
+    rows: Dataset,
+    options: BatchOptions,
+    track: Callable[[Sequence[Dialogue]], Sequence[Sequence[State]]],
+    folder: Path,
+) -> list[Row]:
+    """Predict whole dialogues, saving chunk by chunk.
+
+    Args:
+        accelerator: The processes, which take the chunks in turn.
+        rows: Frame rows of whole dialogues in order, without gold states.
+        options: The number of dialogues of a chunk.
+        track: Returns for each dialogue the states of its frames, in order.
+        folder: Folder for the results of this prediction alone.
+
+    Returns:
+        The prediction row of each frame row, the same in every process.
+    """
+    bounds = dialogue_bounds(rows)
+    variants = np.array(rows["variant"])[bounds[:-1]]
+
+    def predict_chunk(chunk: Ints) -> list[list[Row]]:
+        indices = [np.arange(bounds[index], bounds[index + 1]) for index in chunk]
+        dialogues = list(read_dialogues(rows.select(np.concatenate(indices))))
+        return [prediction_rows(*pair) for pair in zip(dialogues, track(dialogues), strict=True)]
+
+    chunks = chunks_side_by_side(variants, options.chunk_size)
+    predicted = run_chunks(accelerator, chunks, predict_chunk, folder)
+    return [row for dialogue in predicted for row in dialogue]
+
+
+class OpenTurn(NamedTuple):
+    """A user turn whose states are to be predicted.
+
+    Attributes:
+        memory: What is known before the user speaks.
+        dialogue: The dialogue.
+        depth: Index of the turn in the dialogue.
+    """
+
+    memory: Memory
+    dialogue: Dialogue
+    depth: int
+
+
+def track_in_step(
+    dialogues: Sequence[Dialogue], predict: Callable[[Sequence[OpenTurn]], Iterable[State]]
+) -> list[list[State]]:
+    """Predict the state of every frame of several dialogues.
+
+    The first turns of all dialogues are predicted together, then all second turns, and so on.
+
+    Args:
+        dialogues: The dialogues.
+        predict: Returns the states of the frames of some turns, which belong to different
+            dialogues, in order.
+
+    Returns:
+        For each dialogue the states of its frames, in order.
+    """
+    memories = [Memory() for _ in dialogues]
+    states: list[list[State]] = [[] for _ in dialogues]
+    for depth in range(max((len(dialogue.turns) for dialogue in dialogues), default=0)):
+        unfinished = [i for i, dialogue in enumerate(dialogues) if len(dialogue.turns) > depth]
+        for i in unfinished:
+            memories[i].add_system_turn(dialogues[i].turns[depth].acts)
+        predicted = iter(predict([OpenTurn(memories[i], dialogues[i], depth) for i in unfinished]))
+        for i in unfinished:
+            turn = dialogues[i].turns[depth]
+            of_turn = list(islice(predicted, len(turn.frames)))
+            memories[i].add_user_turn(turn, of_turn)
+            states[i] += of_turn
+    return states
