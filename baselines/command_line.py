@@ -57,13 +57,13 @@ def read_struct(options: argparse.Namespace, kind: type[Struct]) -> Struct:
     Raises:
         SgdxError: The value of an option has the wrong type or is out of range.
     """
-    given = {name: getattr(options, name) for name in kind.__struct_fields__}
+    texts = {name: getattr(options, name) for name in kind.__struct_fields__}
     try:
-        present = {name: text for name, text in given.items() if text is not None}
-        return msgspec.convert(present, kind, strict=False)
+        given_texts = {name: text for name, text in texts.items() if text is not None}
+        return msgspec.convert(given_texts, kind, strict=False)
     except msgspec.ValidationError as error:
-        reason, _, place = str(error).partition(" - at `$.")
-        raise SgdxError(f"{_option(place.rstrip('`'))}: {reason}") from None
+        reason, _, field = str(error).partition(" - at `$.")
+        raise SgdxError(f"{_option(field.rstrip('`'))}: {reason}") from None
 
 
 def _option(field: str) -> str:

@@ -4,108 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
-from sgdx_dataset import VARIANTS, SgdxError
-from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.release.schema import split_name
-from sgdx_metric.rows import ScoreError
-from sgsacc_metric.cli.chosen import choose
-from sgsacc_metric.cli.references import References, open_references, own_variants
-from sgsacc_metric.rows import Turn
+from sgsacc_metric.cli.references import open_references, own_variants
 
 from ..command_line import add_source, run_command
-from .derived import derived
-from .templates import from_templates, read_templates
-
-Say = Callable[[Turn], str]
-SYSTEMS = ("gold", "derived", "templates", "empty")
-DEFAULT_CONFIGS = ("original", *VARIANTS)
-
-
-@dataclass(frozen=True)
-class CopySystem:
-    """A generator that learns nothing.
-
-    Attributes:
-        name: One of SYSTEMS.
-        say: What it says in a turn.
-        wording: The wording of the turn that it is given; None for each variant's own.
-    """
-
-    name: str
-    say: Say
-    wording: str | None = None
-
-
-def copy_system(name: str, templates: Path | None = None) -> CopySystem:
-    """Make a generator that learns nothing.
-
-    Args:
-        name: `gold` (what the corpus says), `derived` (sentences made of the descriptions),
-            `templates` (hand-written ones) or `empty`.
-        templates: The folder of templates, for `templates` alone.
-
-    Raises:
-        SgdxError: There is no such system, the templates cannot be read, or they are given to
-            another system, or not to this one.
-    """
-    if name not in SYSTEMS:
-        raise SgdxError(f"--system {name}: expected one of {', '.join(SYSTEMS)}")
-    if (templates is None) == (name == "templates"):
-        raise SgdxError(
-            f"--system {name}: found {'no' if templates is None else 'a'} --templates DIR, expected"
-            " it with the system templates and with no other"
-        )
-    if templates is not None:
-        read = read_templates(templates)
-        return CopySystem(name, lambda turn: from_templates(turn, read), "original")
-    say: dict[str, Say] = {
-        "gold": lambda turn: turn.utterance,
-        "derived": derived,
-        "empty": lambda turn: "",
-    }
-    return CopySystem(name, say[name])
-
-
-def generate(
-    system: CopySystem,
-    references: References,
-    configs: Sequence[str],
-    output: Path,
-    dialogues: Path | None = None,
-    single: Path | None = None,
-) -> list[Path]:
-    """Write what a system says in every turn as `CONFIG.jsonl` for each config.
-
-    Args:
-        system: The system.
-        references: Where the turns come from.
-        configs: The wordings to generate under.
-        output: The folder for the files, each of which appears whole or not at all.
-        dialogues: A file of the dialogues to generate; None for all of the split.
-        single: A file of the turns to generate; None for all turns of the dialogues.
-
-    Raises:
-        SgdxError, ScoreError: The release, a config or a file of ids cannot be used, or the system
-            has nothing to say.
-    """
-    paths = []
-    for config in configs:
-        turns = choose(references.turns(system.wording or config), dialogues, single)
-        rows = [
-            {"turn_id": turn.turn_id, "variant": config, "utterance": system.say(turn)}
-            for turn in turns
-        ]
-        header = {"split": references.split, "variant": config, "model": f"copy of {system.name}"}
-        lines = [{"metadata": header | {"input": system.name}}, *rows]
-        write_bytes(output / f"{config}.jsonl", msgspec.json.Encoder().encode_lines(lines))
-        paths.append(output / f"{config}.jsonl")
-    return paths
+from .systems import DEFAULT_CONFIGS, SYSTEMS, copy_system, generate
 
 
 def main() -> int:
@@ -131,14 +36,12 @@ def main() -> int:
 
     def command() -> None:
         system = copy_system(options.system, options.templates)
-        try:
-            split, own = split_name(options.split), own_variants(options.variant)
-            references = open_references(options.source, None, split, own)
-            chosen = options.dialogues, options.turns
-            paths = generate(system, references, options.config, options.output, *chosen)
-            print(*paths, sep="\n")
-        except ScoreError as error:
-            raise SgdxError(str(error)) from None
+        variants = own_variants(options.variant)
+        split = split_name(options.split)
+        references = open_references(options.source, None, split, variants)
+        selection = options.dialogues, options.turns
+        paths = generate(system, references, options.config, options.output, *selection)
+        print(*paths, sep="\n")
 
     return run_command("baselines.copies", command)
 

@@ -15,7 +15,7 @@ from sgsacc_metric.cli.terminal import print_line, print_table
 from sgsacc_metric.lexical import LexicalNli
 from sgsacc_metric.units import units_of
 
-from .__main__ import DEFAULT_CONFIGS, copy_system, generate
+from .systems import DEFAULT_CONFIGS, copy_system, generate
 
 SYSTEMS = ("gold", "derived", "empty")
 _TABLES = {
@@ -25,8 +25,8 @@ _TABLES = {
     "What rewording does: SGSAcc, in %": ("SGSAcc orig", "SGSAcc v1-5", "SS_SGSAcc", "flips"),
 }  # fmt: skip
 _NEXT = """
-These are {turns} turns of the project's own sample corpus, answered without learning. What entails
-what is judged by comparing words: the figures show how the table reads, not how good anything is.
+These are {turns} turns of the project's own sample corpus, answered without learning. Entailment is
+judged by comparing words: the figures show how the table reads, not how good anything is.
 Next, on SGD itself (PATH: a directory or archive of the release, or the word download; later
 commands remember it):
 
@@ -61,10 +61,9 @@ def demo(output: Path) -> None:
     console = Console(width=80)
     headers, rows = robustness_table(results)
     for title, figures in _TABLES.items():
-        shown = [0, 1, 2, *map(headers.index, figures)]
-        print_table(
-            title, [headers[i] for i in shown], [[row[i] for i in shown] for row in rows], console
-        )
+        columns = [0, 1, 2, *map(headers.index, figures)]
+        cells = [[row[i] for i in columns] for row in rows]
+        print_table(title, [headers[i] for i in columns], cells, console)
     print_table("BLEU of all turns under the original schemas", *bleu_table(results), console)
     print_line(results["gold"]["signature"], console)
     print_line(_NEXT.format(turns=len(turns)), console)

@@ -1,7 +1,7 @@
 """A response made of the schema's own descriptions, by rule: any service, any wording.
 
-A response that is no more than the names and descriptions it is given moves with their wording, so
-this is the floor of a generator, and the input of one that learns to say it better.
+Such a response is made of the schema's names and descriptions alone, and so changes with their
+wording. It is the floor of a generator, and the input of one that learns to phrase it better.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _FIXED = {
 
 
 def derived(turn: Turn) -> str:
-    """What the rules say in a turn, under the wording of the turn's schemas."""
+    """The response of the rules to a turn, in the wording of the turn's schemas."""
     return " ".join(_sentence(turn, action) for action in ordered(turn))
 
 
 def ordered(turn: Turn) -> list[Action]:
     """The actions of a turn, frame by frame, in the order in which they are said."""
     services = list(dict.fromkeys(action.service for action in turn.actions))
-    place = {act: i for i, act in enumerate(ORDER)}
+    rank = {act: i for i, act in enumerate(ORDER)}
     return sorted(
         turn.actions,
-        key=lambda action: (services.index(action.service), place.get(action.act, len(ORDER))),
+        key=lambda action: (services.index(action.service), rank.get(action.act, len(ORDER))),
     )
 
 
@@ -49,7 +49,7 @@ def _sentence(turn: Turn, action: Action) -> str:
     if action.act in _FIXED and not action.values:
         return _FIXED[action.act]
     if action.act == "OFFER_INTENT":
-        return f"Do you want to {_small(_description(intent, action))}?"
+        return f"Do you want to {_lower_first(_description(intent, action))}?"
     if action.act == "INFORM_COUNT":
         return f"There are {' '.join(action.values)} results."
     if action.act == "REQUEST":
@@ -61,11 +61,11 @@ def _sentence(turn: Turn, action: Action) -> str:
     return f"{_description(slot, action)} {verb} {' and '.join(action.values)}."
 
 
-def _description(of: Slot | Intent | None, action: Action) -> str:
+def _description(element: Slot | Intent | None, action: Action) -> str:
     """The description of what an action is about, or its name where the schema has none."""
-    named = of.name if of else action.slot or action.act.lower()
-    return clean(of.description if of else "") or named.replace("_", " ")
+    named = element.name if element else action.slot or action.act.lower()
+    return clean(element.description if element else "") or named.replace("_", " ")
 
 
-def _small(text: str) -> str:
+def _lower_first(text: str) -> str:
     return text[:1].lower() + text[1:]

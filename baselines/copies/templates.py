@@ -2,8 +2,8 @@
 
 T2G2 (Kale and Rastogi 2020, arXiv 2004.15006) has a file `<Service>.tsv` of templates for each of
 SGD's services, in the folder `generation/utterance_templates` of its repository. They are not part
-of this project. Their keys are the names of the original schemas, so the same is said under every
-wording.
+of this project. Their keys are the names of the original schemas, so the response is the same under
+every wording.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _WORDS = ("True", "False", "dontcare")
 def read_templates(folder: Path) -> dict[str, Templates]:
     """Read all templates of a folder, by service and key.
 
-    A line is a key, a tab and a text. The parts of a key are joined by `!!`: the act; then, of an
-    act that goes by the intent, its name; else the slot and `True`, `False`, `dontcare` or an `@`
-    for each value. The text has as many `@` as the key. Of a key that is there twice, the last
-    holds.
+    A line is a key, a tab and a text. A key begins with the act, and its parts are joined by `!!`.
+    For the acts of `_BY_INTENT` the name of the intent follows; for others the slot, and `True`,
+    `False`, `dontcare` or an `@` for each value. The text has as many `@` as the key. If a key
+    occurs twice, the last line counts.
 
     Raises:
         SgdxError: The folder has no such file, or a line is none; the message names it.
@@ -57,7 +57,7 @@ def _read(file: Path) -> Templates:
 
 
 def from_templates(turn: Turn, templates: Mapping[str, Templates]) -> str:
-    """What the templates say in a turn.
+    """The response of the templates to a turn.
 
     Args:
         turn: The turn under the original wording.
@@ -66,18 +66,18 @@ def from_templates(turn: Turn, templates: Mapping[str, Templates]) -> str:
     Raises:
         SgdxError: There is no template for an action.
     """
-    said: list[str] = []
+    sentences: list[str] = []
     service = None
     for action in ordered(turn):
         if action.service != service:
             service = action.service
             acts = {other.act for other in turn.actions if other.service == service}
-            said += [CONFIRM_FIRST] if "CONFIRM" in acts else []
+            sentences += [CONFIRM_FIRST] if "CONFIRM" in acts else []
         key = template_key(turn, action)
         if service not in templates or key not in templates[service]:
             raise SgdxError(f"turn {turn.turn_id}: found no template {key} of {service}")
-        said.append(_filled(templates[service][key], action.values))
-    return " ".join(said)
+        sentences.append(_filled(templates[service][key], action.values))
+    return " ".join(sentences)
 
 
 def template_key(turn: Turn, action: Action) -> str:

@@ -9,7 +9,15 @@ from typing import Any
 
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Service, Slot
 
-from .words import Value, content_words, met, number, says, values, words
+from .words import (
+    Value,
+    contains_phrase,
+    content_words,
+    find_values,
+    overlap,
+    parse_number,
+    words,
+)
 
 Row = dict[str, Any]
 
@@ -29,7 +37,7 @@ _ASKS = re.compile(
     r"\?|\b(what|which|where|tell me|let me know|do they|does it|is it|is there|how)\b", re.I
 )
 
-# Words in the name or description of a slot that tell which kind of value it takes.
+# Words in the name or description of a slot that show the kind of its values.
 _KINDS = {
     "time": ("time", "hour", "clock"),
     "date": ("date", "day"),
@@ -44,15 +52,15 @@ class SlotWords:
 
     Attributes:
         slot: The slot in the schema.
-        named: Content words of the name.
-        described: Content words of the description.
+        name_words: Content words of the name.
+        description_words: Content words of the description.
         kind: Kind of value that the slot takes, as in ``words.Value``.
         tracked: Whether an intent requires the slot or has it as optional; others are never set.
     """
 
     slot: Slot
-    named: list[str]
-    described: list[str]
+    name_words: list[str]
+    description_words: list[str]
     kind: str
     tracked: bool
 
@@ -68,13 +76,13 @@ class IntentWords:
 
     Attributes:
         name: Name of the intent.
-        named: Content words of the name.
-        described: Content words of the description.
+        name_words: Content words of the name.
+        description_words: Content words of the description.
     """
 
     name: str
-    named: list[str]
-    described: list[str]
+    name_words: list[str]
+    description_words: list[str]
 
 
 @dataclass(frozen=True)
@@ -102,9 +110,9 @@ def lexicon_of(service: Service) -> Lexicon:
     """The words of a service's schema."""
     slots = []
     for slot in service.slots:
-        named, described = content_words(slot.name), content_words(slot.description)
-        kind, tracked = _kind(named, described), slot.name in service.tracked
-        slots.append(SlotWords(slot, named, described, kind, tracked))
+        name_words, description_words = content_words(slot.name), content_words(slot.description)
+        kind, tracked = _kind(name_words, description_words), slot.name in service.tracked
+        slots.append(SlotWords(slot, name_words, description_words, kind, tracked))
     intents = [
         IntentWords(i.name, content_words(i.name), content_words(i.description))
         for i in service.intents
@@ -112,16 +120,18 @@ def lexicon_of(service: Service) -> Lexicon:
     return Lexicon(slots, intents)
 
 
-def _kind(named: list[str], described: list[str]) -> str:
+def _kind(name_words: list[str], description_words: list[str]) -> str:
     """The kind of value that a slot takes, from the words of its name, else its description."""
-    for slot_words in (named, described):
+    for slot_words in (name_words, description_words):
         for kind, cues in _KINDS.items():
-            if met(cues, slot_words):
+            if overlap(cues, slot_words):
                 return kind
     return "name"
 
 
-def track(lexicon: Lexicon, state: ServiceState, utterance: str, acts: Sequence[Row]) -> list[str]:
+def update_state(
+    lexicon: Lexicon, state: ServiceState, utterance: str, acts: Sequence[Row]
+) -> list[str]:
     """Update the state of a service with a user turn.
 
     Args:
@@ -136,17 +146,17 @@ def track(lexicon: Lexicon, state: ServiceState, utterance: str, acts: Sequence[
     spoken = words(utterance)
     agrees = _YES.search(utterance) is not None and _NO.search(utterance) is None
     if agrees:
-        state.slots |= _given(lexicon, acts)
+        state.slots |= _accepted_values(lexicon, acts)
     asked = {act["slot"] for act in acts if act["act"] == "REQUEST"}
-    state.slots |= _categorical(lexicon, utterance, spoken, asked)
-    state.slots |= _free_form(lexicon, state, values(utterance), spoken, asked)
+    state.slots |= _categorical_values(lexicon, utterance, spoken, asked)
+    state.slots |= _free_form_values(lexicon, state, find_values(utterance), spoken, asked)
     if _ANY.search(utterance):
         state.slots |= {s.name: DONTCARE for s in lexicon.slots if s.name in asked and s.tracked}
-    state.intent = _intent(lexicon, state, utterance, spoken, acts, agrees)
-    return _requested(lexicon, state, utterance, spoken)
+    state.intent = _active_intent(lexicon, state, utterance, spoken, acts, agrees)
+    return _requested_slots(lexicon, state, utterance, spoken)
 
 
-def _given(lexicon: Lexicon, acts: Sequence[Row]) -> dict[str, str]:
+def _accepted_values(lexicon: Lexicon, acts: Sequence[Row]) -> dict[str, str]:
     """Values that the system offered or asked the user to confirm."""
     tracked = {slot.name for slot in lexicon.slots if slot.tracked}
     return {
@@ -156,58 +166,62 @@ def _given(lexicon: Lexicon, acts: Sequence[Row]) -> dict[str, str]:
     }
 
 
-def _categorical(
+def _categorical_values(
     lexicon: Lexicon, utterance: str, spoken: list[str], asked: set[str]
 ) -> dict[str, str]:
     """Values of categorical slots that the utterance names."""
-    found = {}
-    numbers = {number(word) for word in spoken}
+    values = {}
+    numbers = {parse_number(word) for word in spoken}
     for slot in lexicon.slots:
-        near = slot.name in asked or met(slot.named, spoken) > 0.5
+        near = slot.name in asked or overlap(slot.name_words, spoken) > 0.5
         if not slot.slot.values or not slot.tracked:
             continue
         if slot.slot.is_boolean:
-            if met(slot.named, spoken) > 0.5 or (slot.name in asked and _YES.search(utterance)):
-                found[slot.name] = "False" if _NO.search(utterance) else "True"
+            # Asked about, a boolean slot is answered by yes or no; else its name must be spoken.
+            answered = slot.name in asked and _YES.search(utterance)
+            if overlap(slot.name_words, spoken) > 0.5 or answered:
+                values[slot.name] = "False" if _NO.search(utterance) else "True"
             continue
-        named = [
-            v
-            for v in slot.slot.values
-            if (near and v in numbers if v.isdigit() else says(utterance, v))
+        spoken_values = [
+            value
+            for value in slot.slot.values
+            # A bare number may belong to any slot, so it counts only near this slot's name.
+            if (near and value in numbers if value.isdigit() else contains_phrase(utterance, value))
         ]
-        if named:
-            found[slot.name] = max(named, key=len)
-    return found
+        if spoken_values:
+            values[slot.name] = max(spoken_values, key=len)
+    return values
 
 
-def _free_form(
-    lexicon: Lexicon, state: ServiceState, found: list[Value], spoken: list[str], asked: set[str]
+def _free_form_values(
+    lexicon: Lexicon, state: ServiceState, pieces: list[Value], spoken: list[str], asked: set[str]
 ) -> dict[str, str]:
-    """Assign each value to the slot of its kind, not a categorical one, that fits best."""
+    """Each piece of the utterance, assigned to the free-form slot of its kind that fits best."""
     free = [slot for slot in lexicon.slots if slot.tracked and not slot.slot.values]
-    given: dict[str, str] = {}
-    for value in found:
+    values: dict[str, str] = {}
+    for piece in pieces:
         scores = {
-            slot.name: _fit(slot, value, spoken)
+            slot.name: _match_score(slot, piece, spoken)
             + (slot.name in asked)
             - (slot.name in state.slots) / 2
             for slot in free
-            if slot.kind == value.kind and slot.name not in given
+            if slot.kind == piece.kind and slot.name not in values
         }
         if scores:
             best = max(scores, key=lambda name: scores[name])
             if scores[best] >= 0:
-                given[best] = value.text
-    return given
+                values[best] = piece.text
+    return values
 
 
-def _fit(slot: SlotWords, value: Value, spoken: list[str]) -> float:
+def _match_score(slot: SlotWords, value: Value, spoken: list[str]) -> float:
     """How well the words of a slot match those before a value and those of the utterance."""
-    near = met(value.before, slot.named + slot.described)
-    return near + (met(slot.named, spoken) + met(slot.described, spoken)) / 2
+    near = overlap(value.before, slot.name_words + slot.description_words)
+    named, described = overlap(slot.name_words, spoken), overlap(slot.description_words, spoken)
+    return near + (named + described) / 2
 
 
-def _intent(
+def _active_intent(
     lexicon: Lexicon,
     state: ServiceState,
     utterance: str,
@@ -222,14 +236,18 @@ def _intent(
     closing = any(act["act"] in ("REQ_MORE", "OFFER_INTENT", "NOTIFY_SUCCESS") for act in acts)
     if _DONE.search(utterance) and closing:
         return NONE_INTENT
-    scores = {i.name: 2 * met(i.named, spoken) + met(i.described, spoken) for i in lexicon.intents}
+    scores = {
+        intent.name: 2 * overlap(intent.name_words, spoken)
+        + overlap(intent.description_words, spoken)
+        for intent in lexicon.intents
+    }
     best = max(scores, key=lambda name: scores[name], default=NONE_INTENT)
     if state.intent == NONE_INTENT or scores[best] > 1.0 + scores.get(state.intent, 0.0):
         return best
     return state.intent
 
 
-def _requested(
+def _requested_slots(
     lexicon: Lexicon, state: ServiceState, utterance: str, spoken: list[str]
 ) -> list[str]:
     """The slots that the user asks for."""
@@ -238,5 +256,5 @@ def _requested(
     return sorted(
         slot.name
         for slot in lexicon.slots
-        if slot.name not in state.slots and met(slot.named, spoken) > 0.6
+        if slot.name not in state.slots and overlap(slot.name_words, spoken) > 0.6
     )

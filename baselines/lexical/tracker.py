@@ -14,7 +14,7 @@ from sgdx_dataset.schema import read_service
 from ..data.frames import SYSTEM_ACTS
 from ..data.prediction_files import prediction_row
 from ..system import Predictions, Tracker
-from .rules import Lexicon, ServiceState, lexicon_of, track
+from .rules import Lexicon, ServiceState, lexicon_of, update_state
 
 Row = dict[str, Any]
 
@@ -41,7 +41,7 @@ def _predict(rows: Dataset) -> Iterator[Row]:
         if schema not in lexicons:
             lexicons[schema] = lexicon_of(read_service(row["schema"]))
         state = states.setdefault(row["service"], ServiceState())
-        requested = track(lexicons[schema], state, row["utterance"], _last_acts(row))
+        requested = update_state(lexicons[schema], state, row["utterance"], _last_acts(row))
         values = {slot: [value] for slot, value in state.slots.items()}
         yield prediction_row(row, state.intent, requested, values)
 

@@ -71,43 +71,44 @@ def content_words(text: str) -> list[str]:
     return list(dict.fromkeys(word for word in words(text) if word not in STOP_WORDS))
 
 
-def met(wanted: Iterable[str], spoken: list[str]) -> float:
-    """The fraction of the wanted words that were spoken, in [0, 1]; 0 if no word is wanted.
+def overlap(terms: Iterable[str], spoken: list[str]) -> float:
+    """The fraction of the terms that were spoken, in [0, 1]; 0 without terms.
 
     Words match from a similarity of ``MATCH`` percent.
     """
-    wanted = list(wanted)
-    if not wanted or not spoken:
+    terms = list(terms)
+    if not terms or not spoken:
         return 0.0
-    scores = process.cdist(wanted, spoken, scorer=fuzz.ratio, score_cutoff=MATCH)
+    scores = process.cdist(terms, spoken, scorer=fuzz.ratio, score_cutoff=MATCH)
     return float((scores.max(axis=1) > 0).mean())
 
 
-def says(text: str, phrase: str) -> bool:
+def contains_phrase(text: str, phrase: str) -> bool:
     """Whether a text contains a phrase as whole words; the spelling may differ slightly."""
-    found = fuzz.partial_ratio_alignment(phrase.lower(), text.lower(), score_cutoff=MATCH + 2)
-    if found is None or not phrase:
+    alignment = fuzz.partial_ratio_alignment(phrase.lower(), text.lower(), score_cutoff=MATCH + 2)
+    if alignment is None or not phrase:
         return False
-    edges = text[max(found.dest_start - 1, 0) : found.dest_start], text[found.dest_end :][:1]
+    start, end = alignment.dest_start, alignment.dest_end
+    edges = text[max(start - 1, 0) : start], text[end : end + 1]  # the characters around the match
     return not any(edge.isalnum() for edge in edges)
 
 
-def number(text: str) -> str | None:
+def parse_number(text: str) -> str | None:
     """The digits of a whole number, given as digits or as a word up to twelve; else None."""
     if text.isdigit():
         return text
     return str(_NUMBERS.index(text.lower())) if text.lower() in _NUMBERS else None
 
 
-def values(utterance: str) -> list[Value]:
+def find_values(utterance: str) -> list[Value]:
     """Possible values: times, dates, amounts of money, numbers and capitalised names, in order."""
-    found = [(m.start(), m.end(), str(m.lastgroup)) for m in _VALUE.finditer(utterance)]
+    matches = [(m.start(), m.end(), str(m.lastgroup)) for m in _VALUE.finditer(utterance)]
     for start, end in _names(utterance):
-        if not any(other < end and start < stop for other, stop, _ in found):
-            found.append((start, end, "name"))
+        if not any(other < end and start < stop for other, stop, _ in matches):
+            matches.append((start, end, "name"))
     return [
         Value(kind, utterance[start:end], tuple(words(utterance[:start])[-3:]))
-        for start, end, kind in sorted(found)
+        for start, end, kind in sorted(matches)
     ]
 
 

@@ -22,7 +22,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from sgdx_dataset import CONFIGS, SgdxError
+from sgdx_dataset import CONFIGS
 from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.release.schema import split_name
 from sgdx_dataset.subset import read_dialogue_ids
@@ -394,14 +394,7 @@ def main() -> int:
         help="folder for VARIANT.jsonl, the chosen responses, and rerank.json, the table",
     )
     options = parser.parse_args()
-
-    def command() -> None:
-        try:
-            run(options)
-        except ScoreError as error:
-            raise SgdxError(str(error)) from None
-
-    return run_command("baselines.t2g2.rerank", command)
+    return run_command("baselines.t2g2.rerank", lambda: run(options))
 
 
 if __name__ == "__main__":

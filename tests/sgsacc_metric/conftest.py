@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from baselines.copies.__main__ import copy_system, generate
+from baselines.copies.systems import copy_system, generate
 from sgsacc_metric.cli.references import open_references
 
 

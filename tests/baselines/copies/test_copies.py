@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from baselines.copies.__main__ import copy_system, generate, main
+from baselines.copies.__main__ import main
 from baselines.copies.derived import derived
+from baselines.copies.systems import copy_system, generate
 from baselines.copies.templates import from_templates, read_templates, template_key
 from sgdx_dataset import SgdxError, open_release
 from sgsacc_metric.cli.references import References

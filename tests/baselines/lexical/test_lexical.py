@@ -8,9 +8,15 @@ from typing import Any
 import pytest
 
 from baselines.data.frames import track as track_rows
-from baselines.lexical.rules import ServiceState, lexicon_of, track
+from baselines.lexical.rules import ServiceState, lexicon_of, update_state
 from baselines.lexical.tracker import LexicalTracker
-from baselines.lexical.words import content_words, met, number, says, values
+from baselines.lexical.words import (
+    contains_phrase,
+    content_words,
+    find_values,
+    overlap,
+    parse_number,
+)
 from sgdx_dataset import frames, load
 from sgdx_dataset.schema import read_service
 
@@ -103,20 +109,20 @@ def act(name: str, slot: str = "", *values: str) -> Row:
     ],
 )  # fmt: skip
 def test_values_in_an_utterance(utterance: str, expected: list[tuple[str, str]]) -> None:
-    assert [(value.kind, value.text) for value in values(utterance)] == expected
+    assert [(value.kind, value.text) for value in find_values(utterance)] == expected
 
 
 def test_words() -> None:
     assert content_words("The pickup_city of GetRide") == ["pickup", "city", "get", "ride"]
-    assert met(["bedrooms", "city"], ["two", "bedroom"]) == 0.5
-    assert met([], ["two"]) == 0.0
-    assert says("An estate car would do", "Estate car")
-    assert not says("A vantage point", "Van")
-    assert (number("three"), number("3"), number("tree")) == ("3", "3", None)
+    assert overlap(["bedrooms", "city"], ["two", "bedroom"]) == 0.5
+    assert overlap([], ["two"]) == 0.0
+    assert contains_phrase("An estate car would do", "Estate car")
+    assert not contains_phrase("A vantage point", "Van")
+    assert (parse_number("three"), parse_number("3"), parse_number("tree")) == ("3", "3", None)
 
 
 def turn(state: ServiceState, utterance: str, *acts: Row) -> list[str]:
-    return track(lexicon_of(read_service(SCHEMA)), state, utterance, acts)
+    return update_state(lexicon_of(read_service(SCHEMA)), state, utterance, acts)
 
 
 def test_a_dialogue() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from baselines.copies.__main__ import DEFAULT_CONFIGS, copy_system, generate
+from baselines.copies.systems import DEFAULT_CONFIGS, copy_system, generate
 from baselines.report import __main__ as report
 from baselines.report.generation import tables
 from baselines.report.generation.runs import GeneratorRun, Validation

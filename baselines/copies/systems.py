@@ -1,0 +1,103 @@
+"""The systems that learn nothing, and the files of what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from sgdx_dataset import VARIANTS, SgdxError
+from sgdx_dataset.io.files import write_bytes
+from sgsacc_metric.cli.chosen import choose
+from sgsacc_metric.cli.references import References
+from sgsacc_metric.rows import Turn
+
+from .derived import derived
+from .templates import from_templates, read_templates
+
+Say = Callable[[Turn], str]
+SYSTEMS = ("gold", "derived", "templates", "empty")
+DEFAULT_CONFIGS = ("original", *VARIANTS)
+
+
+@dataclass(frozen=True)
+class CopySystem:
+    """A generator that learns nothing.
+
+    Attributes:
+        name: One of SYSTEMS.
+        say: Returns its response to a turn.
+        wording: The schema variant of the turns that it gets; None for each variant's own.
+    """
+
+    name: str
+    say: Say
+    wording: str | None = None
+
+
+def copy_system(name: str, templates: Path | None = None) -> CopySystem:
+    """Make a generator that learns nothing.
+
+    Args:
+        name: `gold` (what the corpus says), `derived` (sentences made of the descriptions),
+            `templates` (hand-written ones) or `empty`.
+        templates: The folder of templates, for `templates` alone.
+
+    Raises:
+        SgdxError: There is no such system, the templates cannot be read, or they are given to
+            another system, or not to this one.
+    """
+    if name not in SYSTEMS:
+        raise SgdxError(f"--system {name}: expected one of {', '.join(SYSTEMS)}")
+    if (templates is None) == (name == "templates"):
+        raise SgdxError(
+            f"--system {name}: found {'no' if templates is None else 'a'} --templates DIR, expected"
+            " it with the system templates and with no other"
+        )
+    if templates is not None:
+        by_service = read_templates(templates)
+        return CopySystem(name, lambda turn: from_templates(turn, by_service), "original")
+    say: dict[str, Say] = {
+        "gold": lambda turn: turn.utterance,
+        "derived": derived,
+        "empty": lambda turn: "",
+    }
+    return CopySystem(name, say[name])
+
+
+def generate(
+    system: CopySystem,
+    references: References,
+    configs: Sequence[str],
+    output: Path,
+    dialogues: Path | None = None,
+    single: Path | None = None,
+) -> list[Path]:
+    """Write a system's responses to all turns as `CONFIG.jsonl` for each config.
+
+    Args:
+        system: The system.
+        references: Where the turns come from.
+        configs: The wordings to generate under.
+        output: The folder for the files, each of which appears whole or not at all.
+        dialogues: A file of the dialogues to generate; None for all of the split.
+        single: A file of the turns to generate; None for all turns of the dialogues.
+
+    Raises:
+        SgdxError, ScoreError: The release, a config or a file of ids cannot be used, or the system
+            has nothing to say.
+    """
+    paths = []
+    for config in configs:
+        turns = choose(references.turns(system.wording or config), dialogues, single)
+        rows = [
+            {"turn_id": turn.turn_id, "variant": config, "utterance": system.say(turn)}
+            for turn in turns
+        ]
+        header = {"split": references.split, "variant": config, "model": f"copy of {system.name}"}
+        lines = [{"metadata": header | {"input": system.name}}, *rows]
+        write_bytes(output / f"{config}.jsonl", msgspec.json.Encoder().encode_lines(lines))
+        paths.append(output / f"{config}.jsonl")
+    return paths
