@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from baselines.report import __main__ as report_command
 from baselines.report.analysis import Analysis, analyse
 from baselines.report.data import ReferenceData, open_source
 from baselines.report.inputs import read_tracker
@@ -19,6 +22,9 @@ from sgdx_metric.report import paired, report
 from sgdx_metric.rows import PREDICTION
 from sgdx_metric.scoring import score_frames
 from sgdx_metric.signature import Setup
+
+from ...conftest import ROOT
+from ..conftest import command
 
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 Row = dict[str, Any]
@@ -153,3 +159,53 @@ def sgdx_part(run: Path) -> dict[str, Any]:
     """The part ``sgdx`` of a run's scores.json."""
     part: dict[str, Any] = json.loads((run / "scores.json").read_text())["sgdx"]
     return part
+
+
+def reported(*arguments: object) -> int:
+    """The exit status of the command."""
+    with pytest.MonkeyPatch.context() as patch:
+        return command(patch, report_command, *arguments)
+
+
+HOSTILE = (
+    "</script><script>document.title='hacked'</script><img src=x onerror=alert(1)>|`\x1b[31m\u202e"
+)
+
+
+@pytest.fixture(scope="session")
+def hostile(
+    tmp_path_factory: pytest.TempPathFactory, sample: ReferenceData, gold: dict[str, list[Row]]
+) -> Path:
+    """A run whose predictions, and what they say of themselves, try to break the page."""
+
+    def change(variant: str, row: Row) -> None:
+        if variant != "original" and row["slot_values"]:
+            row["slot_values"][0]["values"] = [HOSTILE + "x" * 5000]
+            row["active_intent"] = HOSTILE
+
+    folder = tmp_path_factory.mktemp("hostile") / "run"
+    return write_run(folder, sample, gold, change, tracker=f"$bad$ {HOSTILE}", seed=0)
+
+
+WITHOUT_TORCH = """
+import sys
+for name in ("torch", "transformers", "accelerate"):
+    sys.modules[name] = None
+from baselines.report import __main__ as report
+sys.exit(report.main())
+"""
+
+
+@pytest.fixture(scope="session")
+def made(runs: dict[str, Path], hostile: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of all runs, made by a process in which an import of torch would fail."""
+    folder = tmp_path_factory.mktemp("made") / "report"
+    broken = tmp_path_factory.mktemp("broken")
+    words = map(str, (*runs.values(), hostile, broken, "--output", folder))
+    process = [sys.executable, "-c", WITHOUT_TORCH, *words]
+    done = subprocess.run(process, cwd=ROOT, capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert "found no scores.json" in line and line.endswith("this run is left out")
+    assert len(done.stdout.splitlines()) == 14
+    return folder
