@@ -18,6 +18,13 @@ from .hub import TOKEN, Hub, serve
 ROOT = Path(__file__).parents[1]
 ARCHIVE = "dstc8-schema-guided-dialogue-e852981ae34990f4358979625854259302feaa78.zip"
 Run = Callable[..., subprocess.CompletedProcess[str]]
+# How a test's script begins that needs evaluate, which imports transformers if it can, for seconds.
+EVALUATE = """
+import json, sys
+sys.modules["transformers"] = None
+import evaluate
+del sys.modules["transformers"]
+"""
 
 # A Hugging Face home of the tests' own, for this process and its children: set before `datasets`
 # is imported, which reads it once.

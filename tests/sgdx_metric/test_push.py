@@ -9,12 +9,16 @@ from pathlib import Path
 import pytest
 from huggingface_hub import RepoCard
 
+from ..conftest import EVALUATE
 from ..hub import TOKEN, Hub, serve
 
+PUSH = """
+import runpy
+name = sys.argv[1]
+sys.argv[1:] = ["push", sys.argv[2]]
+runpy.run_module(name, run_name="__main__")
+"""
 USE = """
-import json, sys
-import evaluate
-
 metric = evaluate.load(sys.argv[1], *sys.argv[2:3])
 state = {"active_intent": "SearchHotel", "requested_slots": []}
 rome = [{"slot": "town", "values": ["Rome"]}]
@@ -26,9 +30,6 @@ print(json.dumps(result["jga_orig"]))
 """
 
 GENERATED = """
-import json, sys
-import evaluate
-
 metric = evaluate.load(sys.argv[1], *sys.argv[2:3])
 print(json.dumps([type(metric).__name__, list(metric.features)]))
 """
@@ -36,9 +37,10 @@ NAMES = ["sgdx_metric", "sgsacc_metric"]
 
 
 def command(
-    hub: Hub, home: Path, *arguments: str, token: str | None = TOKEN
+    hub: Hub, home: Path, script: str, *arguments: str, token: str | None = TOKEN
 ) -> tuple[int, str, str]:
-    done = hub.python(home, *arguments, token=token, HF_EVALUATE_OFFLINE="0")
+    words = ("-c", EVALUATE + script, *arguments)
+    done = hub.python(home, *words, token=token, HF_EVALUATE_OFFLINE="0")
     return done.returncode, done.stdout, done.stderr
 
 
@@ -47,13 +49,13 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     with serve() as hub:
         for name in NAMES:
             home = tmp_path_factory.mktemp("home")
-            status, out, err = command(hub, home, "-m", name, "push", f"you/{name}")
+            status, out, err = command(hub, home, PUSH, name, f"you/{name}")
             assert (status, out) == (0, f"{hub.url}/spaces/you/{name}\n"), err
         yield hub
 
 
 def test_the_metric_is_loaded_from_the_hub_and_scores(pushed: Hub, tmp_path: Path) -> None:
-    status, out, err = command(pushed, tmp_path, "-c", USE, "you/sgdx_metric", token=None)
+    status, out, err = command(pushed, tmp_path, USE, "you/sgdx_metric", token=None)
     assert status == 0, err
     assert json.loads(out.splitlines()[-1]) == 1.0
     asked = [path for _, path, _ in pushed.requests if path.endswith("/sgdx_metric.py")]
@@ -61,7 +63,7 @@ def test_the_metric_is_loaded_from_the_hub_and_scores(pushed: Hub, tmp_path: Pat
 
 
 def test_the_metric_of_generation_is_loaded_from_the_hub(pushed: Hub, tmp_path: Path) -> None:
-    status, out, err = command(pushed, tmp_path, "-c", GENERATED, "you/sgsacc_metric", token=None)
+    status, out, err = command(pushed, tmp_path, GENERATED, "you/sgsacc_metric", token=None)
     assert status == 0, err
     assert json.loads(out.splitlines()[-1])[0].lower() == "sgsaccmetric"
 
@@ -79,7 +81,7 @@ def test_a_space_has_what_it_needs_in_one_tagged_commit(pushed: Hub, name: str) 
 
 def test_a_space_of_another_name_is_refused(tmp_path: Path) -> None:
     with serve() as hub:
-        status, _, err = command(hub, tmp_path, "-m", "sgdx_metric", "push", "you/my_metric")
+        status, _, err = command(hub, tmp_path, PUSH, "sgdx_metric", "you/my_metric")
         assert status == 2
         assert err == (
             "sgdx-metric: error: you/my_metric: found another name than the metric's, expected "

@@ -15,11 +15,10 @@ from sgdx_dataset import open_release, turn_tables, turns
 from sgsacc_metric.__main__ import main
 from sgsacc_metric.lexical import LexicalNli
 
-from ..conftest import ROOT, Run
+from ..conftest import EVALUATE, ROOT, Run
 from .turns import Script, turn
 
 USE = """
-import evaluate, json
 rows = json.load(open("rows.json"))
 result = evaluate.load("sgsacc_metric").compute(**rows, nli="lexical")
 print(json.dumps(result))
@@ -107,9 +106,9 @@ def test_bad_rows(metric: Any) -> None:
 
 def test_by_name_in_a_fresh_process(run: Run, tmp_path: Path, copies: Path, metric: Any) -> None:
     rows = rows_of(copies, 30)
-    assert run("sgsacc_metric", "install").returncode == 0
+    assert main(["install"]) == 0
     (tmp_path / "rows.json").write_text(json.dumps(rows))
-    (tmp_path / "use.py").write_text(USE)
+    (tmp_path / "use.py").write_text(EVALUATE + USE)
     done = run("use", PYTHONPATH=f"{tmp_path}")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == metric.compute(**rows, nli="lexical")
