@@ -1,10 +1,10 @@
 """Make a report of runs: the tables and figures of the SGD-X paper, and the errors behind them.
 
-The output folder then holds index.html, which needs no other file and no network, report.md and
-figures/. Runs of one system with different seeds become one row. A run is a folder of
-baselines.evaluate, or any scores.json with predictions/VARIANT.jsonl or VARIANT.jsonl beside it, of
-a tracker or of a generator; these stand in parts of their own. What sgsacc_metric validate --json
-wrote may be given too.
+The output folder then holds index.html, which needs no other file and no network, and report.md
+with its pictures in figures/. A run is a folder of baselines.evaluate, or a scores.json, which may
+have predictions/VARIANT.jsonl or VARIANT.jsonl beside it. Trackers and generators have parts of
+their own in the report, and runs of one system with different seeds become one row. The file that
+sgsacc_metric validate --json writes may be given too.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         metavar="DIR",
         help="instead of --source, a folder of VARIANT.parquet as 'python -m sgdx_dataset frames' "
-        "writes them; without either, each run's own source",
+        "writes them; by default the source that each run names itself",
     )
     parser.add_argument(
         "--leaderboard",

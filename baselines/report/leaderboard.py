@@ -300,9 +300,9 @@ _INTRODUCTION = """\
 # Leaderboard
 
 Dialogue state trackers on SGD and SGD-X, by JGA_v1-5, the mean joint goal accuracy under the
-reworded schemas. In percent; Diff_rel is (JGA_v1-5 - JGA_orig) / JGA_orig, and of SS_JGA, the
-schema sensitivity, less is better. This page is made by
-`python -m baselines.report --leaderboard` of [`leaderboard.toml`](leaderboard.toml) and of the
+reworded schemas. All figures are in percent. Diff_rel is (JGA_v1-5 - JGA_orig) / JGA_orig; SS_JGA
+is the schema sensitivity, which is better the lower it is. This page is made by
+`python -m baselines.report --leaderboard` from [`leaderboard.toml`](leaderboard.toml) and the
 report's published rows; do not edit it by hand.
 
 **To add a row**, evaluate a tracker on the test split under all six wordings and give
@@ -312,14 +312,14 @@ python -m baselines.report --leaderboard outputs/my_run
 ```
 
 which adds the run to `leaderboard.toml`, checks the file and writes this page; send both as a pull
-request. A row has a signature by the official rules, and the command that gave it. What is marked
-as partial data, a small sample, an oracle or random weights is no result on the benchmark.
+request. A row has a signature by the official rules and the command that gave it. A row that is
+marked as partial data, a small sample, an oracle or random weights is no result on the benchmark.
 
 ## Measured with this project"""
 
 _PUBLISHED = (
     "From the papers' tables, measured by their authors with their own code on the whole test "
-    "split. Set no row of a partial copy or of the sample against them."
+    "split. Rows of a partial copy or of the sample do not compare with these."
 )
 
 

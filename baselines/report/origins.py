@@ -16,11 +16,12 @@ from .data import Turns
 
 ORIGINS = ("the user", "the system", "another service", "dontcare", "nobody, word for word")
 RULE = (
-    "A value counts as dontcare where the reference says so; else as the user's where the user "
-    "says one of its spoken variants word for word in the turn in which the slot takes it; else "
-    "as another service's where a state of another service of the dialogue had it in an earlier "
-    "turn; else as the system's where an earlier system turn says it; else as the user's where an "
-    "earlier user turn says it; else nobody says it word for word, as with most yes-or-no values."
+    "Who said a value is the first of these that holds: it is dontcare where the reference says "
+    "so; the user's where the user says one of its spoken variants word for word in the turn in "
+    "which the slot takes it; another service's where a state of another service of the dialogue "
+    "had it in an earlier turn; the system's where an earlier system turn says it; the user's "
+    "where an earlier user turn says it; otherwise nobody says it word for word, as with most "
+    "yes-or-no values."
 )
 _USER, _SYSTEM, _OTHER, _DONTCARE, _NOBODY = range(len(ORIGINS))
 

@@ -78,8 +78,8 @@ def jga_by_variant(group: TrackerGroup, _: Analyses) -> Any:
 _JGA_BY_VARIANT = Plot(
     "jga_by_variant",
     "Joint goal accuracy by variant",
-    "As Figure 4 of the SGD-X paper: in percent, with 95 % intervals over dialogues. The "
-    "farther the variant, the farther its words are from the original's.",
+    "As in Figure 4 of the SGD-X paper: in percent, with 95 % intervals over dialogues. From v1 to "
+    "v5 the words of the schemas are farther and farther from the original ones.",
     jga_by_variant,
 )
 
@@ -115,7 +115,8 @@ def augmentation(group: TrackerGroup, _: Analyses) -> Any:
 _AUGMENTATION = Plot(
     "augmentation",
     "Training on other words, by seen and unseen services",
-    "As Figure 5 of the SGD-X paper: JGA_v1-5 in percent, without augmentation and with each.",
+    "As in Figure 5 of the SGD-X paper: JGA_v1-5 in percent, without augmentation and with each "
+    "kind of it.",
     augmentation,
 )
 
@@ -149,8 +150,8 @@ def services(group: TrackerGroup, _: Analyses) -> Any:
 _SERVICES = Plot(
     "services",
     "Services: joint goal accuracy against schema sensitivity",
-    "As Figure 6 of the SGD-X paper, in percent: a robust tracker has its services at the "
-    "lower right. Circles are services of the original train split, triangles unseen ones.",
+    "As in Figure 6 of the SGD-X paper, in percent: a robust tracker has its services at the "
+    "lower right. Circles are services of the original train split, triangles are unseen ones.",
     services,
 )
 
@@ -234,9 +235,9 @@ def turns(group: TrackerGroup, _: Analyses) -> Any:
 _TURNS = Plot(
     "turns",
     "Joint goal accuracy by turn of the user",
-    "In percent, for the first turn of the user, the second and so on; the whole line is under "
-    "the original schemas, the dashed one the mean under v1 to v5. A turn number that fewer "
-    f"than {_FEWEST_IN_A_TURN} frames have is left out.",
+    "In percent, for the first turn of the user, the second and so on. The solid line is under "
+    "the original schemas, the dashed line is the mean under v1 to v5. Turns with fewer than "
+    f"{_FEWEST_IN_A_TURN} frames are left out.",
     turns,
 )
 
@@ -307,10 +308,11 @@ def words_changed(group: TrackerGroup, analyses: Analyses) -> Any:
 _WORDS_CHANGED = Plot(
     "words_changed",
     "Loss of accuracy by the number of schema words changed",
-    "A point is a slot under one of v1 to v5. Across: how many words of its name and "
-    "description are inserted, deleted or replaced. Up: its accuracy under the original less "
-    "that under the variant, in percentage points. The line is the mean over frames by fives "
-    f"of words. Slots that fewer than {FEWEST_FRAMES} frames give a value are left out.",
+    "Each point is a slot under one of v1 to v5. The horizontal axis says how many words of its "
+    "name and description are inserted, deleted or replaced; the vertical axis is its accuracy "
+    "under the original minus that under the variant, in percentage points. The line is the mean "
+    f"over frames in bins of {_BIN} words. Slots that have a value in fewer than {FEWEST_FRAMES} "
+    "frames are left out.",
     words_changed,
 )
 
@@ -363,9 +365,10 @@ def learning_curves(group: SystemGroup[Any], _: Analyses) -> Any:
 LEARNING_CURVES = Plot(
     "learning_curves",
     "Learning curves",
-    "The line is the loss in training, on the left scale; the points are the score on dev under "
-    "the original schemas, on the right one: joint goal accuracy, for sub-models that decide the "
-    "F1 of their decisions, for generators BLEU. Of several seeds this is the first run.",
+    "The lines are the training loss, on the left scale. The points are the score on dev under "
+    "the original schemas, on the right scale: joint goal accuracy for trackers, the F1 of their "
+    "decisions for sub-models that decide, BLEU for generators. With several seeds this is the "
+    "first run.",
     learning_curves,
 )
 PLOTS = (

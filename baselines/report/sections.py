@@ -86,7 +86,7 @@ _LEAD = (
 )
 _NOT_ALIKE = (
     "The signatures of these runs differ, so each group of runs that were scored alike, on the "
-    "same frames or turns, has tables of its own. Set no figure of one group against another's."
+    "same frames or turns, has tables of its own. Do not compare figures of different groups."
 )
 
 
@@ -168,14 +168,15 @@ _NO_AUGMENTATION = (
     "augmentation beside the one without, and the paper's Table 3 and Figure 5 stand here."
 )
 _REWORDINGS_TEXT = (
-    "For whoever words an API: the slots and intents whose new words cost most. Lost are the "
+    "For authors of schemas: the slots and intents whose new words cost most. Lost are the "
     "frames in which the slot or intent is right under the original words and wrong under the new "
-    "ones, won those the other way round, and the net is lost less won. An error counts again in "
-    "every later turn that carries it on. Of several seeds these are means."
+    "ones; won are the frames in which it is the other way round; net is lost minus won. An error "
+    "counts again in every later turn whose state still has it. With several seeds these are the "
+    "means over them."
 )
 _NOTHING_TO_LIST = (
-    "There is nothing to list: nothing broke, or the predictions, those under the original schemas "
-    "or the data are not at hand."
+    "There is nothing to list: no rewording broke anything, or the data, the predictions or the "
+    "predictions under the original schemas are not at hand."
 )
 
 

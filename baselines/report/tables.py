@@ -69,12 +69,12 @@ def comparison(group: TrackerGroup) -> Table:
 
 
 _COMPARISON = (
-    "In percent, as Table 2 of the SGD-X paper. JGA_orig is the joint goal accuracy under the "
+    "In percent, as in Table 2 of the SGD-X paper. JGA_orig is the joint goal accuracy under the "
     "original schemas, JGA_v1-5 its mean under the reworded ones, Diff_rel the relative "
-    "difference between the two, and SS_JGA the schema sensitivity, of which less is better. "
-    "Seen services are those of the original train split. Beneath a single run's figure stands "
-    "its 95 % interval over dialogues, beneath the mean of several seeds ± their standard "
-    "deviation."
+    "difference between the two, and SS_JGA the schema sensitivity, which is better the lower it "
+    "is. Seen services are those of the original train split. Below the figure of a single run "
+    "stands its 95 % interval over dialogues; below the mean of several seeds stands their "
+    "standard deviation after ±."
 )
 
 
@@ -90,7 +90,7 @@ def _missing_variants(group: TrackerGroup) -> str:
     names = f"only {' and '.join(scored)}" if scored else "none"
     return (
         f" Of v1 to v5 {names} {'was' if len(scored) < 2 else 'were'} scored, so there is no "
-        "JGA_v1-5, and SS_JGA, if any, is over these alone."
+        "JGA_v1-5, and SS_JGA, where there is one, is over these variants alone."
     )
 
 
@@ -116,9 +116,9 @@ def augmentation(group: TrackerGroup) -> Table | None:
         return None
     return Table(
         "Training on other words",
-        "In percent, as Table 3 of the SGD-X paper. Each difference is to the row without "
-        "augmentation, in percentage points, with its paired 95 % interval over dialogues; where "
-        "there are several seeds it is that of the means over the seeds. Oracle rows were trained "
+        "In percent, as in Table 3 of the SGD-X paper. Each difference is that to the row without "
+        "augmentation, in percentage points, with its paired 95 % interval over dialogues; with "
+        "several seeds it is the difference of the means over the seeds. Oracle rows were trained "
         "on v1 to v5 themselves and are upper bounds.",
         [
             Column("system", numeric=False), Column("augmentation", numeric=False),
@@ -218,9 +218,10 @@ def by_slot_kind(group: TrackerGroup, analyses: Analyses) -> Table | None:
     names = ("Acc_orig", "Acc_v1-5", "SS")
     columns += [Column(name, s.label) for s in systems for name in names]
     note = (
-        "In percent. Acc is the mean score of the slots that have a value in the reference, once "
-        "in every frame whose state holds it; SS is its schema sensitivity. Yes-or-no slots are "
-        f"categorical ones with the values True and False. {RULE if first.data.turns else ''}"
+        "In percent. Acc is the mean score of the slots that have a value in the reference; a "
+        "value counts in every frame whose state holds it. SS is the schema sensitivity of Acc. "
+        "Yes-or-no slots are categorical slots with the values True and False. "
+        f"{RULE if first.data.turns else ''}"
     )
     title = "By kind of slot, and by who said the value"
     return Table(title, note, columns, rows, group.caveats, group.signatures)
@@ -271,7 +272,8 @@ def error_classes(group: TrackerGroup, analyses: Analyses) -> Table | None:
         "An error is a slot or an intent that a reworded schema breaks, in one frame under one "
         "variant. A slot counts where every slot of the frame is right under the original and this "
         "one scores less than 1 under the variant; an intent counts where it is right under the "
-        "original and wrong under the variant. Of several seeds this is the first run."
+        "original and wrong under the variant. With several seeds these are the errors of the "
+        "first run."
     )
     title = "What breaks: errors by class"
     return Table(title, note, columns, rows, group.caveats, group.signatures)
@@ -321,8 +323,8 @@ def published() -> Table:
         Column("source", numeric=False), Column("not comparable because", numeric=False),
     ]  # fmt: skip
     note = (
-        "In percent, out of papers, measured by their authors with their own code. They stand "
-        "apart, because the runs of this report share neither their training nor, where that is "
-        "said there, their data."
+        "In percent, from papers, measured by their authors with their own code. These figures "
+        "stand apart from those of this report's runs, because the systems were trained otherwise; "
+        "the column data says what they were scored on."
     )
     return Table("Published figures of trackers", note, columns, rows)

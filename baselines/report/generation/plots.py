@@ -55,9 +55,10 @@ def _score(run: GeneratorRun, variant: str, key: str) -> float:
 FAITHFULNESS_BY_VARIANT = Plot(
     "faithfulness_by_variant",
     "BLEU, slot error rate and SGSAcc by variant",
-    "Of all turns. The farther the variant, the farther its words are from the original's. A "
-    "faithful generator may change its words under rewording, which BLEU shows, and yet keep "
-    "what it says, which SER and SGSAcc show. Of SER less is better, of the others more.",
+    "Of all turns. From v1 to v5 the words of the schemas are farther and farther from the "
+    "original ones. A faithful generator may change its words under rewording, which BLEU shows, "
+    "and yet keep what it says, which SER and SGSAcc show. SER is better the lower it is, the "
+    "others the higher they are.",
     faithfulness_by_variant,
 )
 PLOTS = FAITHFULNESS_BY_VARIANT, LEARNING_CURVES._replace(name="learning_curves_of_generators")

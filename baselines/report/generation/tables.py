@@ -53,13 +53,13 @@ def faithfulness(group: GeneratorGroup) -> Table:
     columns += keys.values()
     note = (
         "BLEU is from 0 to 100 (tok:13a, case:mixed), all else in percent. SER is the slot error "
-        "rate: turns that lack a value of a slot that is not categorical. "
+        "rate: the share of turns that lack a value of a slot that is not categorical. "
         f"{_SGSACC if group.first.judged else _NO_MODEL}"
-        "Orig is under the original schemas, v1-5 the mean under the reworded ones. The text "
-        "changes where it is not that under the original schemas. Seen and unseen are of services, "
-        "seen and unseen domains of domains, as the papers group them. Beneath a single run's "
-        "figure stands its 95 % interval over dialogues, beneath the mean of several seeds ± their "
-        "standard deviation."
+        "Orig is under the original schemas, v1-5 is the mean under the reworded ones. The text "
+        "changes where it differs from that under the original schemas. Seen and unseen turns are "
+        "told apart by their service, and by its domain, as the papers do. Below the figure of a "
+        "single run stands its 95 % interval over dialogues; below the mean of several seeds "
+        "stands their standard deviation after ±."
     )
     title = "Faithfulness under reworded schemas"
     return Table(title, note, columns, rows, group.caveats, group.signatures)
@@ -67,7 +67,7 @@ def faithfulness(group: GeneratorGroup) -> Table:
 
 _SGSACC = (
     "SGSAcc is the share of turns that entail all that they should say, by the model of entailment "
-    "in the signature, SS its schema sensitivity, and the verdict changes where it is not the same "
+    "in the signature; SS is its schema sensitivity; the verdict changes where it is not the same "
     "under all of v1 to v5. "
 )
 _NO_MODEL = "There is no SGSAcc, because no model of entailment was asked. "
@@ -91,9 +91,10 @@ def validated(group: GeneratorGroup) -> Table | None:
     columns += [Column(name) for name in _VALIDATED.values()]
     note = (
         "In percent. A turn is valid if its gold response entails all that it should say and no "
-        f"tampered value: {_valid(group)}. Validation leaves out hard turns, so both figures stand "
-        "here. Context can make a response pass that says nothing, where the user has just said "
-        "it all; the last row of a system is without it, under the original schemas."
+        f"tampered value: {_valid(group)}. Validation leaves out hard turns, so the figures of all "
+        "turns stand here too. Where the user has just said everything, the context can make a "
+        "response pass that says nothing; the last row of a system is judged without the context, "
+        "under the original schemas."
     )
     title = "SGSAcc of all turns and of the validated ones"
     return Table(title, note, columns, rows, group.caveats, group.signatures)
@@ -129,8 +130,8 @@ def failing(group: GeneratorGroup) -> Table | None:
     total = sum(failed.actions for failed in counts.failed_by)
     note = (
         f"The {len(rows)} acts and slots with the most of the {total:,} actions whose gold "
-        "response does not entail them, or entails a tampered value. The turns with such an action "
-        "are not valid. This depends on the model of entailment alone, not on any system."
+        "response does not entail them, or entails a tampered value. Turns with such an action are "
+        "not valid. Which they are depends on the model of entailment alone, not on any system."
     )
     columns = [Column("act", numeric=False), Column("slot", numeric=False), Column("actions")]
     title = "What fails validation"
@@ -147,8 +148,8 @@ def conventions(group: GeneratorGroup) -> Table:
     )
     note = (
         "From 0 to 100, of all turns under the original schemas. Figures of different conventions "
-        f"do not compare, and most papers do not name theirs: {signatures}. The first is the "
-        "headline. Of several seeds this is the first run."
+        f"do not compare, and most papers do not name theirs. Here {signatures}. The first is the "
+        "headline. With several seeds this is the first run."
     )
     cells = [[Cell(text) for text in row] for row in rows]
     title = "BLEU under four conventions"
@@ -174,8 +175,9 @@ def by_service(group: GeneratorGroup) -> Table:
     columns = [Column("service", numeric=False), Column("turns")]
     columns += [Column(title, s.label) for s in group.systems for title in keys.values()]
     note = (
-        "Under v1 to v5: BLEU from 0 to 100, all else in percent; changed are turns whose text is "
-        "not that under the original schemas. Services go by the evaluator's names. Figures of "
+        "Under v1 to v5: BLEU from 0 to 100, all else in percent; changed are the turns whose text "
+        "differs from that under the original schemas. Services go by the evaluator's names. "
+        "Figures of "
         "services with few turns are rough."
     )
     title = "Faithfulness by service"
@@ -187,11 +189,11 @@ def entailment(validation: Validation) -> Table:
     headers, rows = tables.validation_table(validation.by_evaluator)
     columns = [Column(headers[0], numeric=False), *map(Column, headers[1:])]
     note = (
-        "In percent, as Table 2 of Chen et al. 2023 (arXiv 2301.12568), whose figures are of "
+        "In percent, as in Table 2 of Chen et al. 2023 (arXiv 2301.12568), whose figures are of "
         "roberta-large-mnli on 10,000 sampled test turns. Recall is the share of actions that the "
         "gold response entails, and precision says how rarely it also entails a tampered action. "
-        "The evaluator is the wording that the sentences are made of; valid are the turns that "
-        "pass."
+        "The evaluator is the variant whose schemas the sentences are made of. Valid turns are "
+        "those that pass."
     )
     parts = dict(part.split(":", 1) for part in validation.signature.split("|")[1:])
     turns = max(test["turns"] for test in validation.by_evaluator.values())
@@ -212,11 +214,11 @@ def published() -> Table:
     columns = [Column(name, numeric=name not in texts) for name in headers]
     note = (
         "From papers and their result files, measured by their authors with their own code. BLEU "
-        "stands on several scales, most of which are not stated, so set no BLEU of another scale "
-        "against it; seen and unseen are of domains there. Three figures with slashes are all, "
-        "seen and unseen. Raters agreed with the paper's entailment on 90.0 % of 400 validated "
-        "pairs and on 76 % of 25 others, and SGSAcc with SER on 99.7 % of SER's turns. No figure "
-        "of a pretrained model of entailment in this project stands behind any of these."
+        "is on several scales, most of which are not stated; BLEU of different scales does not "
+        "compare. Seen and unseen are of domains here. Three figures with slashes are of all, seen "
+        "and unseen turns. Raters agreed with the paper's entailment on 90.0 % of 400 validated "
+        "pairs and on 76 % of 25 others, and SGSAcc agreed with SER on 99.7 % of SER's turns. No "
+        "pretrained model of entailment was run in this project to check any of these figures."
     )
     return Table("Published figures of generators", note, columns, _cells(rows))
 
