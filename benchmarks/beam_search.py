@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from accelerate import Accelerator
 from datasets import Dataset, concatenate_datasets
 from transformers import PreTrainedTokenizerBase
@@ -29,14 +27,15 @@ from baselines.t2g2.model import Model, load_generator
 from baselines.t5dst.model import generation_settings
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
 from baselines.training.accelerator import make_accelerator
+from benchmarks.clock import timed, wall_clock
 from sgdx_dataset import VARIANTS, load
 
 
 def plain(
     model: Any, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], settings: Any, size: int
 ) -> list[str]:
-    """What one would write first: batches in the order of the turns."""
-    said: list[str] = []
+    """The plain loop: batches in the order of the turns."""
+    utterances: list[str] = []
     for start in range(0, len(texts), size):
         batch = tokenizer(list(texts[start : start + size]), padding=True, return_tensors="pt")
         written = model.generate(
@@ -44,8 +43,8 @@ def plain(
             attention_mask=batch["attention_mask"].to(model.device),
             generation_config=settings,
         )
-        said += texts_of(tokenizer, written)
-    return said
+        utterances += texts_of(tokenizer, written)
+    return utterances
 
 
 def read(source: str, count: int) -> Dataset:
@@ -60,7 +59,7 @@ def read(source: str, count: int) -> Dataset:
     )
 
 
-def opened(
+def open_model(
     name: str | None, texts: Sequence[str], accelerator: Accelerator
 ) -> tuple[Model, PreTrainedTokenizerBase]:
     """A trained generator, or a tiny T5 of random weights with a tokenizer of these texts."""
@@ -69,15 +68,6 @@ def opened(
         return model.to(accelerator.device), tokenizer
     tokenizer = tiny_tokenizer(texts)
     return tiny_t5(len(tokenizer)).eval().to(accelerator.device), tokenizer
-
-
-def timed(function: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
-    """Seconds, and the result."""
-    begin = time.perf_counter()
-    result = function(*arguments)
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    return time.perf_counter() - begin, result
 
 
 def main() -> None:
@@ -93,26 +83,35 @@ def main() -> None:
     accelerator = make_accelerator()
     rows = read(options.source, options.turns)
     texts = list(map(derived_input, read_turns(rows, original=False)))
-    model, tokenizer = opened(options.model, texts, accelerator)
+    model, tokenizer = open_model(options.model, texts, accelerator)
     t5: Any = getattr(model, "base", model)
     settings = generation_settings(t5, options.max_target, options.beams, 0.6)
     examples = UtteranceExamples(tokenizer, (512, options.max_target), texts)
     budget = options.batch_size * int(examples.lengths.max()) * options.beams
     limits = (4 * options.batch_size, budget, 256)
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        ours, said = timed(
-            generate_all, model, tokenizer, examples, settings, limits, accelerator, place
+        ours, scored_utterances = timed(
+            generate_all,
+            model,
+            tokenizer,
+            examples,
+            settings,
+            limits,
+            accelerator,
+            Path(folder),
+            clock=wall_clock,
         )
-    theirs, expected = timed(plain, model, tokenizer, texts, settings, options.batch_size)
-    found = [utterance for utterance, _ in said]
-    same = sum(map(str.__eq__, found, expected))
+    theirs, expected = timed(
+        plain, model, tokenizer, texts, settings, options.batch_size, clock=wall_clock
+    )
+    utterances = [utterance for utterance, _ in scored_utterances]
+    same = sum(map(str.__eq__, utterances, expected))
     tokens = sum(len(ids) for ids in tokenizer(expected)["input_ids"])
     print(f"weights: {options.model or 'untrained'}; device: {accelerator.device}; {tokens} tokens")
     print(f"{len(rows)} turns, {len(examples.inputs)} different inputs, {options.beams} beams")
     print(f"plain loop  {theirs:7.1f} s  {tokens / theirs:7.1f} tokens/s")
     print(f"this        {ours:7.1f} s  {tokens / ours:7.1f} tokens/s, likelihoods too")
-    print(f"ratio {theirs / ours:.1f}; equal outputs {same} of {len(found)}")
+    print(f"ratio {theirs / ours:.1f}; equal outputs {same} of {len(utterances)}")
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,14 +25,7 @@ from baselines.training.accelerator import make_accelerator
 from baselines.training.attention import train_with_matrix_products
 from baselines.training.precision import autocast
 from baselines.training.settings import Precision
-from benchmarks.clock import now
-
-
-def seconds(work: Callable[[], None]) -> float:
-    """The time that a call takes, by the benchmarks' clock."""
-    begin = now()
-    work()
-    return now() - begin
+from benchmarks.clock import timed
 
 
 def training(model: PreTrainedModel, ids: torch.Tensor, precision: Precision) -> None:
@@ -71,15 +62,16 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
     for encoder in products:
         train_with_matrix_products(encoder)
     ids = torch.randint(0, fused[0].config.vocab_size, shape, device=device)
-    # Taking turns, as other work on the machine comes and goes; the first round sets up kernels.
+    # The cases alternate, as other work on the machine comes and goes. The first round, which sets
+    # up kernels, is left out below.
     rounds = [
         [
             [
-                seconds(partial(inference, one, ids, precision)),
-                seconds(partial(training, one, ids, precision)),
-                seconds(partial(training, other, ids, precision)),
+                timed(inference, with_fused, ids, precision)[0],
+                timed(training, with_fused, ids, precision)[0],
+                timed(training, with_products, ids, precision)[0],
             ]
-            for one, other, (precision, _) in zip(fused, products, cases)
+            for with_fused, with_products, (precision, _) in zip(fused, products, cases)
         ]
         for _ in range(options.rounds + 1)
     ]
@@ -87,7 +79,7 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
     table = Table("precision", "attention dropout", *headings)
     for (precision, dropout), fastest in zip(cases, np.array(rounds[1:]).min(0)):
         own = "the encoder's" if dropout is None else str(dropout)
-        table.add_row(precision, own, *(f"{ids.numel() / each:,.0f}" for each in fastest))
+        table.add_row(precision, own, *(f"{ids.numel() / seconds:,.0f}" for seconds in fastest))
     console = Console()
     threads = torch.get_num_threads()
     console.print(

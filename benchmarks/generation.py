@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
-import torch
 from accelerate import Accelerator
 from datasets import Dataset, concatenate_datasets
 
@@ -25,11 +23,12 @@ from baselines.t5dst.model import T5Provenance
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
 from baselines.t5dst.tracker import T5Options, T5Tracker, answer_all
 from baselines.training.accelerator import make_accelerator
+from benchmarks.clock import timed, wall_clock
 from sgdx_dataset import VARIANTS, frames, load
 
 
 def plain(tracker: T5Tracker, texts: Texts, tokens: int) -> list[str]:
-    """What one would write first: the inputs as joint texts, in order, padded to the maximum."""
+    """The plain loop: the inputs as joint texts, in order, padded to the maximum."""
     histories, parts = list(texts.histories), list(texts.parts)
     joint = [histories[history] + parts[part] for history, part in texts.pairs]
     tracker.tokenizer.truncation_side = "left"
@@ -64,15 +63,6 @@ def untrained(texts: Texts, options: T5Options, accelerator: Accelerator) -> T5T
     return T5Tracker(model, tokenizer, provenance, options, accelerator)
 
 
-def timed(function: Any, *arguments: Any) -> tuple[float, Any]:
-    """Seconds, and the result."""
-    begin = time.perf_counter()
-    result = function(*arguments)
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    return time.perf_counter() - begin, result
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser("python -m benchmarks.generation", description=__doc__)
@@ -92,8 +82,8 @@ def main() -> None:
         tracker = untrained(texts, own, accelerator)
     inputs = Inputs(texts, tracker.tokenizer, tracker.prompt, tracker.limits)
     with tempfile.TemporaryDirectory() as folder:
-        ours, (answers, unique) = timed(answer_all, tracker, inputs, Path(folder))
-    theirs, expected = timed(plain, tracker, texts, options.token_budget)
+        ours, (answers, unique) = timed(answer_all, tracker, inputs, Path(folder), clock=wall_clock)
+    theirs, expected = timed(plain, tracker, texts, options.token_budget, clock=wall_clock)
     same = sum(map(str.__eq__, answers, expected))
     print(f"weights: {options.model or 'untrained'}; device: {accelerator.device}")
     print(f"{len(rows)} frames, {len(answers)} answers, {unique} of different inputs")

@@ -101,8 +101,8 @@ async def answer_at_once(body: Any) -> Any:
 
 def plain(url: str, bodies: list[Any]) -> None:
     """Send bodies one after the other over one connection."""
-    place = url.removeprefix("http://").partition("/")[0]
-    connection = http.client.HTTPConnection(place)
+    address = url.removeprefix("http://").partition("/")[0]
+    connection = http.client.HTTPConnection(address)
     for body in bodies:
         headers = {"Content-Type": "application/json", "Authorization": "none"}
         connection.request("POST", "/v1/chat/completions", json.dumps(body).encode(), headers)

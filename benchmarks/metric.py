@@ -113,18 +113,21 @@ def _value(chance: random.Random) -> str:
 def speed(folder: Path) -> Table:
     """Seconds of each way, and how many times faster than the peer it is."""
     tables = {name: _tables(folder, name) for name in VARIANTS}
-    one = tables["v1"]
-    references, predictions = (table.to_pylist() for table in one)
+    pair = tables["v1"]
+    references, predictions = (table.to_pylist() for table in pair)
     metric = evaluate.load(str(ROOT / "sgdx_metric"))
 
     peer, expected = timed(lambda: slow.group_means(references, predictions))
-    arrays, scores = timed(lambda: score_frames(*one, "v1"))
+    arrays, scores = timed(lambda: score_frames(*pair, "v1"))
     through, result = timed(lambda: metric.compute(predictions=predictions, references=references))
     six, _ = timed(lambda: report(_scored(tables)))
     files, _ = timed(lambda: report(_read_and_scored(folder, len(VARIANTS))))
     goal = expected[ALL]["joint_goal_accuracy"]
-    for found in (scores.scores["joint_goal_accuracy"].mean(), result["sgdx"]["by_variant"]["v1"]):
-        assert abs(found - goal) < 1e-9, (found, goal)
+    for accuracy in (
+        scores.scores["joint_goal_accuracy"].mean(),
+        result["sgdx"]["by_variant"]["v1"],
+    ):
+        assert abs(accuracy - goal) < 1e-9, (accuracy, goal)
 
     table = Table(title=f"{len(references):,} frames a variant, best of 3, JGA {100 * goal:.2f} %")
     table.add_column("way")
@@ -173,14 +176,14 @@ def parity(folder: Path) -> Table:
     for variant in VARIANTS:
         pair = _tables(folder, variant)
         direct = slow.group_means(*(rows.to_pylist() for rows in pair))
-        found = group_means(score_frames(*pair, variant))
-        assert set(found) == set(direct)
+        means_here = group_means(score_frames(*pair, variant))
+        assert set(means_here) == set(direct)
         gaps = [
-            abs(mean - (found[group][metric] or 0))
+            abs(mean - (means_here[group][metric] or 0))
             for group, means in direct.items()
             for metric, mean in means.items()
         ]
-        goals = [100 * (way[ALL]["joint_goal_accuracy"] or 0) for way in (direct, found)]
+        goals = [100 * (way[ALL]["joint_goal_accuracy"] or 0) for way in (direct, means_here)]
         table.add_row(
             variant, *(f"{goal:.6f}" for goal in goals), str(len(gaps)), f"{max(gaps):.0e}"
         )

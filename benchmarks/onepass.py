@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +51,10 @@ from baselines.sgp_dst.tracking import track_dialogues as sgp_track_dialogues
 from baselines.training.accelerator import make_accelerator
 from baselines.training.batching import epoch
 from baselines.training.precision import autocast, resolved
+from benchmarks.clock import timing
+from benchmarks.sources import SGP_LIMITS, evenly_spaced_test_rows
 from sgdx_dataset import frames, load
 
-_LIMITS = {"intent": 196, "combine": 144, "copy": 160, "cross": 160}
 _READINGS = {
     "acts, 2 utterances": Reading(acts=True, utterances=2),
     "no acts, 4 utterances": Reading(acts=False, utterances=4),
@@ -97,7 +96,7 @@ def onepass_tracking(tracker: OnePassTracker, rows: Dataset) -> tuple[float, flo
         tracker.answers(tracker.model, [frame for _, _, frame in asked])
         return [decode(frame, right_answer(frame, gold[v, name])) for v, name, frame in asked]
 
-    with clock(seconds, "track"):
+    with timing(seconds, "track"):
         track_dialogues(reader, dialogues, tracker.reading)
     count, tokens = counts / len(rows)
     return count, tokens, seconds["track"] / len(rows)
@@ -124,7 +123,7 @@ def sgp_tracking(tracker: SgpTracker, rows: Dataset) -> tuple[float, float, floa
 
         return ask
 
-    with clock(seconds, "track"):
+    with timing(seconds, "track"):
         sgp_track_dialogues(Submodels(*map(asked, Submodels._fields)), dialogues)
     count, tokens = np.array(COUNTED).sum(0) / len(rows)
     return count, tokens, seconds["track"] / len(rows)
@@ -144,17 +143,6 @@ class CountingTracker(SgpTracker):
         return super().ask(part, questions)
 
 
-@contextmanager
-def clock(seconds: dict[str, float], name: str) -> Iterator[None]:
-    """Add the seconds that a block takes: of all threads on CPUs, where other work may run too."""
-    now = time.perf_counter if torch.cuda.is_available() else time.process_time
-    start = now()
-    yield
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()  # until its work is done
-    seconds[name] = seconds.get(name, 0.0) + now() - start
-
-
 def training(tracker: OnePassTracker, rows: Dataset, steps: int) -> tuple[float, float]:
     """Frames and tokens per second of training, with making the batches."""
     seen = training_columns(rows, tracker.READS)
@@ -166,7 +154,7 @@ def training(tracker: OnePassTracker, rows: Dataset, steps: int) -> tuple[float,
     device, seconds = tracker.accelerator.device, dict[str, float]()
     tracker.model.train()
     for indices in batches:
-        with clock(seconds, "step"):
+        with timing(seconds, "step"):
             batch = {name: tensor.to(device) for name, tensor in data.batch(indices).items()}
             with autocast(resolved("auto", device), device):
                 loss = tracker.model(**batch).loss
@@ -181,7 +169,10 @@ def training(tracker: OnePassTracker, rows: Dataset, steps: int) -> tuple[float,
 
 def measure(options: argparse.Namespace, folder: Path) -> None:
     """Print the figures of both trackers."""
-    parts = [test_rows(options, config) for config in options.config]
+    parts = [
+        evenly_spaced_test_rows(config, options.source, options.dialogues)
+        for config in options.config
+    ]
     rows, name = concatenate_datasets(parts), options.model
     if name == "tiny":
         name = str(folder)
@@ -190,7 +181,7 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
     accelerator, console = make_accelerator(), Console()
     tracker = untrained(name, accelerator)
     subs = {
-        p: new_part(name, PartAbout(part=p, max_tokens=_LIMITS[p], model=name), 0) for p in PARTS
+        p: new_part(name, PartAbout(part=p, max_tokens=SGP_LIMITS[p], model=name), 0) for p in PARTS
     }
     for sub in subs.values():
         sub.model.train(False).to(accelerator.device)
@@ -231,13 +222,6 @@ def print_readings(console: Console, tracker: OnePassTracker, rows: Dataset) -> 
         over = [f"{(lengths > limit).mean():.2%}" for limit in (384, 512)]
         table.add_row(label, *(f"{figure:.0f}" for figure in figures), *over)
     console.print(table)
-
-
-def test_rows(options: argparse.Namespace, config: str) -> Dataset:
-    """Frame rows of evenly spaced test dialogues."""
-    dialogues = load(config, "test", options.source)
-    count = min(options.dialogues, len(dialogues))
-    return frames(dialogues.select([len(dialogues) * i // count for i in range(count)]))
 
 
 def main() -> None:

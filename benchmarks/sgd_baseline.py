@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from baselines.sgd_baseline.labels import ACTIVE, UNCHANGED
 from baselines.sgd_baseline.modeling import ENCODER_INPUTS
 from baselines.sgd_baseline.tracker import SgdOptions, SgdProvenance, SgdTracker, new_model
 from baselines.training.batching import by_length, training_batches
-from benchmarks.clock import now
+from benchmarks.clock import timed
 from sgdx_dataset import VARIANTS, frames, load
 
 CONFIGS = ["original", *VARIANTS]
@@ -39,13 +38,6 @@ Report = Callable[[str, float, str, float], None]
 def rows_of(config: str, split: str, options: argparse.Namespace) -> Dataset:
     """Frame rows of the first dialogues."""
     return frames(load(config, split, options.source).select(range(options.dialogues)))
-
-
-def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """The result of some work, and the seconds that it takes."""
-    start = now()
-    result = work()
-    return result, now() - start
 
 
 def predicting(tracker: SgdTracker, options: argparse.Namespace, report: Report) -> None:
@@ -60,20 +52,17 @@ def predicting(tracker: SgdTracker, options: argparse.Namespace, report: Report)
     def predict(examples: TurnExamples) -> int:
         return len(tracker.track(tracker.model, examples, Path(tempfile.mkdtemp())))
 
-    def predict_all() -> int:
-        return predict(examples)
-
-    examples, cold = timed(lambda: read(together))
+    cold, examples = timed(read, together)
     report("read and embed, six variants, empty cache", len(together), "frames", cold)
-    _, warm = timed(lambda: read(together))
+    warm, _ = timed(read, together)
     report("the same, embeddings kept", len(together), "frames", warm)
     set_status(tracker, ACTIVE)
-    report("predict six, every slot active", len(together), "frames", timed(predict_all)[1])
+    report("predict six, every slot active", len(together), "frames", timed(predict, examples)[0])
     set_status(tracker, UNCHANGED)
-    report("predict six in one pass", len(together), "frames", timed(predict_all)[1])
-    _, apart = timed(lambda: [predict(part) for part in map(read, parts)])
+    report("predict six in one pass", len(together), "frames", timed(predict, examples)[0])
+    apart, _ = timed(lambda: [predict(part) for part in map(read, parts)])
     report("read and predict them one by one", len(together), "frames", apart)
-    _, alone = timed(lambda: encode_all(tracker, examples, options))
+    alone, _ = timed(encode_all, tracker, examples, options)
     report("bound: the turn encoder alone, once", len(together), "frames", alone)
 
 
@@ -100,7 +89,7 @@ def training(tracker: SgdTracker, options: argparse.Namespace, report: Report) -
     The ratio is the median over the batches.
     """
     rows = training_columns(rows_of("original", "train", options), tracker.READS)
-    examples, seconds = timed(lambda: tracker.read_examples(rows))
+    seconds, examples = timed(tracker.read_examples, rows)
     report("read, embed and label to train", len(rows), "frames", seconds)
     batches = training_batches(examples.lengths, 32, 2560, 0, begin=0, end=options.steps)
     turns = sum(map(len, batches))
@@ -124,7 +113,7 @@ def training(tracker: SgdTracker, options: argparse.Namespace, report: Report) -
     for loss in (whole, encoder):
         step(batches[0], loss)  # the first step is slower
     taken = np.array(
-        [[timed(partial(step, b, loss))[1] for loss in (whole, encoder)] for b in batches]
+        [[timed(step, batch, loss)[0] for loss in (whole, encoder)] for batch in batches]
     )
     report("train", turns, "turns", taken[:, 0].sum())
     report("bound: the turn encoder alone", turns, "turns", taken[:, 1].sum())

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -60,38 +59,30 @@ from baselines.system import recorded_precision
 from baselines.training.accelerator import make_accelerator
 from baselines.training.batching import by_length, epoch
 from baselines.training.precision import autocast, resolved
-from benchmarks.clock import now
+from benchmarks.clock import timing
+from benchmarks.sources import SGP_LIMITS, evenly_spaced_test_rows
 from sgdx_dataset import frames, load
 from sgdx_dataset.schema import NONE_INTENT
 from sgdx_metric import report, score_frames
 from sgdx_metric.rows import PREDICTION, REFERENCE
 
-_LIMITS = {"intent": 196, "combine": 144, "copy": 160, "cross": 160}
 _GROUPS = {"all": "#ALL_SERVICES", "seen": "#SEEN_SERVICES", "unseen": "#UNSEEN_SERVICES"}
 _BEFORE = SgpOptions(batch_size=256, token_budget=16384)
 Calls = dict[Part, list[list[Question]]]  # the questions of each time that a submodel is asked
 
 
-@contextmanager
-def clock(seconds: dict[str, float], name: str) -> Iterator[None]:
-    """Add the seconds that a block takes, by the benchmarks' clock."""
-    start = now()
-    yield
-    seconds[name] = seconds.get(name, 0.0) + now() - start
-
-
 def train_speed(sub: SubModel, rows: Dataset, steps: int) -> tuple[float, float, float]:
     """Examples made, batches made and examples trained on, each in examples per second."""
     seconds: dict[str, float] = {}
-    with clock(seconds, "make"):
+    with timing(seconds, "make"):
         data = TrainingData(ExampleColumns(training_examples(sub.about.part, rows)), sub)
     batches = epoch(data.sequences.lengths, 32, 6272, 0, 0)[:steps]
     optimizer = torch.optim.AdamW(sub.model.parameters(), lr=2e-5)
     sub.model.train()
     for indices in batches:
-        with clock(seconds, "batch"):
+        with timing(seconds, "batch"):
             batch = data.batch(indices)
-        with clock(seconds, "step"):
+        with timing(seconds, "step"):
             on = {name: tensor.to(sub.model.device) for name, tensor in batch.items()}
             sub.model(**on).loss.backward()
             torch.nn.utils.clip_grad_norm_(sub.model.parameters(), 1.0)
@@ -176,7 +167,7 @@ def print_tracking(console: Console, tracker: SgpTracker, parts: list[Dataset]) 
                 lengths = Sequences(Questions(questions), sub.vocabulary, about).lengths
                 figures[:3] += len(lengths), lengths.sum(), padded(lengths, options, multiple)
                 seconds: dict[str, float] = {}
-                with autocast(precision, tracker.accelerator.device), clock(seconds, "answer"):
+                with autocast(precision, tracker.accelerator.device), timing(seconds, "answer"):
                     timed.ask(part, questions)
                 figures[3] += seconds["answer"]
             total += figures
@@ -198,7 +189,7 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
     parts = {}
     table = Table("part", "examples made/s", "batches made, examples/s", "trained, examples/s")
     for part in PARTS:
-        sub = new_part(name, About(part=part, max_tokens=_LIMITS[part], model=name), seed=0)
+        sub = new_part(name, About(part=part, max_tokens=SGP_LIMITS[part], model=name), seed=0)
         sub.model.to(accelerator.device)
         parts[part] = sub
         speeds = train_speed(sub, rows, options.steps)
@@ -209,14 +200,14 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
     console.print(f"{options.model} on {accelerator.device}, {threads} threads; untrained")
     console.print(table)
     tracker = SgpTracker(parts, SgpOptions(), accelerator)
-    print_tracking(console, tracker, [test_rows(options, config) for config in options.config])
-
-
-def test_rows(options: argparse.Namespace, config: str) -> Dataset:
-    """Frame rows of evenly spaced test dialogues."""
-    dialogues = load(config, "test", options.source)
-    count = min(options.dialogues, len(dialogues))
-    return frames(dialogues.select([len(dialogues) * i // count for i in range(count)]))
+    print_tracking(
+        console,
+        tracker,
+        [
+            evenly_spaced_test_rows(config, options.source, options.dialogues)
+            for config in options.config
+        ],
+    )
 
 
 def blame(options: argparse.Namespace) -> None:
@@ -226,7 +217,7 @@ def blame(options: argparse.Namespace) -> None:
     console = Console()
     precision = resolved(recorded_precision(options.blame), accelerator.device)
     for config in options.config:
-        rows = test_rows(options, config)
+        rows = evenly_spaced_test_rows(config, options.source, options.dialogues)
         dialogues = list(read_dialogues(training_columns(rows, READS)))
         teachers, learned = gold_submodels(dialogues), tracker.submodels()
         mixed = {"none: all answers are right": teachers}

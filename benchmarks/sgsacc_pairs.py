@@ -26,13 +26,15 @@ def main() -> None:
     parser.add_argument("--dialogues", type=Path, metavar="FILE", help=text)
     options = parser.parse_args()
     references = open_references(options.source, None, "test", {})
-    chosen = {name: choose(references.turns(name), options.dialogues, None) for name in VARIANTS}
-    turns = chosen["original"]
-    said = {name: [derived(turn) for turn in of_variant] for name, of_variant in chosen.items()}
-    ours, sent = fast(turns, said, LexicalNli())
-    theirs, plainly = plain(turns, said, LexicalNli())
+    turns_of = {name: choose(references.turns(name), options.dialogues, None) for name in VARIANTS}
+    turns = turns_of["original"]
+    utterances = {
+        name: [derived(turn) for turn in of_variant] for name, of_variant in turns_of.items()
+    }
+    ours, sent = fast(turns, utterances, LexicalNli())
+    theirs, plainly = plain(turns, utterances, LexicalNli())
     same = "the same verdicts" if ours == theirs else "OTHER VERDICTS"
-    print(f"turns: {len(turns)}, wordings: {len(said)}, {same}")
+    print(f"turns: {len(turns)}, wordings: {len(utterances)}, {same}")
     print(f"pairs sent: {sent}; the plain way: {plainly}, {plainly / sent:.1f} times as many")
 
 

@@ -33,10 +33,12 @@ Files = Mapping[str, bytes]  # a release's files by their paths
 def files_of(source: str, dialogue_files: int | None = None) -> Files:
     """The files of a source; of each split's dialogue files the first few, or all for None."""
     _, names, read = open_files(source, SAMPLE if source == "sample" else Path(source))
-    kept = []
+    dialogue_names = []
     for folder in ("train", "dev", "test"):
-        kept += sorted(n for n in names if n.startswith(f"{folder}/dialogues"))[:dialogue_files]
-    return {n: read(n) for n in sorted(names) if n in kept or "dialogues" not in n}
+        dialogue_names += sorted(n for n in names if n.startswith(f"{folder}/dialogues"))[
+            :dialogue_files
+        ]
+    return {n: read(n) for n in sorted(names) if n in dialogue_names or "dialogues" not in n}
 
 
 def packed(files: Files) -> dict[str, bytes]:
@@ -92,8 +94,8 @@ def archive_outcome(archive: Path, expected: Mapping[str, str]) -> str:
         release = open_release(archive)
         # A copy of SGD gets this package's own back-translations besides.
         own = {file for file in release.files - expected.keys() if file.startswith("backtrans/")}
-        found = {file: digest(release.read(file)) for file in release.files - own}
-        if found == expected:
+        digests = {file: digest(release.read(file)) for file in release.files - own}
+        if digests == expected:
             return RIGHT
         return UNVERIFIED if release.version().startswith("unverified:") else "other data"
 
@@ -126,10 +128,10 @@ def damaged(
             continue
         path = folder / f"damaged{suffix}"
         for what, damage, times in (("bit flipped", _flipped, flips), ("cut off", _cut, cuts)):
-            found = counts.setdefault(f"{suffix}: {what}", Counter())
+            outcomes = counts.setdefault(f"{suffix}: {what}", Counter())
             for _ in range(times):
                 path.write_bytes(damage(content, chance))
-                found[archive_outcome(path, expected)] += 1
+                outcomes[archive_outcome(path, expected)] += 1
     return counts
 
 
@@ -156,12 +158,12 @@ def hostile(files: Files, folder: Path, kinds: Sequence[str] | None = None) -> C
     expected = {file: digest(content) for file, content in files.items()}
     counts: Counts = {}
     for kind in kinds or HOSTILE:
-        found = counts.setdefault(kind, Counter())
+        outcomes = counts.setdefault(kind, Counter())
         for name, content in HOSTILE[kind](files).items():
             path = folder / f"hostile.{kind[:3]}"
             path.write_bytes(content)
             outcome = _within_bounds(partial(archive_outcome, path, expected))
-            found[outcome if outcome in (ERROR, RIGHT) else f"{name}: {outcome}"] += 1
+            outcomes[outcome if outcome in (ERROR, RIGHT) else f"{name}: {outcome}"] += 1
     return counts
 
 
@@ -199,11 +201,11 @@ def _patched(
     changed = bytearray(content)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         places = {_LOCAL: [info.header_offset for info in archive.infolist()], _CENTRAL: []}
-        place = archive.start_dir
+        offset = archive.start_dir
         for _ in archive.infolist():
-            places[_CENTRAL].append(place)
-            lengths = struct.unpack_from("<HHH", content, place + 28)
-            place += 46 + sum(lengths)
+            places[_CENTRAL].append(offset)
+            lengths = struct.unpack_from("<HHH", content, offset + 28)
+            offset += 46 + sum(lengths)
     for signature in signatures:
         for start in places[signature]:
             struct.pack_into(form, changed, start + field + _PLACES[signature], value)
@@ -251,8 +253,8 @@ def _zip64(files: Files) -> dict[str, bytes]:
     }
 
 
-def _zip64_end(place: int) -> bytes:
-    return struct.pack("<4sIQI", b"PK\x06\x07", 0, place, 1)
+def _zip64_end(offset: int) -> bytes:
+    return struct.pack("<4sIQI", b"PK\x06\x07", 0, offset, 1)
 
 
 def _with_zip64_list(whole: bytes, size: int) -> bytes:
@@ -377,7 +379,7 @@ def _tar_with(files: Files, *members: tuple[tarfile.TarInfo, bytes], pax: bool =
 
 
 def _links(files: Files) -> dict[str, bytes]:
-    place = "top/test/dialogues_900.json"
+    target = "top/test/dialogues_900.json"
     kinds = {
         "symbolic link": tarfile.SYMTYPE,
         "hard link": tarfile.LNKTYPE,
@@ -389,7 +391,7 @@ def _links(files: Files) -> dict[str, bytes]:
         "unknown kind": b"Q",
     }
     attacks = {
-        what: _tar_with(files, (_member(place, kind=kind, link="/etc/passwd"), b""))
+        what: _tar_with(files, (_member(target, kind=kind, link="/etc/passwd"), b""))
         for what, kind in kinds.items()
     }
     inside = _member("top/test/schema.json", kind=tarfile.LNKTYPE, link="top/dev/schema.json")

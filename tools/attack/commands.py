@@ -69,9 +69,9 @@ class Command:
 
     def arguments(self, folder: Path) -> list[str]:
         """Its words, for an output in a folder."""
-        place = folder / self.output
-        resume = self.resume if (place / "run.json").exists() else ()
-        return [*self.words, self.option, str(place), *resume]
+        output = folder / self.output
+        resume = self.resume if (output / "run.json").exists() else ()
+        return [*self.words, self.option, str(output), *resume]
 
 
 def commands(folder: Path) -> dict[str, Command]:
@@ -167,16 +167,16 @@ _OF_TIME = {"log.jsonl"}
 
 def content(folder: Path) -> dict[str, str]:
     """The SHA-256 of all files in a folder by path, but for locks and for times."""
-    found = {}
+    digests = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix != ".lock" and path.name != ".lock":
             data = path.read_bytes()
             if path.name in _OF_TIME:
                 data = b"\n".join(_without_times(line) for line in data.splitlines())
-            found[path.relative_to(folder).as_posix()] = hashlib.sha256(data).hexdigest()
-    return found
+            digests[path.relative_to(folder).as_posix()] = hashlib.sha256(data).hexdigest()
+    return digests
 
 
 def _without_times(line: bytes) -> bytes:
-    kept = {k: v for k, v in json.loads(line).items() if "second" not in k}
-    return json.dumps(kept, sort_keys=True).encode()
+    fields = {k: v for k, v in json.loads(line).items() if "second" not in k}
+    return json.dumps(fields, sort_keys=True).encode()

@@ -164,10 +164,10 @@ def break_files(kinds: Mapping[str, tuple[Json, Parse]], every: int = 1) -> Coun
     for kind, (value, parse) in kinds.items():
         texts = itertools.islice(mutated(value), 0, None, every)
         counts[f"{kind}: each field"] = Counter(_outcome(data, parse) for data in texts)
-        found = {what: _outcome(data, parse) for what, data in broken(value).items()}
+        outcomes = {what: _outcome(data, parse) for what, data in broken(value).items()}
         counts[f"{kind}: broken"] = Counter(
             f"{what} accepted" if outcome == ACCEPTED else outcome
-            for what, outcome in found.items()
+            for what, outcome in outcomes.items()
         )
     return counts
 

@@ -31,19 +31,19 @@ def kill(folder: Path, names: list[str], times: int, seed: int) -> Counts:
     """
     chance = random.Random(seed)  # noqa: S311  # it is no secret
     counts: Counts = {}
-    known = commands(folder)
+    all_commands = commands(folder)
     for name in names:
-        command = known[name]
-        place = folder / "attacked"  # one for all runs, as cards name their folder
-        expected, seconds = _undisturbed(command, place)
+        command = all_commands[name]
+        output = folder / "attacked"  # one for all runs, as cards name their folder
+        expected, seconds = _undisturbed(command, output)
         for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
-            found = counts.setdefault(f"{name}: {number.name}, then run again", Counter())
+            outcomes = counts.setdefault(f"{name}: {number.name}, then run again", Counter())
             for _ in range(times):
                 moment = chance.uniform(0, seconds)
-                found[_signalled(command, place, number, moment, expected)] += 1
-        found = counts.setdefault(f"{name}: two at once", Counter())
+                outcomes[_signalled(command, output, number, moment, expected)] += 1
+        outcomes = counts.setdefault(f"{name}: two at once", Counter())
         for _ in range(max(1, times // 2)):
-            found[_two(command, place, chance.uniform(0, seconds / 2), expected)] += 1
+            outcomes[_two(command, output, chance.uniform(0, seconds / 2), expected)] += 1
     return counts
 
 
@@ -97,11 +97,11 @@ def _half_made(folder: Path) -> str:
     return next((path.relative_to(folder).as_posix() for path in (*temporary, *hidden)), "")
 
 
-def _compared(found: dict[str, str], expected: dict[str, str]) -> str:
-    for file in sorted(found.keys() | expected.keys()):
-        if found.get(file) != expected.get(file):
-            what = {False: "lacks", True: "has"}[file in found]
-            return f"other bytes: {file}" if found.keys() == expected.keys() else f"{what} {file}"
+def _compared(digests: dict[str, str], expected: dict[str, str]) -> str:
+    for file in sorted(digests.keys() | expected.keys()):
+        if digests.get(file) != expected.get(file):
+            what = {False: "lacks", True: "has"}[file in digests]
+            return f"other bytes: {file}" if digests.keys() == expected.keys() else f"{what} {file}"
     return SAME
 
 
@@ -142,8 +142,8 @@ def read_while_preparing(folder: Path, seconds: float) -> Counts:
         prepare(("sample", str(other))[turn % 2], ["original", "v3"], cache)
         turn += 1
     os.waitpid(reader.number, 0)
-    found = Counter(json.loads(results.read_text()))
-    return {f"loading, while {turn} sources are prepared in turn": found}
+    outcomes = Counter(json.loads(results.read_text()))
+    return {f"loading, while {turn} sources are prepared in turn": outcomes}
 
 
 def _loaded(cache: Path) -> list[str]:
@@ -154,15 +154,15 @@ def _loaded(cache: Path) -> list[str]:
     return [f"{row['dialogue_id']} {row['turns'][-1]['utterance']}" for row in loaded]
 
 
-def _fork_reader(cache: Path, known: list[list[str]], results: Path, seconds: float) -> Process:
+def _fork_reader(cache: Path, contents: list[list[str]], results: Path, seconds: float) -> Process:
     if number := os.fork():
         return Process(number, results)
-    found: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:
-            found[RIGHT if _loaded(cache) in known else "other data"] += 1
+            outcomes[RIGHT if _loaded(cache) in contents else "other data"] += 1
         except Exception:  # as there is none for the moment
-            found[ERROR] += 1
-    results.write_text(json.dumps(found))
+            outcomes[ERROR] += 1
+    results.write_text(json.dumps(outcomes))
     os._exit(0)

@@ -36,13 +36,13 @@ def outcome_of(attempt: Callable[[], str], names: str, faults: tuple[type[Except
 def table(counts: Counts) -> str:
     """A Markdown table: what was tried how often, how often it survived, and what came of it."""
     lines = ["| attack | tried | survived | outcomes |", "|---|---|---|---|"]
-    for what, found in counts.items():
-        survived = sum(n for outcome, n in found.items() if outcome in SURVIVED)
-        text = ", ".join(f"{outcome} {n}" for outcome, n in found.most_common())
-        lines.append(f"| {what} | {found.total()} | {survived} | {text} |")
+    for what, outcomes in counts.items():
+        survived = sum(n for outcome, n in outcomes.items() if outcome in SURVIVED)
+        text = ", ".join(f"{outcome} {n}" for outcome, n in outcomes.most_common())
+        lines.append(f"| {what} | {outcomes.total()} | {survived} | {text} |")
     return "\n".join(lines)
 
 
 def all_survived(counts: Counts) -> bool:
     """Whether no outcome is one that should not have been."""
-    return all(outcome in SURVIVED for found in counts.values() for outcome in found)
+    return all(outcome in SURVIVED for outcomes in counts.values() for outcome in outcomes)

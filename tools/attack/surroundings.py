@@ -121,12 +121,12 @@ def surround(folder: Path, names: list[str], commands: list[str]) -> Counts:
         around = ALL[name]
         work = folder / str(index) / around.folder
         work.mkdir(parents=True)
-        found = counts.setdefault(name, Counter())
+        outcomes = counts.setdefault(name, Counter())
         for command in commands:
             outcome = run(words_of(str(work))[command], around, work)
-            found[outcome if outcome in (RIGHT, ERROR) else f"{command}: {outcome}"] += 1
+            outcomes[outcome if outcome in (RIGHT, ERROR) else f"{command}: {outcome}"] += 1
         if SECRET.encode() in b"".join(p.read_bytes() for p in work.rglob("*") if p.is_file()):
-            found["the secret is in a file"] += 1
+            outcomes["the secret is in a file"] += 1
     return counts
 
 
@@ -151,11 +151,11 @@ def run(words: list[str], around: Surroundings, work: Path) -> str:
         errors="replace",
         timeout=600,
     )
-    said = done.stdout + done.stderr
-    if SECRET in said:
+    text = done.stdout + done.stderr
+    if SECRET in text:
         return "the secret is said"
-    if "Traceback" in said:
-        return f"traceback: {said.strip().splitlines()[-1][:90]}"
+    if "Traceback" in text:
+        return f"traceback: {text.strip().splitlines()[-1][:90]}"
     if done.returncode == 0:
         return RIGHT
     errors = [line for line in done.stderr.splitlines() if re.match(r"[\w.-]+: error: ", line)]

@@ -15,12 +15,12 @@ def book(
 
     ``line`` is the user's open line: it has accepted ``row``, or the booking starts with it.
     """
-    chosen = talk.name in line.drafts
+    is_accepted = talk.name in line.drafts
     for slot, value in carried.items():
         conv.memory(talk).put(slot, value)
-    wishes = _wishes(conv, talk, intent, row, chosen)
+    wishes = _wishes(conv, talk, intent, row, is_accepted)
     first = {s: v for s, v in wishes.items() if conv.rng.random() < 0.45 and v != DONTCARE}
-    if chosen and conv.rng.random() < 0.55:
+    if is_accepted and conv.rng.random() < 0.55:
         line = _accept_proposal(conv, talk, line, intent, first)
     else:
         opening(conv, talk, line, intent, first, carried)
@@ -40,11 +40,15 @@ def decline(conv: Conversation, talk: Talk, line: Line, intent: str) -> Line:
     return line
 
 
-def _wishes(conv: Conversation, talk: Talk, intent: str, row: Row, chosen: bool) -> dict[str, str]:
+def _wishes(
+    conv: Conversation, talk: Talk, intent: str, row: Row, is_accepted: bool
+) -> dict[str, str]:
     """Values the user will give for what is neither known nor part of the chosen row."""
-    takes, known = talk.intent(intent), conv.memory(talk).values
-    slots = [s for s in takes["required_slots"] if s not in known and not (chosen and s in row)]
-    slots += [s for s in takes["optional_slots"] if s not in known and conv.rng.random() < 0.5]
+    takes, settled = talk.intent(intent), conv.memory(talk).values
+    slots = [
+        s for s in takes["required_slots"] if s not in settled and not (is_accepted and s in row)
+    ]
+    slots += [s for s in takes["optional_slots"] if s not in settled and conv.rng.random() < 0.5]
     values = {s: row.get(s) or conv.rng.choice(talk.pool(s)) for s in slots}
     shrugs = [s for s in slots if "any" in talk.slots[s] and conv.rng.random() < 0.4]
     return values | dict.fromkeys(shrugs, DONTCARE)
@@ -89,8 +93,8 @@ def _agreed(conv: Conversation, talk: Talk, intent: str) -> dict[str, str]:
     """All values that the booking is made with: the defaults, then what the user gave."""
     defaults = talk.intent(intent)["optional_slots"]
     agreed = defaults | parameters(conv, talk, intent)
-    known = conv.memory(talk).values
-    return {slot: v for slot, v in agreed.items() if known.get(slot, v) == v != DONTCARE}
+    settled = conv.memory(talk).values
+    return {slot: v for slot, v in agreed.items() if settled.get(slot, v) == v != DONTCARE}
 
 
 def _confirm(conv: Conversation, talk: Talk, intent: str, agreed: Mapping[str, str]) -> None:
@@ -114,14 +118,14 @@ def _recite(
 
 def _correct(conv: Conversation, talk: Talk, intent: str, slot: str) -> None:
     """The user changes one value; the system confirms it and what was not yet agreed on."""
-    known = conv.memory(talk).values
+    settled = conv.memory(talk).values
     line = Line()
     line.say(talk, conv.pick("user", "correct"))
     line.act(talk, "NEGATE")
     answer(conv, talk, line, slot, _other(conv, talk, slot))
     conv.user(line)
     agreed = _agreed(conv, talk, intent)
-    _confirm(conv, talk, intent, {s: v for s, v in agreed.items() if s == slot or s not in known})
+    _confirm(conv, talk, intent, {s: v for s, v in agreed.items() if s == slot or s not in settled})
 
 
 def _other(conv: Conversation, talk: Talk, slot: str) -> str:

@@ -31,8 +31,8 @@ class Memory:
         """Take in one exchange: what the system said, then the user's reaction to it."""
         accepted = any(action["act"] in ACCEPTING for action in user)
         for slot, value in _values(system, PROPOSING):
-            known = self.values.get(slot) == value.canonical
-            if slot in self.talk.state_slots() and (accepted or known):
+            is_settled = self.values.get(slot) == value.canonical
+            if slot in self.talk.state_slots() and (accepted or is_settled):
                 self.put(slot, value)
         for slot, value in _values(user, {"INFORM"}):
             self.put(slot, value)

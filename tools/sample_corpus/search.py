@@ -32,10 +32,10 @@ def make_wish(
 ) -> Wish:
     """Wish for a row of the data base, so that a search can succeed."""
     rng, name = conv.rng, talk.intent_names(transactional=False)[0]
-    known = dict(fixed) | {slot: value.canonical for slot, value in carried.items()}
-    row = rng.choice(talk.matches(known))
+    settled = dict(fixed) | {slot: value.canonical for slot, value in carried.items()}
+    row = rng.choice(talk.matches(settled))
     intent = talk.intent(name)
-    wants = {slot: _wanted(conv, talk, slot, row) for slot in intent["required_slots"]} | known
+    wants = {slot: _wanted(conv, talk, slot, row) for slot in intent["required_slots"]} | settled
     for slot in intent["optional_slots"]:
         fate = rng.random()
         if fate < 0.3:
@@ -49,8 +49,8 @@ def search(conv: Conversation, talk: Talk, line: Line, wish: Wish) -> tuple[Line
     """Go through a search; returns the line in which the user accepts a row, and the row."""
     wants = dict(wish.wants)
     mistake = _mistake(conv, talk, wish)
-    told = _tell_wishes(conv, talk, line, wish, wants | mistake)
-    fill_slots(conv, talk, talk.intent(wish.intent)["required_slots"], wants | mistake, told)
+    told_slots = _tell_wishes(conv, talk, line, wish, wants | mistake)
+    fill_slots(conv, talk, talk.intent(wish.intent)["required_slots"], wants | mistake, told_slots)
     if mistake:
         _nothing_found(conv, talk, wish.intent, {slot: wants[slot] for slot in mistake})
     row = _offers(conv, talk, wish)

@@ -56,8 +56,8 @@ def fill_slots(
     conv: Conversation, talk: Talk, required: list[str], wishes: Mapping[str, str], extra: list[str]
 ) -> None:
     """The system asks for what is missing, one or two slots at a time; ``extra`` comes along."""
-    known = conv.memory(talk).values
-    while missing := [slot for slot in required if slot not in known]:
+    settled = conv.memory(talk).values
+    while missing := [slot for slot in required if slot not in settled]:
         asked = missing[: conv.rng.choice((1, 2, 2))]
         request(conv, talk, asked)
         line = Line()

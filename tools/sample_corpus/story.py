@@ -82,12 +82,12 @@ def _carries_from(talk: Talk, later: list[Talk]) -> list[tuple[str, Talk, str]]:
 
 def _carried(talk: Talk, earlier: list[Talk], rows: dict[str, Row]) -> dict[str, Value]:
     """What an earlier service has settled for this one, in the system's words."""
-    found = {}
+    carried = {}
     for source, slot, target, target_slot in CARRIES:
         for other in earlier:
             if (source, target) == (other.name, talk.name):
-                found[target_slot] = other.system_value(slot, rows[source][slot])
-    return found
+                carried[target_slot] = other.system_value(slot, rows[source][slot])
+    return carried
 
 
 def _change_service(conv: Conversation, talk: Talk, line: Line, rows: dict[str, Row]) -> Line:

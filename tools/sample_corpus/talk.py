@@ -54,8 +54,8 @@ class Talk:
         """Canonical values that a user may ask for."""
         if self.is_categorical(slot):
             return list(self._slot(slot)["possible_values"])
-        if known := self._forms(slot):
-            return list(known)
+        if forms := self._forms(slot):
+            return list(forms)
         return list(dict.fromkeys(item[slot] for item in self.items if slot in item))
 
     def user_value(self, rng: Random, slot: str, canonical: str) -> Value:
@@ -69,14 +69,14 @@ class Talk:
 
     def phrases(self, slot: str, kind: str, canonical: str) -> list[str]:
         """Templates of one kind for a slot's value; the value's place is ``{slot}``."""
-        found = self.slots[slot][kind]
-        found = found[canonical] if isinstance(found, dict) else found
-        return [phrase.replace("{v}", "{" + slot + "}") for phrase in found]
+        templates = self.slots[slot][kind]
+        templates = templates[canonical] if isinstance(templates, dict) else templates
+        return [phrase.replace("{v}", "{" + slot + "}") for phrase in templates]
 
     def matches(self, constraints: Mapping[str, str]) -> list[Row]:
         """Rows that agree with every constraint on a column they have."""
-        wanted = {s: v for s, v in constraints.items() if v != "dontcare"}
-        return [row for row in self.items if all(row.get(s, v) == v for s, v in wanted.items())]
+        bounds = {s: v for s, v in constraints.items() if v != "dontcare"}
+        return [row for row in self.items if all(row.get(s, v) == v for s, v in bounds.items())]
 
     def _slot(self, slot: str) -> Schema:
         return next(s for s in self.schema["slots"] if s["name"] == slot)
