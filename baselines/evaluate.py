@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from sgdx_dataset import open_release
-from sgdx_metric import score_files
-from sgsacc_metric.__main__ import main as score_utterances
+from sgdx_metric import score_files as score_states
+from sgsacc_metric import score_files as score_responses
 
 from .command_line import run_command
 from .predict import Request, parse_request, predict
@@ -33,7 +33,7 @@ def evaluate(request: Request, output: Path) -> int:
         output: Folder for ``predictions/``, ``scores.json`` and ``run.json``.
 
     Returns:
-        The exit status: 0, or what the command of the metric of responses ended with.
+        The exit status, 0.
 
     Raises:
         SgdxError: For the reasons that ``predict`` gives, or ``run.json`` cannot be read.
@@ -51,8 +51,7 @@ def evaluate(request: Request, output: Path) -> int:
         "versions": versions(),
     }
     write_json(output / "run.json", {**record, "evaluation": facts})
-    if request.system_class.ROWS == "turns":
-        return _score_utterances(request, output)
+    score_files = score_responses if request.system_class.ROWS == "turns" else score_states
     score_files(
         {config: output / "predictions" / f"{config}.jsonl" for config in request.configs},
         source=data.source,
@@ -63,18 +62,6 @@ def evaluate(request: Request, output: Path) -> int:
         verbose=True,
     )
     return 0
-
-
-def _score_utterances(request: Request, output: Path) -> int:
-    """Score the responses of a generator; returns the exit status of the metric's command."""
-    data = request.data
-    arguments = [f"--split={data.split}", f"--output={output / 'scores.json'}"]
-    arguments += [f"--source={data.source}"] if data.source else []
-    arguments += [f"--dialogues={data.dialogues}"] if data.dialogues else []
-    arguments += [f"--variant={name}={path}" for name, path in data.variants.items()]
-    for config in request.configs:
-        arguments.append(f"--predictions={config}={output / 'predictions' / config}.jsonl")
-    return score_utterances(["score", *arguments])
 
 
 def _read_record(output: Path) -> dict[str, Any]:

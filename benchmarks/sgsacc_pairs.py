@@ -12,8 +12,8 @@ import argparse
 from pathlib import Path
 
 from baselines.copies.derived import derived
-from sgsacc_metric.cli.chosen import choose
 from sgsacc_metric.cli.references import open_references
+from sgsacc_metric.cli.selection import select_turns
 from sgsacc_metric.lexical import LexicalNli
 from tests.sgsacc_metric.slow import VARIANTS, fast, plain
 
@@ -26,7 +26,9 @@ def main() -> None:
     parser.add_argument("--dialogues", type=Path, metavar="FILE", help=text)
     options = parser.parse_args()
     references = open_references(options.source, None, "test", {})
-    turns_of = {name: choose(references.turns(name), options.dialogues, None) for name in VARIANTS}
+    turns_of = {
+        name: select_turns(references.turns(name), options.dialogues, None) for name in VARIANTS
+    }
     turns = turns_of["original"]
     utterances = {
         name: [derived(turn) for turn in of_variant] for name, of_variant in turns_of.items()

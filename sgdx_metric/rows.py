@@ -115,7 +115,7 @@ def json_lines(rows: Any, kind: type[Prediction], side: str) -> list[str]:
     """
     encode = msgspec.json.Encoder().encode
     lines = []
-    for i, row in enumerate(_columns_of(rows, kind, side)):
+    for i, row in enumerate(row_dicts(rows, kind, side)):
         try:
             found = msgspec.convert(row, kind)
             if isinstance(found, Reference):
@@ -126,8 +126,17 @@ def json_lines(rows: Any, kind: type[Prediction], side: str) -> list[str]:
     return lines
 
 
-def _columns_of(rows: Any, kind: type[Prediction], side: str) -> Iterable[Any]:
-    """The rows as dicts; of a table only the columns that `kind` has, as making dicts is slow."""
+def row_dicts(rows: Any, kind: type[msgspec.Struct], side: str) -> Iterable[Any]:
+    """The rows as dicts; of a table only the columns that `kind` has, as making dicts is slow.
+
+    Args:
+        rows: The rows, in one of the forms of `json_lines`.
+        kind: What each row must be, which is not checked here.
+        side: What an error message calls the rows.
+
+    Raises:
+        ScoreError: A data frame has a column of mixed types.
+    """
     if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # A pandas data frame.
         return _rows_of_frame(rows, kind, side)
     if isinstance(rows, pa.Table):
@@ -137,7 +146,7 @@ def _columns_of(rows: Any, kind: type[Prediction], side: str) -> Iterable[Any]:
     return rows or ()
 
 
-def _rows_of_frame(frame: Any, kind: type[Prediction], side: str) -> Iterator[Any]:
+def _rows_of_frame(frame: Any, kind: type[msgspec.Struct], side: str) -> Iterator[Any]:
     """The rows of a pandas data frame; by way of Arrow, which knows that NaN stands for None."""
     names = [name for name in frame.columns if name in kind.__struct_fields__]
     try:
@@ -146,13 +155,13 @@ def _rows_of_frame(frame: Any, kind: type[Prediction], side: str) -> Iterator[An
         raise ScoreError(f"{side}: {'; '.join(map(str, error.args))}") from None
 
 
-def _rows_of_table(table: pa.Table, kind: type[Prediction]) -> Iterator[Any]:
+def _rows_of_table(table: pa.Table, kind: type[msgspec.Struct]) -> Iterator[Any]:
     variants = table["variant"].unique().to_pylist() if "variant" in table.column_names else []
     columns = table.select(_needed(table.column_names, kind, variants))
     return (row for batch in columns.to_batches(1000) for row in batch.to_pylist())
 
 
-def _rows_of_dataset(dataset: Any, kind: type[Prediction]) -> Iterator[Any]:
+def _rows_of_dataset(dataset: Any, kind: type[msgspec.Struct]) -> Iterator[Any]:
     """The rows of a dataset; by way of Arrow they come three times as fast as one by one."""
     streamed = not hasattr(dataset, "unique")  # Its variants are not known without reading it.
     has_variants = not streamed and "variant" in dataset.column_names
@@ -162,7 +171,7 @@ def _rows_of_dataset(dataset: Any, kind: type[Prediction]) -> Iterator[Any]:
     return (row for batch in batches for row in batch.to_pylist())
 
 
-def _needed(names: list[str], kind: type[Prediction], variants: Iterable[Any]) -> list[str]:
+def _needed(names: list[str], kind: type[msgspec.Struct], variants: Iterable[Any]) -> list[str]:
     """The columns that `kind` has; the large schema only under wordings of one's own."""
     unneeded = set() if own_wordings(variants) else {"schema"}
     return [name for name in names if name in kind.__struct_fields__ and name not in unneeded]

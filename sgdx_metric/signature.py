@@ -101,7 +101,7 @@ def signature(
         **({"task": task} if task != "state" else {}),
         "variants": "+".join(f"{v}@{marks[v]}" if v in marks else v for v in variants),
         "split": split,
-        "release": _release(split, available, setup.release),
+        "release": release_part(split, available, setup.release),
         **({"dialogues": subset.mark()} if subset else {}),
         "frames": frames,
         "match": "fuzzy-token-sort" if rules.use_fuzzy_match else "exact",
@@ -116,7 +116,14 @@ def signature(
     return "|".join([NAME, *(f"{key}:{value}" for key, value in parts.items())])
 
 
-def _release(split: str, dialogues: int, release: str | None) -> str:
+def release_part(split: str, dialogues: int, release: str | None) -> str:
+    """The part `release` of a signature.
+
+    Args:
+        split: The split's name.
+        dialogues: How many dialogues of the split the data has.
+        release: The commit of the data, or a name of other data; None where it is unknown.
+    """
     whole = _DIALOGUES.get(split, 0)
     if release and release.startswith("unverified:"):  # other content than the release's
         return release
@@ -125,19 +132,20 @@ def _release(split: str, dialogues: int, release: str | None) -> str:
     return release or "unknown"
 
 
-def signature_parts(line: str, where: str) -> dict[str, str]:
+def signature_parts(line: str, where: str, metric: str = NAME) -> dict[str, str]:
     """Read the parts of a signature, by key.
 
     Args:
         line: The signature.
         where: What an error message begins with, such as the file's name.
+        metric: The metric whose signature it must be.
 
     Raises:
         ScoreError: The line is not a signature of this metric.
     """
     name, *parts = line.split("|")
-    if name != NAME or not all(":" in part for part in parts):
-        raise ScoreError(f"{where}: signature is '{line[:60]}', expected '{NAME}|key:value|...'")
+    if name != metric or not all(":" in part for part in parts):
+        raise ScoreError(f"{where}: signature is '{line[:60]}', expected '{metric}|key:value|...'")
     return dict(part.split(":", 1) for part in parts)
 
 

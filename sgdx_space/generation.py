@@ -10,9 +10,9 @@ import pandas as pd
 
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
-from sgsacc_metric.cli.commands import score
 from sgsacc_metric.cli.predictions import read_predictions
 from sgsacc_metric.cli.references import References, open_references
+from sgsacc_metric.cli.score import score_predictions
 from sgsacc_metric.cli.tables import bleu_table, published_table, robustness_table
 from sgsacc_metric.lexical import LexicalNli
 from sgsacc_metric.rows import Prediction, Turn
@@ -55,7 +55,7 @@ def score_dropped(paths: Sequence[str] | None) -> dict[str, Any]:
             for variant in _VARIANTS
             for turn in turns
         ]
-    return score(references, turns, turns, predictions, LexicalNli()).result
+    return score_predictions(references, turns, turns, predictions, LexicalNli()).report
 
 
 def _read_dropped(paths: Sequence[Path], split: str) -> list[Prediction]:

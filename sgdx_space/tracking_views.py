@@ -54,11 +54,11 @@ def by_service(result: Mapping[str, Any], seen: Iterable[str]) -> dict[str, list
         result: What `report` returned.
         seen: Original names of the services that are in the train split.
     """
-    known = set(seen)
+    seen_services = set(seen)
     columns: dict[str, list[Any]] = {"service": [], "JGA_v1-5": [], "SS_JGA": [], "in train": []}
     for name, figures in result["sgdx"]["by_service"].items():
         if figures["jga_v1-5"] is not None and figures["ss_jga"] is not None:
-            kind = "seen" if name in known else "unseen"
+            kind = "seen" if name in seen_services else "unseen"
             row = (name, 100 * figures["jga_v1-5"], 100 * figures["ss_jga"], kind)
             for column, value in zip(columns.values(), row):
                 column.append(value)

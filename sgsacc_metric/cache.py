@@ -1,8 +1,8 @@
-"""A cache on disk of what a model of entailment said, so that no pair is judged twice.
+"""A cache on disk of the answers of a model of entailment, so that no pair is judged twice.
 
-There is an SQLite file for each model, revision and precision. A pair is found in it by a SHA-256
-of its two sentences, and has three numbers of 64 bits: every verdict is the same with and without
-the cache.
+There is an SQLite file for each model, revision and precision. A row's key is a SHA-256 of the two
+sentences, and its value three numbers of 64 bits, so that every verdict is the same with and
+without the cache.
 """
 
 import hashlib
@@ -20,9 +20,10 @@ from sgdx_metric.rows import ScoreError
 
 from .nli import Nli, Pair, nli_name
 
-# So many pairs are sent at once and then noted, so that a run that is stopped loses no more.
-_CHUNK = 8192
-_LOOKED_UP = 500
+# So many pairs are sent at once and then stored: a run that is stopped loses no more than these.
+_PAIRS_PER_CHUNK = 8192
+# So many keys stand in one query, as SQLite limits their number.
+_KEYS_PER_QUERY = 500
 _ANSWER = struct.Struct("<3d")
 
 
@@ -33,16 +34,16 @@ def default_cache() -> Path:
     return Path(home, "sgsacc_metric").expanduser()
 
 
-class Cached:
-    """A model of entailment that looks into a cache first, and notes there what is new.
+class CachedNli:
+    """A model of entailment that looks into a cache first, and stores new answers there.
 
     Attributes:
         name: The model's name, with its revision and precision.
-        sent: How many pairs were sent to the model, as the cache did not have them.
+        sent: How many pairs were not in the cache and were sent to the model.
     """
 
     def __init__(self, nli: Nli, folder: Path) -> None:
-        """Open the model's file in a folder, which is made where it lacks.
+        """Open the model's file in a folder; both are made if need be.
 
         Raises:
             ScoreError: The file cannot be opened, or is no cache.
@@ -53,10 +54,12 @@ class Cached:
         self.path = folder / f"{hashlib.sha256(self.name.encode()).hexdigest()[:16]}.sqlite"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with closing(self._open()) as base, base:
-                base.execute("CREATE TABLE IF NOT EXISTS model (name TEXT PRIMARY KEY)")
-                base.execute("CREATE TABLE IF NOT EXISTS answers (pair BLOB PRIMARY KEY, of BLOB)")
-                base.execute("INSERT OR IGNORE INTO model VALUES (?)", (self.name,))
+            with closing(self._open()) as database, database:
+                database.execute("CREATE TABLE IF NOT EXISTS model (name TEXT PRIMARY KEY)")
+                database.execute(
+                    "CREATE TABLE IF NOT EXISTS answers (pair BLOB PRIMARY KEY, of BLOB)"
+                )
+                database.execute("INSERT OR IGNORE INTO model VALUES (?)", (self.name,))
         except (OSError, sqlite3.Error) as error:
             raise ScoreError(f"{self.path}: cannot be used as a cache: {error}") from None
 
@@ -68,33 +71,35 @@ class Cached:
         """
         keys = [hashlib.sha256("\0".join(pair).encode()).digest() for pair in pairs]
         try:
-            with closing(self._open()) as base:
-                known = dict(_answers(base, keys))
-                new = [i for i, key in enumerate(keys) if key not in known]
-                for start in range(0, len(new), _CHUNK):
-                    these = new[start : start + _CHUNK]
-                    found = np.asarray(self._nli([pairs[i] for i in these]), dtype=np.float64)
-                    self.sent += len(these)
-                    made = {
+            with closing(self._open()) as database:
+                answers = dict(_stored_answers(database, keys))
+                new = [i for i, key in enumerate(keys) if key not in answers]
+                for start in range(0, len(new), _PAIRS_PER_CHUNK):
+                    chunk = new[start : start + _PAIRS_PER_CHUNK]
+                    rows = np.asarray(self._nli([pairs[i] for i in chunk]), dtype=np.float64)
+                    self.sent += len(chunk)
+                    new_answers = {
                         keys[i]: _ANSWER.pack(*row)
-                        for i, row in zip(these, found.tolist(), strict=True)
+                        for i, row in zip(chunk, rows.tolist(), strict=True)
                     }
-                    with base:
-                        base.executemany(
-                            "INSERT OR IGNORE INTO answers VALUES (?, ?)", made.items()
+                    with database:
+                        database.executemany(
+                            "INSERT OR IGNORE INTO answers VALUES (?, ?)", new_answers.items()
                         )
-                    known |= made
+                    answers |= new_answers
         except (sqlite3.Error, struct.error) as error:
             raise ScoreError(f"{self.path}: cannot be used as a cache: {error}") from None
-        return np.array([_ANSWER.unpack(known[key]) for key in keys]).reshape(-1, 3)
+        return np.array([_ANSWER.unpack(answers[key]) for key in keys]).reshape(-1, 3)
 
     def _open(self) -> sqlite3.Connection:
         return sqlite3.connect(self.path, timeout=60)
 
 
-def _answers(base: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """The answers that the cache has for some pairs."""
-    for start in range(0, len(keys), _LOOKED_UP):
-        these = keys[start : start + _LOOKED_UP]
-        marks = ", ".join("?" * len(these))
-        yield from base.execute(f"SELECT pair, of FROM answers WHERE pair IN ({marks})", these)  # noqa: S608
+def _stored_answers(
+    database: sqlite3.Connection, keys: Sequence[bytes]
+) -> Iterator[tuple[bytes, bytes]]:
+    """The answers that the cache has for some pairs, each with the pair's key."""
+    for start in range(0, len(keys), _KEYS_PER_QUERY):
+        chunk = keys[start : start + _KEYS_PER_QUERY]
+        marks = ", ".join("?" * len(chunk))
+        yield from database.execute(f"SELECT pair, of FROM answers WHERE pair IN ({marks})", chunk)  # noqa: S608

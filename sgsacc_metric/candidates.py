@@ -41,8 +41,10 @@ def candidates(turn: Turn, action: Action, rules: str = APPENDIX_B) -> list[str]
     """
     if rules not in RULES:
         raise ScoreError(f"rules is {rules!r}, expected one of {', '.join(RULES)}")
-    made = [*_appendix_b(turn, action), *(_extended(turn, action) if rules == EXTENDED else ())]
-    return list(dict.fromkeys(map(_sentence, made)))
+    sentences = list(_appendix_b(turn, action))
+    if rules == EXTENDED:
+        sentences += _extended(turn, action)
+    return list(dict.fromkeys(map(_as_sentence, sentences)))
 
 
 def clean(description: str) -> str:
@@ -63,10 +65,10 @@ def _appendix_b(turn: Turn, action: Action) -> Iterator[str]:
     elif action.slot and action.values:
         truth = _truth(slot, action)
         if slot and truth is not None:
-            yield from (_true if truth else _false)(slot)
+            yield from (_true_sentences if truth else _false_sentences)(slot)
         else:
             for name in _names(slot, action):
-                yield f"{name} {_listed(action.values)}"
+                yield f"{name} {_predicate(action.values)}"
 
 
 def _names(slot: Slot | None, action: Action) -> list[str]:
@@ -82,7 +84,7 @@ def _truth(slot: Slot | None, action: Action) -> bool | None:
     return None
 
 
-def _true(slot: Slot) -> Iterator[str]:
+def _true_sentences(slot: Slot) -> Iterator[str]:
     name = _spoken(slot.name)
     words = name.split()
     yield f"{clean(slot.description)}? Yes."
@@ -95,15 +97,15 @@ def _true(slot: Slot) -> Iterator[str]:
         yield from (f"{verb} {name}" for verb in ("has", "have", "is"))
 
 
-def _false(slot: Slot) -> Iterator[str]:
+def _false_sentences(slot: Slot) -> Iterator[str]:
     name = _spoken(slot.name)
     words = name.split()
     yield f"{clean(slot.description)}? No."
     yield f"{name}? No."
     verb = next((verb for verb in ("is", "has", "have") if verb in words), None)
     if verb:
-        place = words.index(verb)
-        yield " ".join([*words[:place], verb, "not", *words[place + 1 :]])
+        index = words.index(verb)
+        yield " ".join([*words[: index + 1], "not", *words[index + 1 :]])
     else:
         yield from (f"{verb} not {name}" for verb in ("has", "have", "is"))
 
@@ -111,13 +113,13 @@ def _false(slot: Slot) -> Iterator[str]:
 def _extended(turn: Turn, action: Action) -> Iterator[str]:
     """Forms of our own: for acts that appendix B leaves out, and more for some that it has."""
     slot, intent = turn.slot(action), turn.intent_of(action)
-    wanted = clean(intent.description) if intent else ""
-    if action.act == "OFFER_INTENT" and wanted:
-        yield f"Request whether to {_lower(wanted)}"
+    task = clean(intent.description) if intent else ""
+    if action.act == "OFFER_INTENT" and task:
+        yield f"Request whether to {_lower_first(task)}"
     elif action.act == "INFORM_COUNT" and action.values:
         yield f"There are {action.values[0]} results"
-    elif action.act in ("NOTIFY_SUCCESS", "NOTIFY_FAILURE") and wanted:
-        yield f"{wanted} {'succeeded' if action.act == 'NOTIFY_SUCCESS' else 'failed'}"
+    elif action.act in ("NOTIFY_SUCCESS", "NOTIFY_FAILURE") and task:
+        yield f"{task} {'succeeded' if action.act == 'NOTIFY_SUCCESS' else 'failed'}"
     elif slot and action.values:
         yield from _extended_values(slot, action)
 
@@ -125,9 +127,9 @@ def _extended(turn: Turn, action: Action) -> Iterator[str]:
 def _extended_values(slot: Slot, action: Action) -> Iterator[str]:
     """Forms of our own for an action with a slot and values."""
     name, text = _spoken(slot.name), clean(slot.description)
-    truth, values = _truth(slot, action), _listed(action.values).partition(" ")[2]
+    truth, values = _truth(slot, action), _predicate(action.values).partition(" ")[2]
     if action.act in ("CONFIRM", "REQUEST") and truth is None:
-        yield f"Request whether {_lower(text)} is {values}"
+        yield f"Request whether {_lower_first(text)} is {values}"
     if action.act == "REQUEST":
         return
     if truth is False:
@@ -147,19 +149,19 @@ def _spoken(name: str) -> str:
     return name.replace("_", " ").strip()
 
 
-def _listed(values: Sequence[str]) -> str:
+def _predicate(values: Sequence[str]) -> str:
     """`is <v>` for one value, `are <v1>, <v2> and <v3>` for several."""
-    *before, last = values
-    return f"are {', '.join(before)} and {last}" if before else f"is {last}"
+    *others, last = values
+    return f"are {', '.join(others)} and {last}" if others else f"is {last}"
 
 
-def _lower(text: str) -> str:
+def _lower_first(text: str) -> str:
     """The text with its first letter small, unless its first word is all in capitals."""
     first = text.split(" ", 1)[0]
     return text if len(first) > 1 and first.isupper() else text[:1].lower() + text[1:]
 
 
-def _sentence(text: str) -> str:
+def _as_sentence(text: str) -> str:
     """The text with a capital first and a full stop last, unless it ends in a mark already."""
     text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "?", "!")) else f"{text}."

@@ -1,4 +1,4 @@
-"""Claims that an utterance words an action, decided in two steps: alone, then in its context."""
+"""Claims that an utterance puts an action into words, judged alone and then in context."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from .rows import Action, Turn
 
 @dataclass(frozen=True)
 class Claim:
-    """That an utterance entails one of some sentences.
+    """The claim that an utterance entails at least one of some sentences.
 
     Attributes:
         alone: The utterance.
-        in_context: The utterance with what was said before it; None to judge it alone only.
-        sentences: The sentences, of which there may be none.
+        in_context: The utterance after the words that precede it; None to judge it alone only.
+        sentences: The sentences; there may be none.
     """
 
     alone: str
@@ -24,13 +24,13 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What a model of entailment says of a claim's sentences.
+class Judgement:
+    """The probabilities that a model of entailment gives to a claim's sentences.
 
     Attributes:
         alone: Of each sentence, given the utterance alone.
-        in_context: Of each sentence, given the utterance in its context; empty where that was not
-            asked, because the utterance alone entails one of them or there is no context.
+        in_context: Of each sentence, given the utterance in its context. It is empty where that was
+            not asked: the utterance alone entails one of the sentences, or there is no context.
     """
 
     alone: tuple[Probabilities, ...]
@@ -46,28 +46,29 @@ class Finding:
         """Whether the utterance, alone or in its context, entails one of the sentences."""
         return any(map(entails, (*self.alone, *self.in_context)))
 
-    def best(self) -> int:
-        """The place of the sentence that is entailed most clearly; the first among equals.
+    def best_sentence(self) -> int:
+        """The index of the sentence that is entailed most clearly; the first among equals.
 
-        A sentence that is entailed goes before one that is not, however probable: with the
-        probabilities .48 entailment, .50 neutral it is not, and with .45, .30 it is. So the best
-        sentence is entailed exactly where any is.
+        An entailed sentence ranks above one that is not, however probable. With the probabilities
+        .48 entailment and .50 neutral a sentence is not entailed, and with .45 and .30 it is. So
+        the best sentence is entailed exactly where any is.
         """
 
-        def clear(place: int) -> tuple[bool, bool, float]:
-            alone = self.alone[place]
-            context = self.in_context[place] if self.in_context else alone
-            in_context = not entails(alone) and entails(context)
-            return entails(alone), in_context, (context if in_context else alone)[0]
+        def clarity(index: int) -> tuple[bool, bool, float]:
+            alone = self.alone[index]
+            context = self.in_context[index] if self.in_context else alone
+            only_in_context = not entails(alone) and entails(context)
+            entailment = (context if only_in_context else alone)[0]
+            return entails(alone), only_in_context, entailment
 
-        return max(range(len(self.alone)), key=lambda place: (*clear(place), -place))
+        return max(range(len(self.alone)), key=lambda index: (*clarity(index), -index))
 
 
 def context_of(turn: Turn, action: Action, utterance: str) -> str | None:
     """An utterance with the previous turn and the slot's description before it.
 
-    This is `<previous turn> <slot description>. <utterance>`, as in Figure 1 of the paper; an
-    action without a slot in the schema has the previous turn only.
+    This is `<previous turn> <slot description>. <utterance>`, as in Figure 1 of the paper. For an
+    action without a slot in the schema, only the previous turn stands before the utterance.
 
     Returns:
         The text; None where there is neither, so that it would be the utterance alone.
@@ -75,37 +76,36 @@ def context_of(turn: Turn, action: Action, utterance: str) -> str | None:
     slot = turn.slot(action)
     description = clean(slot.description) if slot else ""
     parts = [turn.prompt.strip(), f"{description}." if description else ""]
-    before = " ".join(part for part in parts if part)
-    return f"{before} {utterance}".rstrip() if before else None
+    context = " ".join(part for part in parts if part)
+    return f"{context} {utterance}".rstrip() if context else None
 
 
-def settle(claims: Sequence[Claim], judge: Judge) -> list[Finding]:
-    """Decide claims in two waves: all of them alone, and then in context those that failed.
+def judge_claims(claims: Sequence[Claim], judge: Judge) -> list[Judgement]:
+    """Judge claims in two waves: all of them alone, and then in context those that failed.
+
+    Two waves let the model answer all pairs of a wave in large batches.
 
     Args:
         claims: The claims, in any order.
-        judge: Whom to ask.
+        judge: The model of entailment.
 
     Returns:
-        A finding for each claim.
+        A judgement of each claim.
     """
     judge.ask((claim.alone, sentence) for claim in claims for sentence in claim.sentences)
-    alone = [
-        Finding(tuple(judge[claim.alone, sentence] for sentence in claim.sentences))
+    judgements = [
+        Judgement(tuple(judge[claim.alone, sentence] for sentence in claim.sentences))
         for claim in claims
     ]
-    open_claims = [
-        i
-        for i, (claim, finding) in enumerate(zip(claims, alone, strict=True))
-        if claim.in_context is not None and not finding.entailed
-    ]
+    contexts = {
+        i: claim.in_context
+        for i, (claim, judgement) in enumerate(zip(claims, judgements, strict=True))
+        if claim.in_context is not None and not judgement.entailed
+    }
     judge.ask(
-        (claims[i].in_context or "", sentence)
-        for i in open_claims
-        for sentence in claims[i].sentences
+        (context, sentence) for i, context in contexts.items() for sentence in claims[i].sentences
     )
-    for i in open_claims:
-        premise = claims[i].in_context or ""
-        in_context = tuple(judge[premise, sentence] for sentence in claims[i].sentences)
-        alone[i] = Finding(alone[i].alone, in_context)
-    return alone
+    for i, context in contexts.items():
+        in_context = tuple(judge[context, sentence] for sentence in claims[i].sentences)
+        judgements[i] = Judgement(judgements[i].alone, in_context)
+    return judgements

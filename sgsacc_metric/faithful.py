@@ -1,33 +1,33 @@
-"""Whether what was generated is faithful: it entails the reference of every judged action."""
+"""Whether an utterance is faithful: it entails the reference sentence of every judged action."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .claims import Claim, Finding, context_of, settle
+from .claims import Claim, Judgement, context_of, judge_claims
 from .gold import GoldTurn
 from .nli import Judge
 from .rows import Turn
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What is found of one generated utterance.
+class TurnVerdict:
+    """The verdict on one generated utterance.
 
     Attributes:
-        findings: Of each action of the turn; None where the action is not judged.
+        judgements: The judgement of each action of the turn; None where the action is not judged.
     """
 
-    findings: tuple[Finding | None, ...]
+    judgements: tuple[Judgement | None, ...]
 
     @property
     def faithful(self) -> bool:
         """Whether every judged action's reference is entailed, alone or in context."""
-        return all(finding.entailed for finding in self.findings if finding)
+        return all(judgement.entailed for judgement in self.judgements if judgement)
 
     @property
     def faithful_alone(self) -> bool:
         """Whether the utterance alone entails every judged action's reference."""
-        return all(finding.entailed_alone for finding in self.findings if finding)
+        return all(judgement.entailed_alone for judgement in self.judgements if judgement)
 
 
 def judge_utterances(
@@ -36,31 +36,38 @@ def judge_utterances(
     utterances: Mapping[str, Sequence[str]],
     judge: Judge,
     context: bool = True,
-) -> dict[str, list[Verdict]]:
-    """Judge what a system said under one or more wordings, with two questions to the model at most.
+) -> dict[str, list[TurnVerdict]]:
+    """Judge a system's utterances under one or more variants.
 
     Args:
         turns: Turns under the evaluator's wording [turns].
         gold: The gold side of the same turns [turns].
-        utterances: What the system said in each turn, by variant [turns].
-        judge: Whom to ask.
-        context: Whether an utterance is looked at again in its context.
+        utterances: The system's utterance in each turn, by variant [turns].
+        judge: The model of entailment, which is asked twice at most.
+        context: Whether an utterance that fails alone is judged again in its context.
 
     Returns:
         The verdicts by variant [turns].
     """
-    claims = []
-    for said in utterances.values():
-        for turn, reference, utterance in zip(turns, gold, said, strict=True):
-            for action, wanted in zip(turn.actions, reference.actions, strict=True):
-                if wanted.reference:
-                    in_context = context_of(turn, action, utterance) if context else None
-                    claims.append(Claim(utterance, in_context, (wanted.reference,)))
-    found = iter(settle(claims, judge))
+    claims = [
+        Claim(
+            utterance,
+            context_of(turn, action, utterance) if context else None,
+            (gold_action.reference,),
+        )
+        for of_variant in utterances.values()
+        for turn, gold_turn, utterance in zip(turns, gold, of_variant, strict=True)
+        for action, gold_action in zip(turn.actions, gold_turn.actions, strict=True)
+        if gold_action.reference
+    ]
+    # Taken below in the order in which the claims were made.
+    judgements = iter(judge_claims(claims, judge))
     return {
         variant: [
-            Verdict(tuple(next(found) if wanted.reference else None for wanted in of_turn.actions))
-            for of_turn in gold
+            TurnVerdict(
+                tuple(next(judgements) if action.reference else None for action in turn.actions)
+            )
+            for turn in gold
         ]
         for variant in utterances
     }

@@ -1,4 +1,4 @@
-"""The gold side of SGSAcc: what each turn has to entail, and whether the model can tell.
+"""The gold side of SGSAcc: what each turn has to entail, and whether the model can be relied on.
 
 It depends on the gold utterances alone, so it is made once and serves for every system.
 """
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import msgspec
 
 from .candidates import APPENDIX_B, candidates
-from .claims import Claim, Finding, context_of, settle
-from .negatives import Pool, is_tampered, tampered
+from .claims import Claim, Judgement, context_of, judge_claims
+from .negatives import ValuePool, can_be_tampered, tamper
 from .nli import Judge
 from .rows import Turn
 
@@ -20,12 +20,12 @@ class Options:
     """How SGSAcc is computed; the defaults are the paper's.
 
     Attributes:
-        validate: Whether to find out, with the gold utterance, on which turns the model of
-            entailment can be relied on.
-        context: Whether an utterance that does not entail a sentence alone is looked at again with
-            what was said before it.
-        rules: How sentences are made of actions: `appendix-b` or `extended`.
-        seed: The random seed of the tampered actions.
+        validate: Whether SGSAcc is also computed over the valid turns alone: those on which the
+            model of entailment judges the gold utterance as it should.
+        context: Whether an utterance that does not entail a sentence alone is judged again after
+            the previous turn and the slot's description.
+        rules: How sentences are made of actions: `appendix-b`, as the paper does, or `extended`.
+        seed: The random seed of the tampered actions of validation.
     """
 
     validate: bool = True
@@ -34,26 +34,31 @@ class Options:
     seed: int = 0
 
 
-class GoldAction(msgspec.Struct, frozen=True):
+PAPER = Options()
+
+
+class GoldAction(msgspec.Struct, frozen=True, rename={"entailed": "found"}):
     """What an utterance has to entail for one action.
 
     Attributes:
         reference: The sentence; empty for an action that the rules do not word, which is not
             judged.
-        found: Whether the gold utterance entails it; None without validation.
+        entailed: Whether the gold utterance entails it; None without validation. Files call it
+            `found`.
         tampered: The sentences of the tampered action; empty where there is none.
-        fooled: Whether the gold utterance entails one of those; None where there is none.
+        fooled: Whether the gold utterance entails one of the tampered action's sentences; None
+            where there is none.
     """
 
     reference: str
-    found: bool | None = None
+    entailed: bool | None = None
     tampered: list[str] = []
     fooled: bool | None = None
 
     @property
     def failed(self) -> bool:
         """Whether the action fails validation."""
-        return bool(self.reference) and (self.found is False or self.fooled is True)
+        return bool(self.reference) and (self.entailed is False or self.fooled is True)
 
 
 class GoldTurn(msgspec.Struct, frozen=True):
@@ -74,68 +79,75 @@ class GoldTurn(msgspec.Struct, frozen=True):
 
 
 def judge_gold(
-    turns: Sequence[Turn], judge: Judge, options: Options, pool: Pool | None = None
+    turns: Sequence[Turn], judge: Judge, options: Options, pool: ValuePool | None = None
 ) -> list[GoldTurn]:
     """Make the gold side of some turns.
 
     Args:
         turns: Turns under the evaluator's wording, in any order.
-        judge: Whom to ask.
+        judge: The model of entailment.
         options: How SGSAcc is computed.
         pool: The values of the whole split, for tampered actions; None for those of `turns`.
 
     Returns:
         The gold side of each turn.
     """
-    pool = pool or Pool.of(turns)
-    places = [(turn, index) for turn in turns for index in range(len(turn.actions))]
-    right = [candidates(turn, turn.actions[index], options.rules) for turn, index in places]
+    pool = pool or ValuePool.from_turns(turns)
+    actions = [(turn, index) for turn in turns for index in range(len(turn.actions))]
+    right = [candidates(turn, turn.actions[index], options.rules) for turn, index in actions]
     wrong = [
-        _tampered(turn, index, pool, options) if sentences and options.validate else []
-        for (turn, index), sentences in zip(places, right, strict=True)
+        _tampered_sentences(turn, index, pool, options) if sentences and options.validate else []
+        for (turn, index), sentences in zip(actions, right, strict=True)
     ]
-    # Where nothing is validated, one candidate needs no choice, and context decides nothing.
-    asked = [s if options.validate or len(s) > 1 else [] for s in right]
-    found = settle([*_claims(places, asked, options), *_claims(places, wrong, options)], judge)
-    actions = iter(
+    # Without validation the model only chooses among candidates, and of one there is no choice.
+    open_choices = [s if options.validate or len(s) > 1 else [] for s in right]
+    claims = [*_claims(actions, open_choices, options), *_claims(actions, wrong, options)]
+    judgements = judge_claims(claims, judge)
+    gold_actions = iter(
         [
-            _action(sentences, finding, bad, finding_bad, options.validate)
-            for sentences, finding, bad, finding_bad in zip(
-                right, found[: len(places)], wrong, found[len(places) :], strict=True
+            _gold_action(sentences, judgement, tampered, tampered_judgement, options.validate)
+            for sentences, judgement, tampered, tampered_judgement in zip(
+                right, judgements[: len(actions)], wrong, judgements[len(actions) :], strict=True
             )
         ]
     )
-    return [GoldTurn(turn.turn_id, [next(actions) for _ in turn.actions]) for turn in turns]
+    return [GoldTurn(turn.turn_id, [next(gold_actions) for _ in turn.actions]) for turn in turns]
 
 
 def _claims(
-    places: Sequence[tuple[Turn, int]], sentences: Sequence[list[str]], options: Options
+    actions: Sequence[tuple[Turn, int]], sentences: Sequence[list[str]], options: Options
 ) -> Iterator[Claim]:
     """The claims that gold utterances entail some sentences about their actions."""
-    in_context = options.context and options.validate
-    for (turn, index), of_action in zip(places, sentences, strict=True):
-        context = context_of(turn, turn.actions[index], turn.utterance) if in_context else None
+    with_context = options.context and options.validate
+    for (turn, index), of_action in zip(actions, sentences, strict=True):
+        context = context_of(turn, turn.actions[index], turn.utterance) if with_context else None
         yield Claim(turn.utterance, context, of_action)
 
 
-def _tampered(turn: Turn, index: int, pool: Pool, options: Options) -> list[str]:
-    """The sentences of an action's tampered self; none where it has none.
+def _tampered_sentences(turn: Turn, index: int, pool: ValuePool, options: Options) -> list[str]:
+    """The sentences of an action with wrong values; none where it cannot have any.
 
-    Sentences that the action itself has too, such as those that state no value, are left out.
+    Sentences that the right action has too, such as those that state no value, are left out.
     """
     action = turn.actions[index]
-    if not is_tampered(action) or (bad := tampered(turn, index, pool, options.seed)) is None:
+    tampered = tamper(turn, index, pool, options.seed) if can_be_tampered(action) else None
+    if tampered is None:
         return []
     own = candidates(turn, action, options.rules)
-    return [sentence for sentence in candidates(turn, bad, options.rules) if sentence not in own]
+    return [s for s in candidates(turn, tampered, options.rules) if s not in own]
 
 
-def _action(
-    sentences: list[str], finding: Finding, wrong: list[str], fooled: Finding, validate: bool
+def _gold_action(
+    sentences: list[str],
+    judgement: Judgement,
+    tampered: list[str],
+    tampered_judgement: Judgement,
+    validate: bool,
 ) -> GoldAction:
     if not sentences:
         return GoldAction("")
-    reference = sentences[finding.best()] if finding.alone else sentences[0]
+    reference = sentences[judgement.best_sentence()] if judgement.alone else sentences[0]
     if not validate:
         return GoldAction(reference)
-    return GoldAction(reference, finding.entailed, wrong, fooled.entailed if wrong else None)
+    fooled = tampered_judgement.entailed if tampered else None
+    return GoldAction(reference, judgement.entailed, tampered, fooled)

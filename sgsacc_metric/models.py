@@ -13,7 +13,7 @@ import numpy as np
 from sgdx_metric.columns import Floats
 from sgdx_metric.rows import ScoreError
 
-from .cache import Cached, default_cache
+from .cache import CachedNli, default_cache
 from .lexical import LexicalNli
 from .nli import Nli, Pair
 
@@ -59,7 +59,7 @@ class NliModel:
 
         encoded = self._encode(pairs)
         lengths = [len(ids) for ids in encoded["input_ids"]]
-        found = np.zeros((len(pairs), 3))
+        probabilities = np.zeros((len(pairs), 3))
         for batch in batches(lengths):
             inputs = self._tokenizer.pad(
                 {name: [values[i] for i in batch] for name, values in encoded.items()},
@@ -67,11 +67,11 @@ class NliModel:
             )
             with torch.inference_mode():
                 logits = self._model(**inputs.to(self._model.device)).logits
-            chances = torch.softmax(logits.double(), dim=-1).cpu().numpy()
-            for place, one in enumerate(self._classes):
-                if one is not None:
-                    found[batch, place] = chances[:, one]
-        return found
+            by_class = torch.softmax(logits.double(), dim=-1).cpu().numpy()
+            for column, class_index in enumerate(self._classes):
+                if class_index is not None:
+                    probabilities[batch, column] = by_class[:, class_index]
+        return probabilities
 
     def _encode(self, pairs: Sequence[Pair]) -> Mapping[str, list[list[int]]]:
         premises, hypotheses = ([pair[side] for pair in pairs] for side in (0, 1))
@@ -92,8 +92,8 @@ def load_nli(
     Args:
         checkpoint: A folder, or the name of a repository on the Hub, with safetensors weights.
         revision: A commit, branch or tag of the repository; None for its main branch.
-        dtype: `float32`, `bfloat16` or `float16`; with fewer bits, what is nearly equal may turn
-            out otherwise.
+        dtype: `float32`, `bfloat16` or `float16`; with fewer bits, nearly equal probabilities may
+            change their order.
         device: Where it runs, such as `cpu` or `cuda:1`; None for a GPU where there is one.
 
     Raises:
@@ -118,21 +118,21 @@ def load_nli(
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         text = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ScoreError(f"{checkpoint}: cannot be loaded as a model: {text}") from None
-    place = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    marked = f"{checkpoint}@{_revision(checkpoint, model)}/{dtype}"
-    return NliModel(model.to(place).eval(), tokenizer, marked)
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    name = f"{checkpoint}@{_revision(checkpoint, model)}/{dtype}"
+    return NliModel(model.to(device).eval(), tokenizer, name)
 
 
 def open_nli(
-    named: str,
+    name: str,
     dtype: str = "float32",
     cache: Path | None = None,
     device: str | None = None,
 ) -> Nli:
-    """Open what a user calls a model of entailment.
+    """Open a model of entailment by its name.
 
     Args:
-        named: `lexical` for the comparison of words, or the folder or name of a checkpoint, the
+        name: `lexical` for the comparison of words, or the folder or name of a checkpoint, the
             latter perhaps with `@` and a revision.
         dtype, device: As for `load_nli`.
         cache: The folder of the cache; None for the default one. The comparison of words has none.
@@ -140,11 +140,11 @@ def open_nli(
     Raises:
         ScoreError: The model cannot be loaded, or the cache cannot be used.
     """
-    if named == "lexical":
+    if name == "lexical":
         return LexicalNli()
-    checkpoint, _, revision = (named, "", "") if Path(named).is_dir() else named.partition("@")
+    checkpoint, _, revision = (name, "", "") if Path(name).is_dir() else name.partition("@")
     model = load_nli(checkpoint, revision or None, dtype, device)
-    return Cached(model, cache or default_cache())
+    return CachedNli(model, cache or default_cache())
 
 
 def entailment_classes(
@@ -152,29 +152,32 @@ def entailment_classes(
 ) -> tuple[int, int | None, int | None]:
     """Which classes of a model are entailment, neutral and contradiction.
 
-    Models order them in different ways, so the labels' names decide. Of two classes the one that
-    is not entailment stands for contradiction.
+    Models order their classes in different ways, so the labels' names decide. Of two classes, the
+    one that is not entailment stands for contradiction.
 
     Args:
         id2label: The labels' names by class, from the model's configuration.
-        model: What an error message calls the model.
+        model: The model's name, for an error message.
+
+    Returns:
+        The indices of the three classes; None for neutral where there are two classes.
 
     Raises:
         ScoreError: The names are others, such as LABEL_0.
     """
     names = {int(key): name.lower() for key, name in id2label.items()}
     starts = _THREE if len(names) > 2 else (_THREE[0], "", _OTHER)
-    found = [
+    classes = [
         [key for key, name in names.items() if start and name.startswith(start)] for start in starts
     ]
     expected = (1, 1, 1) if len(names) > 2 else (1, 0, 1)
-    if len(names) not in (2, 3) or tuple(map(len, found)) != expected:
+    if len(names) not in (2, 3) or tuple(map(len, classes)) != expected:
         listed = ", ".join(id2label[key] for key in id2label)
         raise ScoreError(
             f"{model}: the classes are {listed}; expected names that begin with entail, neutral and"
             " contradict, or with entail and not"
         )
-    (entailment,), neutral, (contradiction,) = found
+    (entailment,), neutral, (contradiction,) = classes
     return entailment, neutral[0] if neutral else None, contradiction
 
 

@@ -1,4 +1,4 @@
-"""Asking whether sentences entail each other: each pair of sentences once, in whatever order."""
+"""Asking a model whether sentences entail each other, each pair of sentences once."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
@@ -11,12 +11,12 @@ from sgdx_metric.rows import ScoreError
 Pair: TypeAlias = tuple[str, str]
 # The probabilities of entailment, neutral and contradiction, in this order.
 Probabilities: TypeAlias = tuple[float, float, float]
-# From n pairs to an array [n, 3] of their probabilities.
+# A model of entailment: from n pairs to an array [n, 3] of their probabilities.
 Nli: TypeAlias = Callable[[Sequence[Pair]], Any]
 
 
 def entails(probabilities: Probabilities) -> bool:
-    """Whether entailment is the most probable of the three; a tie is none."""
+    """Whether entailment is the most probable of the three; a tie does not count."""
     entailment, *others = probabilities
     return entailment > max(others)
 
@@ -25,12 +25,12 @@ def nli_name(nli: Nli | None) -> str:
     """What a signature calls a model of entailment: its attribute `name`, or that of a function."""
     if nli is None:
         return "none"
-    named = getattr(nli, "name", None)
-    return str(named) if named else f"function:{getattr(nli, '__name__', type(nli).__name__)}"
+    name = getattr(nli, "name", None)
+    return str(name) if name else f"function:{getattr(nli, '__name__', type(nli).__name__)}"
 
 
 class Judge:
-    """Asks a model of entailment, and remembers what it said, so that no pair is sent twice.
+    """Asks a model of entailment and remembers its answers, so that no pair is sent twice.
 
     Attributes:
         asked: How many answers were needed so far.
@@ -39,7 +39,7 @@ class Judge:
 
     def __init__(self, nli: Nli) -> None:
         self._nli = nli
-        self._known: dict[Pair, Probabilities] = {}
+        self._answers: dict[Pair, Probabilities] = {}
         self.asked = 0
         self.sent = 0
 
@@ -49,21 +49,26 @@ class Judge:
         Raises:
             ScoreError: What the model returns is not an array [n, 3] of probabilities.
         """
-        wanted = list(pairs)
-        new = [pair for pair in dict.fromkeys(wanted) if pair not in self._known]
-        self.asked += len(wanted)
-        self.sent += len(new)
-        if new:
-            found = np.asarray(self._nli(new), dtype=np.float64)
-            if found.shape != (len(new), 3):
-                raise ScoreError(
-                    f"nli: found an array of shape {found.shape} for {len(new)} pairs, expected"
-                    f" ({len(new)}, 3): entailment, neutral, contradiction"
-                )
-            if not ((found >= 0) & (found <= 1 + 1e-6)).all():
-                raise ScoreError("nli: found a number outside [0, 1], expected probabilities")
-            self._known.update(zip(new, map(tuple, found.tolist()), strict=True))
+        all_pairs = list(pairs)
+        new_pairs = [pair for pair in dict.fromkeys(all_pairs) if pair not in self._answers]
+        self.asked += len(all_pairs)
+        self.sent += len(new_pairs)
+        if new_pairs:
+            answers = np.asarray(self._nli(new_pairs), dtype=np.float64)
+            _check_answers(answers, len(new_pairs))
+            self._answers.update(zip(new_pairs, map(tuple, answers.tolist()), strict=True))
 
     def __getitem__(self, pair: Pair) -> Probabilities:
-        """What the model said of a pair that was asked about."""
-        return self._known[pair]
+        """The answer to a pair that was asked about."""
+        return self._answers[pair]
+
+
+def _check_answers(answers: Any, pairs: int) -> None:
+    """Raise ScoreError unless a model's answers are three probabilities for each pair."""
+    if answers.shape != (pairs, 3):
+        raise ScoreError(
+            f"nli: found an array of shape {answers.shape} for {pairs} pairs, expected"
+            f" ({pairs}, 3): entailment, neutral, contradiction"
+        )
+    if not ((answers >= 0) & (answers <= 1 + 1e-6)).all():
+        raise ScoreError("nli: found a number outside [0, 1], expected probabilities")

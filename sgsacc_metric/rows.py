@@ -1,20 +1,17 @@
-"""Turns of the system and what a generator said in them: rows, and rows as lines of JSON."""
+"""Rows: the system's turns, and the utterances that a generator predicts for them."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
+from sgdx_metric.rows import ScoreError, row_dicts
 from sgdx_metric.variants import own_wordings, schema_digest
 
 # Acts whose slot `intent` is not a slot: its value is the name of an intent. A service may have a
 # slot of that name too (Homes_2), so the act has to be looked at first.
 INTENT_ACTS = ("OFFER_INTENT", "INFORM_INTENT")
-_T = TypeVar("_T")
-
-
-class ScoreError(ValueError):
-    """The input cannot be scored; the message says where, what was found and what was expected."""
+Row = TypeVar("Row")
 
 
 class Slot(msgspec.Struct, frozen=True):
@@ -61,7 +58,7 @@ class Action(msgspec.Struct, frozen=True):
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """A turn of the system: what it has to say (`actions`) and what was said (`utterance`).
+    """A turn of the system: what it has to say, and the gold utterance.
 
     Attributes:
         turn_id: `<dialogue_id>/<turn index>`, the same under every wording.
@@ -69,9 +66,11 @@ class Turn(msgspec.Struct, frozen=True):
         service: The service of the first frame.
         seen, seen_domain: Whether that service, and whether its domain, is in the train split.
         intent: The name of the intent whose call the turn reports, or "".
-        prompt: What the user said before, or "".
+        actions: The dialogue actions that the utterance has to put into words.
+        utterance: The gold utterance.
+        prompt: The user's utterance before, or "".
         schemas: The schemas of the actions' services, at least what of them the actions name.
-        wording: The digest of the schemas of a wording of one's own, where it is known.
+        wording: The digest of the schemas, where the variant is the user's own.
     """
 
     turn_id: str
@@ -98,7 +97,7 @@ class Turn(msgspec.Struct, frozen=True):
         """
         if action.act in INTENT_ACTS:
             return None
-        slots = (slot for schema in self._of(action) for slot in schema.slots)
+        slots = (slot for schema in self._schemas_of(action) for slot in schema.slots)
         return next((slot for slot in slots if slot.name == action.slot), None)
 
     def intent_of(self, action: Action) -> Intent | None:
@@ -106,50 +105,53 @@ class Turn(msgspec.Struct, frozen=True):
         name = self.intent
         if action.act in INTENT_ACTS:
             name = action.values[0] if action.values else ""
-        intents = (intent for schema in self._of(action) for intent in schema.intents)
+        intents = (intent for schema in self._schemas_of(action) for intent in schema.intents)
         return next((intent for intent in intents if intent.name == name), None)
 
-    def _of(self, action: Action) -> Iterable[Service]:
+    def _schemas_of(self, action: Action) -> Iterable[Service]:
         return (schema for schema in self.schemas if schema.service_name == action.service)
 
 
 class Prediction(msgspec.Struct, frozen=True):
-    """What a generator said in a turn, given the schemas of one variant."""
+    """The utterance that a generator predicts for a turn, given the schemas of one variant."""
 
     turn_id: str
     variant: str
     utterance: str
 
 
-def turn_lines(rows: Any) -> list[str]:
-    """Write turn rows as lines of JSON, with no more of the schemas than the actions name.
+def read_turn_rows(rows: Any) -> list[Turn]:
+    """Read turn rows, with no more of the schemas than the actions name.
 
     Args:
-        rows: Turn rows as dicts, a dataset of them, or None for no rows; other keys are skipped.
+        rows: The rows: a list of dicts, a dataset, an Arrow table, a pandas data frame, or None for
+            no rows. Other keys are skipped.
 
     Raises:
         ScoreError: A row is no turn row; the message names it as `references[<index>]`.
     """
-    lines = []
-    for i, row in enumerate(_python_rows(rows)):
+    turns = []
+    for i, row in enumerate(row_dicts(rows, Turn, "references")):
         turn = _convert(row, Turn, f"references[{i}]")
         if own_wordings([turn.variant]) and turn.wording is None:
             turn = msgspec.structs.replace(turn, wording=wording_of(turn.schemas))
-        lines.append(msgspec.json.encode(trimmed(turn)).decode())
-    return lines
+        turns.append(trimmed(turn))
+    return turns
 
 
-def prediction_lines(rows: Any) -> list[str]:
-    """Write prediction rows as lines of JSON.
+def read_prediction_rows(rows: Any) -> list[Prediction]:
+    """Read prediction rows.
 
     Args:
-        rows: The rows as dicts, a dataset of them, or None for no rows; other keys are skipped.
+        rows: The rows, in one of the forms of `read_turn_rows`. Other keys are skipped.
 
     Raises:
         ScoreError: A row is no prediction row; the message names it as `predictions[<index>]`.
     """
-    found = (_convert(row, Prediction, f"predictions[{i}]") for i, row in _numbered(rows))
-    return [msgspec.json.encode(row).decode() for row in found]
+    return [
+        _convert(row, Prediction, f"predictions[{i}]")
+        for i, row in enumerate(row_dicts(rows, Prediction, "predictions"))
+    ]
 
 
 def wording_of(schemas: Sequence[Service]) -> str:
@@ -174,22 +176,10 @@ def trimmed(turn: Turn) -> Turn:
     return msgspec.structs.replace(turn, schemas=schemas)
 
 
-def _numbered(rows: Any) -> Iterable[tuple[int, Any]]:
-    return enumerate(_python_rows(rows))
-
-
-def _python_rows(rows: Any) -> Any:
-    """The rows; those of a dataset are made from Arrow batches, which is faster."""
-    if not getattr(rows, "column_names", None):
-        return rows or ()
-    batches = rows.with_format("arrow").iter(1000)
-    return (row for batch in batches for row in batch.to_pylist())
-
-
-def _convert(row: Any, kind: type[_T], where: str) -> _T:
+def _convert(row: Any, kind: type[Row], where: str) -> Row:
     try:
-        found = msgspec.convert(row, kind)
-        msgspec.json.encode(found)  # A lone surrogate is no text.
+        converted = msgspec.convert(row, kind)
+        msgspec.json.encode(converted)  # It refuses a lone surrogate, which is no text.
     except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
         raise ScoreError(f"{where}: {error}") from None
-    return found
+    return converted

@@ -1,4 +1,4 @@
-"""Counts of every turn, from which all figures follow by adding up and dividing."""
+"""Counts of every turn, from which all metrics follow by adding up and dividing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from sgdx_metric.columns import Floats
 from sgdx_metric.rows import ScoreError
 
 from .bleu import CONVENTIONS, HEADLINE, bleu_counts
-from .faithful import Verdict, judge_utterances
+from .faithful import TurnVerdict, judge_utterances
 from .gold import GoldTurn, Options
 from .nli import Judge
 from .rows import Prediction, Turn
 from .ser import checked_values, contains
 
-# The names of `bleu.Counts.counts`.
+# The names of the columns of `BleuCounts.counts`.
 BLEU_COLUMNS = (
     *(f"matches_{order}" for order in (1, 2, 3, 4)),
     *(f"ngrams_{order}" for order in (1, 2, 3, 4)),
@@ -29,37 +29,37 @@ class TurnScores:
     """What one system did in each turn under one variant.
 
     Attributes:
-        utterances: What it said [turns].
-        counts: By name, counts that may be added up over turns [turns]: BLEU_COLUMNS; `turns` (1);
-            `wrong` (1 if a value is missing), `checkable` (1 if there is a value to look for),
-            `values`, `missing`, `wrong_extended`; and with a model of entailment `faithful`,
-            `faithful_alone`, `judged`, `faithful_judged`, `valid`, `faithful_valid`, and of the
-            judged turns with a value to look for, `both` (1) and `agree` (1 if SGSAcc and SER say
-            the same).
+        utterances: The system's utterances [turns].
+        counts: By name, counts that may be added up over turns [turns]. BLEU_COLUMNS and `turns`
+            (1). For SER: `wrong` (1 if a value is missing), `checkable` (1 if there is a value to
+            look for), `values`, `missing` and `wrong_extended`. With a model of entailment:
+            `faithful`, `faithful_alone`, `judged`, `faithful_judged`, `both` (1 for a judged turn
+            with a value to look for) and `agree` (1 if SGSAcc and SER agree on such a turn). With
+            validation also `valid` and `faithful_valid`.
         sentence_bleu: BLEU of each turn alone, from 0 to 100 [turns].
-        conventions: The sums of the BLEU counts of all turns under each convention [10].
-        verdicts: What the model of entailment said [turns]; empty without one.
+        convention_sums: The sums of the BLEU counts of all turns under each convention [10].
+        verdicts: The verdicts of the model of entailment [turns]; empty without one.
     """
 
     utterances: list[str]
     counts: dict[str, Floats]
     sentence_bleu: Floats
-    conventions: dict[str, Floats]
-    verdicts: list[Verdict] = field(default_factory=list)
+    convention_sums: dict[str, Floats]
+    verdicts: list[TurnVerdict] = field(default_factory=list)
 
 
-def score_system(
+def score_turns(
     turns: Sequence[Turn],
     utterances: Mapping[str, Sequence[str]],
     gold: Sequence[GoldTurn] = (),
     judge: Judge | None = None,
     options: Options | None = None,
 ) -> dict[str, TurnScores]:
-    """Score what one system said under one or more variants.
+    """Score one system's utterances turn by turn, under one or more variants.
 
     Args:
         turns: Turns under the evaluator's wording [turns].
-        utterances: What was said in them, by variant [turns].
+        utterances: The system's utterances in them, by variant [turns].
         gold: The gold side of the turns; none without a model of entailment [turns].
         judge: The model of entailment; None for BLEU and SER alone.
         options: How SGSAcc is computed.
@@ -68,30 +68,35 @@ def score_system(
         The scores by variant.
     """
     options = options or Options()
-    verdicts: dict[str, list[Verdict]] = {variant: [] for variant in utterances}
+    verdicts: dict[str, list[TurnVerdict]] = {variant: [] for variant in utterances}
     if judge:
         verdicts = judge_utterances(turns, gold, utterances, judge, options.context)
-    wanted = [list(checked_values(turn)) for turn in turns]
-    extended = [list(checked_values(turn, extended=True)) for turn in turns]
+    values = [list(checked_values(turn)) for turn in turns]
+    extended_values = [list(checked_values(turn, extended=True)) for turn in turns]
     references = [turn.utterance for turn in turns]
     scores = {}
-    for variant, said in utterances.items():
-        bleu = {name: bleu_counts(said, references, name) for name in CONVENTIONS}
-        headline = bleu[HEADLINE]
-        counts = dict(zip(BLEU_COLUMNS, headline.counts.T, strict=True))
-        counts |= _ser_counts(wanted, extended, said)
+    for variant, of_variant in utterances.items():
+        bleu = {name: bleu_counts(of_variant, references, name) for name in CONVENTIONS}
+        counts = dict(zip(BLEU_COLUMNS, bleu[HEADLINE].counts.T, strict=True))
+        counts |= _ser_counts(values, extended_values, of_variant)
         if judge:
-            of_turns = zip(gold, verdicts[variant], strict=True)
-            counts |= _sgsacc_counts([*of_turns], counts["checkable"], counts["wrong"], options)
-        sums = {name: found.counts.sum(axis=0) for name, found in bleu.items()}
-        scores[variant] = TurnScores(list(said), counts, headline.sentence, sums, verdicts[variant])
+            counts |= _sgsacc_counts(
+                gold, verdicts[variant], counts["checkable"], counts["wrong"], options
+            )
+        scores[variant] = TurnScores(
+            list(of_variant),
+            counts,
+            bleu[HEADLINE].sentence_bleu,
+            {name: turn_counts.counts.sum(axis=0) for name, turn_counts in bleu.items()},
+            verdicts[variant],
+        )
     return scores
 
 
 def utterances_by_variant(
     turns: Sequence[Turn], predictions: Sequence[Prediction]
 ) -> dict[str, list[str]]:
-    """What a system said in each turn, by variant, in the order of the turns.
+    """A system's utterance in each turn, by variant, in the order of the turns.
 
     Args:
         turns: The turns that are scored.
@@ -103,61 +108,77 @@ def utterances_by_variant(
     """
     if not predictions:
         raise ScoreError("no predictions, expected rows of one variant at least")
-    order = [turn.turn_id for turn in turns]
-    known = set(order)
-    said: dict[str, dict[str, str]] = {}
+    turn_ids = [turn.turn_id for turn in turns]
+    scored = set(turn_ids)
+    by_turn: dict[str, dict[str, str]] = {}
     for row in predictions:
-        whose = f"predictions for {row.variant}"
-        of_variant = said.setdefault(row.variant, {})
-        if row.turn_id in of_variant:
-            raise ScoreError(f"{whose}: turn {row.turn_id} is there twice, expected once")
-        if row.turn_id not in known:
-            raise ScoreError(
-                f"{whose}: turn {row.turn_id} is not in the references; are these predictions for"
-                " another split?"
+        of_variant = by_turn.setdefault(row.variant, {})
+        if row.turn_id in of_variant or row.turn_id not in scored:
+            fault = (
+                "is there twice, expected once"
+                if row.turn_id in of_variant
+                else "is not in the references; are these predictions for another split?"
             )
+            raise ScoreError(f"predictions for {row.variant}: turn {row.turn_id} {fault}")
         of_variant[row.turn_id] = row.utterance
-    for variant, found in said.items():
-        if missing := [turn_id for turn_id in order if turn_id not in found]:
+    for variant, of_variant in by_turn.items():
+        if missing := [turn_id for turn_id in turn_ids if turn_id not in of_variant]:
             raise ScoreError(
-                f"predictions for {variant}: {len(missing)} of {len(order)} turns are missing, the"
-                f" first is {missing[0]}"
+                f"predictions for {variant}: {len(missing)} of {len(turn_ids)} turns are missing,"
+                f" the first is {missing[0]}"
             )
-    return {variant: [found[turn_id] for turn_id in order] for variant, found in said.items()}
-
-
-def _ser_counts(
-    wanted: Sequence[Sequence[str]], extended: Sequence[Sequence[str]], said: Sequence[str]
-) -> dict[str, Floats]:
-    """The counts of slot error rates [turns]."""
-    missing = [
-        [sum(not contains(utterance, value) for value in values) for values, utterance in pairs]
-        for pairs in (zip(wanted, said, strict=True), zip(extended, said, strict=True))
-    ]
-    lacking, lacking_extended = (np.array(counts, dtype=np.float64) for counts in missing)
-    values = np.array([len(values) for values in wanted], dtype=np.float64)
     return {
-        "turns": np.ones(len(said)),
-        "wrong": (lacking > 0).astype(np.float64),
-        "checkable": (values > 0).astype(np.float64),
-        "values": values,
-        "missing": lacking,
-        "wrong_extended": (lacking_extended > 0).astype(np.float64),
+        variant: [of_variant[turn_id] for turn_id in turn_ids]
+        for variant, of_variant in by_turn.items()
     }
 
 
+def _ser_counts(
+    values: Sequence[Sequence[str]],
+    extended_values: Sequence[Sequence[str]],
+    utterances: Sequence[str],
+) -> dict[str, Floats]:
+    """The counts of slot error rates [turns]."""
+    number = np.array([len(of_turn) for of_turn in values], dtype=np.float64)
+    missing = _missing(values, utterances)
+    return {
+        "turns": np.ones(len(utterances)),
+        "wrong": (missing > 0).astype(np.float64),
+        "checkable": (number > 0).astype(np.float64),
+        "values": number,
+        "missing": missing,
+        "wrong_extended": (_missing(extended_values, utterances) > 0).astype(np.float64),
+    }
+
+
+def _missing(values: Sequence[Sequence[str]], utterances: Sequence[str]) -> Floats:
+    """How many of its turn's values each utterance lacks [turns]."""
+    numbers = [
+        sum(not contains(utterance, value) for value in of_turn)
+        for of_turn, utterance in zip(values, utterances, strict=True)
+    ]
+    return np.array(numbers, dtype=np.float64)
+
+
 def _sgsacc_counts(
-    of_turns: Sequence[tuple[GoldTurn, Verdict]], checkable: Floats, wrong: Floats, options: Options
+    gold: Sequence[GoldTurn],
+    verdicts: Sequence[TurnVerdict],
+    checkable: Floats,
+    wrong: Floats,
+    options: Options,
 ) -> dict[str, Floats]:
     """The counts of SGSAcc [turns]."""
-    faithful, alone, judged, valid = np.array(
-        [(v.faithful, v.faithful_alone, gold.judged, gold.valid) for gold, v in of_turns],
+    faithful, faithful_alone, judged, valid = np.array(
+        [
+            (verdict.faithful, verdict.faithful_alone, turn.judged, turn.valid)
+            for turn, verdict in zip(gold, verdicts, strict=True)
+        ],
         dtype=np.float64,
     ).reshape(-1, 4).T  # fmt: skip
     both = judged * checkable
     counts = {
         "faithful": faithful,
-        "faithful_alone": alone,
+        "faithful_alone": faithful_alone,
         "judged": judged,
         "faithful_judged": faithful * judged,
         "both": both,

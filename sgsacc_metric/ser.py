@@ -1,9 +1,9 @@
-"""Slot error rate: values that are missing from what was said.
+"""Slot error rate (SER): values that are missing from an utterance.
 
 The rule is that of the scorer released with T2G2 (Kale and Rastogi 2020, arXiv 2004.15006): every
 value of a slot that is not categorical has to stand in the utterance as it is, in capitals or not.
-Nothing else is looked for: no other spoken form, no bounds of words, and no slot that was said and
-was not meant.
+Other spoken forms of a value do not count, the bounds of words are not looked at, and a slot that
+is said without being meant is no error.
 """
 
 import re
@@ -17,8 +17,8 @@ def checked_values(turn: Turn, extended: bool = False) -> Iterator[str]:
 
     Args:
         turn: The turn.
-        extended: Whether values of categorical slots count too, but for those of true-or-false
-            slots, which are never said as they are. As released they do not.
+        extended: Whether values of categorical slots count too, except those of true-or-false
+            slots, which are never said as they are. In the released scorer they do not.
     """
     for action in turn.actions:
         slot = turn.slot(action)

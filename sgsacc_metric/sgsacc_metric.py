@@ -3,23 +3,17 @@
 `evaluate.load` copies this file alone into its cache, so it imports the package by its full name.
 """
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable
 from typing import Any
 
 import datasets
 import evaluate
 import msgspec
 
-from sgdx_metric.rows import ScoreError
-from sgdx_metric.variants import ORIGINAL, fingerprint, own_wordings
-from sgsacc_metric.gold import Options, judge_gold
-from sgsacc_metric.models import open_nli
-from sgsacc_metric.nli import Judge, Nli, nli_name
-from sgsacc_metric.report import report
-from sgsacc_metric.rows import Prediction, Turn, prediction_lines, turn_lines
-from sgsacc_metric.scoring import score_system, utterances_by_variant
-from sgsacc_metric.signature import Data
+from sgsacc_metric import Options
+from sgsacc_metric.api import score_structs
+from sgsacc_metric.nli import Nli
+from sgsacc_metric.rows import Prediction, Turn, read_prediction_rows, read_turn_rows
 
 _DESCRIPTION = """\
 How faithful a system's responses are to the dialogue actions they should put into words, on
@@ -76,8 +70,8 @@ Examples:
     ...         "schemas": [{"service_name": "Hotels_1", "description": "Hotels", "slots": [city],
     ...                      "intents": []}],
     ...         "utterance": "A hotel in Rome?"}
-    >>> said = {"turn_id": "1_00000/1", "variant": "original", "utterance": "A hotel in Paris?"}
-    >>> metric.compute(predictions=[said], references=[turn])["ser"]
+    >>> response = {"turn_id": "1_00000/1", "variant": "original", "utterance": "A hotel in Paris?"}
+    >>> metric.compute(predictions=[response], references=[turn])["ser"]
     1.0
 """
 _FLAT = ("bleu", "ser", "sgsacc", "sgsacc_validated", "coverage")
@@ -100,7 +94,7 @@ class SgsaccMetric(evaluate.Metric):  # type: ignore[misc]
 
     def add_batch(self, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
         """Add rows; predictions and references need not be of the same turns, nor as many."""
-        left, right = prediction_lines(predictions), turn_lines(references)
+        left, right = _lines(read_prediction_rows(predictions)), _lines(read_turn_rows(references))
         # `evaluate` wants columns of one length; blank lines are skipped again.
         missing = len(right) - len(left)
         left += [""] * missing
@@ -133,44 +127,23 @@ class SgsaccMetric(evaluate.Metric):  # type: ignore[misc]
         context: bool = True,
         rules: str = "appendix-b",
         seed: int = 0,
-        evaluator: str = ORIGINAL,
+        evaluator: str = "original",
         split: str | None = None,
         release: str | None = None,
     ) -> dict[str, Any]:
-        rows = [msgspec.json.decode(line, type=Turn) for line in references if line]
-        turns = _evaluators(rows, evaluator)
-        said = [msgspec.json.decode(line, type=Prediction) for line in predictions if line]
-        utterances = utterances_by_variant(turns, said)
-        options = Options(validate, context, rules, seed)
-        model = open_nli(nli) if isinstance(nli, str) else nli
-        judge = Judge(model) if model else None
-        gold = judge_gold(turns, judge, options) if judge else []
-        scores = score_system(turns, utterances, gold, judge, options)
-        data = Data(split, release, wordings=_wordings(rows))
-        result = report(turns, scores, data, nli_name(model), gold, judge, options)
-        groups = next(iter(result["variants"].values()))
-        return {name: groups["#ALL_SERVICES"].get(name) for name in _FLAT} | result
+        scores = score_structs(
+            [msgspec.json.decode(line, type=Prediction) for line in predictions if line],
+            [msgspec.json.decode(line, type=Turn) for line in references if line],
+            split=split,
+            release=release,
+            evaluator=evaluator,
+            nli=nli,
+            options=Options(validate, context, rules, seed),
+        ).report
+        first_variant = next(iter(scores["variants"].values()))
+        return {name: first_variant["#ALL_SERVICES"].get(name) for name in _FLAT} | scores
 
 
-def _evaluators(rows: Sequence[Turn], evaluator: str) -> list[Turn]:
-    """The rows of the evaluator's variant, sorted by their id."""
-    found = sorted((row for row in rows if row.variant == evaluator), key=lambda row: row.turn_id)
-    if not found:
-        raise ScoreError(
-            f"references: found no rows of variant '{evaluator}', whose words the evaluator takes"
-        )
-    for one, other in pairwise(found):
-        if one.turn_id == other.turn_id:
-            raise ScoreError(f"references: turn {one.turn_id} is there twice, expected once")
-    return found
-
-
-def _wordings(rows: Sequence[Turn]) -> tuple[tuple[str, str], ...]:
-    """The fingerprints of one's own wordings among the references, by variant."""
-    digests: Mapping[str, set[str]] = {
-        name: set() for name in own_wordings(sorted({row.variant for row in rows}))
-    }
-    for row in rows:
-        if row.wording is not None and row.variant in digests:
-            digests[row.variant].update(row.wording.split("+"))
-    return tuple((name, fingerprint(found)) for name, found in digests.items())
+def _lines(rows: Iterable[Prediction | Turn]) -> list[str]:
+    """Rows as lines of JSON."""
+    return [msgspec.json.encode(row).decode() for row in rows]

@@ -3,87 +3,102 @@
 The line is modelled on sacreBLEU's signature (Post 2018, arXiv 1804.08771).
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sgdx_metric.bootstrap import RESAMPLES, SEED
-from sgdx_metric.rows import ScoreError
-from sgdx_metric.signature import split_name
+from sgdx_metric.signature import release_part, split_name
 from sgdx_metric.variants import short_digest
 from sgdx_metric.version import __version__
 
 from .bleu import bleu_signature
 from .gold import GoldTurn, Options
+from .rows import Turn
 
 NAME = "sgsacc_metric"
-# How many dialogues each split of the whole release has.
-_DIALOGUES = {"train": 16142, "validation": 2482, "test": 4201}
 
 
 @dataclass(frozen=True)
-class Data:
+class ScoredData:
     """Which turns are scored, as far as it is known.
 
     Attributes:
+        turn_ids: The turns that are scored under each variant.
         split: "train", "validation", "test" or a name of one's own; None where it is unknown.
         release: The commit of the data, or a name of other data; None where it is unknown.
-        available: How many dialogues of the split the data has; None for as many as are scored.
-        whole: How many turns the dialogues that are scored have; None for as many as are scored.
-        wordings: The fingerprints of one's own wordings, by variant.
+        available_dialogues: How many dialogues of the split the data has; None for as many as are
+            scored.
+        available_turns: How many turns the dialogues that are scored have; None for as many as are
+            scored.
+        wordings: The fingerprint of each variant that is the user's own.
     """
 
+    turn_ids: Collection[str]
     split: str | None = None
     release: str | None = None
-    available: int | None = None
-    whole: int | None = None
-    wordings: tuple[tuple[str, str], ...] = ()
+    available_dialogues: int | None = None
+    available_turns: int | None = None
+    wordings: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_turns(
+        cls,
+        split_turns: Sequence[Turn],
+        turns: Sequence[Turn],
+        split: str | None,
+        release: str | None,
+        wordings: Mapping[str, str],
+    ) -> "ScoredData":
+        """Count all turns of a split and those of them that are scored."""
+        dialogues = {turn.dialogue_id for turn in turns}
+        return cls(
+            [turn.turn_id for turn in turns],
+            split,
+            release,
+            available_dialogues=len({turn.dialogue_id for turn in split_turns}),
+            available_turns=sum(turn.dialogue_id in dialogues for turn in split_turns),
+            wordings=wordings,
+        )
 
 
 def signature(
     variants: Sequence[str],
     evaluators: Sequence[str],
-    turn_ids: Collection[str],
-    data: Data,
+    data: ScoredData,
     nli: str = "none",
     gold: Sequence[GoldTurn] = (),
     options: Options | None = None,
 ) -> str:
     """Write the line `sgsacc_metric|key:value|...`.
 
+    Where the data has fewer dialogues than the whole split, the part `release` is
+    `partial:<available>/<whole split>`. Where fewer dialogues are scored than the data has, the
+    part `dialogues` has their number and a digest of their ids. Where fewer turns are scored than
+    these dialogues have, the part `turns` has a digest of the turns' ids.
+
     Args:
         variants: The wordings that the generator was given.
         evaluators: The wordings that the references of SGSAcc are made of.
-        turn_ids: The turns that were scored under each variant.
-        data: Which turns these are. Where the data has fewer dialogues than the split,
-            `release` is `partial:<found>/<whole>`; where fewer are scored than the data has, there
-            is a part `dialogues` with their number and a digest of their ids; where fewer turns are
-            scored than these dialogues have, `turns` has a digest of the turns' ids.
+        data: Which turns are scored.
         nli: The name of the model of entailment; "none" leaves out all parts of SGSAcc.
         gold: The gold side of the turns; none for several evaluators.
         options: How SGSAcc was computed.
     """
-    known = dict(data.wordings)
-
-    def marked(names: Sequence[str]) -> str:
-        return "+".join(f"{name}@{known[name]}" if name in known else name for name in names)
-
     split = split_name(data.split or "unknown")
-    found = sorted({turn_id.rpartition("/")[0] for turn_id in turn_ids})
-    available = data.available or len(found)
-    release = data.release or "unknown"
-    known_data = release != "sample" and not release.startswith("unverified:")
-    partial = known_data and available < _DIALOGUES.get(split, 0)
+    dialogues = sorted({turn_id.rpartition("/")[0] for turn_id in data.turn_ids})
+    available_dialogues = data.available_dialogues or len(dialogues)
     parts: dict[str, object] = {
-        "generator": marked(variants),
-        "evaluator": marked(evaluators),
+        "generator": _marked(variants, data.wordings),
+        "evaluator": _marked(evaluators, data.wordings),
         "split": split,
-        "release": f"partial:{available}/{_DIALOGUES[split]}" if partial else release,
+        "release": release_part(split, available_dialogues, data.release),
     }
-    if len(found) < available:
-        parts["dialogues"] = f"{len(found)}@{short_digest(found)}"
-    chosen = len(turn_ids) < (data.whole or 0)
-    turns = f"{len(turn_ids)}@{short_digest(sorted(turn_ids))}" if chosen else len(turn_ids)
-    parts |= {"turns": turns, "bleu": _bleu(), "ser": "t2g2", "nli": nli}
+    if len(dialogues) < available_dialogues:
+        parts["dialogues"] = f"{len(dialogues)}@{short_digest(dialogues)}"
+    parts["turns"] = str(len(data.turn_ids))
+    if len(data.turn_ids) < (data.available_turns or 0):
+        parts["turns"] = f"{len(data.turn_ids)}@{short_digest(sorted(data.turn_ids))}"
+    parts |= {"bleu": _bleu_part(), "ser": "t2g2", "nli": nli}
     if nli != "none":
         options = options or Options()
         parts |= {"rules": options.rules, "context": "yes" if options.context else "no"}
@@ -95,22 +110,11 @@ def signature(
     return "|".join([NAME, *(f"{key}:{value}" for key, value in parts.items())])
 
 
-def _bleu() -> str:
+def _marked(variants: Sequence[str], wordings: Mapping[str, str]) -> str:
+    """The variants' names, those of the user's own with their fingerprints."""
+    return "+".join(f"{name}@{wordings[name]}" if name in wordings else name for name in variants)
+
+
+def _bleu_part() -> str:
     """sacreBLEU's signature of the headline convention, in one part: `tok-13a,case-mixed,...`."""
     return bleu_signature().replace(":", "-").replace("|", ",").replace("version", "sacrebleu")
-
-
-def signature_parts(line: str, where: str) -> dict[str, str]:
-    """Read the parts of a signature, by key.
-
-    Args:
-        line: The signature.
-        where: What an error message begins with, such as the file's name.
-
-    Raises:
-        ScoreError: The line is not a signature of this metric.
-    """
-    name, *parts = line.split("|")
-    if name != NAME or not all(":" in part for part in parts):
-        raise ScoreError(f"{where}: signature is '{line[:60]}', expected '{NAME}|key:value|...'")
-    return dict(part.split(":", 1) for part in parts)

@@ -1,4 +1,4 @@
-"""Sums over the turns that a dialogue spends on a service: enough for all figures of all groups."""
+"""Sums over the turns that a dialogue spends on a service: enough for all metrics of all groups."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ import numpy as np
 from sgdx_metric.columns import Bools, Floats, Ints
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .figures import HEADLINES, across, figures_of
+from .metrics import HEADLINES, compute_metrics
+from .robustness import cross_variant_stats
 from .rows import Turn
 from .scoring import TurnScores
 
@@ -18,14 +19,14 @@ GROUPS = (ALL, "seen", "unseen", "seen_domains", "unseen_domains")
 
 @dataclass(frozen=True)
 class Units:
-    """A system's counts by dialogue and service, which are told apart by the evaluator's names.
+    """A system's counts by unit. A unit is the turns that one dialogue spends on one service.
 
     Attributes:
         dialogue: The dialogue's id [units].
-        service: The service's name [units].
+        service: The service's name in the evaluator's wording [units].
         seen, seen_domain: Whether service and domain are in the train split [units].
         by_variant: Sums of `TurnScores.counts`, by variant and name [units].
-        across: Sums of what `figures.across` says of turns, by name [units].
+        cross_variant: Sums of `cross_variant_stats`, by name [units].
     """
 
     dialogue: list[str]
@@ -33,42 +34,52 @@ class Units:
     seen: Bools
     seen_domain: Bools
     by_variant: dict[str, dict[str, Floats]]
-    across: dict[str, Floats]
+    cross_variant: dict[str, Floats]
 
     def groups(self) -> dict[str, Ints]:
-        """The units of each of GROUPS."""
-        member = (
+        """The indices of the units of each of GROUPS."""
+        masks = (
             np.ones(len(self.seen), dtype=bool),
             self.seen,
             ~self.seen,
             self.seen_domain,
             ~self.seen_domain,
         )
-        return {name: np.flatnonzero(of) for name, of in zip(GROUPS, member, strict=True)}
+        return {name: np.flatnonzero(mask) for name, mask in zip(GROUPS, masks, strict=True)}
 
     def services(self) -> dict[str, Ints]:
-        """The units of each service, sorted by its name."""
+        """The indices of the units of each service, sorted by its name."""
         names = np.array(self.service, dtype=object)
         return {name: np.flatnonzero(names == name) for name in sorted(set(self.service))}
 
     def domains(self) -> dict[str, Ints]:
-        """The units of each domain, a service's name up to its first underscore, sorted."""
+        """The indices of the units of each domain, sorted by its name.
+
+        A domain is a service's name up to its first underscore.
+        """
         names = np.array([name.partition("_")[0] for name in self.service], dtype=object)
         return {name: np.flatnonzero(names == name) for name in sorted(set(names))}
 
-    def dialogue_sums(self, these: Ints) -> Floats:
-        """Sums over some units by dialogue [dialogues, rows].
+    def turn_count(self, indices: Ints) -> int:
+        """How many turns some units have."""
+        return int(next(iter(self.by_variant.values()))["turns"][indices].sum())
 
-        The rows are the counts of each variant and then those across variants, in their order.
+    def dialogue_sums(self, indices: Ints) -> Floats:
+        """Sums over some units by dialogue [dialogues, columns].
+
+        The columns are the counts of each variant and then the cross-variant statistics, in their
+        order.
         """
-        _, dialogue = np.unique(np.array(self.dialogue)[these], return_inverse=True)
-        rows = [of[these] for counts in self.by_variant.values() for of in counts.values()]
-        rows += [of[these] for of in self.across.values()]
-        number = int(dialogue.max()) + 1 if len(these) else 0
-        return np.stack([np.bincount(dialogue, row, number) for row in rows], axis=-1)
+        _, dialogue = np.unique(np.array(self.dialogue)[indices], return_inverse=True)
+        columns = [
+            count[indices] for counts in self.by_variant.values() for count in counts.values()
+        ]
+        columns += [values[indices] for values in self.cross_variant.values()]
+        number = int(dialogue.max()) + 1 if len(indices) else 0
+        return np.stack([np.bincount(dialogue, column, number) for column in columns], axis=-1)
 
     def variant_sums(self, sums: Floats, variant: str) -> dict[str, Floats]:
-        """The counts of one variant, by name [...], in sums of `dialogue_sums` [..., rows]."""
+        """The counts of one variant, by name [...], in sums of `dialogue_sums` [..., columns]."""
         start = 0
         for name, counts in self.by_variant.items():
             if name == variant:
@@ -76,55 +87,59 @@ class Units:
             start += len(counts)
         raise KeyError(variant)
 
-    def figures(self, sums: Floats) -> dict[str, Floats]:
+    def robustness(self, sums: Floats) -> dict[str, Floats]:
         """The figures that follow a system from the original to the reworded schemas.
 
         Args:
-            sums: Sums of `dialogue_sums` over some dialogues [..., rows].
+            sums: Sums of `dialogue_sums` over some dialogues [..., columns].
 
         Returns:
-            By name [...]: `<figure>_orig`, and `<figure>_v1-5` (the mean of those under v1 to v5,
-            where all are given), for each of HEADLINES; and the means over turns of what
-            `figures.across` gives. What the variants do not give is left out.
+            By name [...]: `<metric>_orig`, and `<metric>_v1-5` (the mean of those under v1 to v5,
+            where all are given), for each of HEADLINES; and the means over turns of
+            `cross_variant_stats`. A figure for which variants are lacking is left out.
         """
-        of = {name: figures_of(self.variant_sums(sums, name)) for name in self.by_variant}
-        found: dict[str, Floats] = {}
-        for key in HEADLINES:
-            if key in of.get(ORIGINAL, ()):
-                found[f"{key}_orig"] = of[ORIGINAL][key]
-            if all(key in of.get(name, ()) for name in PAPER_VARIANTS):
-                found[f"{key}_v1-5"] = np.mean([of[name][key] for name in PAPER_VARIANTS], axis=0)
-        first = next(iter(self.by_variant))
-        turns = self.variant_sums(sums, first)["turns"]
-        start = sums.shape[-1] - len(self.across)
-        for i, name in enumerate(self.across):
-            found[name] = sums[..., start + i] / np.maximum(turns, 1)
-        return found
+        metrics = {name: compute_metrics(self.variant_sums(sums, name)) for name in self.by_variant}
+        figures: dict[str, Floats] = {}
+        for metric in HEADLINES:
+            if metric in metrics.get(ORIGINAL, ()):
+                figures[f"{metric}_orig"] = metrics[ORIGINAL][metric]
+            if all(metric in metrics.get(name, ()) for name in PAPER_VARIANTS):
+                of_paper = [metrics[name][metric] for name in PAPER_VARIANTS]
+                figures[f"{metric}_v1-5"] = np.mean(of_paper, axis=0)
+        first_variant = next(iter(self.by_variant))
+        turns = self.variant_sums(sums, first_variant)["turns"]
+        start = sums.shape[-1] - len(self.cross_variant)
+        for i, name in enumerate(self.cross_variant):
+            figures[name] = sums[..., start + i] / np.maximum(turns, 1)
+        return figures
 
 
-def units_of(turns: Sequence[Turn], scores: Mapping[str, TurnScores]) -> Units:
+def sum_units(turns: Sequence[Turn], scores: Mapping[str, TurnScores]) -> Units:
     """Add up the counts of turns by dialogue and service.
 
     Args:
         turns: The turns under the evaluator's wording [turns].
         scores: One system's scores of these turns, by variant.
     """
-    places: dict[tuple[str, str], int] = {}
+    # Units are numbered in the order in which they are met.
+    number_of: dict[tuple[str, str], int] = {}
     unit = np.array(
-        [places.setdefault((turn.dialogue_id, turn.service), len(places)) for turn in turns],
+        [number_of.setdefault((turn.dialogue_id, turn.service), len(number_of)) for turn in turns],
         dtype=np.int64,
     )
-    number = len(places)
-    first = np.unique(unit, return_index=True)[1]
+    first_turn = np.unique(unit, return_index=True)[1]
 
     def summed(counts: Mapping[str, Floats]) -> dict[str, Floats]:
-        return {name: np.bincount(unit, of, number).astype(float) for name, of in counts.items()}
+        return {
+            name: np.bincount(unit, count, len(number_of)).astype(float)
+            for name, count in counts.items()
+        }
 
     return Units(
-        [dialogue for dialogue, _ in places],
-        [service for _, service in places],
-        np.array([turns[i].seen for i in first], dtype=bool),
-        np.array([turns[i].seen_domain for i in first], dtype=bool),
-        {name: summed(of.counts) for name, of in scores.items()},
-        summed(across(scores)),
+        [dialogue for dialogue, _ in number_of],
+        [service for _, service in number_of],
+        np.array([turns[i].seen for i in first_turn], dtype=bool),
+        np.array([turns[i].seen_domain for i in first_turn], dtype=bool),
+        {variant: summed(turn_scores.counts) for variant, turn_scores in scores.items()},
+        summed(cross_variant_stats(scores)),
     )

@@ -6,14 +6,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sgsacc_metric.cli.commands import score
-from sgsacc_metric.cli.files import write_scores
-from sgsacc_metric.cli.predictions import read_predictions
+from sgsacc_metric import score_files
 from sgsacc_metric.cli.references import open_references
 from sgsacc_metric.cli.tables import bleu_table, robustness_table
 from sgsacc_metric.cli.terminal import print_line, print_table
-from sgsacc_metric.lexical import LexicalNli
-from sgsacc_metric.units import units_of
 
 from .systems import DEFAULT_CONFIGS, copy_system, generate
 
@@ -49,21 +45,19 @@ def demo(output: Path) -> None:
     """
     references = open_references("sample", None, "test", {})
     turns = references.turns("original")
-    results = {}
+    scores = {}
     for name in SYSTEMS:
-        paths = generate(copy_system(name), references, DEFAULT_CONFIGS, output / name)
-        predictions = [
-            row for path in paths for row in read_predictions(path, "test", path.stem)[0]
-        ]
-        scored = score(references, turns, turns, predictions, LexicalNli())
-        write_scores(scored.result, units_of(turns, scored.scores), output / f"{name}.json")
-        results[name] = scored.result
+        generate(copy_system(name), references, DEFAULT_CONFIGS, output / name)
+        scores[name] = score_files(
+            output / name, source="sample", nli="lexical", output=output / f"{name}.json"
+        )
     console = Console(width=80)
-    headers, rows = robustness_table(results)
+    headers, rows = robustness_table(scores)
     for title, figures in _TABLES.items():
-        columns = [0, 1, 2, *map(headers.index, figures)]
-        cells = [[row[i] for i in columns] for row in rows]
-        print_table(title, [headers[i] for i in columns], cells, console)
-    print_table("BLEU of all turns under the original schemas", *bleu_table(results), console)
-    print_line(results["gold"]["signature"], console)
+        shown = [0, 1, 2, *map(headers.index, figures)]
+        print_table(
+            title, [headers[i] for i in shown], [[row[i] for i in shown] for row in rows], console
+        )
+    print_table("BLEU of all turns under the original schemas", *bleu_table(scores), console)
+    print_line(scores["gold"]["signature"], console)
     print_line(_NEXT.format(turns=len(turns)), console)

@@ -10,8 +10,8 @@ import msgspec
 
 from sgdx_dataset import VARIANTS, SgdxError
 from sgdx_dataset.io.files import write_bytes
-from sgsacc_metric.cli.chosen import choose
 from sgsacc_metric.cli.references import References
+from sgsacc_metric.cli.selection import select_turns
 from sgsacc_metric.rows import Turn
 
 from .derived import derived
@@ -91,7 +91,7 @@ def generate(
     """
     paths = []
     for config in configs:
-        turns = choose(references.turns(system.wording or config), dialogues, single)
+        turns = select_turns(references.turns(system.wording or config), dialogues, single)
         rows = [
             {"turn_id": turn.turn_id, "variant": config, "utterance": system.say(turn)}
             for turn in turns

@@ -30,15 +30,15 @@ from sgdx_metric.cli.files import write_json
 from sgdx_metric.cli.predictions import decode, prediction_paths
 from sgdx_metric.rows import ScoreError
 from sgsacc_metric.candidates import APPENDIX_B, candidates
-from sgsacc_metric.claims import Claim, context_of, settle
-from sgsacc_metric.cli.commands import score
+from sgsacc_metric.claims import Claim, context_of, judge_claims
 from sgsacc_metric.cli.predictions import read_predictions
 from sgsacc_metric.cli.references import References, open_references
-from sgsacc_metric.cli.terminal import show
+from sgsacc_metric.cli.score import score_predictions
+from sgsacc_metric.cli.terminal import format_figure
 from sgsacc_metric.faithful import judge_utterances
 from sgsacc_metric.gold import GoldTurn, Options, judge_gold
 from sgsacc_metric.models import open_nli
-from sgsacc_metric.negatives import Pool
+from sgsacc_metric.negatives import ValuePool
 from sgsacc_metric.nli import Judge, Nli, nli_name
 from sgsacc_metric.rows import Prediction, Turn
 from sgsacc_metric.scoring import utterances_by_variant
@@ -109,8 +109,8 @@ def fidelities(
         for i, action in actions
     ]
     worded = [0] * len(turns)
-    for (i, _), finding in zip(actions, settle(claims, judge), strict=True):
-        worded[i] += finding.entailed
+    for (i, _), judgement in zip(actions, judge_claims(claims, judge), strict=True):
+        worded[i] += judgement.entailed
     return worded
 
 
@@ -252,7 +252,7 @@ def _score_all(
 ) -> dict[str, dict[str, Any]]:
     """The figures of each generator, of the choice and of the best possible one, by one model."""
     judge, options = Judge(model), Options()
-    gold = judge_gold(turns, judge, options, Pool.of(every))
+    gold = judge_gold(turns, judge, options, ValuePool.from_turns(every))
     best = {
         variant: best_of(
             turns, gold, [system.utterances[variant] for system in systems], indices, judge
@@ -268,7 +268,7 @@ def _score_all(
             for variant, utterances in by_variant.items()
             for turn, utterance in zip(turns, utterances, strict=True)
         ]
-        result = score(references, every, turns, rows, model, options, gold).result
+        result = score_predictions(references, every, turns, rows, model, options, gold).report
         figures = {key: result["sgdx"][key] for key in FIGURES if key in result["sgdx"]}
         figures_of[name] = {**figures, "signature": result["signature"]}
     return figures_of
@@ -309,7 +309,7 @@ def _print(tables: Mapping[str, Mapping[str, dict[str, Any]]], console: Console)
         for key in keys:
             printed.add_column(FIGURES[key], justify="right")
         for name, figures in table.items():
-            printed.add_row(name, *(show(key, figures[key]) for key in keys))
+            printed.add_row(name, *(format_figure(key, figures[key]) for key in keys))
         console.print(f"Judged by {model}", soft_wrap=True, markup=False, highlight=False)
         console.print(printed, crop=False)
         console.print()

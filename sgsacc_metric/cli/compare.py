@@ -8,10 +8,14 @@ import numpy as np
 from sgdx_metric.bootstrap import RESAMPLES, TRIALS, Sums, compared
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.rows import ScoreError
+from sgdx_metric.signature import signature_parts
 
-from ..signature import signature_parts
+from ..signature import NAME
 from ..units import Units
 from .files import read_scores
+
+# Counts that depend on the turns alone, so that they are the same of every system.
+_COUNTS_OF_TURNS = ("turns", "reference_length")
 
 
 def compare(first: Path, second: Path) -> dict[str, Any]:
@@ -29,23 +33,27 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
     Raises:
         ScoreError: A file is not a scores.json, or the turns or the signatures differ.
     """
-    (line, left), (other, right) = read_scores(first), read_scores(second)
-    known, found = signature_parts(line, str(first)), signature_parts(other, str(second))
-    for key in ("dialogues", *known, *found):
-        if known.get(key) != found.get(key):
+    (first_signature, first_units), (second_signature, second_units) = map(
+        read_scores, (first, second)
+    )
+    first_parts = signature_parts(first_signature, str(first), NAME)
+    second_parts = signature_parts(second_signature, str(second), NAME)
+    for key in ("dialogues", *first_parts, *second_parts):
+        if first_parts.get(key) != second_parts.get(key):
             raise ScoreError(
-                f"{second}: {key} is '{found.get(key, 'all')}' in the signature, and"
-                f" '{known.get(key, 'all')}' in that of {first}: scores do not compare"
+                f"{second}: {key} is '{second_parts.get(key, 'all')}' in the signature, and"
+                f" '{first_parts.get(key, 'all')}' in that of {first}: scores do not compare"
             )
-    right = _in_order(left, right, first, second)
-    groups = left.groups() | left.services()
+    second_units = _in_order(first_units, second_units, first, second)
+    groups = first_units.groups() | first_units.services()
     return {
-        "signature": line,
+        "signature": first_signature,
         "resamples": RESAMPLES,
         "trials": TRIALS,
         "groups": {
-            name: {"turns": _turns(left, these)} | _compared(left, right, these)
-            for name, these in groups.items()
+            name: {"turns": first_units.turn_count(indices)}
+            | _compared(first_units, second_units, indices)
+            for name, indices in groups.items()
         },
     }
 
@@ -53,37 +61,38 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
 def _in_order(left: Units, right: Units, first: Path, second: Path) -> Units:
     """The second system's units in the order of the first's, which must be the same."""
     keys = list(zip(left.dialogue, left.service, strict=True))
-    place = {key: i for i, key in enumerate(zip(right.dialogue, right.service, strict=True))}
-    if len(place) != len(keys) or any(key not in place for key in keys):
+    index_of = {key: i for i, key in enumerate(zip(right.dialogue, right.service, strict=True))}
+    if index_of.keys() != {*keys}:
         raise ScoreError(f"{second}: the dialogues and services are not those of {first}")
-    order = np.array([place[key] for key in keys], dtype=np.int64)
+    order = np.array([index_of[key] for key in keys], dtype=np.int64)
     ordered = Units(
         left.dialogue,
         left.service,
         right.seen[order],
         right.seen_domain[order],
-        {v: {k: of[order] for k, of in counts.items()} for v, counts in right.by_variant.items()},
-        {name: of[order] for name, of in right.across.items()},
+        {variant: _taken(counts, order) for variant, counts in right.by_variant.items()},
+        _taken(right.cross_variant, order),
     )
-    for name in ("turns", "reference_length"):
+    for name in _COUNTS_OF_TURNS:
         for variant, counts in left.by_variant.items():
             if not np.array_equal(counts[name], ordered.by_variant[variant][name]):
                 raise ScoreError(f"{second}: the turns of {variant} are not those of {first}")
     return ordered
 
 
-def _compared(left: Units, right: Units, these: Ints) -> dict[str, Any]:
+def _taken(counts: dict[str, Floats], order: Ints) -> dict[str, Floats]:
+    return {name: count[order] for name, count in counts.items()}
+
+
+def _compared(left: Units, right: Units, indices: Ints) -> dict[str, Any]:
     """All figures of both systems for some units, compared; {} for no units."""
-    if not len(these):
+    if not len(indices):
         return {}
-    sums = left.dialogue_sums(these), right.dialogue_sums(these)
-    number = np.ones((len(sums[0]), 1))
+    left_sums, right_sums = left.dialogue_sums(indices), right.dialogue_sums(indices)
+    # `compared` works with means over dialogues, and these figures with sums.
+    ones = np.ones((len(left_sums), 1))
 
-    def statistic(means: Floats) -> dict[str, Floats]:
-        return left.figures(means * len(number))
+    def robustness(means: Floats) -> dict[str, Floats]:
+        return left.robustness(means * len(ones))
 
-    return compared(Sums(sums[0], number), Sums(sums[1], number), statistic, TRIALS)
-
-
-def _turns(units: Units, these: Ints) -> int:
-    return int(next(iter(units.by_variant.values()))["turns"][these].sum())
+    return compared(Sums(left_sums, ones), Sums(right_sums, ones), robustness, TRIALS)

@@ -1,9 +1,10 @@
-"""One turn taken apart: what each action has to entail, and what the model said of it."""
+"""One turn taken apart: what each action has to entail, and how it was judged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..faithful import Verdict
+from ..claims import Judgement
+from ..faithful import TurnVerdict
 from ..gold import GoldAction, GoldTurn
 from ..nli import Probabilities
 from ..rows import Action, Turn
@@ -12,13 +13,13 @@ from ..ser import contains, contains_words
 
 @dataclass(frozen=True)
 class Line:
-    """What one action of a turn comes to under one variant.
+    """How one action of a turn is judged under one variant.
 
     Attributes:
         action: The action, as `ACT slot = value, value`.
         variant: The wording that the generator was given; "gold" for the gold utterance.
         reference: The sentence that has to be entailed; empty where the action is not judged.
-        alone, in_context: What the model said of it; None where it was not asked.
+        alone, in_context: Its probabilities; None where the model was not asked.
         verdict: `entailed`, `in context`, `not entailed` or `not judged`; of the gold utterance
             `valid`, `not found` or `fooled` (by the tampered action); empty without a model.
         values: What SER finds of the values: `said`, `missing: ...` or `inside a word: ...`; empty
@@ -38,45 +39,56 @@ def explain(
     turn: Turn,
     utterances: Mapping[str, str],
     gold: GoldTurn | None = None,
-    verdicts: Mapping[str, Verdict] | None = None,
+    verdicts: Mapping[str, TurnVerdict] | None = None,
 ) -> list[Line]:
     """Explain the scores of one turn.
 
     Args:
         turn: The turn under the evaluator's wording.
-        utterances: What was said in it, by variant.
+        utterances: The system's utterance in it, by variant.
         gold: Its gold side; None without a model of entailment.
-        verdicts: What the model said, by variant.
+        verdicts: The verdicts of the model, by variant.
 
     Returns:
         Lines action by action, first for the gold utterance and then for each variant.
     """
     lines = []
     for i, action in enumerate(turn.actions):
-        wanted = gold.actions[i] if gold else None
+        gold_action = gold.actions[i] if gold else None
+        reference = gold_action.reference if gold_action else ""
+        verdict = _gold_verdict(gold_action) if gold_action else ""
         values = _values(turn, action, turn.utterance)
-        reference = wanted.reference if wanted else ""
-        state = _gold_verdict(wanted) if wanted else ""
-        lines.append(Line(_name(action), "gold", reference, None, None, state, values))
+        lines.append(Line(_name(action), "gold", reference, None, None, verdict, values))
         for variant, utterance in utterances.items():
-            finding = verdicts[variant].findings[i] if verdicts else None
-            alone = finding.alone[0] if finding else None
-            context = finding.in_context[0] if finding and finding.in_context else None
-            state = "" if not gold else "not judged"
-            if finding:
-                state = "in context" if finding.entailed else "not entailed"
-                state = "entailed" if finding.entailed_alone else state
-            values = _values(turn, action, utterance)
-            lines.append(Line(_name(action), variant, reference, alone, context, state, values))
+            judgement = verdicts[variant].judgements[i] if verdicts else None
+            lines.append(
+                Line(
+                    _name(action),
+                    variant,
+                    reference,
+                    judgement.alone[0] if judgement else None,
+                    judgement.in_context[0] if judgement and judgement.in_context else None,
+                    _verdict(judgement) if gold else "",
+                    _values(turn, action, utterance),
+                )
+            )
     return lines
 
 
-def _gold_verdict(wanted: GoldAction) -> str:
-    if not wanted.reference:
+def _verdict(judgement: Judgement | None) -> str:
+    if judgement is None:
         return "not judged"
-    if wanted.found is None:
+    if judgement.entailed_alone:
+        return "entailed"
+    return "in context" if judgement.entailed else "not entailed"
+
+
+def _gold_verdict(action: GoldAction) -> str:
+    if not action.reference:
+        return "not judged"
+    if action.entailed is None:
         return ""
-    return "not found" if not wanted.found else "fooled" if wanted.fooled else "valid"
+    return "not found" if not action.entailed else "fooled" if action.fooled else "valid"
 
 
 def _name(action: Action) -> str:
@@ -90,7 +102,7 @@ def _values(turn: Turn, action: Action, utterance: str) -> str:
     if slot is None or slot.is_categorical or not action.values:
         return ""
     missing = [value for value in action.values if not contains(utterance, value)]
-    inside = [value for value in action.values if not contains_words(utterance, value)]
     if missing:
         return f"missing: {', '.join(missing)}"
+    inside = [value for value in action.values if not contains_words(utterance, value)]
     return f"inside a word: {', '.join(inside)}" if inside else "said"

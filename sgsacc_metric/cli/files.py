@@ -1,5 +1,5 @@
-"""scores.json, in which `compare` finds the counts of every dialogue and service, and scores of
-single turns."""
+"""scores.json, in which `compare` finds the counts of every dialogue and service, and the scores
+of single turns."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -29,25 +29,18 @@ class _Units(msgspec.Struct):
     across: dict[str, list[float]]
 
 
-class Scores(msgspec.Struct):
+class _Scores(msgspec.Struct):
     """The parts of scores.json that `compare` reads."""
 
     signature: str
     units: _Units
 
 
-def write_scores(result: Mapping[str, Any], units: Units, output: Path) -> None:
-    """Write scores.json: a report and, in one line at its end, `units`, which `compare` reads."""
-    kept = _Units(
-        units.dialogue,
-        units.service,
-        units.seen.tolist(),
-        units.seen_domain.tolist(),
-        {name: _lists(counts) for name, counts in units.by_variant.items()},
-        _lists(units.across),
-    )
-    text = json.dumps(result, indent=2, allow_nan=False).removesuffix("\n}")
-    line = msgspec.json.encode(kept).decode()
+def write_scores(scores: Mapping[str, Any], output: Path) -> None:
+    """Write scores.json, with `units`, which `compare` reads, in one line at its end."""
+    report = {key: part for key, part in scores.items() if key != "units"}
+    text = json.dumps(report, indent=2, allow_nan=False).removesuffix("\n}")
+    line = msgspec.json.encode(scores["units"]).decode()
     with whole(output) as path:
         path.write_text(f'{text},\n  "units": {line}\n}}\n', encoding="utf-8")
 
@@ -59,25 +52,23 @@ def read_scores(path: Path) -> tuple[str, Units]:
         ScoreError: The file cannot be read, or is no scores.json of this metric.
     """
     try:
-        scores = decode(path.read_bytes(), Scores, str(path))
+        scores = decode(path.read_bytes(), _Scores, str(path))
     except OSError as error:
         raise ScoreError(f"{path}: {error.strerror}") from None
     units = scores.units
-    number = len(units.dialogue)
-    lengths = {len(units.service), len(units.seen), len(units.seen_domain)}
+    lengths = {len(units.dialogue), len(units.service), len(units.seen), len(units.seen_domain)}
     for counts in (units.across, *units.by_variant.values()):
         lengths.update(map(len, counts.values()))
-    if lengths != {number} or not units.by_variant:
+    if len(lengths) > 1 or not units.by_variant:
         raise ScoreError(f"{path}: units: found lists of lengths {sorted(lengths)}, expected one")
-    found = Units(
+    return scores.signature, Units(
         units.dialogue,
         units.service,
         np.array(units.seen, dtype=bool),
         np.array(units.seen_domain, dtype=bool),
-        {name: _arrays(counts) for name, counts in units.by_variant.items()},
+        {variant: _arrays(counts) for variant, counts in units.by_variant.items()},
         _arrays(units.across),
     )
-    return scores.signature, found
 
 
 def write_per_turn(
@@ -92,33 +83,25 @@ def write_per_turn(
     `missing` (counts), and with a model of entailment `judged`, `valid` and `faithful`.
     """
     with whole(output) as path, path.open("wb") as file:
-        for variant, of in scores.items():
+        for variant, turn_scores in scores.items():
             for i, turn in enumerate(turns):
                 row = {
                     "turn_id": turn.turn_id,
                     "variant": variant,
                     "service": turn.service,
-                    "utterance": of.utterances[i],
-                    "bleu": float(of.sentence_bleu[i]),
-                    "values": int(of.counts["values"][i]),
-                    "missing": int(of.counts["missing"][i]),
+                    "utterance": turn_scores.utterances[i],
+                    "bleu": float(turn_scores.sentence_bleu[i]),
+                    "values": int(turn_scores.counts["values"][i]),
+                    "missing": int(turn_scores.counts["missing"][i]),
                 }
                 if gold:
                     row |= {
                         "judged": gold[i].judged,
                         "valid": gold[i].valid,
-                        "faithful": of.verdicts[i].faithful,
+                        "faithful": turn_scores.verdicts[i].faithful,
                     }
                 file.write(msgspec.json.encode(row) + b"\n")
 
 
-def _lists(counts: Mapping[str, Floats]) -> dict[str, list[float]]:
-    """Counts as JSON numbers; whole ones are written without a decimal point."""
-    return {
-        name: [int(one) if one == int(one) else one for one in of.tolist()]
-        for name, of in counts.items()
-    }
-
-
 def _arrays(counts: Mapping[str, list[float]]) -> dict[str, Floats]:
-    return {name: np.array(of, dtype=np.float64) for name, of in counts.items()}
+    return {name: np.array(count, dtype=np.float64) for name, count in counts.items()}

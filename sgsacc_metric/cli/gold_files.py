@@ -32,14 +32,14 @@ class GoldHeader(msgspec.Struct, forbid_unknown_fields=True):
     seed: int
 
     @classmethod
-    def of(cls, nli: str, evaluator: str, split: str, options: Options) -> "GoldHeader":
+    def from_options(cls, nli: str, evaluator: str, split: str, options: Options) -> "GoldHeader":
         """The header of a gold side that is made with some options."""
         return cls(
             nli, evaluator, split, options.validate, options.context, options.rules, options.seed
         )
 
 
-class _First(msgspec.Struct, forbid_unknown_fields=True):
+class _FirstLine(msgspec.Struct, forbid_unknown_fields=True):
     metadata: GoldHeader
 
 
@@ -50,7 +50,7 @@ def write_gold(header: GoldHeader, gold: list[GoldTurn], path: Path) -> None:
 
 
 def read_gold(path: Path, header: GoldHeader, turns: list[Turn]) -> list[GoldTurn]:
-    """Read a gold side that must have been made for some turns, in one way.
+    """Read the gold side of some turns, which must have been made as `header` says.
 
     Args:
         path: The file, as `write_gold` writes it.
@@ -61,25 +61,25 @@ def read_gold(path: Path, header: GoldHeader, turns: list[Turn]) -> list[GoldTur
         The gold side of each turn.
 
     Raises:
-        ScoreError: The file cannot be read, was made otherwise, or lacks a turn.
+        ScoreError: The file cannot be read, was made in another way, or lacks a turn.
     """
     try:
         first, *lines = path.read_bytes().splitlines()
     except (OSError, ValueError) as error:
         raise ScoreError(f"{path}: cannot be read as a gold side: {error}") from None
-    found = decode(first, _First, f"{path}:1").metadata
+    metadata = decode(first, _FirstLine, f"{path}:1").metadata
     for key in GoldHeader.__struct_fields__:
-        if getattr(found, key) != getattr(header, key):
-            raise ScoreError(
-                f"{path}:1: {key} is {getattr(found, key)!r}, expected {getattr(header, key)!r}"
-            )
+        stated, expected = getattr(metadata, key), getattr(header, key)
+        if stated != expected:
+            raise ScoreError(f"{path}:1: {key} is {stated!r}, expected {expected!r}")
     rows = (decode(line, GoldTurn, f"{path}:{i}") for i, line in enumerate(lines, 2))
     by_turn = {row.turn_id: row for row in rows}
     for turn in turns:
-        of_turn = by_turn.get(turn.turn_id)
-        if of_turn is None or len(of_turn.actions) != len(turn.actions):
-            have = "no such turn" if of_turn is None else f"{len(of_turn.actions)} actions"
+        row = by_turn.get(turn.turn_id)
+        if row is None or len(row.actions) != len(turn.actions):
+            found_text = "no such turn" if row is None else f"{len(row.actions)} actions"
             raise ScoreError(
-                f"{path}: turn {turn.turn_id}: found {have}, expected {len(turn.actions)} actions"
+                f"{path}: turn {turn.turn_id}: found {found_text}, expected"
+                f" {len(turn.actions)} actions"
             )
     return [by_turn[turn.turn_id] for turn in turns]

@@ -1,7 +1,6 @@
-"""Reading what a system said: a JSON Lines file for each variant."""
+"""Reading predictions: a JSON Lines file of utterances for each variant."""
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -13,7 +12,7 @@ from ..rows import Prediction
 
 
 class Metadata(msgspec.Struct):
-    """What a prediction file may state about itself in its first line; other keys are kept out."""
+    """What a prediction file may state about itself in its first line; other keys are skipped."""
 
     split: str | None = None
     variant: str | None = None
@@ -48,13 +47,12 @@ def read_predictions(path: Path, split: str, variant: str) -> tuple[list[Predict
         check_keys(lines[0], f"{path}:1")
         metadata = decode(lines[0], _Header, f"{path}:1").metadata
         lines[0] = b""
-    stated: tuple[tuple[str, Any, str], ...] = (
+    for key, stated, expected in (
         ("split", metadata.split and split_name(metadata.split), split),
         ("variant", metadata.variant, variant),
-    )
-    for key, found, expected in stated:
-        if found not in (None, expected):
-            raise ScoreError(f"{path}:1: metadata: {key} is '{found}', not '{expected}'")
+    ):
+        if stated not in (None, expected):
+            raise ScoreError(f"{path}:1: metadata: {key} is '{stated}', not '{expected}'")
     rows = []
     for number, line in enumerate(lines, 1):
         if line and not line.isspace():

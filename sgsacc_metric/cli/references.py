@@ -54,27 +54,27 @@ class References:
             self.release.check_dialogues(variant, self.split)
             schemas = self._schemas(self.release, variant)
             rows = turn_tables(self.release, self.split, variant, _COLUMNS).to_pylist()
-            found = []
+            turns = []
             for row in rows:
                 turn = msgspec.convert({**row, "schemas": []}, Turn)
-                named = dict.fromkeys([turn.service, *(one.service for one in turn.actions)])
-                of_turn = [schemas[name] for name in named]
-                found.append(msgspec.structs.replace(turn, schemas=of_turn))
+                services = [turn.service, *(action.service for action in turn.actions)]
+                of_turn = [schemas[name] for name in dict.fromkeys(services)]
+                turns.append(msgspec.structs.replace(turn, schemas=of_turn))
         else:
-            found = _read_turns((self.folder or Path()) / f"{variant}.parquet", variant)
-        return sorted(found, key=lambda turn: turn.turn_id)
+            turns = _read_turns((self.folder or Path()) / f"{variant}.parquet", variant)
+        return sorted(turns, key=lambda turn: turn.turn_id)
 
-    def fingerprints(self, variants: list[str]) -> tuple[tuple[str, str], ...]:
-        """The fingerprints of those of some variants that are wordings of one's own."""
-        marked = []
+    def fingerprints(self, variants: list[str]) -> dict[str, str]:
+        """The fingerprint of each of some variants that is the user's own."""
+        fingerprints = {}
         for variant in own_wordings(variants):
             if self.release:
-                schemas = list(self._schemas(self.release, variant).values())
-                digests = {schema_digest(msgspec.to_builtins(of)) for of in schemas}
+                services = self._schemas(self.release, variant).values()
+                digests = {schema_digest(msgspec.to_builtins(service)) for service in services}
             else:
                 digests = _digests((self.folder or Path()) / f"{variant}.parquet")
-            marked.append((variant, fingerprint(digests)))
-        return tuple(marked)
+            fingerprints[variant] = fingerprint(digests)
+        return fingerprints
 
     def _schemas(self, release: Release, variant: str) -> dict[str, Service]:
         services = release.schema(self.split, variant).services
@@ -112,7 +112,7 @@ def open_references(
         own: The user's own schema variants: a directory or an overlay by name.
 
     Raises:
-        ScoreError: Both a source and a folder are given, or the folder is none.
+        ScoreError: Both a source and a folder are given, or the folder does not exist.
         SgdxError: The source or a variant of the user's own cannot be opened.
     """
     if folder is None:
@@ -131,12 +131,12 @@ def _read_turns(path: Path, variant: str) -> list[Turn]:
     table = _read(path, [*_COLUMNS, "schemas"])
     try:
         rows = (row for batch in table.to_batches(1000) for row in batch.to_pylist())
-        found = [trimmed(msgspec.convert(row, Turn)) for row in rows]
+        turns = [trimmed(msgspec.convert(row, Turn)) for row in rows]
     except msgspec.ValidationError as error:
         raise ScoreError(f"{path}: {error}, expected turn rows") from None
-    if odd := {turn.variant for turn in found} - {variant}:
-        raise ScoreError(f"{path}: found variant {min(odd)}, expected {variant}")
-    return found
+    if others := {turn.variant for turn in turns} - {variant}:
+        raise ScoreError(f"{path}: found variant {min(others)}, expected {variant}")
+    return turns
 
 
 def _digests(path: Path) -> set[str]:
@@ -154,8 +154,8 @@ def _read(path: Path, columns: list[str]) -> pa.Table:
         )
     try:
         names = pq.read_schema(path).names
-        if lacking := [name for name in columns if name not in names]:
-            raise ScoreError(f"{path}: found no column {', '.join(lacking)}, expected turn rows")
+        if missing := [name for name in columns if name not in names]:
+            raise ScoreError(f"{path}: found no column {', '.join(missing)}, expected turn rows")
         return pq.read_table(path, columns=columns)
     except (OSError, pa.ArrowException) as error:
         raise ScoreError(f"{path}: cannot be read as turn rows: {error}") from None

@@ -39,24 +39,24 @@ def table2(gold: Mapping[str, Sequence[GoldTurn]]) -> dict[str, dict[str, Any]]:
         counts `positives`, `found`, `negatives`, `false_positives`, `turns` and `valid_turns`, and
         `published`, the three figures of the paper, or None.
     """
-    result = {}
-    for variant, turns in gold.items():
+    by_evaluator = {}
+    for evaluator, turns in gold.items():
         actions = [action for turn in turns for action in turn.actions if action.reference]
-        found = sum(bool(action.found) for action in actions)
+        entailed = sum(bool(action.entailed) for action in actions)
         fooled = sum(bool(action.fooled) for action in actions)
-        precision = found / (found + fooled) if found + fooled else None
-        recall = found / len(actions) if actions else None
-        both = (precision or 0) + (recall or 0)
-        result[variant] = {
+        precision = entailed / (entailed + fooled) if entailed + fooled else None
+        recall = entailed / len(actions) if actions else None
+        total = (precision or 0) + (recall or 0)
+        by_evaluator[evaluator] = {
             "precision": precision,
             "recall": recall,
-            "f1": 2 * (precision or 0) * (recall or 0) / both if both else None,
+            "f1": 2 * (precision or 0) * (recall or 0) / total if total else None,
             "positives": len(actions),
-            "found": found,
+            "found": entailed,
             "negatives": sum(bool(action.tampered) for action in actions),
             "false_positives": fooled,
             "turns": len(turns),
             "valid_turns": sum(turn.valid for turn in turns),
-            "published": PUBLISHED.get(variant),
+            "published": PUBLISHED.get(evaluator),
         }
-    return result
+    return by_evaluator

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..bleu import CONVENTIONS
 from .published import PUBLISHED
-from .terminal import show
+from .terminal import format_figure
 
 GROUPS = {
     "all": "all",
@@ -14,7 +14,7 @@ GROUPS = {
     "seen_domains": "seen domains",
     "unseen_domains": "unseen domains",
 }
-_FIGURES = {
+_HEADERS = {
     "bleu_orig": "BLEU orig",
     "bleu_v1-5": "BLEU v1-5",
     "ser_orig": "SER orig",
@@ -29,62 +29,61 @@ Rows = list[list[str]]
 
 
 def robustness_table(scores: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
-    """What rewording does to systems.
+    """The scores of systems under the original and the reworded schemas.
 
     Args:
-        scores: What scores.json holds, by the system's name.
+        scores: The content of each system's scores.json, by the system's name.
 
     Returns:
         The headers, and a row for each system and group of turns that it has. BLEU is from 0 to
-        100, all else in percent; "-" for what the variants do not give.
+        100, all else in percent; "-" where variants or a model of entailment are lacking.
     """
     rows = []
-    for system, result in scores.items():
-        sgdx = result["sgdx"]
+    for system, of_system in scores.items():
         for key, title in GROUPS.items():
-            of = sgdx if key == "all" else sgdx[key]
-            if of["turns"]:
-                figures = [show(name, of.get(name)) for name in _FIGURES]
-                rows.append([system, title, str(of["turns"]), *figures])
-    return ["system", "turns of", "number", *_FIGURES.values()], rows
+            group = of_system["sgdx"] if key == "all" else of_system["sgdx"][key]
+            if group["turns"]:
+                figures = [format_figure(name, group.get(name)) for name in _HEADERS]
+                rows.append([system, title, str(group["turns"]), *figures])
+    return ["system", "turns of", "number", *_HEADERS.values()], rows
 
 
 def bleu_table(scores: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
     """BLEU of all turns under the original schemas by the four conventions.
 
     Args:
-        scores: What scores.json holds, by the system's name.
+        scores: The content of each system's scores.json, by the system's name.
 
     Returns:
         The headers, which have the tokenizer and the case of sacreBLEU's signatures, and a row for
         each system that was scored under the original schemas.
     """
-    kept = {name: of["conventions"].get("original") for name, of in scores.items()}
-    found = {name: of for name, of in kept.items() if of}
-    rows = [[name, *(f"{one['bleu']:.2f}" for one in of.values())] for name, of in found.items()]
-    return [
-        "system",
-        *(f"tok:{of['tokenize']} case:{_case(of)}" for of in CONVENTIONS.values()),
-    ], rows
+    headers = [
+        f"tok:{convention['tokenize']} case:{'lc' if convention['lowercase'] else 'mixed'}"
+        for convention in CONVENTIONS.values()
+    ]
+    rows = []
+    for system, of_system in scores.items():
+        if by_convention := of_system["conventions"].get("original"):
+            rows.append([system, *(f"{bleu['bleu']:.2f}" for bleu in by_convention.values())])
+    return ["system", *headers], rows
 
 
-def _case(convention: Mapping[str, Any]) -> str:
-    return "lc" if convention["lowercase"] else "mixed"
-
-
-def validation_table(result: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
-    """What `validate` found, beside Table 2 of the paper.
+def validation_table(by_evaluator: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
+    """How well a model of entailment judges gold utterances, beside Table 2 of the paper.
 
     Args:
-        result: What `table2` returns, or `by_evaluator` of the file that `validate --json` writes.
+        by_evaluator: What `table2` returns, or `by_evaluator` of the file that `validate --json`
+            writes.
     """
     headers = ["evaluator", "precision", "recall", "F1", "published P", "published R",
                "published F1", "valid turns"]  # fmt: skip
     rows = []
-    for name, of in result.items():
-        ours = [show("", of[key]) for key in ("precision", "recall", "f1")]
-        published = [show("", value) for value in of["published"] or (None,) * 3]
-        rows.append([name, *ours, *published, f"{of['valid_turns']}/{of['turns']}"])
+    for evaluator, table in by_evaluator.items():
+        ours = [table[key] for key in ("precision", "recall", "f1")]
+        published = table["published"] or (None, None, None)
+        figures = [format_figure("", figure) for figure in (*ours, *published)]
+        rows.append([evaluator, *figures, f"{table['valid_turns']}/{table['turns']}"])
     return headers, rows
 
 
@@ -94,20 +93,20 @@ def published_table() -> tuple[list[str], Rows]:
                "SGSAcc validated", "SGSAcc", "data", "source", "note"]  # fmt: skip
     rows = [
         [
-            one.system,
-            str(one.bleu),
-            one.bleu_scale,
-            _listed(one.ser, 2),
-            _listed(one.sgsacc_validated, 1),
-            _listed(one.sgsacc, 1),
-            one.data,
-            one.source,
-            one.note,
+            system.name,
+            str(system.bleu),
+            system.bleu_scale,
+            _with_slashes(system.ser, 2),
+            _with_slashes(system.sgsacc_validated, 1),
+            _with_slashes(system.sgsacc, 1),
+            system.data,
+            system.source,
+            system.note,
         ]
-        for one in PUBLISHED
+        for system in PUBLISHED
     ]
     return headers, rows
 
 
-def _listed(figures: Sequence[float] | None, decimals: int) -> str:
-    return " / ".join(f"{one:.{decimals}f}" for one in figures) if figures else "-"
+def _with_slashes(figures: Sequence[float] | None, decimals: int) -> str:
+    return " / ".join(f"{figure:.{decimals}f}" for figure in figures) if figures else "-"

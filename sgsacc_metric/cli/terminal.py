@@ -15,13 +15,13 @@ from ..rows import Turn
 from ..units import GROUPS
 from .explain import Line
 
-_TITLES = {
+_METRIC_TITLES = {
     "bleu": "BLEU",
     "ser": "SER",
     "sgsacc": "SGSAcc",
     "sgsacc_validated": "SGSAcc validated",
 }
-_GROUP_NAMES = {name: name.replace("_", " ") for name in GROUPS}
+_GROUP_TITLES = {name: name.replace("_", " ") for name in GROUPS}
 _LEGEND = """\
 BLEU: from 0 to 100, tok:13a|case:mixed. All else in %. SER: turns that lack a
 value. SGSAcc: turns that entail all that they should say. v1-5: the mean under
@@ -30,42 +30,47 @@ that under original. flips: turns whose SGSAcc is not the same under v1 to v5;
 flips_ser: those whose SER is not."""
 
 
-def print_scores(result: dict[str, Any], console: Console) -> None:
-    """Print what `report` returned: the figures by group, their intervals, and the signature."""
-    _print_groups("BLEU, from 0 to 100", [*_followed("bleu"), "changed"], result, console)
-    _print_groups("Slot error rate, in %", [*_followed("ser"), "flips_ser"], result, console)
-    keys = [*_followed("sgsacc"), "sgsacc_validated_orig", "sgsacc_validated_v1-5", "flips"]
-    _print_groups("SGSAcc, in %", keys, result, console)
-    for key, ends in result["sgdx"]["confidence"].items():
+def print_scores(scores: dict[str, Any], console: Console) -> None:
+    """Print the content of scores.json: figures by group, their intervals, and the signature."""
+    _print_groups("BLEU, from 0 to 100", [*_robustness_keys("bleu"), "changed"], scores, console)
+    _print_groups("Slot error rate, in %", [*_robustness_keys("ser"), "flips_ser"], scores, console)
+    validated = ("sgsacc_validated_orig", "sgsacc_validated_v1-5")
+    keys = [*_robustness_keys("sgsacc"), *validated, "flips"]
+    _print_groups("SGSAcc, in %", keys, scores, console)
+    for key, ends in scores["sgdx"]["confidence"].items():
         if ends:
             print_line(f"{figure_title(key)}: 95 % interval {_interval(key, ends)}", console)
     print_line("", console)
-    _print_variants(result, console)
+    _print_variants(scores, console)
     print_line(_LEGEND, console)
-    if "actions" in result["counts"]:
-        print_line(coverage_line(result["counts"]), console)
-    print_line(result["signature"], console)
+    if "actions" in scores["counts"]:
+        print_line(coverage_line(scores["counts"]), console)
+    print_line(scores["signature"], console)
 
 
-def _followed(figure: str) -> list[str]:
-    """The keys that follow a figure from the original to the reworded schemas."""
-    return [f"{figure}_orig", f"{figure}_v1-5", f"ss_{figure}"]
+def _robustness_keys(metric: str) -> list[str]:
+    """The keys that follow a metric from the original to the reworded schemas."""
+    return [f"{metric}_orig", f"{metric}_v1-5", f"ss_{metric}"]
 
 
 def _print_groups(
-    title: str, keys: Sequence[str], result: dict[str, Any], console: Console
+    title: str, keys: Sequence[str], scores: dict[str, Any], console: Console
 ) -> None:
-    """Print figures for each group of turns, those that the variants and the model give."""
-    sgdx = result["sgdx"]
-    found = [key for key in keys if key in sgdx]
+    """Print those of some figures that the scores have, for each group of turns."""
+    sgdx = scores["sgdx"]
+    shown = [key for key in keys if key in sgdx]
     groups = {name: sgdx if name == "all" else sgdx[name] for name in GROUPS}
     rows = [
-        [_GROUP_NAMES[name], str(of["turns"]), *(show(key, of[key]) for key in found)]
-        for name, of in groups.items()
-        if of["turns"]
+        [
+            _GROUP_TITLES[name],
+            str(group["turns"]),
+            *(format_figure(key, group[key]) for key in shown),
+        ]
+        for name, group in groups.items()
+        if group["turns"]
     ]
-    if found:
-        print_table(title, ["turns of", "number", *map(figure_title, found)], rows, console)
+    if shown:
+        print_table(title, ["turns of", "number", *map(figure_title, shown)], rows, console)
 
 
 def coverage_line(counts: dict[str, Any]) -> str:
@@ -78,55 +83,68 @@ def coverage_line(counts: dict[str, Any]) -> str:
     )
 
 
-def _print_variants(result: dict[str, Any], console: Console) -> None:
-    """Print all turns' figures under each variant, and BLEU under all conventions."""
-    headers = [*_TITLES, "sgsacc_alone", "coverage"]
-    rows = []
-    for name, groups in result["variants"].items():
-        means = groups["#ALL_SERVICES"]
-        rows.append([name, *(show(key, means.get(key)) for key in headers)])
-    titles = [*_TITLES.values(), "SGSAcc without context", "coverage"]
-    shown = [0, *(i for i, key in enumerate(headers, 1) if any(row[i] != "-" for row in rows))]
-    names = ["variant", *titles]
-    rows = [[row[i] for i in shown] for row in rows]
-    print_table("By variant, all turns", [names[i] for i in shown], rows, console)
-    kinds = list(next(iter(result["conventions"].values())))
-    rows = [
-        [name, *(f"{of[kind]['bleu']:.2f}" for kind in kinds)]
-        for name, of in result["conventions"].items()
+def _print_variants(scores: dict[str, Any], console: Console) -> None:
+    """Print all turns' metrics under each variant, and BLEU under all conventions."""
+    titles = _METRIC_TITLES | {"sgsacc_alone": "SGSAcc without context", "coverage": "coverage"}
+    by_variant = {name: groups["#ALL_SERVICES"] for name, groups in scores["variants"].items()}
+    shown = [
+        key
+        for key in titles
+        if any(metrics.get(key) is not None for metrics in by_variant.values())
     ]
-    print_table("BLEU under four conventions", ["variant", *kinds], rows, console)
+    rows = [
+        [name, *(format_figure(key, metrics.get(key)) for key in shown)]
+        for name, metrics in by_variant.items()
+    ]
+    headers = ["variant", *(titles[key] for key in shown)]
+    print_table("By variant, all turns", headers, rows, console)
+    conventions = scores["conventions"]
+    rows = [
+        [name, *(f"{bleu['bleu']:.2f}" for bleu in by_convention.values())]
+        for name, by_convention in conventions.items()
+    ]
+    headers = ["variant", *next(iter(conventions.values()))]
+    print_table("BLEU under four conventions", headers, rows, console)
 
 
-def print_comparison(result: dict[str, Any], names: tuple[str, str], console: Console) -> None:
-    """Print what `compare` returned: a table for each figure."""
-    groups = result["groups"]
-    for key in dict.fromkeys(key for of in groups.values() for key in of if key != "turns"):
-        rows = []
-        for name, group in groups.items():
-            if key in group:
-                of = group[key]
-                figures = [show(key, of[part]) for part in ("first", "second", "difference")]
-                p = "-" if of["p"] is None else f"{of['p']:.4f}"
-                title = _GROUP_NAMES.get(name, name)
-                rows.append(
-                    [title, str(group["turns"]), *figures, _interval(key, of["interval"]), p]
-                )
+def print_comparison(comparison: dict[str, Any], names: tuple[str, str], console: Console) -> None:
+    """Print a table for each figure that is compared.
+
+    Args:
+        comparison: What `compare` returned.
+        names: What the two systems are called.
+        console: Where to print.
+    """
+    groups = comparison["groups"]
+    keys = dict.fromkeys(key for group in groups.values() for key in group if key != "turns")
+    for key in keys:
+        rows = [
+            [_GROUP_TITLES.get(name, name), str(group["turns"]), *_compared_cells(key, group[key])]
+            for name, group in groups.items()
+            if key in group
+        ]
         headers = ["turns of", "number", "first", "second", "difference", "95 % interval", "p"]
         print_table(figure_title(key), headers, rows, console)
-    for place, name in zip(("first", "second"), names, strict=True):
-        print_line(f"{place}: {name}", console)
-    print_line(result["signature"], console)
+    for side, name in zip(("first", "second"), names, strict=True):
+        print_line(f"{side}: {name}", console)
+    print_line(comparison["signature"], console)
+
+
+def _compared_cells(key: str, figure: dict[str, Any]) -> list[str]:
+    """The cells of a figure: both sides, their difference, its interval and its p."""
+    cells = [format_figure(key, figure[part]) for part in ("first", "second", "difference")]
+    p = "-" if figure["p"] is None else f"{figure['p']:.4f}"
+    return [*cells, _interval(key, figure["interval"]), p]
 
 
 def print_explanation(
     turn: Turn, utterances: dict[str, str], lines: list[Line], console: Console
 ) -> None:
-    """Print one turn: what was said before and in it, and what each action comes to."""
+    """Print one turn: the utterances before and in it, and how each action is judged."""
     print_line(turn.turn_id, console)
-    said = {"user": turn.prompt, "gold": turn.utterance, **utterances}
-    for who, utterance in said.items():
-        console.print(Text(escape_controls(f"{who:>8}: {utterance}")))
+    by_speaker = {"user": turn.prompt, "gold": turn.utterance, **utterances}
+    for speaker, utterance in by_speaker.items():
+        console.print(Text(escape_controls(f"{speaker:>8}: {utterance}")))
     print_line("", console)
     action = ""
     for line in lines:
@@ -135,38 +153,44 @@ def print_explanation(
             if line.reference:
                 print_line(f"    has to entail: {line.reference}", console)
             action = line.action
-        chances = [
-            f"{name} " + "/".join(f"{chance:.3f}" for chance in chances)
-            for name, chances in (("alone", line.alone), ("in context", line.in_context))
-            if chances
+        probabilities = [
+            f"{name} " + "/".join(f"{probability:.3f}" for probability in of_sentence)
+            for name, of_sentence in (("alone", line.alone), ("in context", line.in_context))
+            if of_sentence
         ]
-        facts = "; ".join(part for part in (line.verdict, *chances, line.values) if part)
+        facts = "; ".join(part for part in (line.verdict, *probabilities, line.values) if part)
         print_line(f"{line.variant:>12}: {facts or 'nothing to check'}", console)
 
 
-def print_table2(result: dict[str, dict[str, Any]], line: str, console: Console) -> None:
-    """Print what `table2` returned, beside the published figures."""
+def print_table2(by_evaluator: dict[str, dict[str, Any]], closing: str, console: Console) -> None:
+    """Print how well a model judges gold utterances, beside the published figures.
+
+    Args:
+        by_evaluator: What `table2` returned.
+        closing: The lines below the table.
+        console: Where to print.
+    """
     rows = []
-    for name, of in result.items():
-        published = of["published"] or (None, None, None)
-        ours = [show("", of[key]) for key in ("precision", "recall", "f1")]
-        turns = f"{of['valid_turns']}/{of['turns']}"
-        rows.append([name, *ours, *(show("", value) for value in published), turns])
+    for evaluator, table in by_evaluator.items():
+        ours = [table[key] for key in ("precision", "recall", "f1")]
+        published = table["published"] or (None, None, None)
+        figures = [format_figure("", figure) for figure in (*ours, *published)]
+        rows.append([evaluator, *figures, f"{table['valid_turns']}/{table['turns']}"])
     headers = ["evaluator", "precision", "recall", "F1", "paper P", "paper R", "paper F1", "valid"]
     print_table("Entailment on gold utterances, in %", headers, rows, console)
-    print_line(line, console)
+    print_line(closing, console)
 
 
 def figure_title(key: str) -> str:
     """The title of a figure: `BLEU v1-5` for `bleu_v1-5`, `SS_SER` for `ss_ser`."""
     if key.startswith("ss_"):
-        name, bracket, rest = key.removeprefix("ss_").partition("(")
-        return f"SS_{_TITLES[name]}{bracket}{rest}"
-    name, _, part = key.rpartition("_")
-    return f"{_TITLES[name]} {part}" if name in _TITLES else key
+        metric, bracket, rest = key.removeprefix("ss_").partition("(")
+        return f"SS_{_METRIC_TITLES[metric]}{bracket}{rest}"
+    metric, _, part = key.rpartition("_")
+    return f"{_METRIC_TITLES[metric]} {part}" if metric in _METRIC_TITLES else key
 
 
-def show(key: str, value: float | None) -> str:
+def format_figure(key: str, value: float | None) -> str:
     """A figure with two decimals: BLEU as it is, all others in percent; "-" for None."""
     if value is None:
         return "-"
@@ -174,7 +198,7 @@ def show(key: str, value: float | None) -> str:
 
 
 def _interval(key: str, ends: Sequence[float] | None) -> str:
-    return f"{show(key, ends[0])} to {show(key, ends[1])}" if ends else "-"
+    return f"{format_figure(key, ends[0])} to {format_figure(key, ends[1])}" if ends else "-"
 
 
 def print_table(
@@ -182,8 +206,7 @@ def print_table(
 ) -> None:
     """Print a table whose first column names the rows and whose others are figures.
 
-    A header stands on a line for each of its words where that is shorter, and figures are never
-    folded.
+    A header that is wider than its column's figures is folded at spaces; figures are never folded.
     """
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for i, header in enumerate(headers):

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from sgsacc_metric.candidates import candidates
 from sgsacc_metric.claims import context_of
 from sgsacc_metric.gold import Options, judge_gold
-from sgsacc_metric.negatives import Pool, is_tampered, tampered
+from sgsacc_metric.negatives import ValuePool, can_be_tampered, tamper
 from sgsacc_metric.nli import Judge, Nli, Probabilities, entails
 from sgsacc_metric.rows import Action, Turn
-from sgsacc_metric.scoring import score_system
+from sgsacc_metric.scoring import score_turns
 
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 # Of each variant, of each turn: whether it is faithful, and whether it is valid.
@@ -35,7 +35,7 @@ def plain(
     turns: Sequence[Turn], utterances: Mapping[str, Sequence[str]], nli: Nli
 ) -> tuple[Verdicts, int]:
     """The verdicts in the plain way, and how many pairs they take."""
-    counted, pool = Counted(nli), Pool.of(turns)
+    counted, pool = Counted(nli), ValuePool.from_turns(turns)
     found: Verdicts = {}
     for variant, said in utterances.items():
         found[variant] = []
@@ -50,7 +50,7 @@ def plain(
 
 
 def _plain_action(
-    turn: Turn, index: int, utterance: str, pool: Pool, counted: Counted
+    turn: Turn, index: int, utterance: str, pool: ValuePool, counted: Counted
 ) -> tuple[bool, bool]:
     """Whether an utterance is faithful to an action, and whether the action is valid."""
     action = turn.actions[index]
@@ -66,7 +66,7 @@ def _plain_action(
         key = entails(alone), in_context, (context if in_context else alone)[0]
         if key > best_key:
             best, best_key = i, key
-    wrong = tampered(turn, index, pool) if is_tampered(action) else None
+    wrong = tamper(turn, index, pool) if can_be_tampered(action) else None
     bad = [one for one in candidates(turn, wrong) if one not in sentences] if wrong else []
     fooled = [_both(turn, action, turn.utterance, one, counted) for one in bad]
     said = _both(turn, action, utterance, sentences[best], counted)
@@ -93,7 +93,7 @@ def fast(
     """The metric's verdicts, and how many pairs they take."""
     judge, options = Judge(nli), Options()
     gold = judge_gold(turns, judge, options)
-    scores = score_system(turns, utterances, gold, judge, options)
+    scores = score_turns(turns, utterances, gold, judge, options)
     verdicts = {
         variant: [
             (verdict.faithful, turn.valid) for verdict, turn in zip(of.verdicts, gold, strict=True)

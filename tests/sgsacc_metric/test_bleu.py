@@ -26,7 +26,7 @@ def test_sums_of_counts_give_sacrebleu(convention: str) -> None:
             expected = BLEU(**CONVENTIONS[convention]).corpus_score(said, [gold]).score
             counts = bleu_counts(said, gold, convention)
             assert corpus_bleu(counts.counts.sum(axis=0)) == pytest.approx(expected, abs=1e-9)
-            for i, sentence in enumerate(counts.sentence):
+            for i, sentence in enumerate(counts.sentence_bleu):
                 scorer = BLEU(**CONVENTIONS[convention], effective_order=True)
                 assert sentence == scorer.sentence_score(said[i], [gold[i]]).score
 
@@ -39,7 +39,7 @@ def test_literal_figures() -> None:
     lower = bleu_counts(["Do you want a table for 2 at 6:30 PM?"], gold, "13a-lc")
     assert corpus_bleu(lower.counts[0]) == pytest.approx(100)
     empty = bleu_counts([""], gold)
-    assert corpus_bleu(empty.counts[0]) == 0 and empty.sentence.tolist() == [0]
+    assert corpus_bleu(empty.counts[0]) == 0 and empty.sentence_bleu.tolist() == [0]
 
 
 def test_many_sets_at_once() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,7 @@ def test_by_name_in_a_fresh_process(run: Run, tmp_path: Path, copies: Path, metr
     assert main(["install"]) == 0
     (tmp_path / "rows.json").write_text(json.dumps(rows))
     (tmp_path / "use.py").write_text(EVALUATE + USE)
-    done = run("use", PYTHONPATH=f"{tmp_path}")
+    done = run("use", PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == metric.compute(**rows, nli="lexical")
 

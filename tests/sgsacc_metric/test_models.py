@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sgdx_metric.rows import ScoreError
-from sgsacc_metric.cache import Cached
+from sgsacc_metric.cache import CachedNli
 from sgsacc_metric.models import batches, entailment_classes, load_nli, open_nli
 from sgsacc_metric.nli import Judge
 
@@ -117,29 +117,29 @@ def test_a_model_that_cannot_be_loaded(tmp_path: Path, checkpoint: Path) -> None
 
 def test_a_named_model_has_a_cache(checkpoint: Path, tmp_path: Path) -> None:
     nli = open_nli(str(checkpoint), cache=tmp_path)
-    assert isinstance(nli, Cached)
+    assert isinstance(nli, CachedNli)
     first = nli(PAIRS)
     again = open_nli(str(checkpoint), cache=tmp_path)
-    assert isinstance(again, Cached)
+    assert isinstance(again, CachedNli)
     assert np.array_equal(again(PAIRS[::-1]), first[::-1]) and again.sent == 0
     half = open_nli(str(checkpoint), dtype="bfloat16", cache=tmp_path)
-    assert isinstance(half, Cached) and half.path != again.path
+    assert isinstance(half, CachedNli) and half.path != again.path
 
 
 def test_the_cache_is_asked_first(tmp_path: Path) -> None:
     script = Script({("a", "b"): YES, ("a", "c"): NO, ("ab", "c"): YES})
-    cached = Cached(script, tmp_path)
+    cached = CachedNli(script, tmp_path)
     assert cached([("a", "b"), ("a", "c")]).tolist() == [[*YES], [*NO]]
     assert cached([("a", "c"), ("ab", "c"), ("a", "b")]).tolist() == [[*NO], [*YES], [*YES]]
     assert script.calls == [[("a", "b"), ("a", "c")], [("ab", "c")]] and cached.sent == 3
-    judge = Judge(Cached(Script({}), tmp_path))
+    judge = Judge(CachedNli(Script({}), tmp_path))
     judge.ask([("a", "b")])
     assert judge["a", "b"] == YES
     assert cached([]).shape == (0, 3)
 
 
 def test_a_file_that_is_no_cache(tmp_path: Path) -> None:
-    path = Cached(Script({}), tmp_path).path
+    path = CachedNli(Script({}), tmp_path).path
     path.write_text("something else, and long enough to be looked at" * 99)
     with pytest.raises(ScoreError, match="cannot be used as a cache"):
-        Cached(Script({}), tmp_path)
+        CachedNli(Script({}), tmp_path)

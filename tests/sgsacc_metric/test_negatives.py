@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 
-from sgsacc_metric.negatives import Pool, is_tampered, tampered
+from sgsacc_metric.negatives import ValuePool, can_be_tampered, tamper
 from sgsacc_metric.rows import Action
 
 from .turns import act, turn
 
-POOL = Pool.of(
+POOL = ValuePool.from_turns(
     [
         turn(act("OFFER", "city", "Rome", canonical=["rome"])),
         turn(act("OFFER", "city", "The Eternal City", canonical=["rome"])),
@@ -20,7 +20,7 @@ POOL = Pool.of(
 
 
 def wrong(action: Action, seed: int = 0, **others: str) -> list[str] | None:
-    found = tampered(turn(action, **others), 0, POOL, seed)
+    found = tamper(turn(action, **others), 0, POOL, seed)
     return found.values if found else None
 
 
@@ -65,18 +65,21 @@ def test_the_draw_depends_on_seed_turn_and_place_alone() -> None:
         )
         for i in range(30)
     ]
-    first = [tampered(one, j, Pool.of(turns)) for one in turns for j in range(3)]
+    pool = ValuePool.from_turns(turns)
+    first = [tamper(one, j, pool) for one in turns for j in range(3)]
     random.Random(1).shuffle(turns)  # noqa: S311
     shuffled = {
-        (one.turn_id, j): tampered(one, j, Pool.of(turns)) for one in turns for j in range(3)
+        (one.turn_id, j): tamper(one, j, ValuePool.from_turns(turns))
+        for one in turns
+        for j in range(3)
     }
     assert [shuffled[f"a/{i}", j] for i in range(30) for j in range(3)] == first
     assert len({str(one) for one in first}) > 4
 
 
 def test_which_actions_are_tampered() -> None:
-    assert is_tampered(act("CONFIRM", "city", "Rome"))
-    assert is_tampered(act("INFORM_COUNT", "count", "3"))
-    assert not is_tampered(act("REQUEST", "city", "Rome"))
-    assert not is_tampered(act("OFFER_INTENT", "intent", "BookHotel"))
-    assert not is_tampered(act("GOODBYE"))
+    assert can_be_tampered(act("CONFIRM", "city", "Rome"))
+    assert can_be_tampered(act("INFORM_COUNT", "count", "3"))
+    assert not can_be_tampered(act("REQUEST", "city", "Rome"))
+    assert not can_be_tampered(act("OFFER_INTENT", "intent", "BookHotel"))
+    assert not can_be_tampered(act("GOODBYE"))

@@ -10,7 +10,7 @@ from baselines.copies.derived import derived
 from sgdx_dataset import open_release
 from sgsacc_metric.candidates import candidates
 from sgsacc_metric.cli.references import References
-from sgsacc_metric.negatives import Pool, is_tampered, tampered
+from sgsacc_metric.negatives import ValuePool, can_be_tampered, tamper
 from sgsacc_metric.ser import checked_values, contains, contains_words
 
 pytestmark = pytest.mark.release
@@ -30,12 +30,12 @@ def test_gold_and_derived_utterances_of_the_test_split(release_archive: Path) ->
         assert all(contains(turn.utterance, v) for v in checked_values(turn, extended=True))
     judged = [[candidates(turn, action) for action in turn.actions] for turn in turns]
     actions = [action for turn in turns for action in turn.actions]
-    pool = Pool.of(turns)
+    pool = ValuePool.from_turns(turns)
     drawn = [
-        tampered(turn, i, pool)
+        tamper(turn, i, pool)
         for turn in turns
         for i, action in enumerate(turn.actions)
-        if is_tampered(action) and action.act != "INFORM_COUNT"
+        if can_be_tampered(action) and action.act != "INFORM_COUNT"
     ]
     if partial:
         assert round(sum(map(bool, wanted)) / len(turns), 3) == 0.482

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
 from sgdx_metric.rows import ScoreError
-from sgsacc_metric.gold import Options, judge_gold
 from sgsacc_metric.lexical import LexicalNli
-from sgsacc_metric.nli import Judge
-from sgsacc_metric.report import report
+from sgsacc_metric.nli import Nli
 from sgsacc_metric.rows import Prediction, Turn
-from sgsacc_metric.scoring import score_system, utterances_by_variant
-from sgsacc_metric.signature import Data
+from sgsacc_metric.scoring import utterances_by_variant
+from sgsacc_metric.system import score_system
 
 from .turns import act, turn
 
@@ -51,10 +51,22 @@ def said_of(turns: list[Turn]) -> dict[str, list[str]]:
     }
 
 
+def report(
+    turns: list[Turn], said: dict[str, list[str]], nli: Nli | None = None, **data: Any
+) -> dict[str, Any]:
+    """The report on a system that says something in each turn, by variant."""
+    predictions = [
+        Prediction(turn.turn_id, variant, utterance)
+        for variant, utterances in said.items()
+        for turn, utterance in zip(turns, utterances, strict=True)
+    ]
+    return score_system(turns, turns, predictions, nli=nli, **data).report
+
+
 def test_figures_by_hand() -> None:
     turns = four_turns()
     said = said_of(turns)
-    result = report(turns, score_system(turns, said), Data("test", "sample"))
+    result = report(turns, said, split="test", release="sample")
     everything = result["variants"]["v1"]["#ALL_SERVICES"]
     assert everything["ser"] == 0.25 and everything["slot_error_rate"] == 0.25
     assert everything["ser_checkable"] == 0.25 and everything["ser_extended"] == 0.25
@@ -99,10 +111,7 @@ def test_figures_of_sgsacc() -> None:
     turns = four_turns()
     turns[1] = turn(act("NOTIFY_SUCCESS"), turn_id=turns[1].turn_id, utterance="Done.", prompt="")
     said = said_of(turns)
-    judge, options = Judge(LexicalNli()), Options()
-    gold = judge_gold(turns, judge, options)
-    scores = score_system(turns, said, gold, judge, options)
-    result = report(turns, scores, Data("test"), "lexical (no model)", gold, judge, options)
+    result = report(turns, said, LexicalNli(), split="test")
     everything = result["variants"]["v4"]["#ALL_SERVICES"]
     assert everything["sgsacc"] == 0.75 and everything["coverage"] == 0.75
     assert everything["sgsacc_judged"] == pytest.approx(2 / 3)
@@ -119,12 +128,9 @@ def test_figures_of_sgsacc() -> None:
 
 
 def test_what_fails_validation_is_counted_by_act_and_slot() -> None:
-    turns = [turn(act("CONFIRM", "city", "Rome"), utterance="Sure?", prompt=""), turn()]
-    judge = Judge(LexicalNli())
-    gold = judge_gold(turns, judge, Options())
-    said = {"v1": ["x", "y"]}
-    scores = score_system(turns, said, gold, judge)
-    result = report(turns, scores, Data(), "lexical (no model)", gold, judge)
+    turns = [turn(act("CONFIRM", "city", "Rome"), utterance="Sure?", prompt="")]
+    turns.append(turn(turn_id="1_00000/3"))
+    result = report(turns, {"v1": ["x", "y"]}, LexicalNli())
     assert result["counts"]["failed_by"] == [{"act": "CONFIRM", "slot": "city", "actions": 1}]
     assert result["variants"]["v1"]["#ALL_SERVICES"]["sgsacc_validated"] == 0
 
@@ -132,9 +138,9 @@ def test_what_fails_validation_is_counted_by_act_and_slot() -> None:
 def test_order_of_turns_and_variants_does_not_matter() -> None:
     turns = four_turns()
     said = said_of(turns)
-    first = report(turns, score_system(turns, said), Data("test"))
+    first = report(turns, said, split="test")
     back = {name: said[name][::-1] for name in reversed(said)}
-    second = report(turns[::-1], score_system(turns[::-1], back), Data("test"))
+    second = report(turns[::-1], back, split="test")
     assert first["variants"] == second["variants"]
     for name, ends in first["sgdx"]["confidence"].items():
         assert ends == pytest.approx(second["sgdx"]["confidence"][name])
@@ -157,10 +163,10 @@ def test_predictions_that_do_not_fit() -> None:
 def test_variants_of_one_s_own_have_figures_of_their_own() -> None:
     turns = four_turns()
     said = said_of(turns) | {"mine": ["No."] * 4}
-    data = Data("test", "sample", wordings=(("mine", "1a2b3c4d"),))
-    result = report(turns, score_system(turns, said), data)
+    wordings = {"mine": "1a2b3c4d"}
+    result = report(turns, said, split="test", release="sample", wordings=wordings)
     assert "generator:original+mine@1a2b3c4d+v1" in result["signature"]
-    plain = report(turns, score_system(turns, said_of(turns)), Data("test", "sample"))
+    plain = report(turns, said_of(turns))
     assert result["sgdx"]["ss_ser"] == plain["sgdx"]["ss_ser"]
     assert result["sgdx"]["ss_ser(v1..v5+mine)"] > plain["sgdx"]["ss_ser"]
     assert result["sgdx"]["differences"]["mine"]["ser"]["difference"] == 1

@@ -49,10 +49,10 @@ def test_context_decides_where_the_utterance_alone_does_not() -> None:
     in_context = {(CONTEXT, LONG): YES, (CONTEXT, SHORT): NO}
     script = Script(answers | in_context)
     (gold,) = judge_gold([turn()], Judge(script), Options())
-    assert gold.actions[0] == GoldAction(LONG, found=True)  # no other city: nothing is tampered
+    assert gold.actions[0] == GoldAction(LONG, entailed=True)  # no other city: nothing is tampered
     assert [len(call) for call in script.calls] == [2, 2]
     (gold,) = judge_gold([turn()], Judge(Script(answers)), Options(context=False))
-    assert gold.actions[0] == GoldAction(SHORT, found=False) and not gold.valid
+    assert gold.actions[0] == GoldAction(SHORT, entailed=False) and not gold.valid
 
 
 def test_validation_with_a_tampered_action() -> None:
@@ -100,7 +100,7 @@ def test_verdicts_of_generated_utterances_in_two_waves() -> None:
     found = judge_utterances([of], gold, said, Judge(script))
     assert [found[name][0].faithful for name in said] == [True, True, False]
     assert [found[name][0].faithful_alone for name in said] == [True, False, False]
-    assert found["v1"][0].findings[2] is None
+    assert found["v1"][0].judgements[2] is None
     assert [len(call) for call in script.calls] == [6, 3]
 
 

@@ -12,7 +12,8 @@ import msgspec
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
 from sgdx_metric.rows import ScoreError
-from sgsacc_metric.signature import signature_parts
+from sgdx_metric.signature import signature_parts
+from sgsacc_metric.signature import NAME
 
 from ..run_files import find_predictions, read_record
 from ..runs import ScoredRun, data_caveats
@@ -186,7 +187,7 @@ def read_generator_run(path: Path, file: Path) -> GeneratorRun:
     """
     what = "a scores.json of sgsacc_metric"
     scores = parse_json(read_file(file), GeneratorScores, str(file), what)
-    signature_parts(scores.signature, str(path))
+    signature_parts(scores.signature, str(path), NAME)
     if not scores.counts.turns.get("all") or not scores.variants:
         raise ScoreError(f"{path}: found no turns in scores.json, expected at least one")
     # `score` writes SYSTEM.json beside the folder SYSTEM of predictions as often as into it.
@@ -208,5 +209,5 @@ def read_validation(path: Path) -> Validation:
     """
     what = "a file of sgsacc_metric validate --json"
     test = parse_json(read_file(path), _ValidationFile, str(path), what)
-    signature_parts(test.signature, str(path))
+    signature_parts(test.signature, str(path), NAME)
     return Validation(path, test.signature, msgspec.to_builtins(test.by_evaluator))

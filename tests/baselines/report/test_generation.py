@@ -21,13 +21,12 @@ from baselines.report.systems import SystemGroup, group_runs
 from sgdx_dataset import SgdxError
 from sgdx_metric.rows import ScoreError
 from sgsacc_metric.__main__ import main as sgsacc
-from sgsacc_metric.cli.commands import score
 from sgsacc_metric.cli.files import write_scores
 from sgsacc_metric.cli.predictions import read_predictions
 from sgsacc_metric.cli.references import open_references
+from sgsacc_metric.cli.score import score_predictions
 from sgsacc_metric.lexical import LexicalNli
 from sgsacc_metric.nli import Nli
-from sgsacc_metric.units import units_of
 
 from ..conftest import command
 
@@ -43,8 +42,8 @@ def generators(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def run(name: str, nli: Nli | None, output: str) -> None:
         paths = generate(copy_system(name), references, DEFAULT_CONFIGS, root / name)
         rows = [row for path in paths for row in read_predictions(path, "test", path.stem)[0]]
-        scored = score(references, every, turns, rows, nli)
-        write_scores(scored.result, units_of(turns, scored.scores), root / output)
+        system = score_predictions(references, every, turns, rows, nli)
+        write_scores(system.scores_json(), root / output)
 
     run("gold", LexicalNli(), "gold.json")
     run("derived", LexicalNli(), "derived.json")

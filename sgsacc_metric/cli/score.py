@@ -1,0 +1,190 @@
+"""Scoring files: what `score_files` and the commands share."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sgdx_metric.cli.files import check_output
+from sgdx_metric.cli.predictions import prediction_paths
+from sgdx_metric.cli.terminal import terminal
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
+
+from ..gold import PAPER, GoldTurn, Options
+from ..models import open_nli
+from ..nli import Nli, nli_name
+from ..rows import Prediction, Turn
+from ..system import SystemScores, score_system
+from .files import write_per_turn, write_scores
+from .gold_files import GoldHeader, read_gold
+from .predictions import read_predictions
+from .references import References, open_references
+from .selection import select_turns
+from .terminal import print_scores
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What responses are scored against, and how.
+
+    Attributes:
+        split: `train`, `validation` or `test`.
+        source: Where the references come from, as `sgdx_dataset.open_release` takes it.
+        references: Instead of a source, a folder of `VARIANT.parquet`; None for none.
+        own_variants: Schema variants of the user's own, as paths by name.
+        evaluator: The variant whose words the sentences that have to be entailed are made of.
+        nli: The model of entailment, or its name; None for BLEU and slot error rates alone.
+        dtype, device, cache: How a checkpoint is run, as for `open_nli`.
+        options: How SGSAcc is computed.
+        dialogues: A file of the dialogues to score; None for all.
+        turns: A file of the turns to score; None for all turns of the dialogues.
+        gold: A file with the gold side; None to make it.
+    """
+
+    split: str
+    source: str | None
+    references: Path | None
+    own_variants: Mapping[str, str]
+    evaluator: str = ORIGINAL
+    nli: str | Nli | None = None
+    dtype: str = "float32"
+    device: str | None = None
+    cache: Path | None = None
+    options: Options = PAPER
+    dialogues: Path | None = None
+    turns: Path | None = None
+    gold: Path | None = None
+
+    def read_predictions(self, predictions: Mapping[str, Path] | Path) -> list[Prediction]:
+        """The prediction rows of all variants, from files by variant or from one folder."""
+        variants = [ORIGINAL, *PAPER_VARIANTS, *self.own_variants]
+        paths = prediction_paths(predictions, variants)
+        return [
+            row
+            for variant, path in paths.items()
+            for row in read_predictions(path, self.split, variant)[0]
+        ]
+
+    def open_references(self) -> References:
+        """Open what the turns come from."""
+        return open_references(self.source, self.references, self.split, self.own_variants)
+
+    def open_nli(self) -> Nli | None:
+        """Open the model of entailment."""
+        if isinstance(self.nli, str):
+            return open_nli(self.nli, self.dtype, self.cache, self.device)
+        return self.nli
+
+    def select(self, split_turns: Sequence[Turn]) -> list[Turn]:
+        """Those turns of a split that are scored."""
+        return select_turns(split_turns, self.dialogues, self.turns)
+
+    def gold_header(self, references: References, nli: Nli | None) -> GoldHeader:
+        """How the gold side is made; a gold file must have been made in the same way."""
+        marks = references.fingerprints([self.evaluator])
+        evaluator = "@".join([self.evaluator, *marks.values()])
+        return GoldHeader.from_options(nli_name(nli), evaluator, self.split, self.options)
+
+    def read_gold(
+        self, references: References, nli: Nli | None, turns: list[Turn]
+    ) -> list[GoldTurn] | None:
+        """The gold side of some turns, if there is a file of it."""
+        if self.gold is None:
+            return None
+        return read_gold(self.gold, self.gold_header(references, nli), turns)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files that scoring writes; None for those that it does not.
+
+    Attributes:
+        scores: A scores.json.
+        per_turn: The scores of every turn, as JSON Lines.
+    """
+
+    scores: Path | None
+    per_turn: Path | None = None
+
+    def check(self) -> None:
+        """Refuse what could not be written, before any work is done.
+
+        Raises:
+            ScoreError: An output cannot be written.
+        """
+        if self.scores:
+            check_output("--output", self.scores)
+        if self.per_turn:
+            check_output("--per-turn", self.per_turn, (".jsonl",))
+
+
+def score_inputs(
+    predictions: Mapping[str, Path] | Path, inputs: Inputs, outputs: Outputs, verbose: bool
+) -> dict[str, Any]:
+    """Score prediction files, and write and print what was asked for.
+
+    All predictions are read first, so that a bad file is refused before any data is opened.
+
+    Args:
+        predictions: Prediction files by variant, or one folder that has them.
+        inputs: What they are scored against, and how.
+        outputs: The files to write.
+        verbose: Whether to print tables, after the files are written.
+
+    Returns:
+        The content of scores.json.
+
+    Raises:
+        ScoreError, SgdxError: An input is malformed or cannot be scored, or an output cannot be
+            written.
+    """
+    outputs.check()
+    rows = inputs.read_predictions(predictions)
+    references = inputs.open_references()
+    nli = inputs.open_nli()
+    split_turns = references.turns(inputs.evaluator)
+    turns = inputs.select(split_turns)
+    gold = inputs.read_gold(references, nli, turns)
+    system = score_predictions(references, split_turns, turns, rows, nli, inputs.options, gold)
+    scores = system.scores_json()
+    if outputs.per_turn:
+        write_per_turn(turns, system.turn_scores, system.gold, outputs.per_turn)
+    if outputs.scores:
+        write_scores(scores, outputs.scores)
+    if verbose:
+        print_scores(scores, terminal())
+    return scores
+
+
+def score_predictions(
+    references: References,
+    split_turns: Sequence[Turn],
+    turns: Sequence[Turn],
+    predictions: Sequence[Prediction],
+    nli: Nli | None = None,
+    options: Options | None = None,
+    gold: list[GoldTurn] | None = None,
+) -> SystemScores:
+    """Score one system's predictions, with a signature that names where the turns come from.
+
+    Args:
+        references: Where the turns come from.
+        split_turns: All turns of the split, under the evaluator's wording.
+        turns: Those of them that are scored.
+        predictions, nli, options, gold: As for `score_system`.
+
+    Raises:
+        ScoreError: Turns are missing, there twice or unknown.
+    """
+    variants = {*(row.variant for row in predictions), turns[0].variant}
+    return score_system(
+        split_turns,
+        turns,
+        predictions,
+        split=references.split,
+        release=references.version,
+        wordings=references.fingerprints(sorted(variants)),
+        nli=nli,
+        options=options,
+        gold=gold,
+    )

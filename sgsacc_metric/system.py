@@ -1,0 +1,102 @@
+"""The scores of one system: from its predictions to the content of scores.json."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sgdx_metric.columns import Floats
+from sgdx_metric.variants import ORIGINAL
+
+from .gold import GoldTurn, Options, judge_gold
+from .negatives import ValuePool
+from .nli import Judge, Nli, nli_name
+from .report import report
+from .rows import Prediction, Turn
+from .scoring import TurnScores, score_turns, utterances_by_variant
+from .signature import ScoredData, signature
+from .units import Units, sum_units
+
+
+@dataclass(frozen=True)
+class SystemScores:
+    """The scores of one system.
+
+    Attributes:
+        turn_scores: The scores of each turn, by variant; the original comes first.
+        gold: The gold side of each turn; none without a model of entailment.
+        units: The scores, summed by dialogue and service.
+        report: What scores.json holds beside the units.
+    """
+
+    turn_scores: dict[str, TurnScores]
+    gold: list[GoldTurn]
+    units: Units
+    report: dict[str, Any]
+
+    def scores_json(self) -> dict[str, Any]:
+        """The content of scores.json: the report, and `units`, which `compare` reads."""
+        units = self.units
+        return self.report | {
+            "units": {
+                "dialogue": units.dialogue,
+                "service": units.service,
+                "seen": units.seen.tolist(),
+                "seen_domain": units.seen_domain.tolist(),
+                "by_variant": {
+                    variant: _number_lists(counts) for variant, counts in units.by_variant.items()
+                },
+                "across": _number_lists(units.cross_variant),
+            }
+        }
+
+
+def score_system(
+    split_turns: Sequence[Turn],
+    turns: Sequence[Turn],
+    predictions: Sequence[Prediction],
+    *,
+    split: str | None = None,
+    release: str | None = None,
+    wordings: Mapping[str, str] | None = None,
+    nli: Nli | None = None,
+    options: Options | None = None,
+    gold: list[GoldTurn] | None = None,
+) -> SystemScores:
+    """Score one system's predictions.
+
+    Args:
+        split_turns: All turns of the split, under the evaluator's wording.
+        turns: Those of them that are scored.
+        predictions: The predictions of one or more variants; those of turns of the split that are
+            not scored are passed over.
+        split, release, wordings: As in `ScoredData`, for the signature.
+        nli: The model of entailment; None for BLEU and SER alone.
+        options: How SGSAcc is computed.
+        gold: The gold side of the turns, if it has been made already.
+
+    Raises:
+        ScoreError: Turns are missing, there twice or unknown.
+    """
+    options = options or Options()
+    not_scored = {turn.turn_id for turn in split_turns} - {turn.turn_id for turn in turns}
+    rows = [row for row in predictions if row.turn_id not in not_scored]
+    utterances = utterances_by_variant(turns, rows)
+    judge = Judge(nli) if nli else None
+    if judge is None:
+        gold = []
+    elif gold is None:
+        gold = judge_gold(turns, judge, options, ValuePool.from_turns(split_turns))
+    scores = score_turns(turns, utterances, gold, judge, options)
+    scores = dict(sorted(scores.items(), key=lambda entry: (entry[0] != ORIGINAL, entry[0])))
+    data = ScoredData.from_turns(split_turns, turns, split, release, wordings or {})
+    line = signature(list(scores), [turns[0].variant], data, nli_name(nli), gold, options)
+    units = sum_units(turns, scores)
+    return SystemScores(scores, gold, units, report(turns, scores, units, line, gold, judge))
+
+
+def _number_lists(counts: Mapping[str, Floats]) -> dict[str, list[float]]:
+    """Counts as JSON numbers; whole ones are written without a decimal point."""
+    return {
+        name: [int(number) if number == int(number) else number for number in count.tolist()]
+        for name, count in counts.items()
+    }
