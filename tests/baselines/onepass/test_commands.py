@@ -64,7 +64,7 @@ def test_a_killed_training_ends_in_the_same_weights(
 
 
 def test_without_acts_and_with_changed_schemas(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, three: Path, tmp_path: Path
 ) -> None:
     recipe = write_recipe(
         tmp_path / "r.yaml", "onepass", acts=False, utterances=4, steps=2, evaluate_frames=4,
@@ -72,14 +72,16 @@ def test_without_acts_and_with_changed_schemas(
     )  # fmt: skip
     run, out = tmp_path / "run", tmp_path / "out"
     assert command(monkeypatch, train, "--config", recipe, "--output", run) == 0
-    arguments = ("--model", run, "--config", "v1", "--output", out)
+    arguments = ("--model", run, "--config", "v1", "--dialogues", three, "--output", out)
     assert command(monkeypatch, predict, *arguments) == 0
     metadata = json.loads((out / "v1.jsonl").read_text().splitlines()[0])["metadata"]
     assert metadata["system_acts"] is metadata["acts"] is False
     assert (metadata["tracker"], metadata["utterances"]) == ("onepass", 4)
 
 
-def test_all_settings_together(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_all_settings_together(
+    monkeypatch: pytest.MonkeyPatch, three: Path, tmp_path: Path
+) -> None:
     """One model for dialogues with acts and without; it is the same after a resume."""
     recipe = write_recipe(
         tmp_path / "r.yaml", "onepass", acts="sometimes", drop_carried=0.2, replace_carried=0.1,
@@ -95,25 +97,27 @@ def test_all_settings_together(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert config["sgdx"]["acts"] == "sometimes"
     written = {}
     for acts in ("true", "false"):
-        options = ("--model", run, "--config", "v3", "--acts", acts, "--output", tmp_path / acts)
-        assert command(monkeypatch, predict, *options) == 0
+        options = ("--model", run, "--config", "v3", "--acts", acts, "--dialogues", three)
+        assert command(monkeypatch, predict, *options, "--output", tmp_path / acts) == 0
         lines = (tmp_path / acts / "v3.jsonl").read_text().splitlines()
         metadata = json.loads(lines[0])["metadata"]
         assert metadata["system_acts"] is (acts == "true")
         assert metadata["acts"] == "sometimes"
         written[acts] = lines[1:]
-    assert len(written["true"]) == len(written["false"]) == 273
+    assert len(written["true"]) == len(written["false"]) == 26
     assert written["true"] != written["false"]
 
 
-def test_prediction_files(monkeypatch: pytest.MonkeyPatch, trained: Path, tmp_path: Path) -> None:
-    arguments = ("--model", trained, "--config", "v3", "--output", tmp_path)
+def test_prediction_files(
+    monkeypatch: pytest.MonkeyPatch, trained: Path, three: Path, tmp_path: Path
+) -> None:
+    arguments = ("--model", trained, "--config", "v3", "--dialogues", three, "--output", tmp_path)
     assert command(monkeypatch, predict, *arguments) == 0
     lines = (tmp_path / "v3.jsonl").read_text().splitlines()
     metadata = json.loads(lines[0])["metadata"]
     assert metadata["system_acts"] is metadata["acts"] is True
     assert metadata["train"] == ["original"]
-    assert len(lines) == 1 + 273
+    assert len(lines) == 1 + 26
 
 
 def test_the_card_s_example_runs_without_the_project(trained: Path, tmp_path: Path) -> None:

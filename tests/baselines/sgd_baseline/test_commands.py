@@ -13,7 +13,7 @@ import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from baselines import predict, train
+from baselines import evaluate, predict, train
 from baselines.encoders.load import load_encoder
 from baselines.sgd_baseline.card_example import example as card_example
 from baselines.sgd_baseline.modeling import SgdBaselineModel
@@ -88,11 +88,14 @@ def test_the_frozen_encoder_is_the_one_that_training_began_with(trained: Path) -
     assert not any(p.requires_grad for p in model.schema_encoder.parameters())
 
 
-def test_prediction_files(monkeypatch: pytest.MonkeyPatch, trained: Path, tmp_path: Path) -> None:
-    arguments = ("--model", trained, "--config", "original", "v3", "--output", tmp_path / "out")
-    assert command(monkeypatch, predict, *arguments) == 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"original.jsonl", "v3.jsonl"}
-    lines = (tmp_path / "out" / "v3.jsonl").read_text().splitlines()
+def test_prediction_files(
+    monkeypatch: pytest.MonkeyPatch, trained: Path, three: Path, tmp_path: Path
+) -> None:
+    shared = ("--config", "original", "v3", "--dialogues", three, "--output", tmp_path)
+    assert command(monkeypatch, evaluate, "--model", trained, *shared) == 0
+    files = tmp_path / "predictions"
+    assert {path.name for path in files.iterdir()} == {"original.jsonl", "v3.jsonl"}
+    lines = (files / "v3.jsonl").read_text().splitlines()
     metadata = json.loads(lines[0])["metadata"]
     said = {
         "tracker": "sgd_baseline",
@@ -105,17 +108,13 @@ def test_prediction_files(monkeypatch: pytest.MonkeyPatch, trained: Path, tmp_pa
         "max_turn": 64,
     }
     assert {name: metadata[name] for name in said} == said
-    assert len(lines) == 1 + 273
+    assert len(lines) == 1 + 26
     # Both configs at once: half as many turns again as there are would show here.
-    assert metadata["counts"]["frames"] == 2 * 273 > 2 * metadata["counts"]["turns"]
+    assert metadata["counts"]["frames"] == 2 * 26 > 2 * metadata["counts"]["turns"]
+    assert "system-acts:no" in json.loads((tmp_path / "scores.json").read_text())["signature"]
     (checkpoint,) = (trained / "checkpoints").iterdir()
-    again = ("--model", checkpoint, *arguments[2:])
-    assert command(monkeypatch, predict, *again) == 2  # another model's are not overwritten
-    scores = tmp_path / "scores.json"
-    files = [f"--predictions={c}={tmp_path}/out/{c}.jsonl" for c in ("original", "v3")]
-    score = [sys.executable, "-m", "sgdx_metric", "score", "--source", "sample", "--split", "test"]
-    subprocess.run([*score, *files, "--output", str(scores)], check=True, capture_output=True)
-    assert "system-acts:no" in json.loads(scores.read_text())["signature"]
+    # Another model's predictions are not overwritten.
+    assert command(monkeypatch, evaluate, "--model", checkpoint, *shared) == 2
 
 
 def test_auto_model_takes_the_project_s_code(trained: Path) -> None:

@@ -22,7 +22,7 @@ from baselines.training.optimizer import learning_rate
 from baselines.training.settings import read_recipe
 from sgdx_dataset import SgdxError
 
-from ...conftest import ROOT, Run
+from ...conftest import ROOT
 from ..conftest import command, write_recipe
 from . import broken_off
 
@@ -37,21 +37,21 @@ def weights(folder: Path) -> dict[str, bytes]:
 
 
 def test_kill_and_resume_end_in_the_weights_of_an_unbroken_run(
-    trained: Path, run: Run, tmp_path: Path
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """``trained`` is the unbroken run, of the same recipe, in another process."""
     recipe = write_recipe(tmp_path / "recipe.yaml")
-    arguments = ["baselines.train", "--config", recipe, "--output", tmp_path / "run"]
+    arguments = ("--config", recipe, "--output", tmp_path / "run")
+    words = [sys.executable, "-m", "baselines.train", *map(str, arguments)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen([sys.executable, "-m", *map(str, arguments)], env=environment) as process:
+    with subprocess.Popen(words, env=environment) as process:
         checkpoints = tmp_path / "run" / "checkpoints"
         wait_for(lambda: checkpoints.is_dir() and any(checkpoints.glob("step-*")), process)
         process.send_signal(signal.SIGKILL)
     kept = [folder.name for folder in checkpoints.glob("step-*")]
     assert kept
     assert kept != ["step-00000012"], "it was killed too late to test anything"
-    done = run(*arguments, "--resume")
-    assert done.returncode == 0, done.stderr
+    assert command(monkeypatch, train, *arguments, "--resume") == 0
     assert weights(checkpoints / "step-00000012") == weights(trained / "checkpoints/step-00000012")
     assert weights(tmp_path / "run") == weights(trained)
     assert list(log(tmp_path / "run", "loss")) == [4, 8, 12]
