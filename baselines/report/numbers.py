@@ -17,6 +17,7 @@ from sgdx_metric.robustness import dialogue_sums, figures, mean_defined, variati
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .analysis import Analysis
+from .run_files import LogLine
 from .systems import TrackerSystem
 
 # A slot's change is shown where so many frames give it a value, as that of fewer says little.
@@ -213,3 +214,51 @@ def changed_words(before: Slot, after: Slot) -> int:
 
 def _words(slot: Slot) -> list[str]:
     return re.findall(r"[^\W_]+", f"{slot.name} {slot.description}".lower())
+
+
+Logs = Mapping[str, Sequence[LogLine]]  # by sub-model, as in RunRecord
+
+
+@dataclass(frozen=True)
+class TrainingCurve:
+    """The loss and the score on dev over the training of a model or of one of its sub-models.
+
+    Attributes:
+        sub_model: The sub-model; "" for a model that has none, and for all sub-models together.
+        loss_x, dev_x: Minutes of training where the logs have times, else steps.
+        losses: The training loss at ``loss_x``.
+        dev_scores: The score on dev at ``dev_x``, a fraction.
+    """
+
+    sub_model: str
+    loss_x: Floats
+    losses: Floats
+    dev_x: Floats
+    dev_scores: Floats
+
+
+def has_times(logs: Logs) -> bool:
+    """Whether every loss in the logs has the seconds that its steps took."""
+    return all("seconds" in line for log in logs.values() for line in log if "loss" in line)
+
+
+def training_curves(logs: Logs) -> Iterator[TrainingCurve]:
+    """The curves of a training, one for each log."""
+    timed = has_times(logs)
+    seconds = {name: [line.get("seconds", 0.0) for line in log] for name, log in logs.items()}
+    for name, log in logs.items():
+        losses = [i for i, line in enumerate(log) if "loss" in line]
+        dev = {i: v for i, line in enumerate(log) for k, v in line.items() if k[:4] == "dev_"}
+        if not timed:
+            x = np.array([line["step"] for line in log], dtype=np.float64)
+        elif losses or name:
+            x = np.cumsum(seconds[name]) / 60
+        else:  # the score of all sub-models together, which is known after the last
+            x = np.full(len(log), sum(map(sum, seconds.values())) / 60)
+        yield TrainingCurve(
+            sub_model=name,
+            loss_x=x[losses],
+            losses=np.array([log[i]["loss"] for i in losses]),
+            dev_x=x[list(dev)],
+            dev_scores=np.array(list(dev.values())),
+        )

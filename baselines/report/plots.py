@@ -19,9 +19,11 @@ from .numbers import (
     FEWEST_FRAMES,
     flip_shares,
     frames_by_service,
+    has_times,
     headline_scores,
     means_by_variant,
     slot_changes,
+    training_curves,
 )
 from .pictures import (
     COLOURS,
@@ -325,37 +327,29 @@ def learning_curves(group: SystemGroup[Any], _: Analyses) -> Any:
 
     def draw(axes: Any, system: ScoredSystem[Any], _: int) -> None:
         logs = system.first.record.logs
-        timed = all("seconds" in line for log in logs.values() for line in log if "loss" in line)
         scores = axes.twinx()
         scores.spines["right"].set_visible(True)
         scores.set(ylim=(0, 100), ylabel="score on dev, %")
-        axes.set(yscale="log", ylabel="loss", xlabel="minutes of training" if timed else "steps")
+        axes.set(yscale="log", ylabel="loss")
+        axes.set(xlabel="minutes of training" if has_times(logs) else "steps")
         axes.margins(x=0.2)
         axes.yaxis.set_major_locator(require("matplotlib.ticker").LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter("")
-        whole = sum(line.get("seconds", 0.0) for log in logs.values() for line in log) / 60
-        for i, (name, log) in enumerate(logs.items()):
+        for i, curve in enumerate(training_curves(logs)):
             colour = COLOURS[i % len(COLOURS)]
-            minutes = np.cumsum([line.get("seconds", 0.0) for line in log]) / 60
-            loss = [n for n, line in enumerate(log) if "loss" in line]
-            if not loss and not name:  # the score of all sub-models together, after the last
-                minutes = np.full(len(log), whole)
-            x = minutes if timed else np.array([line["step"] for line in log])
-            dev = {n: v for n, line in enumerate(log) for k, v in line.items() if k[:4] == "dev_"}
-            losses = [log[n]["loss"] for n in loss]
-            axes.plot(x[loss], losses, color=colour, linewidth=1)
-            if loss:
+            heights = 100 * curve.dev_scores
+            axes.plot(curve.loss_x, curve.losses, color=colour, linewidth=1)
+            scores.plot(curve.dev_x, heights, "o--", color=colour, linewidth=0.8, markersize=4)
+            if len(curve.losses):
                 axes.annotate(
-                    without_formulae(name), (x[loss[-1]], losses[-1]), (3, 0), color=colour,
-                    fontsize=7, va="center", textcoords="offset points",
+                    without_formulae(curve.sub_model), (curve.loss_x[-1], curve.losses[-1]), (3, 0),
+                    color=colour, fontsize=7, va="center", textcoords="offset points",
                 )  # fmt: skip
-            dev_x, heights = x[list(dev)], [100 * value for value in dev.values()]
-            scores.plot(dev_x, heights, "o--", color=colour, linewidth=0.8, markersize=4)
-            if not loss and dev:
+            elif len(heights):
                 scores.annotate(
-                    without_formulae(name or "joined"), (dev_x[-1], heights[-1]), (0, 5),
-                    color=colour, fontsize=7, ha="center", textcoords="offset points",
+                    without_formulae(curve.sub_model or "joined"), (curve.dev_x[-1], heights[-1]),
+                    (0, 5), color=colour, fontsize=7, ha="center", textcoords="offset points",
                 )  # fmt: skip
 
     return draw_panels(systems, draw, 3.0)
