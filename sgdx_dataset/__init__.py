@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .io.errors import SgdxError
-from .release.open import found_variants, open_release
+from .release.open import find_variants, open_release
 from .release.schema import CONFIGS, SPLITS, VARIANTS
 from .rows.frame_rows import frame_tables, frames
 from .rows.turn_rows import turn_tables, turns
@@ -26,7 +26,7 @@ __all__ = [
     "SPLITS",
     "VARIANTS",
     "SgdxError",
-    "found_variants",
+    "find_variants",
     "frame_tables",
     "frames",
     "load",

@@ -67,9 +67,10 @@ def choose_dialogues(
     ranks = {}
     for stratum, dialogues in strata.items():
         offset = int(_digest(seed, stratum)[:13], 16) / 16**13
-        for place, dialogue in enumerate(sorted(dialogues, key=lambda one: _digest(seed, one))):
-            ranks[dialogue] = (place + offset) / len(dialogues)
-    return tuple(sorted(ranks, key=lambda one: (ranks[one], one))[:count])
+        shuffled = sorted(dialogues, key=lambda dialogue: _digest(seed, dialogue))
+        for position, dialogue in enumerate(shuffled):
+            ranks[dialogue] = (position + offset) / len(dialogues)
+    return tuple(sorted(ranks, key=lambda dialogue: (ranks[dialogue], dialogue))[:count])
 
 
 def _digest(seed: int, text: str) -> str:
@@ -127,21 +128,21 @@ def check_dialogue_ids(release: Release, split: str, ids: Collection[str], where
     Raises:
         SgdxError: The split lacks one of them, or the release is at fault.
     """
-    known = _services(release, split)
-    if lacking := [one for one in ids if one not in known]:
+    services = _services(release, split)
+    if lacking := [dialogue for dialogue in ids if dialogue not in services]:
         raise SgdxError(
             f"{where}: {len(lacking)} of {len(ids)} dialogues are not in {split}, the first is"
             f" {lacking[0]}; is the list for another split?"
         )
 
 
-def write_subset(chosen: Subset, path: Path) -> None:
+def write_subset(sample: Subset, path: Path) -> None:
     """Write a subset as JSON; a file that is there is replaced.
 
     Raises:
         SgdxError: The file cannot be written.
     """
-    write_bytes(path, msgspec.json.format(msgspec.json.encode(chosen), indent=1) + b"\n")
+    write_bytes(path, msgspec.json.format(msgspec.json.encode(sample), indent=1) + b"\n")
 
 
 def read_dialogue_ids(path: Path) -> list[str]:
@@ -160,8 +161,8 @@ def read_dialogue_ids(path: Path) -> list[str]:
     """
     try:
         if path.exists() and not path.is_file():  # a device may have no end
-            found = "a folder" if path.is_dir() else "a device"
-            raise SgdxError(f"{path}: found {found}, expected a file")
+            kind = "a folder" if path.is_dir() else "a device"
+            raise SgdxError(f"{path}: found {kind}, expected a file")
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise SgdxError(f"{path}: {error.strerror}") from None
@@ -170,11 +171,11 @@ def read_dialogue_ids(path: Path) -> list[str]:
     ids: list[str] = []
     try:
         if text.lstrip().startswith("{"):
-            chosen = msgspec.json.decode(text, type=Subset)
-            ids = list(chosen.ids)
+            sample = msgspec.json.decode(text, type=Subset)
+            ids = list(sample.ids)
             digest = hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
-            if digest != chosen.sha256:
-                raise SgdxError(f"{path}: sha256 is {chosen.sha256}, expected {digest} of its ids")
+            if digest != sample.sha256:
+                raise SgdxError(f"{path}: sha256 is {sample.sha256}, expected {digest} of its ids")
         elif text.lstrip().startswith("["):
             ids = msgspec.json.decode(text, type=list[str])
         else:

@@ -13,7 +13,7 @@ import numpy as np
 from datasets import Dataset, concatenate_datasets
 from filelock import FileLock
 
-from sgdx_dataset import VARIANTS, SgdxError, found_variants, load, overlaps
+from sgdx_dataset import VARIANTS, SgdxError, find_variants, load, overlaps
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.rewording.corrupt import corrupt
 from sgdx_dataset.rewording.leaks import train_variants
@@ -69,7 +69,7 @@ def augmented(augment: Augment, source: str | None, rows_of: RowsOf) -> Augmente
     leaked_texts = overlaps(release, schemas)
     # A translation may produce a text of v1..v5 by chance; no other rewording should.
     translated = {v for v, path in variants.items() if not path.is_dir()} if variants else schemas
-    leaks = any(overlap.place.variant not in translated for overlap in leaked_texts)
+    leaks = any(overlap.location.variant not in translated for overlap in leaked_texts)
     services = msgspec.json.encode(
         {variant: schema.services for variant, schema in schemas.items()}
     )
@@ -89,7 +89,7 @@ def _variant_paths(augment: Augment, source: str | None) -> dict[str, Path]:
             f"augment: {augment.schemas}: no such folder, expected one of variants, or "
             f"{BACKTRANS}, {ORACLE} or {CORRUPT}"
         )
-    return found_variants(folder)
+    return find_variants(folder)
 
 
 def _corrupted(seed: int, source: str | None) -> dict[str, Path]:
@@ -101,7 +101,7 @@ def _corrupted(seed: int, source: str | None) -> dict[str, Path]:
     with FileLock(f"{folder}.lock"):  # of several processes, only the first makes the schemas
         if not folder.exists():
             corrupt(release, folder, seed=seed)
-    return found_variants(folder)
+    return find_variants(folder)
 
 
 def sampled(rows: Dataset, ratio: float, seed: int) -> Dataset:

@@ -131,18 +131,18 @@ def _write_configs(
 def _write_split(
     release: Release, config: str, split: str, folder: Path, max_shard_bytes: int
 ) -> datasets.SplitInfo:
-    place = folder / "data" / config
-    place.mkdir(parents=True, exist_ok=True)
-    shards = [place / f"{split}-0"]
+    config_folder = folder / "data" / config
+    config_folder.mkdir(parents=True, exist_ok=True)
+    shards = [config_folder / f"{split}-0"]
     rows = size = 0
     for shard in _shards(_row_groups(release, config, split), max_shard_bytes):
         with pq.ParquetWriter(shards[-1], DIALOGUE_ROW.arrow_schema, **_PARQUET) as writer:
             for table in shard:
                 writer.write_table(table, row_group_size=ROWS_PER_GROUP)
                 rows, size = rows + table.num_rows, size + table.nbytes
-        shards.append(place / f"{split}-{len(shards)}")
+        shards.append(config_folder / f"{split}-{len(shards)}")
     for index, path in enumerate(shards[:-1]):
-        path.rename(place / f"{split}-{index:05d}-of-{len(shards) - 1:05d}.parquet")
+        path.rename(config_folder / f"{split}-{index:05d}-of-{len(shards) - 1:05d}.parquet")
     return datasets.SplitInfo(name=split, num_bytes=size, num_examples=rows)
 
 
@@ -181,7 +181,9 @@ def _info(
     jobs: list[tuple[str, str]],
     written: list[datasets.SplitInfo],
 ) -> datasets.DatasetInfo:
-    splits = {info.name: info for (of, _), info in zip(jobs, written) if of == config}
+    splits = {
+        info.name: info for (job_config, _), info in zip(jobs, written) if job_config == config
+    }
     files = (folder / "data" / config).iterdir()
     return datasets.DatasetInfo(
         features=DIALOGUE_ROW,

@@ -72,22 +72,22 @@ def _export_split(
     split: str,
     dialogue_ids: Collection[str] | None,
 ) -> Path:
-    place = output / SPLITS[split]
-    if place.exists():
-        raise SgdxError(f"{place}: exists already, expected a new folder to export to")
-    with staged(place) as staging:
+    folder = output / SPLITS[split]
+    if folder.exists():
+        raise SgdxError(f"{folder}: exists already, expected a new folder to export to")
+    with staged(folder) as staging:
         staging.mkdir()
         services = release.schema(split, variant).services
         (staging / "schema.json").write_bytes(_json(services))
         for file, table in tables(release, split, variant):
             if dialogue_ids is not None:
-                chosen = pa.array(sorted(dialogue_ids), pa.string())
-                table = table.filter(pc.is_in(table["dialogue_id"], chosen))
+                ids = pa.array(sorted(dialogue_ids), pa.string())
+                table = table.filter(pc.is_in(table["dialogue_id"], ids))
                 if not len(table):
                     continue
             dialogues = [release_dialogue(row) for row in table.to_pylist()]
             (staging / Path(file).name).write_bytes(_json(dialogues, order="sorted"))
-    return place
+    return folder
 
 
 def _json(value: object, order: Literal["sorted"] | None = None) -> bytes:

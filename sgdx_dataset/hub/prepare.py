@@ -119,7 +119,7 @@ def load(
             text = f"{release.name} has changed since it was prepared: it is prepared anew"
             warnings.warn(text, stacklevel=2)
         _fill(release, together if config in together else [config], cache)
-    return _read(_place(config, cache), split)
+    return _read(_config_folder(config, cache), split)
 
 
 def _checked_slice(release: Release, config: str, split: str) -> str:
@@ -139,10 +139,10 @@ def _checked_slice(release: Release, config: str, split: str) -> str:
     return instruction
 
 
-def _read(place: Path, split: str | None) -> datasets.Dataset | datasets.DatasetDict:
+def _read(folder: Path, split: str | None) -> datasets.Dataset | datasets.DatasetDict:
     """Read a prepared config, without writing anything: the cache may be a read-only one."""
-    info = datasets.DatasetInfo.from_directory(str(place))
-    reader = ArrowReader(str(place), info)
+    info = datasets.DatasetInfo.from_directory(str(folder))
+    reader = ArrowReader(str(folder), info)
 
     def rows(name: str) -> datasets.Dataset:
         # Given, so that datasets does not hash the tables, for which it would import torch.
@@ -169,7 +169,7 @@ def _fill(
     for config in configs:
         release.check_any_dialogues(config)
     if remembering or not all(_is_prepared(release, config, cache) for config in configs):
-        with _writing(cache):
+        with _locked(cache):
             stale = [config for config in configs if not _is_prepared(release, config, cache)]
             with progress("Preparing", steps(release, stale)):
                 built = {config: _build(release, config, cache) for config in stale}
@@ -178,12 +178,12 @@ def _fill(
             if remembering:
                 remember(release.source, cache)
             for config, folder in built.items():
-                _move(folder, _place(config, cache))
-    return [_place(config, cache) for config in configs]
+                _move(folder, _config_folder(config, cache))
+    return [_config_folder(config, cache) for config in configs]
 
 
 @contextmanager
-def _writing(cache: Path) -> Iterator[None]:
+def _locked(cache: Path) -> Iterator[None]:
     """Lock the cache while it is written, and clean up afterwards.
 
     Errors of the file system become an ``SgdxError``, and nothing half-written is left.
@@ -215,52 +215,52 @@ def _builder(config: str, cache: Path, release: Release) -> SGDX:
     )
 
 
-def _place(config: str, cache: Path) -> Path:
+def _config_folder(config: str, cache: Path) -> Path:
     """Where ``load_dataset("sgdx", config)`` looks for a prepared config."""
     return cache / "sgdx" / config / VERSION / _HASH
 
 
-def _checksums(place: Path) -> list[str]:
+def _checksums(folder: Path) -> list[str]:
     """The fingerprints that a prepared config was made from; none where nothing is prepared.
 
     The first is that of the config itself, the second, if there is one, that of the whole source.
     """
-    return [entry["checksum"] for entry in _record(place).values() if entry["checksum"]]
+    return [entry["checksum"] for entry in _record(folder).values() if entry["checksum"]]
 
 
-def _record(place: Path) -> dict[str, dict[str, Any]]:
+def _record(folder: Path) -> dict[str, dict[str, Any]]:
     """What is noted of a prepared config: its fingerprints, and the sizes of its files.
 
     Nothing is noted where nothing is prepared, or where the note is damaged.
     """
     try:
-        return datasets.DatasetInfo.from_directory(str(place)).download_checksums or {}
+        return datasets.DatasetInfo.from_directory(str(folder)).download_checksums or {}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}
 
 
 def _is_prepared(release: Release, config: str, cache: Path) -> bool:
     """Whether a config is in the cache already, whole, made from this very copy of the release."""
-    place = _place(config, cache)
-    made_from = _checksums(place)[:1] == [release.fingerprint_of(config)]
-    return made_from and _sizes(place) == {
-        name: entry["num_bytes"] for name, entry in _record(place).items() if not entry["checksum"]
+    folder = _config_folder(config, cache)
+    made_from = _checksums(folder)[:1] == [release.fingerprint_of(config)]
+    return made_from and _sizes(folder) == {
+        name: entry["num_bytes"] for name, entry in _record(folder).items() if not entry["checksum"]
     }
 
 
-def _sizes(place: Path) -> dict[str, int]:
+def _sizes(folder: Path) -> dict[str, int]:
     """The size of each of a config's own Arrow files in bytes, by name.
 
     ``map`` keeps its results beside them, as ``cache-*.arrow``: these come and go.
     """
-    return {file.name: file.stat().st_size for file in place.glob("sgdx-*.arrow")}
+    return {file.name: file.stat().st_size for file in folder.glob("sgdx-*.arrow")}
 
 
 def _foreign_configs(release: Release, cache: Path) -> list[Path]:
     """The folders of the cache's configs that were not made from this very copy of the release."""
     folders = (folder for folder in cache.glob("sgdx/*") if folder.is_dir())
-    made_from = {folder: _checksums(_place(folder.name, cache)) for folder in folders}
-    return [folder for folder, of in made_from.items() if release.fingerprint not in of]
+    made_from = {folder: _checksums(_config_folder(folder.name, cache)) for folder in folders}
+    return [folder for folder, prints in made_from.items() if release.fingerprint not in prints]
 
 
 def _build(release: Release, config: str, cache: Path) -> Path:
@@ -285,9 +285,9 @@ def _build(release: Release, config: str, cache: Path) -> Path:
     return folder
 
 
-def _move(folder: Path, place: Path) -> None:
+def _move(folder: Path, target: Path) -> None:
     """Move a config that is built into its place, and what was there out of it."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if place.exists():
-        place.rename(folder.with_name("replaced"))
-    folder.rename(place)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.exists():
+        target.rename(folder.with_name("replaced"))
+    folder.rename(target)

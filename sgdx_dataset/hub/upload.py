@@ -105,10 +105,10 @@ def check_upload(repo_id: str) -> None:
 
 
 def _check_content(api: HfApi, url: RepoUrl, own: Sequence[str], mark: str) -> None:
-    there = [path for path in _files(api, url) if path not in _OF_THE_HUB]
-    foreign = [path for path in there if not any(fnmatch(path, pattern) for pattern in own)]
-    if not any(fnmatch(path, mark) for path in there):
-        foreign = there
+    paths = [path for path in _files(api, url) if path not in _OF_THE_HUB]
+    foreign = [path for path in paths if not any(fnmatch(path, pattern) for pattern in own)]
+    if not any(fnmatch(path, mark) for path in paths):
+        foreign = paths
     if foreign:
         raise SgdxError(
             f"{url.repo_id}: has other content ({', '.join(sorted(foreign)[:3])}), expected a new "
@@ -117,17 +117,17 @@ def _check_content(api: HfApi, url: RepoUrl, own: Sequence[str], mark: str) -> N
 
 
 def _commit(api: HfApi, files: Mapping[str, Path], url: RepoUrl, message: str) -> None:
-    place: dict[str, Any] = {"repo_id": url.repo_id, "repo_type": url.repo_type}
-    parent = api.repo_info(**place).sha
-    there = _files(api, url, str(parent))
-    stale = [path for path in there if path not in files and path not in _OF_THE_HUB]
+    repository: dict[str, Any] = {"repo_id": url.repo_id, "repo_type": url.repo_type}
+    parent = api.repo_info(**repository).sha
+    paths = _files(api, url, str(parent))
+    stale = [path for path in paths if path not in files and path not in _OF_THE_HUB]
     operations: list[CommitOperationAdd | CommitOperationDelete] = [
         *(CommitOperationAdd(path, str(file)) for path, file in sorted(files.items())),
         *(CommitOperationDelete(path) for path in sorted(stale)),
     ]
     try:
         api.create_commit(
-            operations=operations, commit_message=message, parent_commit=parent, **place
+            operations=operations, commit_message=message, parent_commit=parent, **repository
         )
     except (_HTTP_ERROR, OSError):
         # The connection may have been cut after the commit was made; again would be twice.
@@ -136,9 +136,9 @@ def _commit(api: HfApi, files: Mapping[str, Path], url: RepoUrl, message: str) -
 
 
 def _tag(api: HfApi, files: Mapping[str, Path], url: RepoUrl, tag: str) -> None:
-    place: dict[str, Any] = {"repo_id": url.repo_id, "repo_type": url.repo_type}
-    if tag not in [ref.name for ref in api.list_repo_refs(**place).tags]:
-        api.create_tag(tag=tag, **place)
+    repository: dict[str, Any] = {"repo_id": url.repo_id, "repo_type": url.repo_type}
+    if tag not in [ref.name for ref in api.list_repo_refs(**repository).tags]:
+        api.create_tag(tag=tag, **repository)
     elif not _has(api, files, url, tag):
         raise SgdxError(
             f"{url.repo_id}: the files are uploaded to main, but the tag {tag} stands on others "
@@ -156,10 +156,10 @@ def _files(api: HfApi, url: RepoUrl, revision: str = "main") -> dict[str, RepoFi
 
 def _has(api: HfApi, files: Mapping[str, Path], url: RepoUrl, revision: str = "main") -> bool:
     """Whether a revision has exactly these files, beside the ones that the Hub adds."""
-    there = _files(api, url, revision)
-    if there.keys() - files.keys() - set(_OF_THE_HUB) or files.keys() - there.keys():
+    uploaded = _files(api, url, revision)
+    if uploaded.keys() - files.keys() - set(_OF_THE_HUB) or files.keys() - uploaded.keys():
         return False
-    return all(_is_same(there[path], file.read_bytes()) for path, file in files.items())
+    return all(_is_same(uploaded[path], file.read_bytes()) for path, file in files.items())
 
 
 def _is_same(entry: RepoFile, content: bytes) -> bool:
@@ -173,17 +173,21 @@ def _is_same(entry: RepoFile, content: bytes) -> bool:
 def _reason(error: Exception) -> str:
     """An error of the Hub in one line, without the help that follows on further lines."""
     status = getattr(getattr(error, "response", None), "status_code", None)
-    known = {
+    explanations = {
         401: "the Hub does not accept the access token; log in with hf auth login, or set HF_TOKEN",
         403: "the access token has no right to write there",
         412: "somebody else has changed the repository meanwhile; run the command again",
         429: "the Hub answers that there were too many requests; wait, then run the command again",
     }
     text = " ".join(str(error).split())
-    return f"{known[status]} ({text[:200]})" if status in known else text or type(error).__name__
+    return (
+        f"{explanations[status]} ({text[:200]})"
+        if status in explanations
+        else text or type(error).__name__
+    )
 
 
 def folder_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
     """The files of a folder that match one of the patterns, by their path inside it."""
-    found = (file for pattern in patterns for file in folder.glob(pattern) if file.is_file())
-    return {file.relative_to(folder).as_posix(): file for file in found}
+    files = (file for pattern in patterns for file in folder.glob(pattern) if file.is_file())
+    return {file.relative_to(folder).as_posix(): file for file in files}

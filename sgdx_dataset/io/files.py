@@ -55,18 +55,18 @@ def staged(target: Path) -> Iterator[Path]:
         SgdxError: The file or folder cannot be written, or ``target`` is a device or a pipe.
     """
     try:
-        place = target.resolve()
-        staging = place.with_name(f"{_prefix(place)}{os.getpid()}.incomplete")
-        if place.exists() and not (place.is_file() or place.is_dir()):
+        destination = target.resolve()
+        staging = destination.with_name(f"{_prefix(destination)}{os.getpid()}.incomplete")
+        if destination.exists() and not (destination.is_file() or destination.is_dir()):
             raise SgdxError(f"{target}: found no regular file there, expected one or none")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(place)
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(destination)
     except OSError as error:
         raise _cannot_be_written(target, error) from None
     try:
         yield staging
         flush(staging)
-        staging.replace(place)
+        staging.replace(destination)
     except OSError as error:
         raise _cannot_be_written(target, error) from None
     finally:

@@ -44,22 +44,22 @@ def read_directory(root: Path) -> tuple[str, set[str], Read]:
         SgdxError: A file cannot be read, is no regular file, or is larger than
             ``MAX_FILE_BYTES``.
     """
-    found = {
+    path_of = {
         file: path
         for folder in _FOLDERS
         for path in root.glob(f"{folder}*.json")
         if _WANTED.fullmatch(f"top/{(file := path.relative_to(root).as_posix())}")
     }
-    digests = {file: digest(read_file(path)) for file, path in sorted(found.items())}
-    state = "".join(f"{file} {found_digest}\n" for file, found_digest in digests.items())
+    digests = {file: digest(read_file(path)) for file, path in sorted(path_of.items())}
+    state = "".join(f"{file} {file_digest}\n" for file, file_digest in digests.items())
 
     def read(file: str) -> bytes:
-        content = read_file(found[file])
+        content = read_file(path_of[file])
         if digest(content) != digests[file]:
-            raise SgdxError(f"{found[file]}: has changed since it was opened, try again")
+            raise SgdxError(f"{path_of[file]}: has changed since it was opened, try again")
         return content
 
-    return digest(state.encode()), set(found), read
+    return digest(state.encode()), set(path_of), read
 
 
 def read_archive(name: str, path: Path) -> tuple[str, set[str], Read]:
@@ -152,18 +152,18 @@ def _read_zip(name: str, path: Path) -> tuple[set[str], Read]:
     listing = _Listing(name)
     members = {}
     for info in archive.infolist():
-        if wanted := listing.file_of(info.filename, info.file_size):
+        if release_file := listing.file_of(info.filename, info.file_size):
             if stat.S_ISLNK(info.external_attr >> 16):
                 raise SgdxError(f"{name}: {info.filename}: is a link, expected a file")
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                found = f"compressed by method {info.compress_type}"
-                raise SgdxError(f"{name}: {info.filename}: is {found}, expected deflate or none")
-            members[wanted] = info
+                method = f"compressed by method {info.compress_type}"
+                raise SgdxError(f"{name}: {info.filename}: is {method}, expected deflate or none")
+            members[release_file] = info
 
-    def read(wanted: str) -> bytes:
+    def read(release_file: str) -> bytes:
         # Reading without a limit, or by other methods, unpacks more than an entry says it has.
-        with archive.open(members[wanted]) as entry:
-            return entry.read(members[wanted].file_size + 1)
+        with archive.open(members[release_file]) as entry:
+            return entry.read(members[release_file].file_size + 1)
 
     return set(members), read
 
@@ -181,9 +181,9 @@ def _check_entries(name: str, archive: zipfile.ZipFile, file: BinaryIO) -> None:
         file.seek(info.header_offset)
         signature, name_length, extra_length = struct.unpack("<4s22xHH", file.read(30))
         encoding = "utf-8" if info.flag_bits & 0x800 else "cp437"
-        found = file.read(name_length)
-        if signature != b"PK\x03\x04" or found != info.orig_filename.encode(encoding):
-            expected = f"found an entry {found.decode('ascii', 'replace')!r} in its place"
+        header_name = file.read(name_length)
+        if signature != b"PK\x03\x04" or header_name != info.orig_filename.encode(encoding):
+            expected = f"found an entry {header_name.decode('ascii', 'replace')!r} in its place"
             raise SgdxError(f"{name}: {info.filename}: {expected}, expected what its list says")
         end = info.header_offset + 30 + name_length + extra_length + info.compress_size
     _check_gap(name, end, archive.start_dir)
@@ -203,7 +203,7 @@ def _read_tar(name: str, path: Path) -> tuple[set[str], Read]:
 
     The file has no name, so that nothing is left of it however the process ends.
     """
-    places: dict[str, tuple[int, int]] = {}
+    spans: dict[str, tuple[int, int]] = {}
     listing = _Listing(name)
     unpacked = tempfile.TemporaryFile(prefix="sgdx-")  # noqa: SIM115  # the function below reads it
     limit = min(MAX_TOTAL_BYTES, max(MAX_FILE_BYTES, 250 * path.stat().st_size))
@@ -211,21 +211,21 @@ def _read_tar(name: str, path: Path) -> tuple[set[str], Read]:
         stream = TarStream(file, limit)
         with tarfile.TarFile(fileobj=stream) as archive:  # type: ignore[arg-type]
             for member in archive:
-                if wanted := listing.file_of(member.name, member.size):
+                if release_file := listing.file_of(member.name, member.size):
                     if not member.isreg() or member.issparse():
                         raise SgdxError(f"{name}: {member.name}: is a link or device, not a file")
-                    places[wanted] = unpacked.tell(), member.size
+                    spans[release_file] = unpacked.tell(), member.size
                     content = archive.extractfile(member)
                     while content and (chunk := content.read(1 << 16)):
                         unpacked.write(chunk)
             stream.check_end()
     unpacked.flush()
     if not unpacked.tell():
-        return set(), lambda wanted: b""
+        return set(), lambda release_file: b""
     data = mmap.mmap(unpacked.fileno(), 0, access=mmap.ACCESS_READ)
 
-    def read(wanted: str) -> bytes:
-        start, size = places[wanted]
+    def read(release_file: str) -> bytes:
+        start, size = spans[release_file]
         return data[start : start + size]
 
-    return set(places), read
+    return set(spans), read

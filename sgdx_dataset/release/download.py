@@ -31,11 +31,11 @@ def is_sgd(services: set[str]) -> bool:
     return hashlib.sha256("\n".join(sorted(services)).encode()).hexdigest().startswith(_SERVICES)
 
 
-def missing_from_sgd(found: Mapping[str, int], whole: Mapping[str, int], what: str) -> str:
+def missing_from_sgd(counts: Mapping[str, int], whole: Mapping[str, int], what: str) -> str:
     """Say in words what a copy of SGD lacks.
 
     Args:
-        found: How many dialogues or dialogue files the copy has, by split.
+        counts: How many dialogues or dialogue files the copy has, by split.
         whole: How many a complete copy has, by split.
         what: What was counted, for example ``dialogue files``.
 
@@ -43,9 +43,9 @@ def missing_from_sgd(found: Mapping[str, int], whole: Mapping[str, int], what: s
         For example ``test 24 of 34 dialogue files``; empty where nothing is missing.
     """
     return ", ".join(
-        f"{split} {found.get(split, 0):,} of {number:,} {what}"
+        f"{split} {counts.get(split, 0):,} of {number:,} {what}"
         for split, number in whole.items()
-        if found.get(split, 0) != number
+        if counts.get(split, 0) != number
     )
 
 
@@ -62,41 +62,41 @@ def download(check: Callable[[Path], None], url: str = URL, checksum: str | None
     Raises:
         SgdxError: It cannot be downloaded or kept, or its checksum is not the expected one.
     """
-    place = datasets_cache() / "downloads" / f"sgdx-{Path(url).name}"
-    note = place.with_suffix(".sha256")
+    archive = datasets_cache() / "downloads" / f"sgdx-{Path(url).name}"
+    note = archive.with_suffix(".sha256")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(place.with_suffix(".lock")):
-            if not place.exists():
-                partial = _fetch(url, place, checksum)
-                _look_at(partial, check, note)
-                partial.replace(place)
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(archive.with_suffix(".lock")):
+            if not archive.exists():
+                partial = _fetch(url, archive, checksum)
+                _check_and_note(partial, check, note)
+                partial.replace(archive)
             if not note.exists():
-                _look_at(place, check, note)
+                _check_and_note(archive, check, note)
         expected = checksum or note.read_text(encoding="ascii").strip()
-        _check(str(place), sha256(place), expected, "delete it to download it anew")
+        _check(str(archive), sha256(archive), expected, "delete it to download it anew")
     except (OSError, UnicodeDecodeError) as error:
-        raise SgdxError(f"{place}: cannot be downloaded to or read from: {error}") from None
-    return place
+        raise SgdxError(f"{archive}: cannot be downloaded to or read from: {error}") from None
+    return archive
 
 
-def _look_at(archive: Path, check: Callable[[Path], None], note: Path) -> None:
-    """Note the checksum of what was downloaded, or throw it away where it is not what it should."""
+def _check_and_note(archive: Path, check: Callable[[Path], None], note: Path) -> None:
+    """Check what was downloaded, and note its checksum; what fails the check is deleted."""
     try:
         check(archive)
     except SgdxError as error:
         archive.unlink()
-        raise SgdxError(f"{error} (it is thrown away)") from None
+        raise SgdxError(f"{error} (it is deleted)") from None
     write_bytes(note, sha256(archive).encode())
 
 
-def _fetch(url: str, place: Path, checksum: str | None) -> Path:
-    """Download to a file beside ``place``, continuing what an earlier attempt has left there."""
+def _fetch(url: str, archive: Path, checksum: str | None) -> Path:
+    """Download to a file beside ``archive``, continuing what an earlier attempt has left there."""
     from huggingface_hub.file_download import http_get
 
     from ..io.bar import Bar
 
-    partial = place.with_suffix(".incomplete")
+    partial = archive.with_suffix(".incomplete")
     try:
         with partial.open("ab") as file:
             # GitHub answers a request for the rest with the whole file: http_get starts anew then.
@@ -104,7 +104,7 @@ def _fetch(url: str, place: Path, checksum: str | None) -> Path:
                 url,
                 file,
                 resume_size=file.tell(),
-                displayed_filename=place.name,
+                displayed_filename=archive.name,
                 tqdm_class=Bar,
             )
     except Exception as error:  # the HTTP library's own error types, which differ by version
@@ -112,12 +112,12 @@ def _fetch(url: str, place: Path, checksum: str | None) -> Path:
         advice = f"{partial.stat().st_size} bytes are kept; try again, or give a copy's path"
         raise SgdxError(f"{url}: cannot be downloaded: {reason} ({advice})") from None
     if checksum and sha256(partial) != checksum:
-        found = sha256(partial)
+        digest = sha256(partial)
         partial.unlink()
-        _check(url, found, checksum, "what was downloaded is thrown away")
+        _check(url, digest, checksum, "what was downloaded is deleted")
     return partial
 
 
-def _check(name: str, found: str, expected: str, advice: str) -> None:
-    if found != expected:
-        raise SgdxError(f"{name}: SHA-256 is {found}, expected {expected}; {advice}")
+def _check(name: str, digest: str, expected: str, advice: str) -> None:
+    if digest != expected:
+        raise SgdxError(f"{name}: SHA-256 is {digest}, expected {expected}; {advice}")

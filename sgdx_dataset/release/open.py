@@ -106,7 +106,7 @@ def _with_overlays(release: Release) -> Release:
     return replace(release, files=release.files.union(overlays), _read=read)
 
 
-def found_variants(folder: Path) -> dict[str, Path]:
+def find_variants(folder: Path) -> dict[str, Path]:
     """Find the user's own variants of the train schemas in a folder.
 
     A variant is a sub-folder with ``train/schema.json``, as ``compose`` and ``corrupt`` write them,
@@ -121,21 +121,23 @@ def found_variants(folder: Path) -> dict[str, Path]:
         SgdxError: The folder has no variant, or two variants of the same name.
     """
     if (folder / "train" / "schema.json").is_file():
-        places = [folder]
+        paths = [folder]
     else:
         schemas = folder.glob("*/train/schema.json")
-        places = sorted([*(path.parents[1] for path in schemas), *folder.glob("*.json")])
-    found: dict[str, Path] = {}
-    for place in places:
-        name = place.absolute().name.removesuffix(".json")
+        paths = sorted([*(path.parents[1] for path in schemas), *folder.glob("*.json")])
+    path_of: dict[str, Path] = {}
+    for path in paths:
+        name = path.absolute().name.removesuffix(".json")
         if _is_taken(name):
-            name = f"{place.absolute().parent.name}-{name}"
-        if name in found:
-            raise SgdxError(f"{place}: is variant {name} as {found[name]} is, expected one of them")
-        found[name] = place
-    if not found:
+            name = f"{path.absolute().parent.name}-{name}"
+        if name in path_of:
+            raise SgdxError(
+                f"{path}: is variant {name} as {path_of[name]} is, expected one of them"
+            )
+        path_of[name] = path
+    if not path_of:
         raise SgdxError(f"{folder}: has no variant, expected */train/schema.json or overlays")
-    return dict(sorted(found.items()))
+    return dict(sorted(path_of.items()))
 
 
 def _is_taken(name: str) -> bool:
@@ -175,12 +177,12 @@ def _schemas(release: Release, path: Path) -> dict[str, tuple[Path, Callable[[],
         made = _reworded_schemas(release, path)
         return {SPLITS[s]: (path, partial(_encoded, schema)) for s, schema in made.items()}
     schemas = {split: path / split / "schema.json" for split in SPLITS.values()}
-    found: dict[str, tuple[Path, Callable[[], bytes]]] = {
+    readers: dict[str, tuple[Path, Callable[[], bytes]]] = {
         split: (file, partial(read_file, file)) for split, file in schemas.items() if file.is_file()
     }
-    if not found:
+    if not readers:
         raise SgdxError(f"{path}: has no schema.json in train, dev or test, expected one")
-    return found
+    return readers
 
 
 def _reworded_schemas(release: Release, path: Path) -> dict[str, Schema]:

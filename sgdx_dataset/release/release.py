@@ -146,11 +146,14 @@ class Release:
         if files and digests.items() <= checksums("sample").items():
             return "sample"
         if self.is_sgd():
-            known = checksums("sgd")
-            altered = any(known.get(file, of) != of for file, of in digests.items())
-            if not altered and (digests.keys() <= known.keys() or self.source == "download"):
+            published = checksums("sgd")
+            altered = any(
+                published.get(file, file_digest) != file_digest
+                for file, file_digest in digests.items()
+            )
+            if not altered and (digests.keys() <= published.keys() or self.source == "download"):
                 return "" if self.missing() else COMMIT
-        content = "".join(f"{file} {of}\n" for file, of in digests.items())
+        content = "".join(f"{file} {file_digest}\n" for file, file_digest in digests.items())
         return f"unverified:{digest(content.encode())[:16]}"
 
     def _published_files(self, split: str | None) -> list[str]:
@@ -181,9 +184,9 @@ class Release:
 
     def check_config(self, config: str) -> None:
         """Raise ``SgdxError`` unless ``config`` exists and this copy has its schemas."""
-        known = (*CONFIGS, *self.own_variants)
-        if config not in known:
-            raise SgdxError(f"unknown config {config!r}, expected one of {', '.join(known)}")
+        configs = (*CONFIGS, *self.own_variants)
+        if config not in configs:
+            raise SgdxError(f"unknown config {config!r}, expected one of {', '.join(configs)}")
         if not self.variants(config):
             raise SgdxError(
                 f"{self.name}: has no {BACKTRANS}/*.json, expected overlays for {config}"
@@ -231,8 +234,8 @@ def write_variants(variants: Mapping[str, Mapping[str, Schema]], output: Path) -
     with staged(output) as staging:
         for variant, schemas in variants.items():
             for split, schema in schemas.items():
-                place = staging / variant / SPLITS[split] / "schema.json"
-                place.parent.mkdir(parents=True)
+                file = staging / variant / SPLITS[split] / "schema.json"
+                file.parent.mkdir(parents=True)
                 data = msgspec.json.format(msgspec.json.encode(schema.services), indent=2)
-                place.write_bytes(data + b"\n")
+                file.write_bytes(data + b"\n")
     return [output / variant for variant in variants]

@@ -46,14 +46,14 @@ def remembered_source(cache: Path | None = None) -> str | None:
     """
     note = (cache or datasets_cache()) / NOTE
     try:
-        found = json.loads(note.read_bytes())
+        content = json.loads(note.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
         raise SgdxError(f"{note}: cannot be read: {error}; delete it, or {_ADVICE}") from None
-    source = found.get("source") if isinstance(found, dict) else None
+    source = content.get("source") if isinstance(content, dict) else None
     if not isinstance(source, str) or not source:
-        raise SgdxError(f"{note}: found {found!r}, expected a source; delete it, or {_ADVICE}")
+        raise SgdxError(f"{note}: found {content!r}, expected a source; delete it, or {_ADVICE}")
     return source
 
 

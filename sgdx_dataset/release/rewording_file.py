@@ -99,19 +99,19 @@ def apply_rewording(
         SgdxError: No split has a service of that name, the service has no slot or intent of that
             name, or two slots or intents of a service get the same name.
     """
-    known = {name for schema in schemas.values() for name in schema.service_names()}
-    if unknown := sorted(rewording.keys() - known):
-        expected = f"expected one of {', '.join(sorted(known))}"
+    names = {name for schema in schemas.values() for name in schema.service_names()}
+    if unknown := sorted(rewording.keys() - names):
+        expected = f"expected one of {', '.join(sorted(names))}"
         raise SgdxError(f"{path}: service {unknown[0]} is not in the source's schemas, {expected}")
-    made = {}
+    reworded_schemas = {}
     for split, schema in schemas.items():
         services = [
             _reworded(service, rewording.get(service.service_name, ServiceRewording()), path)
             for service in schema.services
         ]
-        made[split] = Schema(path, services)
-        check_distinct(made[split])
-    return made
+        reworded_schemas[split] = Schema(path, services)
+        check_distinct(reworded_schemas[split])
+    return reworded_schemas
 
 
 def _reworded(service: Service, words: ServiceRewording, path: str) -> Service:

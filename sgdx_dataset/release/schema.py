@@ -127,10 +127,10 @@ def check_aligned(original: Schema, variant: Schema) -> None:
     intents, and, position by position, the same flags, values and (renamed) slots of intents.
     """
     shapes = zip(_shape(variant), _shape(original), strict=False)
-    for (record, what, found), (_, _, expected) in shapes:
-        if found != expected:
+    for (record, what, value), (_, _, expected) in shapes:
+        if value != expected:
             raise SgdxError(
-                f"{variant.path}: {record}: {what} is {found!r}, expected {expected!r}"
+                f"{variant.path}: {record}: {what} is {value!r}, expected {expected!r}"
                 f" as in {original.path}"
             )
 
@@ -155,16 +155,16 @@ def _shape(schema: Schema) -> Iterator[tuple[str, str, object]]:
     """
     yield "schema", "number of services", len(schema.services)
     for service in schema.services:
-        of = f"service {service.service_name}"
-        yield of, "number of slots", len(service.slots)
-        yield of, "number of intents", len(service.intents)
+        record = f"service {service.service_name}"
+        yield record, "number of slots", len(service.slots)
+        yield record, "number of intents", len(service.intents)
         for slot in service.slots:
-            yield f"{of}, slot {slot.name}", "is_categorical", slot.is_categorical
-            yield f"{of}, slot {slot.name}", "possible_values", slot.possible_values
+            yield f"{record}, slot {slot.name}", "is_categorical", slot.is_categorical
+            yield f"{record}, slot {slot.name}", "possible_values", slot.possible_values
         for intent in service.intents:
-            record = f"{of}, intent {intent.name}"
-            yield record, "is_transactional", intent.is_transactional
-            yield record, "slots by their positions in the service", _positions(service, intent)
+            element = f"{record}, intent {intent.name}"
+            yield element, "is_transactional", intent.is_transactional
+            yield element, "slots by their positions in the service", _positions(service, intent)
 
 
 def _positions(service: Service, intent: Intent) -> dict[str, object]:

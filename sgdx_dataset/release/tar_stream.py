@@ -28,13 +28,13 @@ def opened_tar(path: Path) -> BinaryIO:
 def _compression(path: Path) -> type[gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile] | None:
     with path.open("rb") as file:
         start = file.read(6)
-    known: dict[bytes, type[gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile]] = {
+    formats: dict[bytes, type[gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile]] = {
         b"\x1f\x8b": gzip.GzipFile,
         b"BZh": bz2.BZ2File,
         b"\xfd7zXZ\x00": lzma.LZMAFile,
         b"]\x00\x00": lzma.LZMAFile,
     }
-    return next((kind for magic, kind in known.items() if start.startswith(magic)), None)
+    return next((kind for magic, kind in formats.items() if start.startswith(magic)), None)
 
 
 class TarStream:
@@ -55,14 +55,14 @@ class TarStream:
         """Read ``size`` bytes; ``ValueError`` where no tar of the release has that many."""
         if not 0 <= size <= _MAX_READ:
             raise ValueError(f"a header claims {size} bytes at byte {self._position}")
-        found = self._again[:size]
-        self._again = self._again[len(found) :]
-        found += self._file.read(size - len(found))
-        self._position += len(found)
+        data = self._again[:size]
+        self._again = self._again[len(data) :]
+        data += self._file.read(size - len(data))
+        self._position += len(data)
         if self._position > self._limit:
             raise ValueError(f"unpacks to over {self._limit} bytes")
-        self._last = found or self._last
-        return found
+        self._last = data or self._last
+        return data
 
     def seek(self, position: int) -> None:
         """Go forward, or back by one byte, as ``tarfile`` does to see whether a member is whole."""

@@ -64,8 +64,8 @@ def backtranslate(release: Release, output: Path, settings: Settings) -> str:
 def schema_texts(schema: Schema) -> list[str]:
     """The texts to translate, each once: names as phrases, and descriptions."""
     names = [element.name for service in schema.services for element in _elements(service)]
-    found = [*map(phrase, names), *map(one_line, descriptions(schema))]
-    return [text for text in dict.fromkeys(found) if _has_letter(text)]
+    texts = [*map(phrase, names), *map(one_line, descriptions(schema))]
+    return [text for text in dict.fromkeys(texts) if _has_letter(text)]
 
 
 def descriptions(schema: Schema) -> Iterator[str]:
@@ -112,13 +112,13 @@ class Changes:
         """The entries of slots or intents in the overlay, with new names that are distinct."""
         originals = [element.name for element in elements]
         names = [self.name(name) for name in originals]
-        made = distinct(originals, [name["text"] if name else "" for name in names])
+        new_names = distinct(originals, [name["text"] if name else "" for name in names])
         changed = {}
-        for element, name, kept in zip(elements, names, made):
-            self.counts["collision"] += bool(name) and not kept
-            self.counts["name changed"] += bool(kept)
+        for element, name, new_name in zip(elements, names, new_names):
+            self.counts["collision"] += bool(name) and not new_name
+            self.counts["name changed"] += bool(new_name)
             description = self.description(element.description)
-            entry = {"name": name if kept else {}, "description": description}
+            entry = {"name": name if new_name else {}, "description": description}
             changed[element.name] = _filled(entry)
         return _filled(changed)
 

@@ -50,23 +50,24 @@ def compose(
     pool = read_pool(read_file(pool_file), str(pool_file))
     names = [split_name(split) for split in splits or SPLITS]
     schemas = {split: release.schema(split, "original") for split in names}
-    check_pool(pool, _chosen(release, schemas, services))
-    made = {split: compose_schema(of, pool) for split, of in schemas.items()}
+    check_pool(pool, _of_services(release, schemas, services))
+    composed = {split: compose_schema(schema, pool) for split, schema in schemas.items()}
     variants = {
-        f"v{i + 1}": {split: of[i] for split, of in made.items()} for i in range(pool.size())
+        f"v{i + 1}": {split: schemas_of_split[i] for split, schemas_of_split in composed.items()}
+        for i in range(pool.size())
     }
     return write_variants(variants, output)
 
 
-def _chosen(
+def _of_services(
     release: Release, schemas: dict[str, Schema], services: Collection[str] | None
 ) -> list[Schema]:
     """The schemas with the chosen services alone; ``SgdxError`` where one is in none of them."""
     if services is None:
         return list(schemas.values())
-    known = {name for schema in schemas.values() for name in schema.service_names()}
-    if unknown := sorted(set(services) - known):
-        expected = f"expected one of {', '.join(sorted(known))}"
+    names = {name for schema in schemas.values() for name in schema.service_names()}
+    if unknown := sorted(set(services) - names):
+        expected = f"expected one of {', '.join(sorted(names))}"
         raise SgdxError(f"{release.name}: has no service {unknown[0]}, {expected}")
     return [
         Schema(schema.path, [s for s in schema.services if s.service_name in services])
@@ -92,7 +93,7 @@ def compose_schema(original: Schema, pool: Pool) -> list[Schema]:
     variants = []
     for i in range(pool.size()):
         path = f"{pool.path}: v{i + 1} of {original.path}"
-        variant = Schema(path, [of_service[i] for of_service in services])
+        variant = Schema(path, [variants_of_service[i] for variants_of_service in services])
         _check_names(original, variant)
         check_aligned(original, variant)
         variants.append(variant)
@@ -115,9 +116,9 @@ def _wordings(
 ) -> Wordings:
     wordings: Wordings = [{} for _ in range(size)]
     for element in elements:
-        found = pool[element.name]
-        names = _nearest_first(element.name, found.name, name_distance)
-        texts = _nearest_first(element.description, found.description, description_distance)
+        paraphrases = pool[element.name]
+        names = _nearest_first(element.name, paraphrases.name, name_distance)
+        texts = _nearest_first(element.description, paraphrases.description, description_distance)
         for wording, name, text in zip(wordings, names, texts):
             wording[element.name] = name, text
     return wordings

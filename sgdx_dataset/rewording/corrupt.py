@@ -64,9 +64,9 @@ def corrupt(
     return write_variants(made, output)
 
 
-def _check(what: str, found: float, right: bool, expected: str) -> None:
+def _check(what: str, value: float, right: bool, expected: str) -> None:
     if not right:
-        raise SgdxError(f"{what} is {found}, expected {expected}")
+        raise SgdxError(f"{what} is {value}, expected {expected}")
 
 
 def corrupt_schema(
@@ -88,7 +88,7 @@ def corrupt_schema(
         replace, window: See ``corrupt_words``. A name's words are replaced by words of other names,
             a description's by words of other descriptions, the more likely the more of these
             texts have them.
-        excluded: Texts that must not come out, with their kind (see ``leaks.Place``).
+        excluded: Texts that must not come out, with their kind (see ``leaks.Location``).
 
     Raises:
         SgdxError: No usable corruption of a text was drawn.
@@ -137,16 +137,16 @@ def corrupt_words(
 def _services(schema: Schema) -> dict[Key, set[str]]:
     """The names of the services in which each text occurs, in the schema's order."""
     services: dict[Key, set[str]] = {}
-    for place, text in texts("original", schema, schema):
-        services.setdefault((place.kind, text), set()).add(place.service)
+    for location, text in texts("original", schema, schema):
+        services.setdefault((location.kind, text), set()).add(location.service)
     return services
 
 
-def _pool(words: dict[Key, list[str]], of: Key) -> list[str]:
+def _pool(words: dict[Key, list[str]], key: Key) -> list[str]:
     """The words that may replace those of a text: of all other names, or other descriptions."""
-    described = of[0] == DESCRIPTION
-    others = [key for key in words if key != of and (key[0] == DESCRIPTION) == described]
-    pool = [word for key in others for word in words[key]]
+    described = key[0] == DESCRIPTION
+    others = [other for other in words if other != key and (other[0] == DESCRIPTION) == described]
+    pool = [word for other in others for word in words[other]]
     return pool if described else [word.lower() for word in pool]
 
 

@@ -14,10 +14,10 @@ from ..release.schema import BACKTRANS, SPLITS, VARIANTS, Schema
 from ..schema import Intent, Slot
 
 DESCRIPTION = "description"
-Key = tuple[str, str]  # the kind of a text (see Place.kind) and the text
+Key = tuple[str, str]  # the kind of a text (see Location.kind) and the text
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where a text occurs; services, slots and intents go by their original names."""
 
     variant: str
@@ -38,14 +38,14 @@ class Place(NamedTuple):
 class Overlap(NamedTuple):
     """A text of a schema for training that one of v1..v5 has and the original schemas lack."""
 
-    place: Place
+    location: Location
     text: str
-    equals: list[Place]  # in v1..v5
+    equals: list[Location]  # in v1..v5
 
     @property
     def same_element(self) -> bool:
         """Whether v1..v5 use the text for this very element, and not only for others."""
-        return any(place[1:] == self.place[1:] for place in self.equals)
+        return any(location[1:] == self.location[1:] for location in self.equals)
 
 
 def overlaps(release: Release, variants: Mapping[str, Schema]) -> list[Overlap]:
@@ -66,10 +66,10 @@ def overlaps(release: Release, variants: Mapping[str, Schema]) -> list[Overlap]:
     released = released_texts(release)
     original = release.schema("train", "original")
     return [
-        Overlap(place, text, released[place.kind, text])
+        Overlap(location, text, released[location.kind, text])
         for variant, schema in variants.items()
-        for place, text in texts(variant, original, schema)
-        if (place.kind, text) in released
+        for location, text in texts(variant, original, schema)
+        if (location.kind, text) in released
     ]
 
 
@@ -83,20 +83,20 @@ def train_variants(release: Release) -> dict[str, Schema]:
     }
 
 
-def released_texts(release: Release) -> dict[Key, list[Place]]:
-    """Where v1..v5 have texts that the original lacks, by kind (``Place.kind``) and text."""
-    original = {(place.kind, text) for place, text in _all_texts(release, "original")}
-    found: dict[Key, list[Place]] = {}
+def released_texts(release: Release) -> dict[Key, list[Location]]:
+    """Where v1..v5 have texts that the original lacks, by kind (``Location.kind``) and text."""
+    original = {(location.kind, text) for location, text in _all_texts(release, "original")}
+    locations: dict[Key, list[Location]] = {}
     for variant in VARIANTS:
-        for place, text in _all_texts(release, variant):
-            if (place.kind, text) not in original:
-                found.setdefault((place.kind, text), []).append(place)
-    return found
+        for location, text in _all_texts(release, variant):
+            if (location.kind, text) not in original:
+                locations.setdefault((location.kind, text), []).append(location)
+    return locations
 
 
-def _all_texts(release: Release, variant: str) -> list[tuple[Place, str]]:
+def _all_texts(release: Release, variant: str) -> list[tuple[Location, str]]:
     """A variant's texts in all splits; what a service has in two splits alike is there once."""
-    found = (
+    pairs = (
         text
         for split in SPLITS
         if split in release.schema_splits(variant)
@@ -104,22 +104,22 @@ def _all_texts(release: Release, variant: str) -> list[tuple[Place, str]]:
             variant, release.schema(split, "original"), release.schema(split, variant)
         )
     )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(pairs))
 
 
-def texts(variant: str, original: Schema, schema: Schema) -> Iterator[tuple[Place, str]]:
+def texts(variant: str, original: Schema, schema: Schema) -> Iterator[tuple[Location, str]]:
     """Every name and description of ``schema``, which lines up with ``original``, and its place.
 
     The names of services are left out: back-translations keep them, and v1..v5 add a number.
     """
     for old, new in zip(original.services, schema.services, strict=True):
         name = old.service_name
-        yield Place(variant, name, "service", name, "description"), new.description
+        yield Location(variant, name, "service", name, "description"), new.description
         elements: list[tuple[str, Slot | Intent, Slot | Intent]] = [
             *(("slot", *pair) for pair in zip(old.slots, new.slots, strict=True)),
             *(("intent", *pair) for pair in zip(old.intents, new.intents, strict=True)),
         ]
         for element, before, after in elements:
-            place = variant, name, element, before.name
-            yield Place(*place, "name"), after.name
-            yield Place(*place, "description"), after.description
+            named = variant, name, element, before.name
+            yield Location(*named, "name"), after.name
+            yield Location(*named, "description"), after.description

@@ -72,15 +72,17 @@ def check_pool(pool: Pool, schemas: Iterable[Schema]) -> None:
     number of paraphrases, from 2 to 9, and they are distinct. Names are in the style of the
     original name (snake_case or CamelCase), and none is ``NONE``.
     """
-    services = {service.service_name: service for of in schemas for service in of.services}
+    services = {service.service_name: service for schema in schemas for service in schema.services}
     _check_keys(pool, "service", pool.services, services)
     for name, service in services.items():
-        found, where = pool.services[name], f"service {name}"
-        _check_keys(pool, f"{where}: slot", found.slots, [s.name for s in service.slots])
-        _check_keys(pool, f"{where}: intent", found.intents, [i.name for i in service.intents])
-        for record, texts in _lists(service, found):
+        paraphrases, where = pool.services[name], f"service {name}"
+        _check_keys(pool, f"{where}: slot", paraphrases.slots, [s.name for s in service.slots])
+        _check_keys(
+            pool, f"{where}: intent", paraphrases.intents, [i.name for i in service.intents]
+        )
+        for record, texts in _lists(service, paraphrases):
             _check_texts(pool, f"{where}{record}", texts)
-        for kind, elements in (("slot", found.slots), ("intent", found.intents)):
+        for kind, elements in (("slot", paraphrases.slots), ("intent", paraphrases.intents)):
             for original, element in elements.items():
                 _check_names(pool, f"{where}, {kind} {original}", original, element.name)
 
@@ -94,13 +96,13 @@ def _lists(service: Service, pool: ServicePool) -> Iterator[tuple[str, list[str]
             yield f", {kind} {name}: description", element.description
 
 
-def _check_keys(pool: Pool, what: str, found: Iterable[str], expected: Iterable[str]) -> None:
-    found, expected = set(found), set(expected)
-    if lacking := sorted(expected - found):
+def _check_keys(pool: Pool, what: str, names: Iterable[str], expected: Iterable[str]) -> None:
+    names, expected = set(names), set(expected)
+    if lacking := sorted(expected - names):
         raise SgdxError(
             f"{pool.path}: {what} {lacking[0]} is not there, expected paraphrases of it"
         )
-    if unknown := sorted(found - expected):
+    if unknown := sorted(names - expected):
         raise SgdxError(
             f"{pool.path}: {what} {unknown[0]} is not in the source, expected one of"
             f" {', '.join(sorted(expected))}"

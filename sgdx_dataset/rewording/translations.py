@@ -87,14 +87,16 @@ def open_finished_batches(path: Path, header: dict[str, Any]) -> FinishedBatches
     whole, newline, _ = path.read_bytes().rpartition(b"\n")
     try:
         first, *lines = whole.split(b"\n") if newline else [msgspec.json.encode(header)]
-        found = msgspec.json.decode(first, type=dict[str, Any])
+        own_header = msgspec.json.decode(first, type=dict[str, Any])
         done = msgspec.json.decode(b"[" + b",".join(lines) + b"]", type=list[tuple[int, list[str]]])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise SgdxError(f"{path}: is damaged: {error}; {_ADVICE}") from None
-    for name in (*header, *found):
-        if found.get(name) != header.get(name):
+    for name in (*header, *own_header):
+        if own_header.get(name) != header.get(name):
             now = f"expected {header.get(name)!r} as now"
-            raise SgdxError(f"{path}: was begun with {name} {found.get(name)!r}, {now}; {_ADVICE}")
+            raise SgdxError(
+                f"{path}: was begun with {name} {own_header.get(name)!r}, {now}; {_ADVICE}"
+            )
     if [number for number, _ in done] != list(range(len(done))):
         raise SgdxError(f"{path}: is damaged: its batches are not one after another; {_ADVICE}")
     os.truncate(path, len(whole + newline) if done else 0)

@@ -136,8 +136,8 @@ def _ask_for(
     if not codes:
         return "", {}
     if f">>{target}<<" not in codes:
-        known = ", ".join(code[2:-2] for code in codes)
-        raise SgdxError(f"{name}: --languages: target is {target!r}, expected one of {known}")
+        languages = ", ".join(code[2:-2] for code in codes)
+        raise SgdxError(f"{name}: --languages: target is {target!r}, expected one of {languages}")
     return f">>{target}<< ", {}
 
 

@@ -92,9 +92,13 @@ def _check_frames(dialogue: Dialogue[AnyFrame]) -> None:
         for frame in turn.frames:
             for span in frame.slots:
                 if not span.start <= span.exclusive_end <= len(turn.utterance):
-                    found = f"{span.slot} at characters {span.start} to {span.exclusive_end}"
+                    span_characters = (
+                        f"{span.slot} at characters {span.start} to {span.exclusive_end}"
+                    )
                     length = len(turn.utterance)
-                    raise SgdxError(f"turn {index}: found {found}, expected some of {length}")
+                    raise SgdxError(
+                        f"turn {index}: found {span_characters}, expected some of {length}"
+                    )
             if not isinstance(frame, Frame):
                 continue
             if (frame.service_call is None) != (frame.service_results is None):
@@ -104,7 +108,7 @@ def _check_frames(dialogue: Dialogue[AnyFrame]) -> None:
 def _turns(turns: Sequence[Turn[AnyFrame]], frame: type[AnyFrame], coder: Coder) -> Column:
     speaker = pa.array([turn.speaker for turn in turns], pa.string())
     utterance = pa.array([turn.utterance for turn in turns], pa.string())
-    frames = frame_column([one for turn in turns for one in turn.frames], frame, coder)
+    frames = frame_column([record for turn in turns for record in turn.frames], frame, coder)
     offsets = offsets_of(turn.frames for turn in turns)
     return lambda names: struct_array(
         speaker=speaker, utterance=utterance, frames=list_array(offsets, frames(names))

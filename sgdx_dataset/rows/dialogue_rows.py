@@ -40,7 +40,7 @@ def tables(
     """
     original, seen = release.schema(split, "original"), release.seen_services()
     for variant in release.variants(config):
-        names = Names.of(variant, release.schema(split, variant), original, seen, brief)
+        names = Names.from_schemas(variant, release.schema(split, variant), original, seen, brief)
         # ``read_split`` caches its result by its arguments as they are written, defaults left out.
         files = read_split(release, split, brief=True) if brief else read_split(release, split)
         for file, table in files:
@@ -63,7 +63,7 @@ def read_split(
     Raises:
         SgdxError: A file is at fault, or two dialogues have the same id.
     """
-    coder = Coder.of(release.schema(split, "original"))
+    coder = Coder.from_schema(release.schema(split, "original"))
     frame: Any = FrameState if brief else Frame
     file_of: dict[str, str] = {}
     parsed = []
@@ -87,8 +87,8 @@ def steps(release: Release, configs: Iterable[str], splits: Iterable[str] | None
 
     Each dialogue file is a step when it is parsed, and another one under every variant.
     """
-    wanted = set(SPLITS if splits is None else splits)
-    found = [(c, s) for c in configs for s in release.splits(c) if s in wanted]
-    parsed = sum(len(release.dialogue_files(split)) for split in {split for _, split in found})
-    named = sum(len(release.variants(c)) * len(release.dialogue_files(s)) for c, s in found)
+    split_names = set(SPLITS if splits is None else splits)
+    pairs = [(c, s) for c in configs for s in release.splits(c) if s in split_names]
+    parsed = sum(len(release.dialogue_files(split)) for split in {split for _, split in pairs})
+    named = sum(len(release.variants(c)) * len(release.dialogue_files(s)) for c, s in pairs)
     return parsed + named

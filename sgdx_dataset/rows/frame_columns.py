@@ -28,7 +28,7 @@ def frame_column(frames: Sequence[AnyFrame], frame: type[AnyFrame], coder: Coder
     Raises:
         SgdxError: A frame names a service, slot or intent that the schema lacks.
     """
-    codes = [coder.services[one.service] for one in frames]
+    codes = [coder.services[record.service] for record in frames]
     services = code_array(codes)
     gather: dict[str, Callable[[Sequence[Any], list[int], Coder], Column]] = {
         "slots": _spans,
@@ -38,7 +38,7 @@ def frame_column(frames: Sequence[AnyFrame], frame: type[AnyFrame], coder: Coder
         "service_results": _results,
     }
     parts = {
-        part: gather[part]([getattr(one, part) for one in frames], codes, coder)
+        part: gather[part]([getattr(record, part) for record in frames], codes, coder)
         for part in frame.__struct_fields__
         if part != "service"
     }
@@ -49,9 +49,11 @@ def frame_column(frames: Sequence[AnyFrame], frame: type[AnyFrame], coder: Coder
 
 
 def _spans(spans: Sequence[list[Span]], services: list[int], coder: Coder) -> Column:
-    codes = [coder.slots[s][span.slot] for s, of in zip(services, spans) for span in of]
-    start = code_array([span.start for of in spans for span in of])
-    end = code_array([span.exclusive_end for of in spans for span in of])
+    codes = [
+        coder.slots[s][span.slot] for s, frame_spans in zip(services, spans) for span in frame_spans
+    ]
+    start = code_array([span.start for frame_spans in spans for span in frame_spans])
+    end = code_array([span.exclusive_end for frame_spans in spans for span in frame_spans])
     offsets, slots = offsets_of(spans), code_array(codes)
     return lambda names: list_array(
         offsets, struct_array(slot=names.slots.take(slots), start=start, exclusive_end=end)
@@ -59,17 +61,19 @@ def _spans(spans: Sequence[list[Span]], services: list[int], coder: Coder) -> Co
 
 
 def _actions(actions: Sequence[list[Action]], services: list[int], coder: Coder) -> Column:
-    flat = [(s, action) for s, of in zip(services, actions) for action in of]
+    flat = [(s, action) for s, frame_actions in zip(services, actions) for action in frame_actions]
     offsets = offsets_of(actions)
     act = pa.array([action.act for _, action in flat], pa.string())
-    of_intents = [action.act in INTENT_ACTS and action.slot == "intent" for _, action in flat]
+    are_intents = [action.act in INTENT_ACTS and action.slot == "intent" for _, action in flat]
     slots = code_array(
         [
-            coder.intent_slot if of_intent else coder.action_slots[s][action.slot]
-            for of_intent, (s, action) in zip(of_intents, flat)
+            coder.intent_slot if is_intent else coder.action_slots[s][action.slot]
+            for is_intent, (s, action) in zip(are_intents, flat)
         ]
     )
-    intents = [coder.intents[s] if of else None for of, (s, _) in zip(of_intents, flat)]
+    intents = [
+        coder.intents[s] if is_intent else None for is_intent, (s, _) in zip(are_intents, flat)
+    ]
     values = _action_values([action.values for _, action in flat], intents)
     canonical = _action_values([action.canonical_values for _, action in flat], intents)
     return lambda names: list_array(
@@ -90,10 +94,17 @@ def _action_values(values: Sequence[list[str]], intents: Sequence[dict[str, int]
     intents, which are renamed, and None elsewhere.
     """
     offsets = offsets_of(values)
-    flat = pa.array([value for of in values for value in of], pa.string())
-    named = [codes is not None for of, codes in zip(values, intents) for _ in of]
+    flat = pa.array([value for action_values in values for value in action_values], pa.string())
+    named = [
+        codes is not None for action_values, codes in zip(values, intents) for _ in action_values
+    ]
     coded = code_array(
-        [codes[value] for of, codes in zip(values, intents) if codes for value in of]
+        [
+            codes[value]
+            for action_values, codes in zip(values, intents)
+            if codes
+            for value in action_values
+        ]
     )
     mask = pa.array(named, pa.bool_())
     return lambda names: list_array(
@@ -139,16 +150,20 @@ def _calls(calls: Sequence[ServiceCall | None], services: list[int], coder: Code
 def _results(
     calls: Sequence[list[dict[str, str]] | None], services: list[int], coder: Coder
 ) -> Column:
-    results = [of or [] for of in calls]
+    results = [frame_results or [] for frame_results in calls]
     offsets = offsets_of(results)
-    repeated = [s for s, of in zip(services, results) for _ in of]
-    column = _slot_value_lists([result for of in results for result in of], repeated, coder)
+    repeated = [s for s, frame_results in zip(services, results) for _ in frame_results]
+    column = _slot_value_lists(
+        [result for frame_results in results for result in frame_results], repeated, coder
+    )
     return lambda names: list_array(offsets, column(names))
 
 
 def _slot_value_lists(pairs: Sequence[dict[str, str]], services: list[int], coder: Coder) -> Column:
-    slots = code_array([coder.slots[s][slot] for s, of in zip(services, pairs) for slot in of])
-    values = pa.array([value for of in pairs for value in of.values()], pa.string())
+    slots = code_array(
+        [coder.slots[s][slot] for s, mapping in zip(services, pairs) for slot in mapping]
+    )
+    values = pa.array([value for mapping in pairs for value in mapping.values()], pa.string())
     offsets = offsets_of(pairs)
     return lambda names: list_array(
         offsets, struct_array(slot=names.slots.take(slots), value=values)

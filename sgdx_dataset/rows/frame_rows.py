@@ -105,8 +105,8 @@ def check_columns(columns: Sequence[str] | None) -> None:
     """Raise ``SgdxError`` unless every one of ``columns`` is a column of ``FRAME_COLUMNS``."""
     for column in columns or ():
         if column not in FRAME_COLUMNS.names:
-            known = ", ".join(FRAME_COLUMNS.names)
-            raise SgdxError(f"unknown column {column!r}, expected one of {known}")
+            names = ", ".join(FRAME_COLUMNS.names)
+            raise SgdxError(f"unknown column {column!r}, expected one of {names}")
 
 
 def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa.Table:
@@ -174,9 +174,9 @@ def schema_index(
     """
     names = pc.struct_field(schema_lists.flatten(), "service_name")
     owner = pc.list_parent_indices(schema_lists).cast(pa.string())
-    joined = pc.binary_join_element_wise(owner, names, "/")
-    wanted = pc.binary_join_element_wise(pa.array(dialogue).cast(pa.string()), services, "/")
-    return pc.index_in(wanted, value_set=joined)
+    schema_keys = pc.binary_join_element_wise(owner, names, "/")
+    keys = pc.binary_join_element_wise(pa.array(dialogue).cast(pa.string()), services, "/")
+    return pc.index_in(keys, value_set=schema_keys)
 
 
 def _history(
@@ -209,10 +209,10 @@ def _system_actions(turns: pa.StructArray, users: np.ndarray) -> pa.ListArray:
     actions = action_lists.flatten()
     frame = pc.list_parent_indices(action_lists).to_numpy()
     turn = pc.list_parent_indices(frame_lists).to_numpy()[frame]
-    kept = np.flatnonzero(~users[turn])
-    counts = np.bincount(turn[kept], minlength=len(turns))
-    services = pc.struct_field(all_frames, "service").take(pa.array(frame[kept]))
-    taken = actions.take(pa.array(kept))
+    system_actions = np.flatnonzero(~users[turn])
+    counts = np.bincount(turn[system_actions], minlength=len(turns))
+    services = pc.struct_field(all_frames, "service").take(pa.array(frame[system_actions]))
+    taken = actions.take(pa.array(system_actions))
     fields = [field.name for field in taken.type]
     with_service = pa.StructArray.from_arrays(
         [services, *(taken.field(name) for name in fields)], ["service", *fields]
@@ -236,11 +236,11 @@ def _next_calls(
     all_frames = frame_lists.flatten()
     calls = pc.struct_field(all_frames, "service_call")
     calling = np.flatnonzero(calls.is_valid().to_numpy(zero_copy_only=False))
-    place = pc.list_parent_indices(frame_lists).to_numpy()[calling]
+    turn_of_call = pc.list_parent_indices(frame_lists).to_numpy()[calling]
     names = pc.struct_field(all_frames, "service").take(pa.array(calling))
-    known = _joined(owner[place], place, names)
-    found = pc.index_in(_joined(owner[turn], turn + 1, services), value_set=known)
-    return calls.take(pa.array(calling)).take(found)
+    call_keys = _joined(owner[turn_of_call], turn_of_call, names)
+    call = pc.index_in(_joined(owner[turn], turn + 1, services), value_set=call_keys)
+    return calls.take(pa.array(calling)).take(call)
 
 
 def _joined(dialogue: np.ndarray, turn: np.ndarray, services: pa.StringArray) -> pa.StringArray:

@@ -76,8 +76,8 @@ def _table(rows: Any) -> pa.Table:
 
 def _check_columns(columns: Sequence[str]) -> None:
     if lacking := [name for name in DIALOGUE_COLUMNS.names if name not in columns]:
-        found = ", ".join(map(str, columns))
-        raise SgdxError(f"found the columns {found} without {', '.join(lacking)}; {_EXPECTED}")
+        names = ", ".join(map(str, columns))
+        raise SgdxError(f"found the columns {names} without {', '.join(lacking)}; {_EXPECTED}")
 
 
 def _dataset(

@@ -56,7 +56,7 @@ class Coder:
     intent_slot: int
 
     @classmethod
-    def of(cls, schema: Schema) -> Coder:
+    def from_schema(cls, schema: Schema) -> Coder:
         """Number the names of ``schema``, the original one, whose names the dialogues use."""
         slots, action_slots, intents = [], [], []
         slot_code, intent_code = 0, 1  # intent 0 is NONE
@@ -89,7 +89,7 @@ class Names:
     schemas: pa.StructArray
 
     @classmethod
-    def of(
+    def from_schemas(
         cls, variant: str, schema: Schema, original: Schema, seen: set[str], brief: bool = False
     ) -> Names:
         """Collect a variant's names.

@@ -97,8 +97,8 @@ def turn_parts(
     """
     for column in columns or ():
         if column not in TURN_COLUMNS.names:
-            known = ", ".join(TURN_COLUMNS.names)
-            raise SgdxError(f"unknown column {column!r}, expected one of {known}")
+            names = ", ".join(TURN_COLUMNS.names)
+            raise SgdxError(f"unknown column {column!r}, expected one of {names}")
     split = split_name(split)
     release.check_dialogues(config, split)
     domains = domains_seen(release)
@@ -156,8 +156,10 @@ def turn_table(
         ),
         "utterance": partial(rows.field, "utterance"),
     }
-    kept = pa.schema([TURN_COLUMNS.field(name) for name in columns or TURN_COLUMNS.names])
-    return pa.table([make[column.name]().cast(column.type) for column in kept], schema=kept)
+    schema_of_rows = pa.schema([TURN_COLUMNS.field(name) for name in columns or TURN_COLUMNS.names])
+    return pa.table(
+        [make[column.name]().cast(column.type) for column in schema_of_rows], schema=schema_of_rows
+    )
 
 
 def _seen_domain(
@@ -165,13 +167,14 @@ def _seen_domain(
 ) -> pa.BooleanArray:
     """Whether each row's domain is in the train split, by the service's original name [rows]."""
     domains = pc.replace_substring_regex(services, "_.*", "")
-    found = pc.is_in(domains, value_set=pa.array(sorted(seen_domains), pa.string()))
-    if odd := services.filter(pc.and_(seen, pc.invert(found))).unique().to_pylist():
+    in_train = pc.is_in(domains, value_set=pa.array(sorted(seen_domains), pa.string()))
+    if unknown := services.filter(pc.and_(seen, pc.invert(in_train))).unique().to_pylist():
         raise SgdxError(
-            f"service {odd[0]} was seen in training, and its domain is not among the seen domains"
-            f" {', '.join(sorted(seen_domains))}; expected those of the dialogues' own release"
+            f"service {unknown[0]} was seen in training, and its domain is not among the seen"
+            f" domains {', '.join(sorted(seen_domains))}; expected those of the dialogues' own"
+            " release"
         )
-    return found
+    return in_train
 
 
 def _actions(frames: pa.StructArray, turn: np.ndarray, count: int) -> pa.ListArray:

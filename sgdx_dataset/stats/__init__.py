@@ -54,12 +54,12 @@ def statistics(release: Release) -> dict[str, Any]:
     """
     schemas = schema_statistics(release)
     dialogues = dialogue_statistics(release)
-    found = {split: of["combined"]["dialogues"] for split, of in dialogues["counts"].items()}
+    counts = {split: kinds["combined"]["dialogues"] for split, kinds in dialogues["counts"].items()}
     is_sgd = release.is_sgd()
     return {
         "source": release.name,
         "sgd": is_sgd,
-        "missing": missing_from_sgd(found, DIALOGUES, "dialogues") if is_sgd else "",
+        "missing": missing_from_sgd(counts, DIALOGUES, "dialogues") if is_sgd else "",
         "schemas": schemas,
         "dialogues": dialogues,
         "published": published.FIGURES if is_sgd else None,

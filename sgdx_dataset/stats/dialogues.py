@@ -87,10 +87,10 @@ def domains(tally: Tally) -> dict[str, int]:
 
 def acts(tally: Tally) -> dict[str, dict[str, int]]:
     """Number of actions by speaker, then act, the most frequent first."""
-    found: dict[str, dict[str, int]] = {"USER": {}, "SYSTEM": {}}
+    by_speaker: dict[str, dict[str, int]] = {"USER": {}, "SYSTEM": {}}
     for (speaker, act), count in tally["acts"].most_common():
-        found[speaker][act] = count
-    return found
+        by_speaker[speaker][act] = count
+    return by_speaker
 
 
 def domain(service: str) -> str:

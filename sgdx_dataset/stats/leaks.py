@@ -30,36 +30,36 @@ def overlap_statistics(release: Release) -> dict[str, Any]:
 def overlap_lines(statistics: dict[str, Any]) -> Iterator[str]:
     """Describe each overlap in a line: the element, its text, and which of v1..v5 have it."""
     for variant, of_variant in statistics.items():
-        for found in of_variant["texts"]:
-            name = "" if found["element"] == "service" else f" {found['name']}"
-            star = "*" if found["same_element"] else ""
+        for overlap in of_variant["texts"]:
+            name = "" if overlap["element"] == "service" else f" {overlap['name']}"
+            star = "*" if overlap["same_element"] else ""
             services: dict[str, dict[str, None]] = {}  # by variant, each service once
-            for place in found["equals"]:
-                services.setdefault(place["variant"], {})[place["service"]] = None
-            equals = "; ".join(" ".join((released, *of)) for released, of in services.items())
-            element = f"{found['service']} {found['element']}{name}"
-            yield f"{variant}, {element}: {found['text']!r}{star}: {equals}"
+            for location in overlap["equals"]:
+                services.setdefault(location["variant"], {})[location["service"]] = None
+            equals = "; ".join(" ".join((released, *names)) for released, names in services.items())
+            element = f"{overlap['service']} {overlap['element']}{name}"
+            yield f"{variant}, {element}: {overlap['text']!r}{star}: {equals}"
 
 
-def _of_variant(found: list[Overlap]) -> dict[str, Any]:
+def _of_variant(variant_overlaps: list[Overlap]) -> dict[str, Any]:
     return {
-        "names": _counts(found, "name"),
-        "descriptions": _counts(found, "description"),
-        "texts": [_entry(overlap) for overlap in found],
+        "names": _counts(variant_overlaps, "name"),
+        "descriptions": _counts(variant_overlaps, "description"),
+        "texts": [_entry(overlap) for overlap in variant_overlaps],
     }
 
 
-def _counts(found: list[Overlap], part: str) -> dict[str, int]:
-    same = [overlap.same_element for overlap in found if overlap.place.part == part]
+def _counts(variant_overlaps: list[Overlap], part: str) -> dict[str, int]:
+    same = [overlap.same_element for overlap in variant_overlaps if overlap.location.part == part]
     return {"count": len(same), "of_same_element": sum(same)}
 
 
 def _entry(overlap: Overlap) -> dict[str, Any]:
-    place = overlap.place._asdict()
-    del place["variant"]
+    location = overlap.location._asdict()
+    del location["variant"]
     return {
-        **place,
+        **location,
         "text": overlap.text,
         "same_element": overlap.same_element,
-        "equals": [found._asdict() for found in overlap.equals],
+        "equals": [released._asdict() for released in overlap.equals],
     }

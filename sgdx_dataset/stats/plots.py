@@ -43,10 +43,10 @@ def _save(figure: Any, path: Path) -> Path:
 
 def _lengths(lengths: Figures, missing: str) -> Any:
     figure, axes = _axes()
-    for split, of in lengths.items():
-        share = [100 * dialogues / sum(of.values()) for dialogues in of.values()]
-        label = f"{split} ({sum(of.values()):,})"
-        axes.plot(list(of), share, "o-", markersize=3, label=label, color=_COLOURS[split])
+    for split, counts in lengths.items():
+        share = [100 * dialogues / sum(counts.values()) for dialogues in counts.values()]
+        label = f"{split} ({sum(counts.values()):,})"
+        axes.plot(list(counts), share, "o-", markersize=3, label=label, color=_COLOURS[split])
     axes.set(xlabel="turns", ylabel="% of the split's dialogues", title="Dialogue length")
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
@@ -59,15 +59,15 @@ def _acts(acts: Figures, missing: str) -> Any:
         1, 2, figsize=(9, 4.5), layout="constrained"
     )
     for speaker, axes in zip(("USER", "SYSTEM"), all_axes):
-        by_split = {split: of[speaker] for split, of in acts.items()}
+        by_split = {split: counts[speaker] for split, counts in acts.items()}
         names = sorted(
-            {act for of in by_split.values() for act in of},
-            key=lambda act: -sum(of.get(act, 0) for of in by_split.values()),
+            {act for counts in by_split.values() for act in counts},
+            key=lambda act: -sum(counts.get(act, 0) for counts in by_split.values()),
         )
         height = 0.8 / max(len(by_split), 1)
-        for i, (split, of) in enumerate(by_split.items()):
-            share = [100 * of.get(act, 0) / max(sum(of.values()), 1) for act in names]
-            places = [place + (i - (len(by_split) - 1) / 2) * height for place in range(len(names))]
+        for i, (split, counts) in enumerate(by_split.items()):
+            share = [100 * counts.get(act, 0) / max(sum(counts.values()), 1) for act in names]
+            places = [row + (i - (len(by_split) - 1) / 2) * height for row in range(len(names))]
             axes.barh(places, share, height, label=split, color=_COLOURS[split])
         axes.set_yticks(range(len(names)), [name.replace("_", " ").lower() for name in names])
         axes.invert_yaxis()

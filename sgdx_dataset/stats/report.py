@@ -63,7 +63,7 @@ def print_report(figures: Figures, console: Console | None = None, lists: bool =
     console.print(_domain_table(dialogues["domains"], theirs["domains"], note))
     console.print(_length_table(dialogues["lengths"], note))
     console.print(_act_table(dialogues["acts"], note))
-    if lists and any(of["texts"] for of in overlaps.values()):
+    if lists and any(entry["texts"] for entry in overlaps.values()):
         console.print("Train texts that v1..v5 have and the original lacks; * of the same element:")
         for line in overlap_lines(overlaps):
             console.print(escape_controls(line), markup=False, soft_wrap=True)
@@ -86,17 +86,17 @@ def _schema_table(title: str, rows: Figures, published: Figures | None) -> Table
 def _print_self_bleu(
     console: Console, schemas: Figures, published: Figures | None, name: str
 ) -> None:
-    if found := schemas[name]:
+    if scores := schemas[name]:
         beside = f" {_beside(published[name], '.1f')}" if published else ""
-        text = "self-BLEU: {corpus:.1f} as corpora, {sentence:.1f} as sentences".format(**found)
+        text = "self-BLEU: {corpus:.1f} as corpora, {sentence:.1f} as sentences".format(**scores)
         console.print(f"{text}{beside}")
 
 
 def _overlap_table(overlaps: Figures) -> Table:
     table = _table("Train texts that v1..v5 have and the original lacks (same element)", overlaps)
     for part in ("names", "descriptions"):
-        counts = [of[part] for of in overlaps.values()]
-        table.add_row(part, *(f"{of['count']} ({of['of_same_element']})" for of in counts))
+        counts = [entry[part] for entry in overlaps.values()]
+        table.add_row(part, *(f"{entry['count']} ({entry['of_same_element']})" for entry in counts))
     return table
 
 
@@ -114,12 +114,14 @@ def _count_table(split: str, kinds: Figures, published: Figures, note: str) -> T
 
 def _domain_table(domains: Figures, published: Figures, note: str) -> Table:
     table = _table("Dialogues by domain", domains, note)
-    for name in sorted({name for of in (*domains.values(), *published.values()) for name in of}):
+    for name in sorted(
+        {name for counts in (*domains.values(), *published.values()) for name in counts}
+    ):
         table.add_row(
             escape(escape_controls(name)),
             *(
-                _pair(_number(of.get(name), ",d"), published.get(split, {}).get(name), ",d")
-                for split, of in domains.items()
+                _pair(_number(counts.get(name), ",d"), published.get(split, {}).get(name), ",d")
+                for split, counts in domains.items()
             ),
         )
     return table
@@ -127,9 +129,9 @@ def _domain_table(domains: Figures, published: Figures, note: str) -> Table:
 
 def _length_table(lengths: Figures, note: str) -> Table:
     table = _table("Dialogues by number of turns", lengths, note, justify="left")
-    binned = {split: _bins(of) for split, of in lengths.items()}
-    for start in sorted({start for of in binned.values() for start in of}):
-        cells = [_bar(of.get(start, 0), max(of.values())) for of in binned.values()]
+    binned = {split: _bins(counts) for split, counts in lengths.items()}
+    for start in sorted({start for counts in binned.values() for start in counts}):
+        cells = [_bar(counts.get(start, 0), max(counts.values())) for counts in binned.values()]
         table.add_row(f"{start}-{start + _BIN - 1}", *cells)
     return table
 

@@ -36,12 +36,12 @@ def schema_statistics(release: Release) -> dict[str, Any]:
     """
     bleu = Bleu()
     pairs = {v: _pairs(release, v) for v in (*VARIANTS, *release.own_variants)}
-    pairs = {variant: of for variant, of in pairs.items() if of}
+    pairs = {v: variant_pairs for v, variant_pairs in pairs.items() if variant_pairs}
     pivots = {v: _pairs(release, v) for v in release.variants(BACKTRANS)}
     original = [service for service, _ in _pairs(release, "original")]
-    rows = {v: {**_seen(release, v), **_wording(of, bleu)} for v, of in pairs.items()}
+    rows = {v: {**_seen(release, v), **_wording(pairs[v], bleu)} for v in pairs}
     released = {v: row for v, row in rows.items() if v in VARIANTS}
-    pivot_rows = {variant: _wording(of, bleu) for variant, of in pivots.items()}
+    pivot_rows = {v: _wording(pivot_pairs, bleu) for v, pivot_pairs in pivots.items()}
     return {
         "elements": {
             "services": len(original),
@@ -51,7 +51,7 @@ def schema_statistics(release: Release) -> dict[str, Any]:
         "variants": {"original": _seen(release, "original"), **rows, **_average(released)},
         "self_bleu": self_bleu([_descriptions(pairs[v]) for v in released], bleu),
         "backtrans": {**pivot_rows, **_average(pivot_rows)},
-        "backtrans_self_bleu": self_bleu([_descriptions(of) for of in pivots.values()], bleu),
+        "backtrans_self_bleu": self_bleu([*map(_descriptions, pivots.values())], bleu),
         "bleu": bleu.signature,
         "overlaps": overlap_statistics(release),
     }
@@ -69,8 +69,8 @@ def name_distance(originals: Sequence[str], variants: Sequence[str]) -> float:
 
 def share_seen(names: Sequence[str], train: Iterable[str]) -> float | None:
     """Percentage of ``names``, with repetitions, that are among ``train``; None of no names."""
-    known = set(train)
-    return 100 * fmean(name in known for name in names) if names else None
+    train_names = set(train)
+    return 100 * fmean(name in train_names for name in names) if names else None
 
 
 class Bleu:
@@ -165,5 +165,5 @@ def _average(rows: dict[str, Row]) -> dict[str, Row]:
     if not rows:
         return {}
     columns = {key: [row[key] for row in rows.values()] for key in next(iter(rows.values()))}
-    known = {key: [v for v in values if v is not None] for key, values in columns.items()}
-    return {"average": {key: fmean(v) if v else None for key, v in known.items()}}
+    present = {key: [v for v in values if v is not None] for key, values in columns.items()}
+    return {"average": {key: fmean(v) if v else None for key, v in present.items()}}

@@ -86,8 +86,8 @@ def _flat(lists: pa.ListArray) -> tuple[pa.Array, pa.Array]:
 
 def _count(values: pa.Array) -> Counter[Any]:
     """How often each value occurs."""
-    found = pc.value_counts(values)
-    return Counter(dict(zip(found.field("values").to_pylist(), found.field("counts").to_pylist())))
+    unique, counts = pc.value_counts(values).flatten()
+    return Counter(dict(zip(unique.to_pylist(), counts.to_pylist())))
 
 
 def _count_pairs(first: pa.StringArray, second: pa.StringArray) -> Counter[Any]:

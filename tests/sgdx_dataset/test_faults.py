@@ -119,7 +119,7 @@ def test_what_a_killed_download_got_is_used(
 def test_a_wrong_checksum(serve: Callable[..., Server], mini: Path, home: Path) -> None:
     content = packed(mini, "zip").read_bytes()
     found = hashlib.sha256(content).hexdigest()
-    expected = f"SHA-256 is {found}, expected {'0' * 64}; what was downloaded is thrown away"
+    expected = f"SHA-256 is {found}, expected {'0' * 64}; what was downloaded is deleted"
     with pytest.raises(SgdxError, match=expected):
         download(kept, serve(content).url, "0" * 64)
     assert [p.name for p in (home / "datasets" / "downloads").iterdir()] == ["sgdx-sgd.lock"]
@@ -130,7 +130,7 @@ def test_what_is_no_release_is_not_kept(
     serve: Callable[..., Server], home: Path, content: bytes
 ) -> None:
     """A page with status 200 is not what was asked for."""
-    with pytest.raises(SgdxError, match=r"nor a whole archive: .* \(it is thrown away\)$"):
+    with pytest.raises(SgdxError, match=r"nor a whole archive: .* \(it is deleted\)$"):
         download(opened, serve(content).url)
     assert [p.name for p in (home / "datasets" / "downloads").iterdir()] == ["sgdx-sgd.lock"]
 
@@ -168,7 +168,7 @@ def test_a_download_that_is_not_whole(release_archive: Path, home: Path) -> None
     assert "dialogue files" in lacking
     with pytest.raises(SgdxError) as error:
         open_release("download")
-    assert str(error.value) == (f"{place}: was downloaded, but lacks {lacking} (it is thrown away)")
+    assert str(error.value) == (f"{place}: was downloaded, but lacks {lacking} (it is deleted)")
     assert not place.exists()
 
 

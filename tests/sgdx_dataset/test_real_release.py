@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sgdx_dataset import VARIANTS, found_variants, frame_tables, frames, load, overlaps
+from sgdx_dataset import VARIANTS, find_variants, frame_tables, frames, load, overlaps
 from sgdx_dataset.hub.export import release_dialogue
 from sgdx_dataset.release.download import COMMIT
 from sgdx_dataset.release.open import open_release
@@ -155,9 +155,9 @@ def test_texts_of_backtrans_that_are_those_of_v1_to_v5(release: Release) -> None
     found = overlaps(release, train_variants(release))
     counts = {}
     for language in ("ja", "ko", "zh"):
-        hits = [hit for hit in found if hit.place.variant == f"backtrans-{language}"]
-        names = [hit.same_element for hit in hits if hit.place.part == "name"]
-        texts = [hit.same_element for hit in hits if hit.place.part == "description"]
+        hits = [hit for hit in found if hit.location.variant == f"backtrans-{language}"]
+        names = [hit.same_element for hit in hits if hit.location.part == "name"]
+        texts = [hit.same_element for hit in hits if hit.location.part == "description"]
         counts[language] = len(names), sum(names), len(texts), sum(texts)
     assert counts == {"ja": (49, 31, 6, 1), "ko": (31, 19, 5, 1), "zh": (36, 26, 6, 2)}
 
@@ -166,7 +166,7 @@ def test_corrupted_train_schemas_have_nothing_of_v1_to_v5(
     release: Release, release_archive: Path, tmp_path: Path
 ) -> None:
     places = corrupt(release, tmp_path / "out")
-    opened = open_release(release_archive, found_variants(tmp_path / "out"))
+    opened = open_release(release_archive, find_variants(tmp_path / "out"))
     variants = {name: opened.schema("train", name) for name in opened.own_variants}
     assert list(variants) == [place.name for place in places]
     assert overlaps(opened, variants) == []
@@ -185,7 +185,7 @@ def test_corrupted_train_schemas_have_nothing_of_v1_to_v5(
 def test_a_files_dialogues_under_a_corrupted_schema(release: Release) -> None:
     original = release.schema("train", "original")
     schema = corrupt_schema(original, np.random.default_rng(0), replace=0.3, window=3)
-    names = Names.of("corrupt-1", schema, original, release.seen_services())
+    names = Names.from_schemas("corrupt-1", schema, original, release.seen_services())
     ((_, table),) = read_split(with_files(release, "train", 1), "train")
     renamed = 0
     for row in table(names).to_pylist():
@@ -204,7 +204,7 @@ def test_a_copy_of_v3_in_a_folder_is_found_whole(
     """Of its 562 texts the original has 31 too."""
     copy = {"train": release.schema("train", "v3")}
     write_variants({"mine": copy}, tmp_path / "out")
-    found = found_variants(tmp_path / "out")
+    found = find_variants(tmp_path / "out")
     opened = open_release(release_archive, found)
     hits = overlaps(opened, {"mine": opened.schema("train", "mine")})
     assert len(hits) == 531

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sgdx_dataset import SgdxError, found_variants, frames, load, prepare
+from sgdx_dataset import SgdxError, find_variants, frames, load, prepare
 from sgdx_dataset.release.open import open_release
 
 from ...conftest import Run
@@ -164,7 +164,7 @@ def test_variants_in_a_folder(mini: Path, overlay: Path) -> None:
         write(folder / name / "train" / "schema.json", [SCHEMAS["v1"]])
     write(folder / "without-train" / "test" / "schema.json", [MINE])
     write(folder / "notes.txt", "not a schema")
-    found = found_variants(folder)
+    found = find_variants(folder)
     assert list(found.items()) == [
         ("a", folder / "a"),
         ("b", folder / "b"),
@@ -180,9 +180,9 @@ def test_a_folder_that_is_a_variant_itself(overlay: Path, monkeypatch: pytest.Mo
     folder = overlay.parent / "b"
     write(folder / "train" / "schema.json", [SCHEMAS["v1"]])
     write(folder / "c" / "train" / "schema.json", [SCHEMAS["v1"]])
-    assert found_variants(folder) == {"b": folder}
+    assert find_variants(folder) == {"b": folder}
     monkeypatch.chdir(folder)
-    assert found_variants(Path()) == {"b": Path()}
+    assert find_variants(Path()) == {"b": Path()}
 
 
 def test_a_folder_without_variants_or_with_two_of_one_name(overlay: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_folder_without_variants_or_with_two_of_one_name(overlay: Path) -> Non
     with pytest.raises(
         SgdxError, match=r"zh\.json: is variant zh as .*/zh is, expected one of them"
     ):
-        found_variants(folder)
+        find_variants(folder)
     for empty in (folder / "zh" / "train" / "schema.json", folder / "nowhere"):
         with pytest.raises(SgdxError, match=f"^{empty}: has no variant, expected"):
-            found_variants(empty)
+            find_variants(empty)

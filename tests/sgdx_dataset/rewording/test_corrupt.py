@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
-from sgdx_dataset import SgdxError, found_variants, frames, load, overlaps
+from sgdx_dataset import SgdxError, find_variants, frames, load, overlaps
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.release.schema import Schema, check_aligned, check_distinct
 from sgdx_dataset.rewording.corrupt import corrupt, corrupt_schema, corrupt_words
@@ -156,7 +156,7 @@ def test_it_gives_nothing_of_v1_to_v5_that_the_original_lacks(mini: Path, tmp_pa
     shutil.copytree(first, mini / "sgd_x" / "data" / "v1", dirs_exist_ok=True)
     (second,) = corrupt(open_release(mini), tmp_path / "second", variants=1, replace=1)
     release = open_release(mini, {"first": first, "second": second})
-    found = {overlap.place.variant for overlap in overlaps(release, train_variants(release))}
+    found = {overlap.location.variant for overlap in overlaps(release, train_variants(release))}
     assert found == {"first"}
 
 
@@ -171,7 +171,7 @@ def test_more_variants_change_none_of_the_first(mini: Path, tmp_path: Path) -> N
 
 def test_it_loads_as_a_variant_of_train_alone(tmp_path: Path) -> None:
     corrupt(open_release("sample"), tmp_path / "out")
-    variants = found_variants(tmp_path / "out")
+    variants = find_variants(tmp_path / "out")
     rows = load("corrupt-2", "train", "sample", variants)
     plain = load("original", "train", "sample")
     assert (rows["dialogue_id"], rows["services"]) == (plain["dialogue_id"], plain["services"])

@@ -12,7 +12,7 @@ from msgspec import to_builtins
 
 from sgdx_dataset import SPLITS, VARIANTS, overlaps
 from sgdx_dataset.release.open import SAMPLE, open_release
-from sgdx_dataset.rewording.leaks import Overlap, Place, train_variants
+from sgdx_dataset.rewording.leaks import Location, Overlap, train_variants
 
 from ..conftest import service, write
 
@@ -36,11 +36,11 @@ def test_each_overlap_with_its_places(mini: Path, tmp_path: Path) -> None:
     find = ("Flats_1", "intent", "FindFlat")
     overlaps_found = found(mini, tmp_path, mine)
     assert overlaps_found == [
-        (Place("mine", *city, "name"), "quarter", [Place("v3", *area, "name")]),
-        (Place("mine", *city, "description"), "quarter", [Place("v3", *area, "description")]),
-        (Place("mine", *area, "name"), "q", [Place("v4", *area, "name")]),
-        (Place("mine", *find, "name"), "TourFlat", [Place("v2", *visit, "name")]),
-        (Place("mine", *find, "description"), "town", [Place("v1", *city, "description")]),
+        (Location("mine", *city, "name"), "quarter", [Location("v3", *area, "name")]),
+        (Location("mine", *city, "description"), "quarter", [Location("v3", *area, "description")]),
+        (Location("mine", *area, "name"), "q", [Location("v4", *area, "name")]),
+        (Location("mine", *find, "name"), "TourFlat", [Location("v2", *visit, "name")]),
+        (Location("mine", *find, "description"), "town", [Location("v1", *city, "description")]),
     ]
     assert [overlap.same_element for overlap in overlaps_found] == [
         False,
