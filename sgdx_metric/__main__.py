@@ -3,11 +3,18 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import NoReturn
 
-from sgdx_dataset import SgdxError
-from sgdx_dataset.io.console import BAD_INPUT, run, say
-
+from .cli.arguments import (
+    Command,
+    add_dialogues,
+    add_json_output,
+    add_none,
+    add_predictions,
+    add_push,
+    add_references,
+    add_scores_output,
+    run_program,
+)
 from .cli.commands import (
     run_calls,
     run_compare,
@@ -17,90 +24,17 @@ from .cli.commands import (
     run_score,
     run_summarise,
 )
-from .rows import ScoreError
-from .signature import ZERO_MEAN, split_name
-
-_PROGRAM = "sgdx-metric"
+from .signature import ZERO_MEAN
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a command.
-
-    Returns:
-        The exit status: 0; 2 after one line on stderr that says why; 1 if nobody reads the standard
-        output any longer, as after `| head`; 130 after an interruption. Files are written before
-        anything is printed.
-    """
-
-    def command() -> None:
-        args = _parser().parse_args(argv)
-        args.run(args)
-
-    return run(_PROGRAM, command, (ScoreError, SgdxError))
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        say(_PROGRAM, f"error: {message}")
-        self.exit(BAD_INPUT)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="sgdx-metric", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, work, add_arguments, text in (
-        ("install", run_install, None, 'make evaluate.load("sgdx_metric") work anywhere'),
-        (
-            "score",
-            run_score,
-            _add_score,
-            "score one tracker's predictions for one or more schema variants",
-        ),
-        (
-            "calls",
-            run_calls,
-            _add_calls,
-            "score predicted API calls for one or more schema variants",
-        ),
-        (
-            "summarise",
-            run_summarise,
-            _add_summarise,
-            "average the scores of several runs, such as those of several seeds",
-        ),
-        ("compare", run_compare, _add_compare, "test whether two trackers' scores differ"),
-        (
-            "explain",
-            run_explain,
-            _add_explain,
-            "show the scores of one frame slot by slot, or list the frames that broke",
-        ),
-        ("push", run_push, _add_push, 'make evaluate.load("YOU/sgdx_metric") work for everybody'),
-    ):
-        command = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
-        command.set_defaults(run=work)
-        if add_arguments:
-            add_arguments(command)
-    return parser
-
-
-def _add_push(command: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``push``."""
-    command.add_argument(
-        "repo_id", metavar="REPO_ID", help="Space to push to, YOU/ and the metric's name"
-    )
-    command.add_argument("--private", action="store_true", help="create it as a private one")
+    """Run a command; return the exit status, as `run_program` gives it."""
+    return run_program("sgdx-metric", __doc__, _COMMANDS, argv)
 
 
 def _add_score(command: argparse.ArgumentParser) -> None:
     _add_inputs(command)
-    command.add_argument(
-        "--output",
-        type=Path,
-        required=True,
-        metavar="FILE",
-        help="the JSON file to write",
-    )
+    add_scores_output(command)
     command.add_argument(
         "--per-frame",
         type=Path,
@@ -114,13 +48,7 @@ def _add_score(command: argparse.ArgumentParser) -> None:
         help="also draw joint goal accuracy by variant and its drop by service, as PNG; needs the "
         "extra sgdx[report]",
     )
-    command.add_argument(
-        "--dialogues",
-        type=Path,
-        metavar="FILE",
-        help="score these dialogues only: a file of `python -m sgdx_dataset subset`, a text file "
-        "with one dialogue id a line, or a JSON list; predictions of others are passed over",
-    )
+    add_dialogues(command)
     command.add_argument(
         "--system-acts",
         choices=("yes", "no"),
@@ -143,16 +71,8 @@ def _add_score(command: argparse.ArgumentParser) -> None:
 
 def _add_calls(command: argparse.ArgumentParser) -> None:
     _add_inputs(command)
-    command.add_argument(
-        "--output", type=Path, required=True, metavar="FILE", help="the JSON file to write"
-    )
-    command.add_argument(
-        "--dialogues",
-        type=Path,
-        metavar="FILE",
-        help="score these dialogues only: a file of `python -m sgdx_dataset subset`, a text file "
-        "with one dialogue id a line, or a JSON list",
-    )
+    add_scores_output(command)
+    add_dialogues(command)
 
 
 def _add_summarise(command: argparse.ArgumentParser) -> None:
@@ -184,7 +104,7 @@ def _add_compare(command: argparse.ArgumentParser) -> None:
             metavar="SCORES",
             help=f"instead, the scores.json of each run of {which} tracker, such as of each seed",
         )
-    command.add_argument("--json", type=Path, metavar="FILE", help="also write the tables as JSON")
+    add_json_output(command)
 
 
 def _add_explain(command: argparse.ArgumentParser) -> None:
@@ -205,42 +125,11 @@ def _add_explain(command: argparse.ArgumentParser) -> None:
 
 
 def _add_inputs(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--source",
-        metavar="PATH",
-        help="where the references come from: the SGD release as a directory or an archive, or "
-        "'sample' for the small corpus in the package; default: $SGDX_SOURCE, else what "
-        "sgdx_dataset prepare was given",
-    )
-    command.add_argument(
-        "--references",
-        type=Path,
-        metavar="DIR",
-        help="instead of --source, a folder of VARIANT.parquet as 'python -m sgdx_dataset frames' "
-        "writes them",
-    )
-    command.add_argument(
-        "--variant",
-        action="append",
-        default=[],
-        metavar="NAME=PATH",
-        help="a schema variant of your own: a directory with {train,dev,test}/schema.json, or an "
-        "overlay, a .json file of changes to the train schema; may be repeated",
-    )
-    command.add_argument(
-        "--split",
-        default="test",
-        type=split_name,
-        choices=("train", "validation", "test"),
-        help="the split that was predicted; dev is another name of validation; default: test",
-    )
-    command.add_argument(
-        "--predictions",
-        action="append",
-        required=True,
-        metavar="DIR | VARIANT=PATH",
-        help="either one folder with VARIANT.jsonl or VARIANT/ for each variant, or VARIANT=PATH "
-        "once for each variant, PATH being a JSONL file or a directory of dialogues_*.json",
+    add_references(command, "frames")
+    add_predictions(
+        command,
+        ", PATH being a JSONL file or a directory of dialogues_*.json; a folder may have "
+        "such directories too",
     )
     command.add_argument(
         "--no-fuzzy-match",
@@ -249,6 +138,36 @@ def _add_inputs(command: argparse.ArgumentParser) -> None:
         "its similarity",
     )
 
+
+_COMMANDS = (
+    Command("install", run_install, add_none, 'make evaluate.load("sgdx_metric") work anywhere'),
+    Command(
+        "score",
+        run_score,
+        _add_score,
+        "score one tracker's predictions for one or more schema variants",
+    ),
+    Command(
+        "calls",
+        run_calls,
+        _add_calls,
+        "score predicted API calls for one or more schema variants",
+    ),
+    Command(
+        "summarise",
+        run_summarise,
+        _add_summarise,
+        "average the scores of several runs, such as those of several seeds",
+    ),
+    Command("compare", run_compare, _add_compare, "test whether two trackers' scores differ"),
+    Command(
+        "explain",
+        run_explain,
+        _add_explain,
+        "show the scores of one frame slot by slot, or list the frames that broke",
+    ),
+    Command("push", run_push, add_push, 'make evaluate.load("YOU/sgdx_metric") work for everybody'),
+)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,0 +1,164 @@
+"""What the command lines of both metrics share: how they run, and arguments that mean the same."""
+
+import argparse
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.io.console import BAD_INPUT, run, say
+
+from ..rows import ScoreError
+from ..signature import split_name
+
+
+class Command(NamedTuple):
+    """A command of a metric.
+
+    Attributes:
+        name: The command's name.
+        run: What it does with its arguments.
+        add_arguments: Adds its arguments to its parser.
+        help: What it does, in a clause that begins with a verb.
+    """
+
+    name: str
+    run: Callable[[argparse.Namespace], None]
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    help: str
+
+
+def run_program(
+    program: str, description: str | None, commands: Iterable[Command], argv: list[str] | None
+) -> int:
+    """Run one of a metric's commands.
+
+    Args:
+        program: The program's name, which every message begins with.
+        description: What the program does.
+        commands: Its commands.
+        argv: The arguments; None for those of the process.
+
+    Returns:
+        The exit status: 0; 2 after one line on stderr that says why; 1 if nobody reads the standard
+        output any longer, as after `| head`; 130 after an interruption. Files are written before
+        anything is printed.
+    """
+
+    def parse_and_run() -> None:
+        args = _parser(program, description, commands).parse_args(argv)
+        args.run(args)
+
+    return run(program, parse_and_run, (ScoreError, SgdxError))
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, as all others are."""
+
+    def error(self, message: str) -> NoReturn:
+        program = self.prog.partition(" ")[0]  # Without the command's name.
+        say(program, f"error: {message}")
+        self.exit(BAD_INPUT)
+
+
+def _parser(
+    program: str, description: str | None, commands: Iterable[Command]
+) -> argparse.ArgumentParser:
+    parser = _Parser(prog=program, description=description)
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in commands:
+        text = f"{command.help[0].upper()}{command.help[1:]}."
+        subparser = subparsers.add_parser(command.name, help=command.help, description=text)
+        subparser.set_defaults(run=command.run)
+        command.add_arguments(subparser)
+    return parser
+
+
+def add_none(_: argparse.ArgumentParser) -> None:
+    """Add no arguments."""
+
+
+def add_push(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of `push`."""
+    command.add_argument(
+        "repo_id", metavar="REPO_ID", help="Space to push to, YOU/ and the metric's name"
+    )
+    command.add_argument("--private", action="store_true", help="create it as a private one")
+
+
+def add_references(command: argparse.ArgumentParser, rows: str) -> None:
+    """Add the arguments that say what is scored against.
+
+    Args:
+        command: The command's parser.
+        rows: The command of `sgdx_dataset` that writes the references' rows: "frames" or "turns".
+    """
+    command.add_argument(
+        "--source",
+        metavar="PATH",
+        help="where the references come from: the SGD release as a directory or an archive, or "
+        "'sample' for the small corpus in the package; default: $SGDX_SOURCE, else what "
+        "sgdx_dataset prepare was given",
+    )
+    command.add_argument(
+        "--references",
+        type=Path,
+        metavar="DIR",
+        help=f"instead of --source, a folder of VARIANT.parquet as 'python -m sgdx_dataset {rows}' "
+        "writes them",
+    )
+    command.add_argument(
+        "--variant",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="a schema variant of your own: a directory with {train,dev,test}/schema.json, or an "
+        "overlay, a .json file of changes to the train schema; may be repeated",
+    )
+    command.add_argument(
+        "--split",
+        default="test",
+        type=split_name,
+        choices=("train", "validation", "test"),
+        help="the split that was predicted; dev is another name of validation; default: test",
+    )
+
+
+def add_predictions(command: argparse.ArgumentParser, layouts: str = "") -> None:
+    """Add the argument that names the prediction files.
+
+    Args:
+        command: The command's parser.
+        layouts: A clause on what a PATH may be beside a JSONL file.
+    """
+    command.add_argument(
+        "--predictions",
+        action="append",
+        required=True,
+        metavar="DIR | VARIANT=PATH",
+        help="either one folder with VARIANT.jsonl for each variant, or VARIANT=PATH once for each "
+        f"variant{layouts}",
+    )
+
+
+def add_dialogues(command: argparse.ArgumentParser) -> None:
+    """Add the argument that chooses dialogues."""
+    command.add_argument(
+        "--dialogues",
+        type=Path,
+        metavar="FILE",
+        help="score these dialogues only: a file of `python -m sgdx_dataset subset`, a text file "
+        "with one dialogue id a line, or a JSON list; predictions of others are passed over",
+    )
+
+
+def add_scores_output(command: argparse.ArgumentParser) -> None:
+    """Add the argument that names the file of scores to write."""
+    command.add_argument(
+        "--output", type=Path, required=True, metavar="FILE", help="the JSON file to write"
+    )
+
+
+def add_json_output(command: argparse.ArgumentParser) -> None:
+    """Add the argument that names a file for the tables that are printed."""
+    command.add_argument("--json", type=Path, metavar="FILE", help="also write the tables as JSON")
