@@ -26,10 +26,10 @@ from baselines.data.dialogues import Dialogue, State, read_dialogues
 from baselines.data.frames import training_columns, whole_dialogues
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.onepass.decode import decode
-from baselines.onepass.examples import Examples, SchemaNoise
+from baselines.onepass.examples import FrameExamples, SchemaNoise
 from baselines.onepass.frames import FrameInput, gold_frames
 from baselines.onepass.layout import MARKERS, sequences
-from baselines.onepass.oracle import right_answer, walk
+from baselines.onepass.teacher import gold_answer, gold_examples
 from baselines.onepass.tracker import (
     READS,
     About,
@@ -94,7 +94,7 @@ def onepass_tracking(tracker: OnePassTracker, rows: Dataset) -> tuple[float, flo
 
     def reader(asked: Sequence[tuple[str, str, FrameInput]]) -> list[State]:
         tracker.answers(tracker.model, [frame for _, _, frame in asked])
-        return [decode(frame, right_answer(frame, gold[v, name])) for v, name, frame in asked]
+        return [decode(frame, gold_answer(frame, gold[v, name])) for v, name, frame in asked]
 
     with timing(seconds, "track"):
         track_dialogues(reader, dialogues, tracker.reading)
@@ -105,7 +105,7 @@ def onepass_tracking(tracker: OnePassTracker, rows: Dataset) -> tuple[float, flo
 def inputs_of(dialogues: Sequence[Dialogue], rows: Dataset, reading: Reading) -> list[FrameInput]:
     """What is read of each frame along the right states."""
     gold = dict(gold_frames(training_columns(rows, READS)))
-    return [example.frame for example in walk(dialogues, gold, reading)[0]]
+    return [example.frame for example in gold_examples(dialogues, gold, reading)[0]]
 
 
 def sgp_tracking(tracker: SgpTracker, rows: Dataset) -> tuple[float, float, float]:
@@ -147,8 +147,8 @@ def training(tracker: OnePassTracker, rows: Dataset, steps: int) -> tuple[float,
     """Frames and tokens per second of training, with making the batches."""
     seen = training_columns(rows, tracker.READS)
     dialogues = list(read_dialogues(seen))
-    examples, _ = walk(dialogues, dict(gold_frames(seen)), tracker.reading)
-    data = Examples(examples, tracker.vocabulary, tracker.about.max_tokens, SchemaNoise(), 0)
+    examples, _ = gold_examples(dialogues, dict(gold_frames(seen)), tracker.reading)
+    data = FrameExamples(examples, tracker.vocabulary, tracker.about.max_tokens, SchemaNoise(), 0)
     batches = epoch(data.lengths, 12, 4096, 0, 0)[:steps]
     optimizer = torch.optim.AdamW(tracker.model.parameters(), lr=1e-4)
     device, seconds = tracker.accelerator.device, dict[str, float]()

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .batches import Item, Tensors
-from .decode import Answer, SaidSpan, SlotAnswer
+from .decode import Answer, CandidateSpan, SlotAnswer
 from .labels import TextSpan
 from .modeling import LOWEST, WIDTH, Logits
 
 SPANS = 4  # how many of a slot's likeliest spans are kept
 
 
-def best_of(found: Logits) -> Tensors:
+def likeliest(found: Logits) -> Tensors:
     """The likeliest candidates of each kind for each slot, and the logits that decide, on the CPU.
 
     Returns:
@@ -43,7 +43,7 @@ def read_answers(items: Sequence[Item], found: Logits) -> list[Answer]:
         An answer for each sequence, with the slots of the sequence; its intent is empty if the
         sequence has no intents.
     """
-    columns = {name: tensor.tolist() for name, tensor in best_of(found).items()}
+    columns = {name: tensor.tolist() for name, tensor in likeliest(found).items()}
     intents = columns.pop("intent")
     rows = zip(*(columns[name] for name in _COLUMNS))
     answers = []
@@ -62,7 +62,9 @@ def read_answers(items: Sequence[Item], found: Logits) -> list[Answer]:
 _COLUMNS = ("requested", "statuses", "span", "span_score", "value", "known")
 
 
-def _spans(item: Item, indices: Sequence[int], scores: Sequence[float]) -> tuple[SaidSpan, ...]:
+def _spans(
+    item: Item, indices: Sequence[int], scores: Sequence[float]
+) -> tuple[CandidateSpan, ...]:
     """The spans that are given as indices of [text, 12]; those that cannot be are left out."""
     text = item.sequence.text
     said = []
@@ -70,11 +72,11 @@ def _spans(item: Item, indices: Sequence[int], scores: Sequence[float]) -> tuple
         first, further = divmod(index, WIDTH)
         if score > LOWEST / 2 and first + further < len(text):
             place = TextSpan(text[first].utterance, text[first].start, text[first + further].end)
-            said.append(SaidSpan(place, score))
+            said.append(CandidateSpan(place, score))
     return tuple(said)
 
 
-def join(answers: Sequence[Answer]) -> Answer:
+def merge_parts(answers: Sequence[Answer]) -> Answer:
     """The answer about a frame from the answers about its parts, in order."""
     slots = {slot: answer for part in answers for slot, answer in part.slots.items()}
     return Answer(answers[0].intent, slots)

@@ -49,10 +49,12 @@ def make_batch(items: Sequence[Item], pad: int) -> Tensors:
         "intents": _places([list(s.intents.values()) for s in sequences]),
         "slots": torch.tensor([sequences[i].slots[slot] for i, slot in slots]).view(-1, 2),
         "frame": torch.tensor([i for i, _ in slots], dtype=torch.long),
-        "open": torch.tensor([_open(items[i], slot) for i, slot in slots]).view(-1, STATUSES),
+        "status_mask": torch.tensor([_status_mask(items[i], slot) for i, slot in slots]).view(
+            -1, STATUSES
+        ),
         "values": _places([sequences[i].values[slot] for i, slot in slots]),
         "known": _places([s.known for s in sequences]),
-        "takes": _flags([_takes(items[i], slot) for i, slot in slots], known),
+        "copy_mask": _flags([_copy_mask(items[i], slot) for i, slot in slots], known),
         "text": _padded([[token.place for token in s.text] for s in sequences]),
         "utterance": _padded([[token.utterance + 1 for token in s.text] for s in sequences]),
     }
@@ -85,7 +87,7 @@ def label_batch(items: Sequence[Item], labels: Sequence[Labels], shapes: Tensors
         "status_label": torch.tensor(statuses).view(-1, STATUSES),
         "span_label": _padded(spans, fill=-1),
         "value_label": _chosen([each.values for each in paths], shapes["values"].shape[1]),
-        "known_label": _chosen([each.known for each in paths], shapes["takes"].shape[1]),
+        "known_label": _chosen([each.known for each in paths], shapes["copy_mask"].shape[1]),
     }
 
 
@@ -94,7 +96,7 @@ def _segments(sequence: TokenSequence) -> list[int]:
     return [0] * sequence.service + [1] * (len(sequence.ids) - sequence.service)
 
 
-def _open(item: Item, slot: str) -> list[bool]:
+def _status_mask(item: Item, slot: str) -> list[bool]:
     """The statuses that a slot may have."""
     frame, sequence = item
     if slot not in frame.schema.tracked:
@@ -103,13 +105,13 @@ def _open(item: Item, slot: str) -> list[bool]:
         KEEP: True,
         SAY: bool(sequence.values[slot] or sequence.text),
         DONTCARE: True,
-        GIVEN: frame.given(slot) is not None,
-        FROM: any(_takes(item, slot)),
+        GIVEN: frame.system_offer(slot) is not None,
+        FROM: any(_copy_mask(item, slot)),
     }
     return [is_open[number] for number in range(STATUSES)]
 
 
-def _takes(item: Item, slot: str) -> list[bool]:
+def _copy_mask(item: Item, slot: str) -> list[bool]:
     """The values of other services that a slot may take: none if it has a value."""
     schema = item.frame.schema
     free = slot in schema.tracked and slot not in item.frame.carried

@@ -45,7 +45,7 @@ batch = {{
     "intents": [places[1:3]], "slots": places[3:5], "frame": [0, 0],
     "values": [[[0, 0], [0, 0]], places[5:7]], "known": [[[0, 0]]],
     # keep, say, dontcare, given by the system, from another service
-    "open": [[True, True, True, False, False]] * 2, "takes": [[False]] * 2,
+    "status_mask": [[True, True, True, False, False]] * 2, "copy_mask": [[False]] * 2,
     "text": [list(user)], "utterance": [[1] * len(user)],
 }}
 with torch.no_grad():

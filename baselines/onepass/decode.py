@@ -12,7 +12,7 @@ from .frames import FrameInput
 from .labels import DONTCARE, FROM, GIVEN, KEEP, SAY, TextSpan
 
 
-class SaidSpan(NamedTuple):
+class CandidateSpan(NamedTuple):
     """A span that may be what the user says for a slot.
 
     Attributes:
@@ -37,7 +37,7 @@ class SlotAnswer(NamedTuple):
 
     requested: float
     statuses: tuple[float, ...]
-    spans: tuple[SaidSpan, ...]
+    spans: tuple[CandidateSpan, ...]
     value: int
     known: int
 
@@ -65,7 +65,7 @@ def decode(frame: FrameInput, answer: Answer, keep_bias: float = 0.0) -> State:
     from_allowed = frame.first or answer.intent != frame.intent
     tracked = {s: a for s, a in answer.slots.items() if s in frame.schema.tracked}
     chosen = {s: _status(a, from_allowed, keep_bias) for s, a in tracked.items()}
-    spans = _shared_out({s: tracked[s] for s in chosen if chosen[s] == SAY}, keep_bias)
+    spans = _assign_spans({s: tracked[s] for s in chosen if chosen[s] == SAY}, keep_bias)
     values = {s: v for s, v in frame.carried.items() if s in frame.schema.tracked}
     for slot, status in chosen.items():
         if (value := _value(frame, slot, status, tracked[slot], spans.get(slot))) is not None:
@@ -82,7 +82,7 @@ def _status(answer: SlotAnswer, from_allowed: bool, keep_bias: float) -> int:
     return logits.index(max(logits))
 
 
-def _shared_out(said: dict[str, SlotAnswer], keep_bias: float) -> dict[str, TextSpan]:
+def _assign_spans(said: dict[str, SlotAnswer], keep_bias: float) -> dict[str, TextSpan]:
     """Which slot has which span, where the user says the slots' values.
 
     No two spans share a character: the likelier slot has it. The other has its next span, if that
@@ -119,7 +119,7 @@ def _value(
     if status == DONTCARE:
         return DONTCARE_VALUE
     if status == GIVEN:
-        return frame.given(slot)
+        return frame.system_offer(slot)
     if status == FROM:
         return frame.known[answer.known].value
     if status == SAY and frame.schema.slot(slot).is_categorical:

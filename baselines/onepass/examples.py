@@ -29,7 +29,7 @@ from .layout import (
     wording_of,
     words,
 )
-from .oracle import Example, walk
+from .teacher import Example, gold_examples
 from .tracking import Reading
 
 _DIALOGUES_AT_ONCE = 256
@@ -109,7 +109,7 @@ class StateNoise(NamedTuple):
 
 def _is_shown(frame: FrameInput, right: Sequence[str], slot: str) -> bool:
     """Whether the last system turn asks to confirm a right value, or one is said in this turn."""
-    if slot in frame.confirmed and frame.last[slot] in right:
+    if slot in frame.confirmed and frame.offered_now[slot] in right:
         return True
     texts = [utterance.text for utterance in frame.utterances[-2:] if utterance.readable]
     words_of_value = "|".join(map(re.escape, right))
@@ -128,7 +128,7 @@ def _other_values(frame: FrameInput, right: Sequence[str], slot: str) -> list[st
     if schema.slot(slot).is_categorical:
         values = schema.slot(slot).values
     else:
-        own = (frame.carried, frame.last, frame.told)
+        own = (frame.carried, frame.offered_now, frame.offered_earlier)
         of_service = [(s, v) for part in own for s, v in part.items()]
         tracked = schema.tracked
         values = [v for s, v in of_service if s in tracked and not schema.slot(s).is_categorical]
@@ -136,7 +136,7 @@ def _other_values(frame: FrameInput, right: Sequence[str], slot: str) -> list[st
     return [value for value in dict.fromkeys(values) if value not in (*right, DONTCARE)]
 
 
-def some_without_acts(dialogues: Iterable[Dialogue], seed: int) -> Iterator[Dialogue]:
+def drop_acts_of_some(dialogues: Iterable[Dialogue], seed: int) -> Iterator[Dialogue]:
     """Dialogues, a random third of which have no dialogue acts of the system."""
     rng = np.random.default_rng(seed)
     for dialogue in dialogues:
@@ -162,7 +162,7 @@ def all_examples(
     dialogues, gold = iter(dialogues), iter(gold)
     while some := list(islice(dialogues, _DIALOGUES_AT_ONCE)):
         count = sum(len(turn.frames) for dialogue in some for turn in dialogue.turns)
-        examples += walk(some, dict(islice(gold, count)), reading)[0]
+        examples += gold_examples(some, dict(islice(gold, count)), reading)[0]
     return examples
 
 
@@ -185,7 +185,7 @@ def many_objects() -> Iterator[None]:
 _NO_STATE_NOISE = StateNoise()
 
 
-class Examples:
+class FrameExamples:
     """Training examples: the sequences of frames with gold annotations.
 
     A frame whose schema is too long for one sequence gives several examples.

@@ -32,7 +32,7 @@ class Utterance(NamedTuple):
     readable: bool
 
 
-class Known(NamedTuple):
+class KnownValue(NamedTuple):
     """A value that another service of the dialogue has.
 
     Attributes:
@@ -68,26 +68,29 @@ class FrameInput:
     intent: str
     carried: Mapping[str, str]
     asked: frozenset[str]
-    last: Mapping[str, str]
-    told: Mapping[str, str]
-    known: tuple[Known, ...]
+    offered_now: Mapping[str, str]
+    offered_earlier: Mapping[str, str]
+    known: tuple[KnownValue, ...]
     confirmed: frozenset[str] = frozenset()
 
     @property
     def key(self) -> Hashable:
         """Equal for frames of which the same is read."""
-        mappings = (frozenset(part.items()) for part in (self.carried, self.last, self.told))
+        mappings = (
+            frozenset(part.items())
+            for part in (self.carried, self.offered_now, self.offered_earlier)
+        )
         others = (self.utterances, self.schema, self.first, self.intent, self.asked, self.known)
         return (*mappings, *others)
 
-    def told_before(self, slot: str) -> str | None:
+    def earlier_offer(self, slot: str) -> str | None:
         """The value that an earlier turn of the system proposed and that is not carried."""
-        value = self.told.get(slot)
+        value = self.offered_earlier.get(slot)
         return None if value == self.carried.get(slot) else value
 
-    def given(self, slot: str) -> str | None:
+    def system_offer(self, slot: str) -> str | None:
         """The system's latest proposal that the slot can take; None if there is none."""
-        value = self.last.get(slot) or self.told_before(slot)
+        value = self.offered_now.get(slot) or self.earlier_offer(slot)
         return value if value is not None and self.schema.slot(slot).admits(value) else None
 
 
@@ -140,7 +143,7 @@ def last_utterances(turns: Sequence[UserTurn], count: int, *, acts: bool) -> lis
     return [Utterance(*pair, not acts or place == last) for place, pair in enumerate(texts)]
 
 
-def _known_elsewhere(memory: Memory, service: str) -> Iterator[Known]:
+def _known_elsewhere(memory: Memory, service: str) -> Iterator[KnownValue]:
     """The distinct values of other services: of their states, then of what their system said."""
     seen = {DONTCARE}
     states = {name: state.values for name, state in memory.states.items()}
@@ -152,7 +155,7 @@ def _known_elsewhere(memory: Memory, service: str) -> Iterator[Known]:
             for slot, (value, *_) in values.items():
                 if name != service and value not in seen:
                     seen.add(value)
-                    yield Known(slot, value)
+                    yield KnownValue(slot, value)
 
 
 class GoldFrame(NamedTuple):

@@ -87,7 +87,7 @@ def labels_of(frame: FrameInput, gold: GoldFrame) -> Labels:
 def paths_of(frame: FrameInput, gold: GoldFrame, slot: str) -> Paths:
     """The right paths of a slot."""
     wanted = list(gold.values.get(slot, ()))
-    carried, given = frame.carried.get(slot), frame.given(slot)
+    carried, given = frame.carried.get(slot), frame.system_offer(slot)
     statuses = set()
     if not wanted or carried in wanted:
         statuses.add(KEEP)

@@ -356,9 +356,9 @@ def _slot(frame: FrameInput, slot: str, text: str, vocabulary: Vocabulary) -> _S
         ids += vocabulary.ids("[HAS]", frame.carried[slot])
     if slot in frame.asked:
         ids.append(vocabulary.markers["[ASK]"])
-    if slot in frame.last:
-        ids += vocabulary.ids("[LAST]", frame.last[slot])
-    elif (told := frame.told_before(slot)) is not None:
+    if slot in frame.offered_now:
+        ids += vocabulary.ids("[LAST]", frame.offered_now[slot])
+    elif (told := frame.earlier_offer(slot)) is not None:
         ids += vocabulary.ids("[TOLD]", told)
     return _SlotPiece(ids, [vocabulary.ids("[VALUE]", v) for v in frame.schema.slot(slot).values])
 

@@ -134,7 +134,7 @@ class OnePassModel(PreTrainedModel):
     def __init__(self, config: OnePassConfig) -> None:
         super().__init__(config)
         make: Any = AutoModel.from_config
-        self.take(make(AutoConfig.for_model(**config.encoder)))
+        self.use_encoder(make(AutoConfig.for_model(**config.encoder)))
         size = self.encoder.config.hidden_size
         self.dropout = nn.Dropout(config.dropout)
         self.status = Scorer(size, STATUSES)
@@ -153,7 +153,7 @@ class OnePassModel(PreTrainedModel):
             if isinstance(module, nn.Linear) and not name.startswith("encoder."):
                 nn.init.xavier_uniform_(module.weight)
 
-    def take(self, encoder: Any) -> None:
+    def use_encoder(self, encoder: Any) -> None:
         """Use the given encoder, without its pooler, which nothing would train."""
         if getattr(encoder, "pooler", None) is not None:
             encoder.pooler = None
@@ -163,22 +163,22 @@ class OnePassModel(PreTrainedModel):
 
     def forward(self, **batch: torch.Tensor) -> OnePassOutput:
         """Compute the logits of a batch, and the loss if it has labels."""
-        found = self.read(batch)
+        found = self.compute_logits(batch)
         if "intent_label" not in batch:
             return OnePassOutput(logits=found._asdict())
         terms = losses(found, batch)
         loss = torch.stack(list(terms.values())).sum() / len(batch["input_ids"])
         return OnePassOutput(loss=loss, losses=terms, logits=found._asdict())
 
-    def read(self, batch: Tensors) -> Logits:
+    def compute_logits(self, batch: Tensors) -> Logits:
         """Compute the logits of a batch."""
         hidden = self.dropout(self.encode(batch)).float()
         with torch.autocast(hidden.device.type, enabled=False):  # the heads are small
-            return self.judge(hidden, batch)
+            return self.run_heads(hidden, batch)
 
     def encode(self, batch: Tensors) -> torch.Tensor:
         """The vectors of tokens [frames, tokens, hidden]."""
-        mask = attended(batch["blocks"], batch["attention_mask"])
+        mask = block_attention_mask(batch["blocks"], batch["attention_mask"])
         inputs = {"position_ids": batch["positions"] + self.first_position}
         if self.segments:
             inputs["token_type_ids"] = batch["token_type_ids"]
@@ -195,7 +195,7 @@ class OnePassModel(PreTrainedModel):
             ).last_hidden_state
         return output
 
-    def judge(self, hidden: torch.Tensor, batch: Tensors) -> Logits:
+    def run_heads(self, hidden: torch.Tensor, batch: Tensors) -> Logits:
         """Compute the logits of all heads.
 
         Args:
@@ -217,14 +217,14 @@ class OnePassModel(PreTrainedModel):
         return Logits(
             intent=_masked(self.intent(intents)[..., 0], _present(batch["intents"])),
             requested=self.requested(slots)[..., 0],
-            status=_masked(self.status(slots), batch["open"]),
+            status=_masked(self.status(slots), batch["status_mask"]),
             span=spans(starts, ends, batch["utterance"][frame]),
             value=_masked(self.value(values)[..., 0], _present(batch["values"])).log_softmax(-1),
-            known=_masked(points, batch["takes"]).log_softmax(-1),
+            known=_masked(points, batch["copy_mask"]).log_softmax(-1),
         )
 
 
-def attended(blocks: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+def block_attention_mask(blocks: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Which tokens attend to which: True at [frames, 1, from, to].
 
     The tokens of the dialogue attend to all; those of an element to the dialogue, to the values of

@@ -49,23 +49,23 @@ from ..training.evaluation import joint_goal_accuracy
 from ..training.loop import initial_model, last_checkpoint
 from ..training.settings import Count, EncoderSettings, Fraction, Settings
 from ..training.task import Evaluation, Provenance, Run, Task
-from .answers import join, read_answers
+from .answers import merge_parts, read_answers
 from .batches import Item, Tensors, make_batch
 from .calibration import Answers, best_keep_bias, remembered
 from .card_example import example
 from .decode import Answer, decode
 from .examples import (
-    Examples,
+    FrameExamples,
     SchemaNoise,
     StateNoise,
     all_examples,
+    drop_acts_of_some,
     many_objects,
-    some_without_acts,
 )
 from .frames import FrameInput, gold_frames
 from .layout import MARKERS, Vocabulary, sequences
 from .modeling import OnePassConfig, OnePassModel, first_position
-from .oracle import Example
+from .teacher import Example
 from .tracking import Acts, Reader, Reading, track_dialogues
 
 # With this, AutoModel uses the project's classes instead of the copied code beside the weights.
@@ -269,20 +269,20 @@ class OnePassTracker(Tracker, TrainableSystem[OnePassOptions, OnePassSettings]):
             for index, answer in zip(batch.tolist(), self._answer(model, chosen)):
                 found[index] = answer
         in_order = iter([answer for answer in found if answer is not None])
-        return [join([next(in_order) for _ in of_frame]) for of_frame in parts]
+        return [merge_parts([next(in_order) for _ in of_frame]) for of_frame in parts]
 
     def examples(self, rows: Dataset) -> list[Example]:
         """The frames of rows with their gold annotations, along the states of right answers."""
         dialogues = read_dialogues(input_columns(rows, self.READS))
         if self.about.acts == "sometimes":
-            dialogues = some_without_acts(dialogues, self.about.seed)
+            dialogues = drop_acts_of_some(dialogues, self.about.seed)
         return all_examples(dialogues, gold_frames(rows), self.reading)
 
     @torch.inference_mode()
     def _answer(self, model: OnePassModel, items: Sequence[Item]) -> list[Answer]:
         batch = make_batch(items, self.vocabulary.tokenizer.pad_token_id)
         on_device = {name: tensor.to(model.device) for name, tensor in batch.items()}
-        return read_answers(items, model.read(on_device))
+        return read_answers(items, model.compute_logits(on_device))
 
     @classmethod
     def dev(cls, rows: Dataset, count: int) -> Dataset:
@@ -296,7 +296,7 @@ class OnePassTracker(Tracker, TrainableSystem[OnePassOptions, OnePassSettings]):
         tracker.model.to(run.accelerator.device)
         settings = run.settings
         with many_objects():
-            examples = Examples(
+            examples = FrameExamples(
                 tracker.examples(run.rows),
                 tracker.vocabulary,
                 settings.max_tokens,
@@ -402,7 +402,7 @@ def new_model(
     config = OnePassConfig(encoder=encoder.config.to_dict(), dropout=settings.dropout)
     model = OnePassModel(config)
     model.reset_heads()
-    model.take(encoder)
+    model.use_encoder(encoder)
     return model, vocabulary
 
 

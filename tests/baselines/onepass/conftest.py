@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from baselines.encoders.tiny import tiny_tokenizer
-from baselines.onepass.frames import FrameInput, Known, Utterance
+from baselines.onepass.frames import FrameInput, KnownValue, Utterance
 from baselines.onepass.layout import MARKERS, Vocabulary
 from sgdx_dataset.schema import Service, read_service
 
@@ -48,9 +48,9 @@ def frame_of(schema: Service, **changes: Any) -> FrameInput:
         "intent": "NONE",
         "carried": {"time": "7 pm", "restaurant": "Luigi's"},
         "asked": frozenset(),
-        "last": {"time": "7 pm", "party_size": "2", "restaurant": "Luigi's"},
-        "told": {},
-        "known": (Known("concert_date", "May 5th"),),
+        "offered_now": {"time": "7 pm", "party_size": "2", "restaurant": "Luigi's"},
+        "offered_earlier": {},
+        "known": (KnownValue("concert_date", "May 5th"),),
     }
     return FrameInput(**(given | changes))
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from baselines.onepass.decode import Answer, SaidSpan, SlotAnswer, decode
-from baselines.onepass.frames import Known
+from baselines.onepass.decode import Answer, CandidateSpan, SlotAnswer, decode
+from baselines.onepass.frames import KnownValue
 from baselines.onepass.labels import DONTCARE, FROM, GIVEN, KEEP, SAY, STATUSES, TextSpan
 from sgdx_dataset.schema import Service
 
@@ -27,7 +27,7 @@ def says(status: int, **changes: Any) -> SlotAnswer:
     ("slot", "answer", "value"),
     [
         ("time", says(KEEP), "7 pm"),
-        ("time", says(SAY, spans=(SaidSpan(EIGHT, -0.1),)), "8"),
+        ("time", says(SAY, spans=(CandidateSpan(EIGHT, -0.1),)), "8"),
         ("time", says(DONTCARE), "dontcare"),
         ("party_size", says(SAY, value=2), "3"),
         ("party_size", says(GIVEN), "2"),
@@ -54,16 +54,18 @@ def test_other_services_are_asked_in_a_first_frame_or_at_a_new_intent(restaurant
     later = frame_of(restaurants, intent="FindPlace")
     assert "day" not in decode(later, Answer("FindPlace", answers)).values
     assert decode(later, Answer("ReserveTable", answers)).values["day"] == ["May 5th"]
-    first = frame_of(restaurants, first=True, known=(Known("x", "1"), Known("y", "2")))
+    first = frame_of(restaurants, first=True, known=(KnownValue("x", "1"), KnownValue("y", "2")))
     answers = {"day": says(FROM, known=1)}
     assert decode(first, Answer("NONE", answers)).values["day"] == ["2"]
 
 
 def test_the_likelier_slot_has_a_span_and_the_other_its_next_one(restaurants: Service) -> None:
     answers = {
-        "time": says(SAY, spans=(SaidSpan(EIGHT, -0.2), SaidSpan(DEAR, -0.9))),
-        "day": says(SAY, spans=(SaidSpan(EIGHT, -0.1), SaidSpan(MAKE, -0.3))),
-        "restaurant": says(SAY, spans=(SaidSpan(TextSpan(1, 0, 9), -0.3), SaidSpan(MAKE, -0.4))),
+        "time": says(SAY, spans=(CandidateSpan(EIGHT, -0.2), CandidateSpan(DEAR, -0.9))),
+        "day": says(SAY, spans=(CandidateSpan(EIGHT, -0.1), CandidateSpan(MAKE, -0.3))),
+        "restaurant": says(
+            SAY, spans=(CandidateSpan(TextSpan(1, 0, 9), -0.3), CandidateSpan(MAKE, -0.4))
+        ),
     }
     values = decode(frame_of(restaurants), Answer("NONE", answers)).values
     # "Make it 8" shares the 8 with the day; the second spans are likelier than that nothing changes
@@ -72,26 +74,30 @@ def test_the_likelier_slot_has_a_span_and_the_other_its_next_one(restaurants: Se
 
 def test_a_slot_whose_span_is_another_s_stays_where_that_is_likelier(restaurants: Service) -> None:
     answers = {
-        "time": says(SAY, spans=(SaidSpan(EIGHT, -0.7), SaidSpan(DEAR, -1.2))),  # 0 for keeping
-        "day": says(SAY, spans=(SaidSpan(EIGHT, -0.1),)),
+        "time": says(
+            SAY, spans=(CandidateSpan(EIGHT, -0.7), CandidateSpan(DEAR, -1.2))
+        ),  # 0 for keeping
+        "day": says(SAY, spans=(CandidateSpan(EIGHT, -0.1),)),
     }
     values = decode(frame_of(restaurants), Answer("NONE", answers)).values
     assert values == {"time": ["7 pm"], "day": ["8"], "restaurant": ["Luigi's"]}
-    answers["time"] = says(SAY, spans=(SaidSpan(EIGHT, -0.7), SaidSpan(DEAR, -0.9)))
+    answers["time"] = says(SAY, spans=(CandidateSpan(EIGHT, -0.7), CandidateSpan(DEAR, -0.9)))
     assert decode(frame_of(restaurants), Answer("NONE", answers)).values["time"] == ["dear"]
     kept = decode(frame_of(restaurants), Answer("NONE", answers), keep_bias=0.2)
     assert kept.values["time"] == ["7 pm"]
 
 
 def test_slots_compete_by_probability_and_not_by_logit(restaurants: Service) -> None:
-    high = says(SAY, spans=(SaidSpan(EIGHT, -0.1),))._replace(statuses=(8.9, 9.0, 8.9, 8.9, 8.9))
-    sure = says(SAY, spans=(SaidSpan(EIGHT, -0.1),))._replace(statuses=(-9.0, 1.0, -9, -9, -9))
+    high = says(SAY, spans=(CandidateSpan(EIGHT, -0.1),))._replace(
+        statuses=(8.9, 9.0, 8.9, 8.9, 8.9)
+    )
+    sure = says(SAY, spans=(CandidateSpan(EIGHT, -0.1),))._replace(statuses=(-9.0, 1.0, -9, -9, -9))
     values = decode(frame_of(restaurants), Answer("NONE", {"time": high, "day": sure})).values
     assert (values["time"], values["day"]) == (["7 pm"], ["8"])
 
 
 def test_the_bias_of_keeping(restaurants: Service) -> None:
-    answers = Answer("NONE", {"time": says(SAY, spans=(SaidSpan(EIGHT, 0.0),))})
+    answers = Answer("NONE", {"time": says(SAY, spans=(CandidateSpan(EIGHT, 0.0),))})
     frame = frame_of(restaurants)
     assert decode(frame, answers, keep_bias=0.9).values["time"] == ["8"]
     assert decode(frame, answers, keep_bias=1.1).values["time"] == ["7 pm"]

@@ -12,11 +12,11 @@ from datasets import Dataset
 from baselines.data.dialogues import UserTurn, prediction_rows, read_dialogues
 from baselines.data.frames import SYSTEM_ACTS, training_columns
 from baselines.encoders.tiny import corpus_texts, tiny_tokenizer
-from baselines.onepass.examples import Examples, SchemaNoise, all_examples, some_without_acts
+from baselines.onepass.examples import FrameExamples, SchemaNoise, all_examples, drop_acts_of_some
 from baselines.onepass.frames import gold_frames
 from baselines.onepass.labels import labels_of
 from baselines.onepass.layout import Vocabulary
-from baselines.onepass.oracle import Example, walk
+from baselines.onepass.teacher import Example, gold_examples
 from baselines.onepass.tracker import READS
 from baselines.onepass.tracking import Reading
 from baselines.training.evaluation import joint_goal_accuracy
@@ -30,7 +30,7 @@ def walked(rows: Dataset, reading: Reading) -> tuple[list[Example], float]:
     reads = READS if reading.acts else tuple(part for part in READS if part != SYSTEM_ACTS)
     seen = training_columns(rows, reads)
     dialogues = list(read_dialogues(seen))
-    examples, states = walk(dialogues, dict(gold_frames(seen)), reading)
+    examples, states = gold_examples(dialogues, dict(gold_frames(seen)), reading)
     predicted = [row for pair in zip(dialogues, states) for row in prediction_rows(*pair)]
     return examples, joint_goal_accuracy(rows, predicted)
 
@@ -75,7 +75,7 @@ def test_the_ceiling_on_the_release(
 def test_no_act_reaches_a_tracker_without_acts(rows: Dataset) -> None:
     for example in walked(rows, TEXT)[0]:
         frame = example.frame
-        assert not (frame.last or frame.told or frame.asked)
+        assert not (frame.offered_now or frame.offered_earlier or frame.asked)
         assert all(utterance.readable for utterance in frame.utterances)
         assert len(frame.utterances) <= 4
 
@@ -93,20 +93,20 @@ def test_a_third_of_the_dialogues_has_no_acts(rows: Dataset) -> None:
     """Their frames are those of a tracker without acts; the others are those of one with acts."""
     seen = training_columns(rows, READS)
     dialogues = list(read_dialogues(seen))
-    thinned = list(some_without_acts(dialogues, 3))
+    thinned = list(drop_acts_of_some(dialogues, 3))
     silent = [not any(turn.acts for turn in dialogue.turns) for dialogue in thinned]
     assert 0.2 < np.mean(silent) < 0.45
-    assert silent == [not any(t.acts for t in d.turns) for d in some_without_acts(dialogues, 3)]
+    assert silent == [not any(t.acts for t in d.turns) for d in drop_acts_of_some(dialogues, 3)]
     gold = dict(gold_frames(seen))
     for dialogue, is_silent in zip(thinned, silent):
         (mixed, _), (plain, _) = (
-            walk([dialogue], gold, reading)
+            gold_examples([dialogue], gold, reading)
             for reading in (Reading("sometimes", 2), TEXT if is_silent else ACTS)
         )
         assert [example.frame for example in mixed] == [example.frame for example in plain]
     mixed = all_examples(thinned, gold_frames(seen), Reading("sometimes", 2))
     assert len(mixed) == len(rows)
-    assert any(example.frame.last for example in mixed)
+    assert any(example.frame.offered_now for example in mixed)
     assert any(len(example.frame.utterances) == 4 for example in mixed)
 
 
@@ -118,7 +118,7 @@ def test_two_slots_never_share_a_span(examples: list[Example]) -> None:
 
 
 def test_what_is_left_out_is_counted(examples: list[Example], vocabulary: Vocabulary) -> None:
-    made = Examples(examples, vocabulary, 512, SchemaNoise(), 0)
+    made = FrameExamples(examples, vocabulary, 512, SchemaNoise(), 0)
     assert len(made.lengths) == len(examples)
     assert made.counts == {"slots": 1629, "without_path": 2}
     batch = made.batch(np.arange(3))
@@ -128,8 +128,8 @@ def test_what_is_left_out_is_counted(examples: list[Example], vocabulary: Vocabu
 
 def test_a_batch_is_always_changed_alike(examples: list[Example], vocabulary: Vocabulary) -> None:
     noise = SchemaNoise(shuffle=True, drop_names=0.3, drop_descriptions=0.3)
-    made, again = (Examples(examples, vocabulary, 512, noise, 0) for _ in range(2))
-    other = Examples(examples, vocabulary, 512, noise, 1)
+    made, again = (FrameExamples(examples, vocabulary, 512, noise, 0) for _ in range(2))
+    other = FrameExamples(examples, vocabulary, 512, noise, 1)
     indices = np.array([5, 2, 9])
     first, second, third = (each.batch(indices) for each in (made, again, other))
     assert all(torch.equal(tensor, second[name]) for name, tensor in first.items())
@@ -161,8 +161,8 @@ def test_names_or_descriptions_are_dropped(examples: list[Example]) -> None:
 def test_shuffled_elements_have_their_labels(
     examples: list[Example], vocabulary: Vocabulary
 ) -> None:
-    plain = Examples(examples, vocabulary, 512, SchemaNoise(), 0)
-    shuffled = Examples(examples, vocabulary, 512, SchemaNoise(shuffle=True), 0)
+    plain = FrameExamples(examples, vocabulary, 512, SchemaNoise(), 0)
+    shuffled = FrameExamples(examples, vocabulary, 512, SchemaNoise(shuffle=True), 0)
     indices = np.arange(40)
     one, two = plain.batch(indices), shuffled.batch(indices)
     assert not torch.equal(one["input_ids"], two["input_ids"])
@@ -173,8 +173,8 @@ def test_shuffled_elements_have_their_labels(
 def test_parts_of_a_long_schema_have_all_labels(
     examples: list[Example], vocabulary: Vocabulary
 ) -> None:
-    whole = Examples(examples[:40], vocabulary, 512, SchemaNoise(), 0)
-    cut = Examples(examples[:40], vocabulary, 128, SchemaNoise(), 0)
+    whole = FrameExamples(examples[:40], vocabulary, 512, SchemaNoise(), 0)
+    cut = FrameExamples(examples[:40], vocabulary, 128, SchemaNoise(), 0)
     assert len(cut.lengths) > len(whole.lengths)
     assert cut.lengths.max() <= 128
     one = whole.batch(np.arange(len(whole.lengths)))

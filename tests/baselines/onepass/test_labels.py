@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from baselines.onepass.frames import GoldFrame, Known, Utterance
+from baselines.onepass.frames import GoldFrame, KnownValue, Utterance
 from baselines.onepass.labels import DONTCARE, GIVEN, KEEP, Paths, TextSpan, labels_of, paths_of
 from sgdx_dataset.schema import Service
 
@@ -34,9 +34,9 @@ def test_a_carried_value_may_be_kept_or_taken_again(restaurants: Service) -> Non
     assert paths_of(frame, right, "time") == statuses(KEEP, GIVEN)
     without = frame_of(restaurants, carried={})
     assert paths_of(without, right, "time") == statuses(GIVEN)
-    earlier = frame_of(restaurants, carried={}, last={}, told={"time": "7 pm"})
+    earlier = frame_of(restaurants, carried={}, offered_now={}, offered_earlier={"time": "7 pm"})
     assert paths_of(earlier, right, "time") == statuses(GIVEN)
-    assert not paths_of(frame_of(restaurants, carried={}, last={}), right, "time")
+    assert not paths_of(frame_of(restaurants, carried={}, offered_now={}), right, "time")
 
 
 def test_dontcare(restaurants: Service) -> None:
@@ -51,7 +51,7 @@ def test_a_possible_value_is_said_unless_it_is_kept(restaurants: Service) -> Non
     assert paths_of(frame, gold({"party_size": ["3"]}), "party_size") == Paths(values=(2,))
     offered = Paths(frozenset({GIVEN}), values=(1,))
     assert paths_of(frame, gold({"party_size": ["2"]}), "party_size") == offered
-    carried = frame_of(restaurants, carried={"party_size": "2"}, last={})
+    carried = frame_of(restaurants, carried={"party_size": "2"}, offered_now={})
     assert paths_of(carried, gold({"party_size": ["2"]}), "party_size") == statuses(KEEP)
     assert not paths_of(frame, gold({"party_size": ["9"]}), "party_size")
 
@@ -72,19 +72,19 @@ def test_mentions_are_looked_for_in_what_is_readable_and_latest_first(restaurant
         Utterance("SYSTEM", "At 8 or 9?", True),
         Utterance("USER", "Yes", True),
     )
-    frame = frame_of(restaurants, utterances=heard, carried={}, last={})
+    frame = frame_of(restaurants, utterances=heard, carried={}, offered_now={})
     assert paths_of(frame, gold({"time": ["8"]}), "time").spans == (TextSpan(1, 3, 4),)
     deaf = frame_of(
         restaurants,
         utterances=(Utterance("SYSTEM", "At 8?", False), Utterance("USER", "Yes", True)),
-        last={},
+        offered_now={},
     )
     assert not paths_of(deaf, gold({"time": ["8"]}), "time")
 
 
 def test_a_value_of_another_service_enters_at_the_right_time_only(restaurants: Service) -> None:
     right = gold({"day": ["May 5th"]})
-    known = (Known("price", "7"), Known("concert_date", "May 5th"))
+    known = (KnownValue("price", "7"), KnownValue("concert_date", "May 5th"))
     first = frame_of(restaurants, first=True, known=known)
     assert paths_of(first, right, "day") == Paths(known=(1,))
     later = frame_of(restaurants, known=known)

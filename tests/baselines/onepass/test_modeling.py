@@ -24,7 +24,7 @@ from baselines.onepass.modeling import (
     Logits,
     OnePassConfig,
     OnePassModel,
-    attended,
+    block_attention_mask,
     losses,
     pooled,
     spans,
@@ -71,7 +71,7 @@ def item(frame: FrameInput, vocabulary: Vocabulary, wording: Wording | None = No
 
 @torch.inference_mode()
 def read(model: OnePassModel, *items: Item) -> Logits:
-    return model.read(make_batch(items, 0))
+    return model.compute_logits(make_batch(items, 0))
 
 
 @pytest.mark.parametrize("kind", ENCODERS)
@@ -109,7 +109,7 @@ def test_the_order_of_the_elements_cannot_matter(
 def test_what_attends_to_what() -> None:
     blocks = torch.tensor([[0, 0, 1, 2, 2, -1, 0]])
     mask = torch.tensor([[1, 1, 1, 1, 1, 1, 0]])
-    found = attended(blocks, mask)[0, 0].int().tolist()
+    found = block_attention_mask(blocks, mask)[0, 0].int().tolist()
     assert found == [
         [1, 1, 1, 1, 1, 1, 0],  # the dialogue, to all
         [1, 1, 1, 1, 1, 1, 0],
@@ -183,13 +183,13 @@ def test_the_loss_is_of_all_right_paths_together() -> None:
 
 def test_impossible_statuses_are_closed(restaurants: Service, vocabulary: Vocabulary) -> None:
     batch = make_batch([item(frame_of(restaurants), vocabulary)], 0)
-    keep, say, dontcare, given, known = batch["open"].T.tolist()
+    keep, say, dontcare, given, known = batch["status_mask"].T.tolist()
     assert keep == [True] * 5
     assert say == dontcare == [False, True, True, True, True]  # price is not tracked
     assert given == [False, True, True, True, False]
     assert known == [False, False, False, False, True]  # the party size has a list without it
     silent = frame_of(restaurants, utterances=(), known=())
-    closed = make_batch([item(silent, vocabulary)], 0)["open"]
+    closed = make_batch([item(silent, vocabulary)], 0)["status_mask"]
     assert closed[:, SAY].tolist() == [False, False, True, False, False]
 
 

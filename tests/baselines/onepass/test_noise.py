@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from baselines.onepass.examples import Examples, SchemaNoise, StateNoise
+from baselines.onepass.examples import FrameExamples, SchemaNoise, StateNoise
 from baselines.onepass.frames import FrameInput, GoldFrame, Utterance
 from baselines.onepass.labels import GIVEN, KEEP, labels_of, paths_of
 from baselines.onepass.layout import Vocabulary
-from baselines.onepass.oracle import Example, right_answer
+from baselines.onepass.teacher import Example, gold_answer
 from sgdx_dataset.schema import Service
 
 from .conftest import SYSTEM, frame_of
@@ -44,12 +44,12 @@ def test_an_offer_alone_is_no_reason(restaurants: Service) -> None:
 
 def test_a_value_that_is_said_is_dropped(restaurants: Service) -> None:
     said = (Utterance("SYSTEM", SYSTEM, False), Utterance("USER", "Yes, at 7 pm.", True))
-    dropped = noised(frame_of(restaurants, utterances=said, last={}), gold(), DROP)
+    dropped = noised(frame_of(restaurants, utterances=said, offered_now={}), gold(), DROP)
     assert dropped.carried == {"restaurant": "Luigi's"}
     (span,) = paths_of(dropped, gold(), "time").spans
     assert said[1].text[span.start : span.end] == "7 pm"
     part_of_a_word = (Utterance("USER", "Yes, at 17 pm.", True),)
-    kept = frame_of(restaurants, utterances=part_of_a_word, last={})
+    kept = frame_of(restaurants, utterances=part_of_a_word, offered_now={})
     assert noised(kept, gold(), DROP).carried == kept.carried
 
 
@@ -65,7 +65,7 @@ def test_a_value_is_replaced_by_one_that_is_wrong(
     assert restaurants.slot(slot).admits(replaced.carried[slot])
     assert value not in replaced.carried[slot]
     assert KEEP not in paths_of(replaced, right, slot).statuses
-    assert right_answer(replaced, right).slots[slot].statuses[KEEP] == 0
+    assert gold_answer(replaced, right).slots[slot].statuses[KEEP] == 0
 
 
 def test_a_value_that_this_turn_changes_is_left(restaurants: Service) -> None:
@@ -80,7 +80,9 @@ def test_noise_is_the_same_for_a_seed_and_another_for_another_batch(
     frame = frame_of(restaurants, confirmed=frozenset({"time", "restaurant"}))
     frames = [Example(frame, gold())] * 8
     noise = StateNoise(drop=0.5, replace=0.2)
-    made, again = (Examples(frames, vocabulary, 512, SchemaNoise(), 0, noise) for _ in range(2))
+    made, again = (
+        FrameExamples(frames, vocabulary, 512, SchemaNoise(), 0, noise) for _ in range(2)
+    )
     one, two, other = (
         made.batch(np.arange(8)),
         again.batch(np.arange(8)),
@@ -88,7 +90,7 @@ def test_noise_is_the_same_for_a_seed_and_another_for_another_batch(
     )
     assert all(torch.equal(tensor, two[name]) for name, tensor in one.items())
     assert one["input_ids"].tolist() != other["input_ids"].tolist()
-    plain = Examples(frames, vocabulary, 512, SchemaNoise(), 0).batch(np.arange(8))
+    plain = FrameExamples(frames, vocabulary, 512, SchemaNoise(), 0).batch(np.arange(8))
     assert one["scored"].tolist() == plain["scored"].tolist()
     assert one["status_label"].sum() < plain["status_label"].sum()
     assert labels_of(frame, gold()).paths["time"].statuses == {KEEP, GIVEN}

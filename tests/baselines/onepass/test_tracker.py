@@ -119,6 +119,6 @@ def test_a_tracker_without_acts_does_not_get_them(
     )
     predicted = track(listening, rows, tmp_path).rows
     assert len(predicted) == len(heard) == 30
-    assert not any(frame.last or frame.told or frame.asked for frame in heard)
+    assert not any(frame.offered_now or frame.offered_earlier or frame.asked for frame in heard)
     assert max(len(frame.utterances) for frame in heard) == 4
     assert states(predicted) == states(track(silent, rows, tmp_path / "b").rows)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from sgdx_dataset.schema import NONE_INTENT
 
 from ..data.dialogues import Dialogue, State
-from .decode import Answer, SaidSpan, SlotAnswer, decode
+from .decode import Answer, CandidateSpan, SlotAnswer, decode
 from .frames import FrameInput, GoldFrame
 from .labels import DONTCARE, FROM, GIVEN, KEEP, SAY, STATUSES, Labels, Paths, labels_of
 from .tracking import Reading, track_dialogues
@@ -29,7 +29,7 @@ class Example(NamedTuple):
     gold: GoldFrame
 
 
-def walk(
+def gold_examples(
     dialogues: Sequence[Dialogue],
     gold: Mapping[tuple[str, str], GoldFrame],
     reading: Reading,
@@ -45,12 +45,12 @@ def walk(
     def reader(frames: Sequence[tuple[str, str, FrameInput]]) -> list[State]:
         read = [Example(frame, gold[variant, name]) for variant, name, frame in frames]
         examples.extend(read)
-        return [decode(example.frame, right_answer(*example)) for example in read]
+        return [decode(example.frame, gold_answer(*example)) for example in read]
 
     return examples, track_dialogues(reader, dialogues, reading)
 
 
-def right_answer(frame: FrameInput, gold: GoldFrame) -> Answer:
+def gold_answer(frame: FrameInput, gold: GoldFrame) -> Answer:
     """The answer that ``labels_of`` calls right."""
     labels = labels_of(frame, gold)
     answers = {slot: _answer(slot, labels) for slot in frame.schema.slots_by_name}
@@ -63,7 +63,7 @@ def _answer(slot: str, labels: Labels) -> SlotAnswer:
     return SlotAnswer(
         float(slot in labels.requested),
         tuple(float(number == status) for number in range(STATUSES)),
-        tuple(SaidSpan(place, 0.0) for place in paths.spans[:1]),
+        tuple(CandidateSpan(place, 0.0) for place in paths.spans[:1]),
         paths.values[0] if paths.values else 0,
         paths.known[0] if paths.known else 0,
     )
