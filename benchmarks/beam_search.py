@@ -21,11 +21,12 @@ from transformers import PreTrainedTokenizerBase
 from baselines.data.turns import input_columns, turn_rows
 from baselines.t2g2.beams import generate_all, texts_of
 from baselines.t2g2.examples import UtteranceExamples, read_turns
-from baselines.t2g2.generator import T2G2Generator
+from baselines.t2g2.generator import T2G2Generator, T2G2Options
 from baselines.t2g2.inputs import derived_input
-from baselines.t2g2.model import Model, load_generator
+from baselines.t2g2.model import Model, T2G2Provenance, load_generator
 from baselines.t5dst.model import generation_settings
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
+from baselines.trained import TrainedModel
 from baselines.training.accelerator import make_accelerator
 from benchmarks.clock import timed, wall_clock
 from sgdx_dataset import VARIANTS, load
@@ -88,14 +89,20 @@ def main() -> None:
     settings = generation_settings(t5, options.max_target, options.beams, 0.6)
     examples = UtteranceExamples(tokenizer, (512, options.max_target), texts)
     budget = options.batch_size * int(examples.lengths.max()) * options.beams
-    limits = (4 * options.batch_size, budget, 256)
+    limits = T2G2Options(batch_size=4 * options.batch_size, token_budget=budget)
+    provenance = T2G2Provenance(
+        input="derived",
+        max_input=512,
+        max_target=options.max_target,
+        beams=options.beams,
+        length_penalty=0.6,
+    )
+    trained = TrainedModel(model, tokenizer, provenance)
     with tempfile.TemporaryDirectory() as folder:
         ours, scored_utterances = timed(
             generate_all,
-            model,
-            tokenizer,
+            trained,
             examples,
-            settings,
             limits,
             accelerator,
             Path(folder),

@@ -5,21 +5,19 @@ Results are saved chunk by chunk, so that a killed run can resume.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from accelerate import Accelerator
 from transformers import GenerationConfig, PreTrainedTokenizerBase
 
-from ..training.batching import Ints, by_length, cut
+from ..system import BatchOptions
+from ..trained import TrainedModel, fingerprint, predict_in_chunks
+from ..training.batching import Ints
 from ..training.checkpoint import weights_digest
-from ..training.chunks import run_chunks
 from .examples import UtteranceExamples
-from .model import Model
+from .model import Model, T2G2Provenance, beam_settings
 
 ScoredUtterance = tuple[str, float]  # an utterance, and its mean log-likelihood per token
 
@@ -28,7 +26,7 @@ ScoredUtterance = tuple[str, float]  # an utterance, and its mean log-likelihood
 def beam_search(
     model: Model, input_ids: torch.Tensor, attention_mask: torch.Tensor, settings: GenerationConfig
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The best beam for each input, and how rounded it is.
+    """The best beam for each input, and how likely it is.
 
     Args:
         model: An encoder-decoder in evaluation mode, with a prefix or without.
@@ -57,47 +55,41 @@ def beam_search(
 
 
 def generate_all(
-    model: Model,
-    tokenizer: PreTrainedTokenizerBase,
+    trained: TrainedModel[Model, T2G2Provenance],
     examples: UtteranceExamples,
-    settings: GenerationConfig,
-    limits: tuple[int, int, int],
+    options: BatchOptions,
     accelerator: Accelerator,
-    folder: Path,
+    chunks: Path,
 ) -> list[ScoredUtterance]:
     """Generate an utterance for every example; equal inputs are read once.
 
     Args:
-        model: The model, on the accelerator's device.
-        tokenizer: The model's tokenizer.
+        trained: The model, on the accelerator's device, and its tokenizer and beams.
         examples: The inputs.
-        settings: Settings of the search.
-        limits: Maximum number of inputs in a batch; of tokens in a batch, where an input counts
-            once for every beam; and of inputs in a chunk.
+        options: The limits of a batch, where an input's tokens count once for every beam, and of a
+            chunk.
         accelerator: The processes and the device.
-        folder: Folder for partial results, from which a killed run can resume.
+        chunks: Folder for partial results, from which a killed run can resume.
 
     Returns:
         The utterance for each example and its likelihood, the same in every process.
     """
-    size, budget, chunk_size = limits
+    model = trained.model
+    settings = beam_settings(model, trained.provenance)
     lengths = np.array([len(ids) for ids in examples.inputs], np.int64) * settings.num_beams
-    # One batch without limits: all distinct inputs, in the order in which chunks are cut.
-    (order,) = by_length(lengths, len(lengths), int(lengths.sum()) * len(lengths)) or [lengths]
-    chunks = [order[i : i + chunk_size] for i in range(0, len(order), chunk_size)]
 
-    def work(chunk: Ints) -> list[ScoredUtterance]:
-        utterances: list[ScoredUtterance] = []
-        for batch in cut(chunk, lengths, size, budget):
-            tensors = examples.batch(batch)
-            ids, mask = (tensors[name].to(model.device) for name in ("input_ids", "attention_mask"))
-            tokens, likelihoods = beam_search(model, ids, mask, settings)
-            rounded = [round(likelihood, 6) for likelihood in likelihoods.tolist()]
-            utterances += zip(texts_of(tokenizer, tokens), rounded, strict=True)
-        return utterances
+    def generate_batch(batch: Ints) -> list[ScoredUtterance]:
+        tensors = examples.batch(batch)
+        ids, mask = (tensors[name].to(model.device) for name in ("input_ids", "attention_mask"))
+        tokens, likelihoods = beam_search(model, ids, mask, settings)
+        rounded = [round(likelihood, 6) for likelihood in likelihoods.tolist()]
+        return list(zip(texts_of(trained.tokenizer, tokens), rounded, strict=True))
 
-    name = _fingerprint(model, examples, settings, limits)[:16]
-    distinct = run_chunks(accelerator, chunks, work, folder / name)
+    weights = weights_digest(model)
+    folder = chunks / fingerprint(
+        weights, settings.to_json_string(), options, inputs=examples.inputs
+    )
+    distinct = predict_in_chunks(accelerator, lengths, options, generate_batch, folder)
     return [(distinct[index][0], distinct[index][1]) for index in examples.input_numbers.tolist()]
 
 
@@ -107,14 +99,3 @@ def texts_of(tokenizer: PreTrainedTokenizerBase, tokens: torch.Tensor) -> list[s
         tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
     )
     return [text.strip() for text in decoded]
-
-
-def _fingerprint(
-    model: Any, examples: UtteranceExamples, settings: GenerationConfig, limits: Sequence[int]
-) -> str:
-    """SHA-256 of everything that determines the partial results."""
-    decisive = (weights_digest(model), settings.to_json_string(), limits)
-    digest = hashlib.sha256(repr(decisive).encode())
-    for ids in examples.inputs:
-        digest.update(ids.tobytes() + b"|")
-    return digest.hexdigest()

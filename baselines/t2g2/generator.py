@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 from datasets import Dataset
-from transformers import GenerationConfig, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 from sgsacc_metric.bleu import bleu_counts, corpus_bleu
@@ -34,11 +34,11 @@ from ..system import (
     TokenBudget,
     TrainableSystem,
 )
-from ..t5dst.model import commit_of, generation_settings, load_model, save_model
-from ..t5dst.tiny import tiny_t5, tiny_tokenizer
+from ..t5dst.model import commit_of, load_model, pretrained_t5
+from ..trained import TrainedModel, Weights, read_provenance
 from ..training.checkpoint import weights_digest
 from ..training.evaluation import predict_dev
-from ..training.loop import initial_model, last_checkpoint
+from ..training.loop import last_checkpoint
 from ..training.settings import Count, NotNegative, Settings
 from ..training.task import Evaluation, Run, Task
 from .beams import generate_all
@@ -46,17 +46,14 @@ from .card_example import example
 from .examples import UtteranceExamples, read_turns
 from .inputs import InputName, TurnToInput, input_of
 from .model import (
-    About,
     Base,
     Model,
-    beam_settings,
+    T2G2Provenance,
     load_base,
     load_generator,
     load_networks,
-    read_about,
     save_generator,
 )
-from .prefix import PrefixTuned
 
 Row = dict[str, Any]
 
@@ -128,14 +125,13 @@ class T2G2Options(BatchOptions, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class T2G2Generator(Generator, TrainableSystem[T2G2Options, T2G2Settings]):
+class T2G2Generator(
+    TrainedModel[Model, T2G2Provenance], Generator, TrainableSystem[T2G2Options, T2G2Settings]
+):
     """An encoder-decoder that says what a turn of the system has to say.
 
     Attributes:
-        model: The model, on the accelerator's device.
-        tokenizer: The model's tokenizer.
-        about: Provenance of the model, which has the input, the limits and the beams.
-        say: Makes the input of a turn.
+        to_input: Makes the input of a turn.
         options: Options of generation.
         accelerator: The processes and the device.
     """
@@ -145,38 +141,26 @@ class T2G2Generator(Generator, TrainableSystem[T2G2Options, T2G2Settings]):
     OPTIONS: ClassVar[type[T2G2Options]] = T2G2Options
     SETTINGS: ClassVar[type[Settings]] = T2G2Settings
 
-    model: Model
-    tokenizer: PreTrainedTokenizerBase
-    about: About
-    say: TurnToInput
+    to_input: TurnToInput
     options: T2G2Options
     accelerator: Accelerator
 
     @classmethod
-    def load(cls, model: str, options: T2G2Options, accelerator: Accelerator) -> T2G2Generator:
+    def load(cls, model: str, options: T2G2Options, accelerator: Accelerator) -> Self:
         """Load a trained generator, whose beams the options may change."""
-        about = read_about(model)
+        provenance = read_provenance(model, T2G2Provenance)
         templates = read_templates(Path(options.templates)) if options.templates else None
-        say = input_of(about.input, templates)
-        about = msgspec.structs.replace(
-            about,
+        penalty = options.length_penalty
+        provenance = msgspec.structs.replace(
+            provenance,
             templates=digest_of(templates),
-            beams=options.beams or about.beams,
-            length_penalty=about.length_penalty
-            if options.length_penalty is None
-            else options.length_penalty,
+            beams=options.beams or provenance.beams,
+            length_penalty=provenance.length_penalty if penalty is None else penalty,
         )
         loaded, tokenizer = load_generator(model)
-        return cls(loaded.to(accelerator.device), tokenizer, about, say, options, accelerator)
-
-    @property
-    def settings(self) -> GenerationConfig:
-        """Settings of the search."""
-        return beam_settings(self.model, self.about)
-
-    def describe(self) -> Row:
-        """The model's digest and provenance."""
-        return {"weights": weights_digest(self.model), **msgspec.to_builtins(self.about)}
+        loaded.to(accelerator.device)
+        to_input = input_of(provenance.input, templates)
+        return cls(loaded, tokenizer, provenance, to_input, options, accelerator)
 
     def predict(self, rows: Dataset, chunks: Path) -> Predictions:
         """Generate for all variants together; each distinct input is read once.
@@ -184,18 +168,16 @@ class T2G2Generator(Generator, TrainableSystem[T2G2Options, T2G2Settings]):
         A prediction row has besides the utterance its ``score``, the mean log-likelihood per token,
         the end token included.
         """
-        texts = list(map(self.say, read_turns(rows, self.about.input == "t2g2")))
-        examples = UtteranceExamples(
-            self.tokenizer, (self.about.max_input, self.about.max_target), texts
-        )
-        options = self.options
-        limits = (options.batch_size, options.token_budget, options.chunk_size)
-        said = generate_all(
-            self.model, self.tokenizer, examples, self.settings, limits, self.accelerator, chunks
-        )
+        provenance = self.provenance
+        texts = list(map(self.to_input, read_turns(rows, provenance.input == "t2g2")))
+        limits = (provenance.max_input, provenance.max_target)
+        examples = UtteranceExamples(self.tokenizer, limits, texts)
+        scored = generate_all(self, examples, self.options, self.accelerator, chunks)
         predicted = [
             {"turn_id": turn_id, "variant": variant, "utterance": utterance, "score": score}
-            for turn_id, variant, (utterance, score) in zip(rows["turn_id"], rows["variant"], said)
+            for turn_id, variant, (utterance, score) in zip(
+                rows["turn_id"], rows["variant"], scored, strict=True
+            )
         ]
         counts = {"turns": len(rows), "unique_inputs": len(examples.inputs), "cut": examples.cut}
         return Predictions(predicted, counts)
@@ -210,23 +192,25 @@ class T2G2Generator(Generator, TrainableSystem[T2G2Options, T2G2Settings]):
         """The single training task, whose model is chosen by BLEU on dev."""
         settings = run.settings
         templates = read_templates(Path(settings.templates)) if settings.templates else None
-        say = input_of(settings.input, templates)
-        texts = list(map(say, read_turns(run.rows, settings.input == "t2g2")))
+        to_input = input_of(settings.input, templates)
+        texts = list(map(to_input, read_turns(run.rows, settings.input == "t2g2")))
         utterances = [text.replace("\n", " ").replace("\t", " ") for text in run.rows["utterance"]]
-        generator = _initial_generator(run, say, digest_of(templates), [*texts, *utterances])
+        trained = _initial_model(run, digest_of(templates), [*texts, *utterances])
+        options = T2G2Options(token_budget=settings.prediction_tokens)
+        generator = cls(*trained, to_input, options, run.accelerator)
         limits = (settings.max_input, settings.max_target)
         examples = UtteranceExamples(generator.tokenizer, limits, texts, utterances)
 
         def evaluate(model: Model) -> Evaluation:
-            trained = generator.with_model(model)
-            predicted = predict_dev(run, lambda chunks: generate(trained, run.dev, chunks).rows)
+            current = replace(generator, model=model)
+            predicted = predict_dev(run, lambda chunks: generate(current, run.dev, chunks).rows)
             return Evaluation(bleu([row["utterance"] for row in predicted], run.dev["utterance"]))
 
         trainable = sum(p.numel() for p in generator.model.parameters() if p.requires_grad)
         facts = {
             "cut": examples.cut,
             "trainable_parameters": trainable,
-            "pretrained_commit": generator.about.pretrained_commit,
+            "pretrained_commit": generator.provenance.pretrained_commit,
         }
         whole: Any = generator.model
         return Task(
@@ -235,18 +219,14 @@ class T2G2Generator(Generator, TrainableSystem[T2G2Options, T2G2Settings]):
             examples.lengths,
             lambda indices: examples.training_batch(indices, settings.static_shapes),
             evaluate,
-            lambda folder, model, weights: save_generator(
-                model, generator.tokenizer, generator.about, folder, weights
-            ),
+            generator.save,
             facts,
             "dev_bleu",
         )
 
-    def with_model(self, model: Model) -> T2G2Generator:
-        """The same generator with another model, such as the current one in training."""
-        return T2G2Generator(
-            model, self.tokenizer, self.about, self.say, self.options, self.accelerator
-        )
+    def save(self, folder: Path, model: Model, weights: Weights) -> None:
+        """Write a generator that ``load_generator`` can load."""
+        save_generator(model, self.tokenizer, self.provenance, folder, weights)
 
     @staticmethod
     def example(repository: str, settings: Row) -> str:
@@ -267,63 +247,44 @@ def digest_of(templates: dict[str, Templates] | None) -> str:
     return hashlib.sha256(msgspec.json.encode(templates, order="sorted")).hexdigest()
 
 
-def _initial_generator(
-    run: Run[T2G2Settings], say: TurnToInput, templates: str, texts: Sequence[str]
-) -> T2G2Generator:
-    """The generator that training starts from: the last checkpoint, or the recipe's model.
+def _initial_model(
+    run: Run[T2G2Settings], templates: str, texts: Sequence[str]
+) -> tuple[Model, PreTrainedTokenizerBase, T2G2Provenance]:
+    """The model that training starts from: the last checkpoint, or the recipe's model.
 
     Args:
         run: The training run.
-        say: Makes the input of a turn.
         templates: Digest of the hand-written templates, or "".
-        texts: All texts of training, for the tokenizer of the recipe's model ``tiny``, which is
-            made here, with random weights.
+        texts: All texts of training, for the tokenizer of the recipe's model ``tiny``.
     """
     settings = run.settings
-    about = About(
+    provenance = run.provenance.extended(
+        T2G2Provenance,
         input=settings.input,
         templates=templates,
         max_input=settings.max_input,
         max_target=settings.max_target,
         beams=settings.beams,
         length_penalty=settings.length_penalty,
-        **msgspec.structs.asdict(run.provenance),
     )
-
-    def write_tiny(place: Path) -> None:
-        tokenizer = tiny_tokenizer(texts)
-        model = tiny_t5(len(tokenizer), settings.seed)
-        greedily = generation_settings(model, about.max_target)
-        save_model(model, tokenizer, about, greedily, place, model.state_dict())
-
-    name = str(initial_model(run, write_tiny)) if settings.model == "tiny" else settings.model
-    last = last_checkpoint(run, "")
-    commit = read_about(str(last)).pretrained_commit if last else commit_of(name, settings.revision)
-    about = msgspec.structs.replace(about, pretrained_commit=commit)
-    model: Model
+    name = pretrained_t5(run, texts, provenance, settings.max_target)
+    checkpoint = last_checkpoint(run, "")
+    stored = read_provenance(str(checkpoint), T2G2Provenance) if checkpoint else None
+    commit = stored.pretrained_commit if stored else commit_of(name, settings.revision)
+    provenance = msgspec.structs.replace(provenance, pretrained_commit=commit)
     if settings.prefix is None:
-        model, tokenizer = load_model(str(last)) if last else load_model(name, commit or None)
-    else:
-        model, tokenizer, about = _prefix_tuned(settings, name, about, last)
-    options = T2G2Options(token_budget=settings.prediction_tokens)
-    return T2G2Generator(model, tokenizer, about, say, options, run.accelerator)
-
-
-def _prefix_tuned(
-    settings: T2G2Settings, name: str, about: About, last: Path | None
-) -> tuple[PrefixTuned, PreTrainedTokenizerBase, About]:
-    """The T5 at ``name`` with the prefix of the last checkpoint, or with a random one."""
-    assert settings.prefix is not None  # noqa: S101
-    known = read_about(str(last)).base if last else None
+        whole, tokenizer = (
+            load_model(str(checkpoint)) if checkpoint else load_model(name, commit or None)
+        )
+        return whole, tokenizer, provenance
     # The tiny model lies in the run folder, beside the prefix, wherever that folder is moved.
-    place = "initial" if settings.model == "tiny" else name
-    base = known or Base(
-        place, about.pretrained_commit, "", settings.prefix, settings.prefix_hidden
-    )
+    recorded = "initial" if settings.model == "tiny" else name
+    base = stored.base if stored else None
+    base = base or Base(recorded, commit, "", settings.prefix, settings.prefix_hidden)
     set_seed(settings.seed)  # of the networks' random weights
-    model, tokenizer = load_base(name, base, learnt=True)
-    if last:
-        load_networks(model, last)
+    tuned, tokenizer = load_base(name, base, learnt=True)
+    if checkpoint:
+        load_networks(tuned, checkpoint)
     elif not base.sha256:
-        base = msgspec.structs.replace(base, sha256=weights_digest(model.base))
-    return model, tokenizer, msgspec.structs.replace(about, base=base)
+        base = msgspec.structs.replace(base, sha256=weights_digest(tuned.base))
+    return tuned, tokenizer, msgspec.structs.replace(provenance, base=base)

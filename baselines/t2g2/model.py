@@ -18,6 +18,7 @@ from sgdx_dataset import SgdxError
 
 from ..system import model_file
 from ..t5dst.model import generation_settings, load_model, save_model
+from ..trained import read_provenance
 from ..training.checkpoint import load_errors_as_sgdx, weights_digest
 from ..training.task import Provenance
 from .inputs import InputName
@@ -46,7 +47,7 @@ class Base(msgspec.Struct, frozen=True):
     hidden: int
 
 
-class About(Provenance, frozen=True, kw_only=True):
+class T2G2Provenance(Provenance, frozen=True, kw_only=True):
     """Provenance of a generator's model, stored in its ``config.json`` under ``sgdx``.
 
     Attributes:
@@ -71,29 +72,12 @@ class About(Provenance, frozen=True, kw_only=True):
     base: Base | None = None
 
 
-def beam_settings(model: Model, about: About) -> GenerationConfig:
+def beam_settings(model: Model, provenance: T2G2Provenance) -> GenerationConfig:
     """Settings under which ``model.generate`` searches as this generator does."""
     base: Any = model.base if isinstance(model, PrefixTuned) else model
-    return generation_settings(base, about.max_target, about.beams, about.length_penalty)
-
-
-def read_about(name: str) -> About:
-    """The provenance of a generator, from its ``config.json``.
-
-    Args:
-        name: A folder, or a name on the Hub.
-
-    Raises:
-        SgdxError: There is no such model, or it is no generator of this kind.
-    """
-    path = model_file(name, "config.json")
-    try:
-        config: Any = msgspec.json.decode(path.read_bytes()) if path else {}
-        return msgspec.convert(config.get("sgdx"), About)
-    except (OSError, msgspec.DecodeError, msgspec.ValidationError, AttributeError) as error:
-        raise SgdxError(
-            f"{name}: config.json: expected the 'sgdx' of a generator of baselines.train: {error}"
-        ) from None
+    return generation_settings(
+        base, provenance.max_target, provenance.beams, provenance.length_penalty
+    )
 
 
 def load_generator(name: str) -> tuple[Model, PreTrainedTokenizerBase]:
@@ -107,15 +91,15 @@ def load_generator(name: str) -> tuple[Model, PreTrainedTokenizerBase]:
     Raises:
         SgdxError: The model cannot be loaded, or a prefix is for a T5 with other weights.
     """
-    about = read_about(name)
-    if about.base is None:
+    provenance = read_provenance(name, T2G2Provenance)
+    if provenance.base is None:
         model, tokenizer = load_model(name)
         return model.eval(), tokenizer
-    beside_prefix = Path(name) / about.base.name
-    base = str(beside_prefix) if beside_prefix.is_dir() else about.base.name
-    tuned, tokenizer = load_base(base, about.base, learnt=False)
+    beside_prefix = Path(name) / provenance.base.name
+    base = str(beside_prefix) if beside_prefix.is_dir() else provenance.base.name
+    tuned, tokenizer = load_base(base, provenance.base, learnt=False)
     _load_weights(tuned.fixed, name, PREFIX)
-    tuned.base.generation_config = beam_settings(tuned, about)
+    tuned.base.generation_config = beam_settings(tuned, provenance)
     return tuned.eval(), tokenizer
 
 
@@ -160,7 +144,7 @@ def _load_weights(module: torch.nn.Module, name: str, file: str) -> None:
 def save_generator(
     model: Model,
     tokenizer: PreTrainedTokenizerBase,
-    about: About,
+    provenance: T2G2Provenance,
     folder: Path,
     weights: dict[str, torch.Tensor],
 ) -> None:
@@ -173,12 +157,12 @@ def save_generator(
     Args:
         model: The model.
         tokenizer: The model's tokenizer.
-        about: Provenance of the model.
+        provenance: Provenance of the model.
         folder: Folder for the files.
         weights: The weights of the whole model, by parameter name.
     """
     if not isinstance(model, PrefixTuned):
-        save_model(model, tokenizer, about, beam_settings(model, about), folder, weights)
+        save_model(model, tokenizer, provenance, beam_settings(model, provenance), folder, weights)
         return
     begin = "networks."
     networks = {n.removeprefix(begin): w for n, w in weights.items() if n.startswith(begin)}
@@ -186,5 +170,5 @@ def save_generator(
         prefix = {name: made.cpu().contiguous() for name, made in model.prefixes().items()}
     save_file({n: w.cpu().contiguous() for n, w in networks.items()}, folder / NETWORKS)
     save_file(prefix, folder / PREFIX)
-    config = {"model_type": "t5-prefix", "sgdx": msgspec.to_builtins(about)}
+    config = {"model_type": "t5-prefix", "sgdx": msgspec.to_builtins(provenance)}
     (folder / "config.json").write_bytes(msgspec.json.format(msgspec.json.encode(config), indent=2))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import torch
 from huggingface_hub import hf_hub_download
@@ -17,9 +19,10 @@ from transformers import (
 
 from sgdx_dataset import SgdxError
 
-from ..trained import save_trained
+from ..trained import pretrained_name, save_trained
 from ..training.checkpoint import load_errors_as_sgdx, load_strict
-from ..training.task import Provenance
+from ..training.task import Provenance, Run
+from .tiny import tiny_t5, tiny_tokenizer
 
 
 class T5Provenance(Provenance, frozen=True, kw_only=True):
@@ -55,6 +58,27 @@ def commit_of(name: str, revision: str | None) -> str:
         name, "model"
     ):  # a file of the cache is in a folder that the commit names
         return Path(hf_hub_download(name, "config.json", revision=revision)).parent.name
+
+
+def pretrained_t5(
+    run: Run[Any], texts: Iterable[str], provenance: Provenance, max_target: int
+) -> str:
+    """Name or folder of the encoder-decoder that a recipe starts from; ``tiny`` is made here.
+
+    Args:
+        run: The training run.
+        texts: All texts of training, for the tokenizer of ``tiny``.
+        provenance: Provenance of the models that are trained.
+        max_target: Maximum number of tokens of an answer.
+    """
+
+    def write_tiny(folder: Path) -> None:
+        tokenizer = tiny_tokenizer(texts)
+        model = tiny_t5(len(tokenizer), run.settings.seed)
+        greedily = generation_settings(model, max_target)
+        save_model(model, tokenizer, provenance, greedily, folder, model.state_dict())
+
+    return pretrained_name(run, write_tiny)
 
 
 def load_model(

@@ -30,7 +30,7 @@ from ..system import (
     Tracker,
     TrainableSystem,
 )
-from ..trained import TrainedModel, Weights, fingerprint, predict_in_chunks, pretrained_name
+from ..trained import TrainedModel, Weights, fingerprint, predict_in_chunks
 from ..training.batching import Ints
 from ..training.checkpoint import weights_digest
 from ..training.evaluation import score_dev
@@ -48,9 +48,9 @@ from .model import (
     commit_of,
     generation_settings,
     load_model,
+    pretrained_t5,
     save_model,
 )
-from .tiny import tiny_t5, tiny_tokenizer
 
 Row = dict[str, Any]
 
@@ -230,13 +230,8 @@ class T5Tracker(
             max_target=settings.max_target,
         )
 
-        def write_tiny(folder: Path) -> None:
-            tokenizer = tiny_tokenizer([*texts.histories, *texts.parts, *texts.answers])
-            model = tiny_t5(len(tokenizer), settings.seed)
-            greedily = generation_settings(model, provenance.max_target)
-            save_model(model, tokenizer, provenance, greedily, folder, model.state_dict())
-
-        name = pretrained_name(run, write_tiny)
+        read = [*texts.histories, *texts.parts, *texts.answers]
+        name = pretrained_t5(run, read, provenance, settings.max_target)
         commit = commit_of(name, settings.revision)
         model, tokenizer = load_model(name, commit or None)
         check_positions(name, model, provenance)

@@ -24,9 +24,10 @@ from baselines.model_card import published
 from baselines.system import recorded_name
 from baselines.t2g2 import beams
 from baselines.t2g2.generator import T2G2Settings, bleu
-from baselines.t2g2.model import About, Base, load_generator, read_about
+from baselines.t2g2.model import Base, T2G2Provenance, load_generator
 from baselines.t5dst.model import generation_settings, save_model
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
+from baselines.trained import read_provenance
 from baselines.training.settings import read_recipe
 from baselines.use import load_tracker, say
 from sgdx_dataset import SgdxError
@@ -120,7 +121,7 @@ def test_training_falls_and_leaves_the_base_of_a_prefix(kind: str, unbroken: Pat
     assert weights == {"prefix.safetensors", "prefix_networks.safetensors"}
     learnt = load_file(unbroken / "prefix_networks.safetensors")
     assert facts["trainable_parameters"] == sum(tensor.numel() for tensor in learnt.values())
-    base = read_about(str(unbroken)).base
+    base = read_provenance(str(unbroken), T2G2Provenance).base
     assert base is not None
     assert (base.name, base.length, base.hidden) == ("initial", 3, 16)
     model, _ = load_generator(str(unbroken))
@@ -133,9 +134,9 @@ def test_augmented_training_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     recipe = write_recipe(tmp_path / "r.yaml", "t2g2", steps=1, evaluate_every=1, train_dialogues=2)
     given = ("--config", recipe, "--output", tmp_path / "run", "--augment", "backtrans")
     assert command(monkeypatch, train, *given) == 0
-    about = read_about(str(tmp_path / "run"))
-    assert about.train == ("original", "backtrans-ja", "backtrans-ko", "backtrans-zh")
-    assert not about.oracle
+    provenance = read_provenance(str(tmp_path / "run"), T2G2Provenance)
+    assert provenance.train == ("original", "backtrans-ja", "backtrans-ko", "backtrans-zh")
+    assert not provenance.oracle
 
 
 @pytest.fixture
@@ -378,12 +379,12 @@ def on_the_hub(folder: Path, name: str, commit: str) -> Path:
     """A tiny T5 in a cache of the Hub, as if it had been downloaded."""
     repository = folder / f"models--{name.replace('/', '--')}"
     model, tokenizer = tiny_t5(300), tiny_tokenizer(["a cab"], 300)
-    place, about = (
+    place, provenance = (
         repository / "snapshots" / commit,
-        About(input="derived", max_input=8, max_target=8, beams=1, length_penalty=1.0),
+        T2G2Provenance(input="derived", max_input=8, max_target=8, beams=1, length_penalty=1.0),
     )
     greedily = generation_settings(model, 8)
-    save_model(model, tokenizer, about, greedily, place, model.state_dict())
+    save_model(model, tokenizer, provenance, greedily, place, model.state_dict())
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text(commit)
     return place
@@ -402,7 +403,7 @@ def from_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_prefix_names_its_base_and_is_small(from_the_hub: Path) -> None:
-    base = read_about(str(from_the_hub)).base
+    base = read_provenance(str(from_the_hub), T2G2Provenance).base
     assert base is not None
     digest = base.sha256
     assert base == Base("me/tiny-t5", "a" * 40, digest, 3, 16)
