@@ -284,7 +284,7 @@ def test_templates_are_read_for_a_model_that_was_trained_with_them(
         load_tracker(str(tmp_path / "run"))
     generator = load_tracker(str(tmp_path / "run"), templates=str(tmp_path / "t"))
     assert len(generator.describe()["templates"]) == 64
-    assert generator.say is not None  # type: ignore[attr-defined]
+    assert generator.to_input is not None  # type: ignore[attr-defined]
     out = tmp_path / "out"
     (tmp_path / "ids.txt").write_text("1_00000\n")
     model = ("--model", tmp_path / "run", "--templates", tmp_path / "t", "--output", out)
@@ -334,7 +334,7 @@ def test_what_cannot_be_said_or_loaded(
     with pytest.raises(SgdxError, match=r"found no prefix.safetensors, expected one beside"):
         load_generator(str(place))
     (place / "config.json").write_text('{"sgdx": {"tracker": "t5dst"}}')
-    with pytest.raises(SgdxError, match="expected the 'sgdx' of a generator of baselines.train"):
+    with pytest.raises(SgdxError, match="config.json: sgdx: .* missing required field `input`"):
         load_generator(str(place))
 
 
