@@ -48,7 +48,7 @@ def _cell(score: float | None) -> str:
     return NO_VALUE if score is None else f"{round(score, 1) + 0.0:.1f}"
 
 
-class Row(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class LeaderboardRow(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """A row of the leaderboard.
 
     Attributes:
@@ -64,7 +64,7 @@ class Row(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     unseen: Headline | None = None
 
 
-class PublishedRow(Row, kw_only=True):
+class PublishedRow(LeaderboardRow, kw_only=True):
     """A row out of a paper.
 
     Attributes:
@@ -91,7 +91,7 @@ class PublishedRow(Row, kw_only=True):
         return ", ".join(filter(None, (self.source, self.table)))
 
 
-class OwnRow(Row, kw_only=True):
+class OwnRow(LeaderboardRow, kw_only=True):
     """A row that was measured with this project.
 
     The name of its system says what it was trained on besides the original schemas.
@@ -323,7 +323,7 @@ _PUBLISHED = (
 )
 
 
-def _rank(row: Row) -> tuple[float, float]:
+def _rank(row: LeaderboardRow) -> tuple[float, float]:
     return -(row.all.jga_v1_5 or -1), -(row.all.jga_orig or -1)
 
 

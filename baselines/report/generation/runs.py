@@ -19,7 +19,7 @@ from ..run_files import find_predictions, read_record
 from ..runs import ScoredRun, data_caveats
 
 
-class TurnScores(
+class TurnGroupScores(
     msgspec.Struct,
     rename={
         "bleu_v1_5": "bleu_v1-5",
@@ -52,16 +52,16 @@ class TurnScores(
     confidence: dict[str, tuple[float, float] | None] = {}
 
 
-class AllTurnScores(TurnScores, kw_only=True):
+class TurnRobustnessScores(TurnGroupScores, kw_only=True):
     """The part ``sgdx`` of scores.json: the scores of all turns, and of groups of them."""
 
-    seen: TurnScores
-    unseen: TurnScores
-    seen_domains: TurnScores
-    unseen_domains: TurnScores
-    by_service: dict[str, TurnScores]
+    seen: TurnGroupScores
+    unseen: TurnGroupScores
+    seen_domains: TurnGroupScores
+    unseen_domains: TurnGroupScores
+    by_service: dict[str, TurnGroupScores]
 
-    def groups(self) -> dict[str, TurnScores]:
+    def groups(self) -> dict[str, TurnGroupScores]:
         """The scores of all turns and of each group of turns, by its name."""
         return {
             "all": self,
@@ -94,7 +94,7 @@ class GeneratorScores(msgspec.Struct):
 
     signature: str
     variants: dict[str, dict[str, dict[str, float | None]]]
-    sgdx: AllTurnScores
+    sgdx: TurnRobustnessScores
     conventions: dict[str, dict[str, dict[str, Any]]]
     counts: TurnCounts
 

@@ -11,7 +11,7 @@ from sgsacc_metric.cli import tables
 
 from ..cells import NO_VALUE, Cell, Column, Table, format_over_runs
 from ..systems import ScoredSystem, SystemGroup
-from .runs import GeneratorRun, TurnScores, Validation, turn_caveats
+from .runs import GeneratorRun, TurnGroupScores, Validation, turn_caveats
 
 GeneratorGroup = SystemGroup[GeneratorRun]
 # The scores of the table of faithfulness, each with its column and the heading above it.
@@ -100,7 +100,7 @@ def validated(group: GeneratorGroup) -> Table | None:
     return Table(title, note, columns, rows, group.caveats, group.signatures)
 
 
-def _scores_by_group(system: ScoredSystem[GeneratorRun]) -> dict[str, list[TurnScores]]:
+def _scores_by_group(system: ScoredSystem[GeneratorRun]) -> dict[str, list[TurnGroupScores]]:
     """The scores of each run, of all turns and of each group that has turns."""
     groups = [run.scores.sgdx.groups() for run in system.runs]
     return {name: [g[name] for g in groups] for name, scores in groups[0].items() if scores.turns}
@@ -169,7 +169,9 @@ def by_service(group: GeneratorGroup) -> Table:
     for name, first in sorted(group.first.scores.sgdx.by_service.items()):
         row = [Cell(name), Cell(f"{first.turns:,}")]
         for system in group.systems:
-            scores = [run.scores.sgdx.by_service.get(name, TurnScores()) for run in system.runs]
+            scores = [
+                run.scores.sgdx.by_service.get(name, TurnGroupScores()) for run in system.runs
+            ]
             row += [_score_cell(scores, key) for key in keys]
         rows.append(row)
     columns = [Column("service", numeric=False), Column("turns")]
@@ -233,7 +235,7 @@ def _has_score(group: GeneratorGroup, key: str) -> bool:
     return group.first.judged or not key.startswith(_OF_ENTAILMENT)
 
 
-def _score_cell(scores: Sequence[TurnScores], key: str) -> Cell:
+def _score_cell(scores: Sequence[TurnGroupScores], key: str) -> Cell:
     """A score of one run with its interval, or of several as mean and deviation."""
     confidence = scores[0].confidence if len(scores) == 1 else {}
     interval = confidence.get(key.replace("_v1_5", "_v1-5"))

@@ -199,4 +199,4 @@ def test_what_cannot_be_read(
         assert str(tmp_path) in str(error.value)
     shutil.copy(generators / "gold.json", file)
     assert command(monkeypatch, report, file, "--leaderboard", "--output", tmp_path / "out") == 2
-    assert "found no run of a tracker, expected one for the leader" in capsys.readouterr().err
+    assert f"{file}: found no run of a tracker" in capsys.readouterr().err
