@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from datasets import concatenate_datasets
 
 from sgdx_dataset import CONFIGS, VARIANTS, SgdxError
+from sgdx_dataset.io.arguments import split_pairs
 from sgdx_dataset.release.schema import split_name
 
 from .command_line import add_source, add_struct, read_struct, run_command
@@ -237,27 +238,12 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
     elif options.precision is not None:
         raise SgdxError(f"--precision {options.precision}: {name} is not trained, has none")
     system_options = read_struct(options, system_class.OPTIONS)
-    variants = own_variants(options.variant)
+    variants = dict(split_pairs("--variant", options.variant))
     configs = list(dict.fromkeys(options.config or (*DEFAULT_CONFIGS, *variants)))
     data = RequestedData(options.source, split_name(options.split), variants, options.dialogues)
     model = options.model or name
     request = Request(system_class, model, system_options, data, configs, options.precision)
     return request, options.output
-
-
-def own_variants(arguments: Sequence[str]) -> dict[str, str]:
-    """NAME=PATH arguments of ``--variant`` as a mapping.
-
-    Raises:
-        SgdxError: An argument has another form.
-    """
-    paths = {}
-    for argument in arguments:
-        name, _, path = argument.partition("=")
-        if not (name and path):
-            raise SgdxError(f"--variant {argument}: expected NAME=PATH")
-        paths[name] = path
-    return paths
 
 
 def _system_class(options: argparse.Namespace) -> type[System] | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from .hub.build import build, push
 from .hub.export import export
 from .hub.prepare import cache_folder, prepare_release
+from .io.arguments import split_pairs
 from .io.console import run
 from .io.errors import SgdxError
 from .options import parser
@@ -27,21 +28,14 @@ from .stats import stats
 from .subset import check_dialogue_ids, read_dialogue_ids, subset, write_subset
 
 
-def _variants(options: Namespace) -> dict[str, str]:
-    """The paths of the user's own variants, by name."""
-    pairs = [argument.partition("=") for argument in options.variant]
-    for name, equals, path in pairs:
-        if not (name and equals and path):
-            raise SgdxError(f"--variant {name}{equals}{path}: expected NAME=PATH")
-    return {name: path for name, _, path in pairs}
-
-
 def _release(options: Namespace, cache: Path | None = None) -> Release:
     """Open the source; a note on standard error says what a partial copy of SGD lacks.
 
     ``cache`` is the cache whose remembered source is the default; None for the user's own.
     """
-    release = open_release(chosen_source(options.source, cache), _variants(options))
+    release = open_release(
+        chosen_source(options.source, cache), dict(split_pairs("--variant", options.variant))
+    )
     if missing_files := release.missing():
         print(f"note: a partial copy of SGD: {missing_files}", file=sys.stderr)
     return release

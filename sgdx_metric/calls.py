@@ -18,7 +18,7 @@ from .robustness import dialogue_sums, figures, with_drop
 from .rows import REFERENCE, ScoreError
 from .signature import OFFICIAL, Rules, Setup, signature
 from .slots import SchemaSlots, score_slots
-from .units import ALL, SEEN, UNSEEN, Places, places
+from .units import ALL, SEEN, UNSEEN, FrameIndex, index_frames
 from .variants import ORIGINAL
 
 CALL_METRICS = ("call_name_accuracy", "call_argument_accuracy", "call_accuracy")
@@ -206,12 +206,14 @@ def report_calls(
     for name in names[1:]:
         if not variants[name].frame_id.equals(first.frame_id):
             raise ScoreError(f"{name}: the calls are not in the frames of those of {names[0]}")
-    place = places(first.frame_id, first.seen)
-    groups = place.groups()
+    frame_index = index_frames(first.frame_id, first.seen)
+    groups = frame_index.groups()
     rules = setup.rules
     return {
         "calls": {
-            metric: _of_metric({v: variants[v].scores[metric] for v in names}, place, groups, rules)
+            metric: _of_metric(
+                {v: variants[v].scores[metric] for v in names}, frame_index, groups, rules
+            )
             for metric in CALL_METRICS
         },
         "decision": {name: variants[name].decision for name in names},
@@ -221,18 +223,20 @@ def report_calls(
 
 
 def _of_metric(
-    scores: Mapping[str, Floats], place: Places, groups: Mapping[str, Ints], rules: Rules
+    scores: Mapping[str, Floats], frame_index: FrameIndex, groups: Mapping[str, Ints], rules: Rules
 ) -> dict[str, Any]:
     """The figures of one metric, for all, seen and unseen services."""
-    found = {group: _of_group(scores, place, groups[group], rules) for group in (ALL, SEEN, UNSEEN)}
+    found = {
+        group: _of_group(scores, frame_index, groups[group], rules) for group in (ALL, SEEN, UNSEEN)
+    }
     return {**found.pop(ALL), **found}
 
 
 def _of_group(
-    scores: Mapping[str, Floats], place: Places, these: Ints, rules: Rules
+    scores: Mapping[str, Floats], frame_index: FrameIndex, these: Ints, rules: Rules
 ) -> dict[str, Any]:
     names = list(scores)
-    sums = dialogue_sums(scores, place, these, rules)
+    sums = dialogue_sums(scores, frame_index, these, rules)
 
     def statistic(weights: Floats) -> Figures:
         return with_drop(figures(sums.means(weights), names))

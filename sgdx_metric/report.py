@@ -12,7 +12,7 @@ from .robustness import mean_defined, robustness
 from .rows import ScoreError
 from .scoring import METRICS, FrameScores
 from .signature import OFFICIAL, Rules, Setup, signature
-from .units import places, unit_scores
+from .units import index_frames, unit_scores
 from .variants import ORIGINAL
 
 ALL, SEEN, UNSEEN = "#ALL_SERVICES", "#SEEN_SERVICES", "#UNSEEN_SERVICES"
@@ -38,14 +38,15 @@ def report(variants: Mapping[str, FrameScores], setup: Setup = _UNSTATED) -> dic
     variants = {name: variants[name] for name in sorted(variants, key=_original_first)}
     _check_same_frames(variants)
     first = next(iter(variants.values()))
-    place = places(first.frame_id, first.seen)
+    frame_index = index_frames(first.frame_id, first.seen)
     seen, count = int(first.seen.sum()), len(first.seen)
-    dialogues = len(np.unique(place.dialogue))
+    dialogues = len(np.unique(frame_index.dialogue))
     return {
         "variants": {
-            name: group_means(scores, setup.rules, place.turn) for name, scores in variants.items()
+            name: group_means(scores, setup.rules, frame_index.turn)
+            for name, scores in variants.items()
         },
-        "sgdx": robustness(variants, place, setup.rules),
+        "sgdx": robustness(variants, frame_index, setup.rules),
         "signature": signature(variants, count, dialogues, setup),
         "frames": {"all": count, "seen": seen, "unseen": count - seen},
         "ignored_slots": {name: scores.ignored_slots for name, scores in variants.items()},
@@ -61,10 +62,10 @@ def paired(variants: Mapping[str, FrameScores]) -> dict[str, Any]:
         variant, in the order of `frame_id`, None where undefined.
     """
     first = next(iter(variants.values()))
-    place = places(first.frame_id, first.seen)
+    frame_index = index_frames(first.frame_id, first.seen)
     return {
         "frame_id": first.frame_id.to_pylist(),
-        "seen": sorted(set(place.service[first.seen])),
+        "seen": sorted(set(frame_index.service[first.seen])),
         "joint_goal_accuracy": {
             name: _json_numbers(frames.scores["joint_goal_accuracy"])
             for name, frames in variants.items()
@@ -107,10 +108,10 @@ def group_means(
     Args:
         frames: The scores of one variant.
         rules: How the frames were scored.
-        turn: The turns of the frames as `Places` has them [frames]; None to read them off here.
+        turn: The turns of the frames as `FrameIndex` has them [frames]; None to read them off here.
     """
     if turn is None:
-        turn = places(frames.frame_id, frames.seen).turn
+        turn = index_frames(frames.frame_id, frames.seen).turn
     means = {}
     for group, member in _groups(frames).items():
         these = np.flatnonzero(member)

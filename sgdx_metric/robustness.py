@@ -15,7 +15,7 @@ from .bootstrap import RESAMPLES, Figures, Interval, Sums, bootstrap, compared
 from .columns import Floats, Ints, over
 from .scoring import METRICS, FrameScores
 from .signature import Rules
-from .units import ALL, SEEN, UNSEEN, Places, turn_starts, unit_scores
+from .units import ALL, SEEN, UNSEEN, FrameIndex, turn_starts, unit_scores
 from .variants import ORIGINAL, PAPER_VARIANTS, own_wordings, wider_set
 
 HEADLINE = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga")
@@ -49,12 +49,14 @@ def mean_defined(values: Floats) -> float | None:
     return float(defined.mean()) if len(defined) else None
 
 
-def robustness(variants: Mapping[str, FrameScores], place: Places, rules: Rules) -> dict[str, Any]:
+def robustness(
+    variants: Mapping[str, FrameScores], frame_index: FrameIndex, rules: Rules
+) -> dict[str, Any]:
     """The figures for all frames, the seen, the unseen and each service (by its original name).
 
     Args:
         variants: Scores of the same frames, by variant.
-        place: Where those frames belong.
+        frame_index: Where those frames belong.
         rules: How the frames were scored.
 
     Returns:
@@ -65,18 +67,18 @@ def robustness(variants: Mapping[str, FrameScores], place: Places, rules: Rules)
         paper's.
     """
     jga = {name: frames.scores["joint_goal_accuracy"] for name, frames in variants.items()}
-    groups = place.groups()
-    means = {name: _group(variants, place, these, rules) for name, these in groups.items()}
+    groups = frame_index.groups()
+    means = {name: _group(variants, frame_index, these, rules) for name, these in groups.items()}
     for name in (ALL, SEEN, UNSEEN):
-        means[name]["confidence"] = _confidence(jga, place, groups.pop(name), rules)
+        means[name]["confidence"] = _confidence(jga, frame_index, groups.pop(name), rules)
     by_variant = {
-        name: mean_defined(unit_scores("joint_goal_accuracy", scores, place.turn, rules))
+        name: mean_defined(unit_scores("joint_goal_accuracy", scores, frame_index.turn, rules))
         for name, scores in jga.items()
     }
     return {
         **means[ALL],
         "by_variant": by_variant,
-        "differences": _differences(jga, by_variant, place, rules),
+        "differences": _differences(jga, by_variant, frame_index, rules),
         "seen": means[SEEN],
         "unseen": means[UNSEEN],
         "by_service": {
@@ -86,10 +88,10 @@ def robustness(variants: Mapping[str, FrameScores], place: Places, rules: Rules)
 
 
 def _group(
-    variants: Mapping[str, FrameScores], place: Places, these: Ints, rules: Rules
+    variants: Mapping[str, FrameScores], frame_index: FrameIndex, these: Ints, rules: Rules
 ) -> dict[str, Any]:
     """The four headline figures of some frames, and every metric's mean and sensitivity."""
-    turn = place.turn[these]
+    turn = frame_index.turn[these]
     scores = {
         metric: unit_scores(
             metric, np.stack([v.scores[metric][these] for v in variants.values()]), turn, rules
@@ -130,10 +132,10 @@ def _average(variants: list[str], scores: Floats) -> float | None:
 
 
 def _confidence(
-    jga: Mapping[str, Floats], place: Places, these: Ints, rules: Rules
+    jga: Mapping[str, Floats], frame_index: FrameIndex, these: Ints, rules: Rules
 ) -> dict[str, Interval]:
     """95 % intervals of FIGURES, and of sensitivity over a wider set; None where undefined."""
-    sums = dialogue_sums(jga, place, these, rules)
+    sums = dialogue_sums(jga, frame_index, these, rules)
     found = bootstrap(
         lambda weights: with_drop(figures(sums.means(weights), list(jga))), len(sums.total)
     )
@@ -153,14 +155,17 @@ def with_drop(found: Figures) -> Figures:
 
 
 def _differences(
-    jga: Mapping[str, Floats], means: Mapping[str, float | None], place: Places, rules: Rules
+    jga: Mapping[str, Floats],
+    means: Mapping[str, float | None],
+    frame_index: FrameIndex,
+    rules: Rules,
 ) -> dict[str, dict[str, float | None]]:
     """Joint goal accuracy under each reworded variant against that under the original schemas.
 
     Args:
         jga: Joint goal accuracy of all frames, by variant [frames].
         means: Its mean by variant.
-        place: Where all frames belong.
+        frame_index: Where all frames belong.
         rules: How the frames were scored.
 
     Returns:
@@ -169,8 +174,8 @@ def _differences(
     """
     names = [name for name in jga if name != ORIGINAL]
     found: dict[str, Any] = {}
-    if ORIGINAL in jga and names and len(place.dialogue):
-        sums = dialogue_sums(jga, place, np.arange(len(place.dialogue)), rules)
+    if ORIGINAL in jga and names and len(frame_index.dialogue):
+        sums = dialogue_sums(jga, frame_index, np.arange(len(frame_index.dialogue)), rules)
         rows = [list(jga).index(name) for name in names]
         original = sums.only([list(jga).index(ORIGINAL)] * len(names))
         # As few trials as resamples: more would take longer than all of the scoring.
@@ -193,7 +198,9 @@ def _by_name(means: Floats, names: Sequence[str]) -> Figures:
     return {name: means[..., i] for i, name in enumerate(names)}
 
 
-def dialogue_sums(jga: Mapping[str, Floats], place: Places, these: Ints, rules: Rules) -> Sums:
+def dialogue_sums(
+    jga: Mapping[str, Floats], frame_index: FrameIndex, these: Ints, rules: Rules
+) -> Sums:
     """Sum up the joint goal accuracy of some frames over each of their dialogues.
 
     The rows of the sums are the variants in their order, then the variation over the paper's
@@ -201,11 +208,11 @@ def dialogue_sums(jga: Mapping[str, Floats], place: Places, these: Ints, rules: 
 
     Args:
         jga: Joint goal accuracy of all frames, by variant [frames].
-        place: Where all frames belong.
+        frame_index: Where all frames belong.
         these: Positions of the group's frames [some frames].
         rules: How the frames were scored.
     """
-    turn, dialogue = place.turn[these], place.dialogue[these]
+    turn, dialogue = frame_index.turn[these], frame_index.dialogue[these]
     by_variant = np.stack(list(jga.values()))[:, these]
     scores = unit_scores("joint_goal_accuracy", by_variant, turn, rules)
     if rules.joint_acc_across_turn:

@@ -23,7 +23,7 @@ from .scoring import score_frames
 from .signature import Rules, Setup
 from .slots import score_slots
 from .subset import subset_of
-from .units import places
+from .units import index_frames
 from .variants import fingerprint
 from .version import __version__
 

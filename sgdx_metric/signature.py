@@ -149,10 +149,21 @@ def signature_parts(line: str, where: str, metric: str = NAME) -> dict[str, str]
     return dict(part.split(":", 1) for part in parts)
 
 
-def rules_of(parts: dict[str, str]) -> Rules:
-    """The rules that the parts of a signature state."""
+def rules_of(parts: dict[str, str], where: str) -> Rules:
+    """The rules that the parts of a signature state.
+
+    Args:
+        parts: What `signature_parts` returned.
+        where: What an error message begins with, such as the file's name.
+
+    Raises:
+        ScoreError: A rule is unknown.
+    """
+    zero_mean = parts.get("zero-mean", "0")
+    if zero_mean not in ZERO_MEAN:
+        raise ScoreError(f"{where}: signature: zero-mean is '{zero_mean}', expected '0' or 'drop'")
     return Rules(
         use_fuzzy_match=parts.get("match") != "exact",
         joint_acc_across_turn=parts.get("joint") == "turn",
-        zero_mean=parts.get("zero-mean", "0"),
+        zero_mean=zero_mean,
     )

@@ -14,7 +14,7 @@ _JOINT = ("joint_goal_accuracy", "joint_cat_accuracy", "joint_noncat_accuracy")
 
 
 @dataclass(frozen=True)
-class Places:
+class FrameIndex:
     """Where frames belong, which is the same under every variant.
 
     Attributes:
@@ -40,7 +40,7 @@ class Places:
         return sorted(set(self.service))
 
 
-def places(frame_id: pa.Array, seen: Bools) -> Places:
+def index_frames(frame_id: pa.Array, seen: Bools) -> FrameIndex:
     """Read off frame ids where the frames belong.
 
     Args:
@@ -48,7 +48,9 @@ def places(frame_id: pa.Array, seen: Bools) -> Places:
         seen: Whether the service is in the original train split [frames].
     """
     service = pc.replace_substring_regex(frame_id, "^.*/", "").to_numpy(zero_copy_only=False)
-    return Places(service, _codes(frame_id, "(/[^/]*){1}$"), _codes(frame_id, "(/[^/]*){2}$"), seen)
+    return FrameIndex(
+        service, _codes(frame_id, "(/[^/]*){1}$"), _codes(frame_id, "(/[^/]*){2}$"), seen
+    )
 
 
 def _codes(frame_id: pa.Array, ending: str) -> Ints:

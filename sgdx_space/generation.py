@@ -8,6 +8,7 @@ from typing import Any
 import gradio as gr
 import pandas as pd
 
+from sgdx_dataset import SgdxError
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 from sgsacc_metric.cli.predictions import read_predictions
@@ -74,7 +75,7 @@ def _fill(paths: list[str] | None) -> tuple[pd.DataFrame, pd.DataFrame, str]:
     """The tables of faithfulness and of BLEU, and the signature."""
     try:
         scores = score_dropped(paths)
-    except ScoreError as error:
+    except (ScoreError, SgdxError) as error:
         raise shown_error(error, paths) from None
     robustness, bleu = (
         # The first column names the system, of which there is only one.

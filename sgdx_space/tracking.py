@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from sgdx_dataset import SgdxError
 from sgdx_metric.cli.explain import explain, frame_of
 from sgdx_metric.cli.predictions import read_predictions
 from sgdx_metric.cli.references import open_references
@@ -108,7 +109,7 @@ def _fill(references: Tables, paths: list[str] | None) -> tuple[Any, ...]:
         )
         frame_scores = score_variants(references, predictions)
         scores = report(frame_scores, Setup(split="test", release="sample"))
-    except ScoreError as error:
+    except (ScoreError, SgdxError) as error:
         raise shown_error(error, paths) from None
     headers, rows = overview(scores)
     original = references[ORIGINAL]
@@ -130,7 +131,7 @@ def _explain_frame(references: Tables, frame_id: str, predictions: Tables) -> st
     predicted = {name: rows for name, rows in references.items() if name in predictions}
     try:
         lines = explain(frame_id, predicted, predictions)
-    except ScoreError as error:
+    except (ScoreError, SgdxError) as error:
         raise gr.Error(escape(str(error))) from None
     frame = frame_of(next(iter(predicted.values())), frame_id, "references")
     return explanation(frame["utterance"][0].as_py() or "", lines)

@@ -7,7 +7,7 @@ from pathlib import Path
 import gradio as gr
 import msgspec
 
-from sgdx_metric.cli.predictions import decode
+from sgdx_dataset.io.json import parse_json
 from sgdx_metric.variants import ORIGINAL
 
 
@@ -23,10 +23,10 @@ def stated_variant(path: Path) -> str:
     """The variant that a prediction file's first line names; the original where it names none.
 
     Raises:
-        ScoreError: The line is not a JSON object, or its variant is not a string.
+        SgdxError: The line is not a JSON object, or its variant is not a string.
     """
     line = path.read_bytes().partition(b"\n")[0]
-    first = decode(line, _FirstLine, f"{path}:1")
+    first = parse_json(line, _FirstLine, f"{path}:1", "a line of predictions")
     return first.variant or first.metadata.variant or ORIGINAL
 
 

@@ -6,8 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from sgdx_dataset.io.arguments import split_pairs
 from sgdx_dataset.release.schema import split_name
-from sgsacc_metric.cli.references import open_references, own_variants
+from sgsacc_metric.cli.references import open_references
 
 from ..command_line import add_source, run_command
 from .systems import DEFAULT_CONFIGS, SYSTEMS, copy_system, generate
@@ -36,7 +37,7 @@ def main() -> int:
 
     def command() -> None:
         system = copy_system(options.system, options.templates)
-        variants = own_variants(options.variant)
+        variants = dict(split_pairs("--variant", options.variant))
         split = split_name(options.split)
         references = open_references(options.source, None, split, variants)
         selection = options.dialogues, options.turns

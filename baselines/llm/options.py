@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
 
 from sgdx_dataset import CONFIGS, SgdxError
+from sgdx_dataset.io.arguments import split_pairs
 from sgdx_dataset.release.schema import split_name
 
 from ..command_line import add_source
 from ..data.requested import RequestedData
-from ..predict import DEFAULT_CONFIGS, own_variants
+from ..predict import DEFAULT_CONFIGS
 from .endpoint import base_url, host_of
 from .plan import Plan
 from .program import HOST
@@ -203,20 +205,21 @@ def read_settings(options: argparse.Namespace, program: str | None) -> RequestSe
         answer=options.answer,
         strict=options.strict,
         tool_choice=options.tool_choice,
-        parameters=dict(map(_read_parameter, options.set)),
+        parameters=_read_parameters(options.set),
         omitted=tuple(dict.fromkeys(options.omit)),
     )
 
 
-def _read_parameter(text: str) -> tuple[str, Any]:
-    """The name and the value in an argument of ``--set``."""
-    name, equals, value = text.partition("=")
-    try:
-        if name and equals:
-            return name, json.loads(value)
-    except (ValueError, RecursionError):
-        pass
-    raise SgdxError(f"--set {text}: expected KEY=JSON, such as temperature=0.3")
+def _read_parameters(arguments: Iterable[str]) -> dict[str, Any]:
+    """The values that the arguments of ``--set`` give, by name."""
+    form = "KEY=JSON, such as temperature=0.3"
+    parameters = {}
+    for name, value in split_pairs("--set", arguments, form):
+        try:
+            parameters[name] = json.loads(value)
+        except (ValueError, RecursionError):
+            raise SgdxError(f"--set {name}={value}: expected {form}") from None
+    return parameters
 
 
 def read_plan(options: argparse.Namespace, program: str | None = None) -> Plan:
@@ -227,7 +230,7 @@ def read_plan(options: argparse.Namespace, program: str | None = None) -> Plan:
     """
     settings = read_settings(options, program)
     host = f"{HOST}{program}" if program else host_of(base_url(options.base_url))
-    variants = own_variants(options.variant)
+    variants = dict(split_pairs("--variant", options.variant))
     configs = list(dict.fromkeys(options.config or (*DEFAULT_CONFIGS, *variants)))
     if options.repeats > 1 and not options.config:
         configs = ["original"]

@@ -12,7 +12,6 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import staged
-from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import signature_parts
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
@@ -170,12 +169,10 @@ def check_row(row: OwnRow, where: str) -> None:
     """Refuse an own row whose signature is not that of a whole evaluation by the usual rules.
 
     Raises:
-        SgdxError: A part of the signature or a score is missing or not as expected.
+        ScoreError, SgdxError: The signature is none of this metric, or a part of it or a score is
+            missing or not as expected.
     """
-    try:
-        parts = signature_parts(row.signature, where)
-    except ScoreError as error:
-        raise SgdxError(str(error)) from None
+    parts = signature_parts(row.signature, where)
     expected = {
         "split": "test", "match": "fuzzy-token-sort", "joint": "frame", "zero-mean": "0",
         "variants": "+".join((ORIGINAL, *PAPER_VARIANTS)),

@@ -11,7 +11,6 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
 from sgdx_metric.cli.predictions import prediction_paths
-from sgdx_metric.rows import ScoreError
 
 from ..training.run_folder import read_log
 
@@ -73,7 +72,7 @@ def find_predictions(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
         folder /= "predictions"
     try:
         paths = prediction_paths(folder, variants)
-    except ScoreError:
+    except SgdxError:
         return {}
     return paths if set(paths) == set(variants) else {}
 

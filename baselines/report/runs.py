@@ -18,7 +18,7 @@ from sgdx_dataset.io.json import parse_json
 from sgdx_metric.columns import Floats, Ints, positions
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import Rules, rules_of, signature_parts
-from sgdx_metric.units import Places, places
+from sgdx_metric.units import FrameIndex, index_frames
 
 from .cells import printable
 from .run_files import RunRecord, find_predictions, read_record
@@ -258,7 +258,7 @@ class TrackerRun(ScoredRun):
     @cached_property
     def rules(self) -> Rules:
         """How the frames were scored, which the signature states."""
-        return rules_of(self.signature_parts)
+        return rules_of(self.signature_parts, str(self.path))
 
     @cached_property
     def frame_ids(self) -> pa.Array:
@@ -266,11 +266,13 @@ class TrackerRun(ScoredRun):
         return pa.array(sorted(self.scores.paired.frame_id), pa.string())
 
     @cached_property
-    def frames(self) -> Places:
+    def frames(self) -> FrameIndex:
         """The service, turn and dialogue of each of those frames, and whether it is seen."""
         seen = set(self.scores.paired.seen)
         services = [frame_id.rsplit("/", 1)[-1] for frame_id in self.frame_ids.to_pylist()]
-        return places(self.frame_ids, np.array([name in seen for name in services], dtype=bool))
+        return index_frames(
+            self.frame_ids, np.array([name in seen for name in services], dtype=bool)
+        )
 
     @cached_property
     def jga(self) -> dict[str, Floats]:

@@ -23,11 +23,13 @@ from rich.console import Console
 from rich.table import Table
 
 from sgdx_dataset import CONFIGS
+from sgdx_dataset.io.arguments import split_pairs
 from sgdx_dataset.io.files import write_bytes
+from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.release.schema import split_name
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.cli.files import write_json
-from sgdx_metric.cli.predictions import decode, prediction_paths
+from sgdx_metric.cli.predictions import prediction_paths
 from sgdx_metric.rows import ScoreError
 from sgsacc_metric.candidates import APPENDIX_B, candidates
 from sgsacc_metric.claims import Claim, context_of, judge_claims
@@ -200,11 +202,9 @@ def read_system(argument: str, split: str, turns: Sequence[Turn], other_ids: set
         other_ids: Ids of the split's other turns, whose predictions are passed over.
 
     Raises:
-        ScoreError: The argument or a file is at fault, or turns are missing.
+        ScoreError, SgdxError: The argument or a file is at fault, or turns are missing.
     """
-    name, _, folder = argument.partition("=")
-    if not (name and folder):
-        raise ScoreError(f"--predictions {argument}: expected NAME=DIR, as in ft=outputs/ft")
+    ((name, folder),) = split_pairs("--predictions", [argument], "NAME=DIR, as in ft=outputs/ft")
     utterances: dict[str, list[str]] = {}
     likelihoods: dict[str, list[float]] = {}
     for variant, path in prediction_paths(Path(folder), CONFIGS).items():
@@ -216,7 +216,7 @@ def read_system(argument: str, split: str, turns: Sequence[Turn], other_ids: set
             row.turn_id: row.score
             for number, line in enumerate(path.read_bytes().split(b"\n"), 1)
             if line.strip()
-            for row in [decode(line, _Scored, f"{path}:{number}")]
+            for row in [decode_json(line, _Scored, f"{path}:{number}", "a prediction row")]
         }
         turn_scores = [scores[turn.turn_id] for turn in turns]
         likelihoods[variant] = [float("-inf") if s is None else s for s in turn_scores]

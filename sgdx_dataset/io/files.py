@@ -40,6 +40,20 @@ def read_file(path: Path) -> bytes:
         raise SgdxError(f"{path}: cannot be read: {error}") from None
 
 
+def read_input(path: Path) -> bytes:
+    """Read a file of any size, or a pipe, that a user names on a command line.
+
+    Raises:
+        SgdxError: It cannot be read, or is a device, which may have no end.
+    """
+    try:
+        if path.is_char_device() or path.is_block_device():
+            raise SgdxError(f"{path}: found a device, expected a file")
+        return path.read_bytes()
+    except OSError as error:
+        raise SgdxError(f"{path}: {error.strerror or error}") from None
+
+
 @contextmanager
 def staged(target: Path) -> Iterator[Path]:
     """Give a path beside ``target`` to write to; what is written becomes ``target`` at the end.

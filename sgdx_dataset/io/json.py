@@ -27,8 +27,8 @@ def parse_json(
 
     Args:
         data: The file's content.
-        kind: The type to parse.
-        path: Where it comes from, for error messages.
+        kind: The type to parse; keys that it lacks are skipped.
+        path: Where it comes from, for error messages: a file, or a file and a line.
         what: What the file should be, for error messages, as in ``a schema.json of the release``.
         verified: Whether the content is known to be intact, as a file with the release's checksum
             is. Then no repeated keys are looked for, which takes longer than parsing.
@@ -38,15 +38,31 @@ def parse_json(
             twice in one object, of which a parser would lose one. The message names the dialogue or
             service at fault where the file is a list of them, and the position in it.
     """
-    try:
-        parsed = msgspec.json.decode(data, type=kind)
-        if not verified:
+    parsed = decode_json(data, kind, path, what)
+    if not verified:
+        try:
             check_keys(data)
+        except (ValueError, RecursionError) as error:
+            raise SgdxError(f"{path}: not {what}: {error}") from None
+    return parsed
+
+
+def decode_json(data: bytes | msgspec.Raw, kind: type[Parsed], path: str, what: str) -> Parsed:
+    """Parse JSON as ``parse_json`` does, without looking for keys that are there twice.
+
+    It is for the lines of large files, where looking at each would take longer than all the rest,
+    and for parts of what has been parsed already.
+
+    Raises:
+        SgdxError: It is not JSON in UTF-8, is not of the type, or is nested too deeply.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
-        raise SgdxError(f"{path}: {_record_at(data, str(error))}not {what}: {error}") from None
+        record = _record_at(bytes(data), str(error))
+        raise SgdxError(f"{path}: {record}not {what}: {error}") from None
     except (ValueError, RecursionError) as error:
         raise SgdxError(f"{path}: not {what}: {error}") from None
-    return parsed
 
 
 def check_keys(data: bytes) -> None:

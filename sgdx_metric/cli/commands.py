@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from sgdx_dataset.io.arguments import split_pairs
+from sgdx_dataset.io.errors import SgdxError
+
 from ..api import score_files
-from ..rows import ScoreError
 from ..scoring import score_frames
 from ..signature import Rules
 from .compare import compare
@@ -47,7 +49,7 @@ def run_score(args: argparse.Namespace) -> None:
         source=args.source,
         references=args.references,
         split=args.split,
-        own_variants=_own_variants(args.variant),
+        own_variants=dict(split_pairs("--variant", args.variant)),
         dialogues=args.dialogues,
         rules=Rules(not args.no_fuzzy_match, args.joint_acc_across_turn, args.zero_mean),
         system_acts={None: None, "yes": True, "no": False}[args.system_acts],
@@ -81,7 +83,7 @@ def _sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
         return [args.scores[0]], [args.scores[1]]
     if args.first and args.second and not args.scores:
         return args.first, args.second
-    raise ScoreError(
+    raise SgdxError(
         "compare: expected either two scores.json, or --first and --second with the scores.json of "
         "each run of the one and of the other system"
     )
@@ -105,7 +107,7 @@ def run_summarise(args: argparse.Namespace) -> None:
 def run_explain(args: argparse.Namespace) -> None:
     """Print one frame slot by slot, or list the frames that broke between two variants."""
     if (args.frame_id is None) == (args.changed is None):
-        raise ScoreError("explain: expected either FRAME_ID or --changed FIRST SECOND, one of both")
+        raise SgdxError("explain: expected either FRAME_ID or --changed FIRST SECOND, one of both")
     inputs = _inputs(args)
     predictions = inputs.read(read_predictions)
     references = inputs.open_references()
@@ -126,7 +128,7 @@ def _explain_frame(
     for name, given in predictions.items():
         frames = references.dialogue(name, dialogue_id)
         if not frames.num_rows:
-            raise ScoreError(
+            raise SgdxError(
                 f"frame {frame_id}: the references for {name} have no dialogue '{dialogue_id}', "
                 "expected DIALOGUE/TURN/SERVICE of one that they have"
             )
@@ -145,7 +147,7 @@ def _explain_changed(
 ) -> None:
     """List the frames that score less under the second of two variants than under the first."""
     if lacking := [name for name in changed if name not in predictions]:
-        raise ScoreError(
+        raise SgdxError(
             f"--changed {' '.join(changed)}: found no predictions for '{lacking[0]}', expected one "
             f"of {', '.join(predictions)}"
         )
@@ -163,17 +165,6 @@ def _inputs(args: argparse.Namespace, dialogues: Path | None = None) -> Inputs:
         split=args.split,
         source=args.source,
         references=args.references,
-        own_variants=_own_variants(args.variant),
+        own_variants=dict(split_pairs("--variant", args.variant)),
         dialogues=dialogues,
     )
-
-
-def _own_variants(arguments: list[str]) -> dict[str, str]:
-    """NAME=PATH arguments of --variant as a mapping; a repeated name keeps the last path."""
-    own: dict[str, str] = {}
-    for argument in arguments:
-        name, equals, path = argument.partition("=")
-        if not (name and equals and path):
-            raise ScoreError(f"--variant {argument}: expected NAME=PATH")
-        own[name] = path
-    return own

@@ -9,9 +9,9 @@ import numpy as np
 from ..bootstrap import RESAMPLES, TRIALS, Figures, compared, compared_runs
 from ..columns import Floats, Ints
 from ..robustness import dialogue_sums, figures
-from .scores import SYSTEM, Run, check_alike, read_runs
+from .results import SYSTEM_PARTS, Results, check_alike, read_runs
 
-Sides = tuple[list[Run], list[Run]]
+Sides = tuple[list[Results], list[Results]]
 
 
 def compare(first: Sequence[Path], second: Sequence[Path]) -> dict[str, Any]:
@@ -40,15 +40,15 @@ def compare(first: Sequence[Path], second: Sequence[Path]) -> dict[str, Any]:
         not give is left out.
 
     Raises:
-        ScoreError: A file is not a scores.json or is there twice on a side, or the frames or the
+        SgdxError: A file is not a scores.json or is there twice on a side, or the frames or the
             signatures differ, except in what is a system's own: whether it was given the system's
             dialogue acts, and whether it is an oracle.
     """
     sides = read_runs(first), read_runs(second)
     one, other = sides[0][0], sides[1][0]
-    check_alike(one, other, free=SYSTEM)
+    check_alike(one, other, free=SYSTEM_PARTS)
     variants = list(one.jga)
-    every = np.arange(len(one.frame_id))
+    every = np.arange(len(one.frame_ids))
     several = len(first) > 1 or len(second) > 1
     return {
         "signature": _common_signature(one, other),
@@ -60,7 +60,7 @@ def compare(first: Sequence[Path], second: Sequence[Path]) -> dict[str, Any]:
         "groups": {
             name: {"frames": len(these)}
             | _compared(sides, these, lambda means: figures(means, variants))
-            for name, these in one.place.groups().items()
+            for name, these in one.frame_index.groups().items()
         },
         "by_variant": _compared(sides, every, lambda means: _by_variant(means, variants)),
     }
@@ -75,7 +75,7 @@ def _compared(sides: Sides, these: Ints, statistic: Callable[[Floats], Figures])
     variants = list(sides[0][0].jga)
     first, second = (
         [
-            dialogue_sums({v: run.jga[v] for v in variants}, run.place, these, run.rules)
+            dialogue_sums({v: run.jga[v] for v in variants}, run.frame_index, these, run.rules)
             for run in side
         ]
         for side in sides
@@ -87,10 +87,10 @@ def _compared(sides: Sides, these: Ints, statistic: Callable[[Floats], Figures])
     return compared_runs(first, second, statistic)
 
 
-def _common_signature(one: Run, other: Run) -> str:
+def _common_signature(one: Results, other: Results) -> str:
     """The first system's signature, in which the system's own parts have both systems' values."""
     line = one.signature
-    for key in SYSTEM:
+    for key in SYSTEM_PARTS:
         left, right = one.part(key), other.part(key)
         if left != right and key in one.parts:
             line = line.replace(f"|{key}:{left}|", f"|{key}:{left}/{right}|")

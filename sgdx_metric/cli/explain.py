@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sgdx_dataset.io.errors import SgdxError
+
 from ..columns import column, same_turn, strings
 from ..fuzzy import fuzzy_scores
-from ..rows import ScoreError
 from ..scoring import FrameScores, score_frames
 from ..signature import OFFICIAL, Rules
 
@@ -63,7 +64,7 @@ def explain(
         Slots that have no value on either side under any variant are left out.
 
     Raises:
-        ScoreError: The frame is not there once, or the variants' schemas have different numbers of
+        SgdxError: The frame is not there once, or the variants' schemas have different numbers of
             slots.
     """
     lines: list[Line] = []
@@ -76,7 +77,7 @@ def explain(
         names = [slot["name"] for slot in reference["schema_slots"]]
         aspects = aspects or names
         if len(names) != len(aspects):
-            raise ScoreError(
+            raise SgdxError(
                 f"references for {variant}: frame {frame_id} has {len(names)} slots in its schema, "
                 f"expected {len(aspects)} as under the first variant"
             )
@@ -94,12 +95,12 @@ def frame_of(table: pa.Table, frame_id: str, whose: str) -> pa.Table:
         whose: What an error message begins with, such as "predictions for v1".
 
     Raises:
-        ScoreError: The table has no row of the frame, or several.
+        SgdxError: The table has no row of the frame, or several.
     """
     found = table.filter(pc.equal(table["frame_id"], frame_id))
     if found.num_rows != 1:
         turn = "" if found.num_rows else same_turn(frame_id, strings(column(table, "frame_id")))
-        raise ScoreError(
+        raise SgdxError(
             f"{whose}: frame {frame_id} is there {found.num_rows} times among {table.num_rows} "
             f"rows, expected once{turn}"
         )

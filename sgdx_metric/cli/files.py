@@ -2,9 +2,7 @@
 
 import json
 import os
-import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,42 +10,14 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..rows import ScoreError
+from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.files import staged
+
 from ..scoring import METRICS, FrameScores
 
 PER_FRAME = (".parquet", ".jsonl")
 # The files that are read in a folder of a release, or of predictions in its layout.
 _LAYOUT = ("schema.json", "dialogues_*.json")
-
-
-@contextmanager
-def whole(target: Path) -> Iterator[Path]:
-    """Give a path beside `target` to write a file or a folder to.
-
-    What is written there takes the place of `target` at the end of the block. If the block fails,
-    it is removed and `target` stays as it was. The folder of `target` is made where it lacks. Where
-    `target` is a link, the file that it points to is replaced, and the link stays.
-
-    Raises:
-        ScoreError: The file system refuses, or `target` is there and is no regular file.
-    """
-    place = target.resolve()
-    # Names have a limit, which one made from a long name would pass.
-    beside = place.with_name(f".{place.name[:40]}.{os.getpid()}")
-    try:
-        if place.exists() and not place.is_file():
-            raise ScoreError(f"{target}: found no regular file there, expected one or none")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        yield beside
-        beside.replace(place)
-    except OSError as error:
-        raise ScoreError(f"{target}: cannot be written: {error.strerror or error}") from None
-    finally:
-        if beside.is_dir():
-            shutil.rmtree(beside, ignore_errors=True)
-        else:
-            with suppress(OSError):
-                beside.unlink(missing_ok=True)
 
 
 def check_output(option: str, output: Path, suffixes: tuple[str, ...] = ()) -> None:
@@ -59,19 +29,19 @@ def check_output(option: str, output: Path, suffixes: tuple[str, ...] = ()) -> N
         suffixes: The endings that its name may have; any if empty.
 
     Raises:
-        ScoreError: The file's folder can be neither written to nor made, the file's name is that of
+        SgdxError: The file's folder can be neither written to nor made, the file's name is that of
             a folder or of something else that is no regular file, or it has another ending.
     """
     try:
         if output.is_dir():
-            raise ScoreError(f"{option} {output}: found a folder, expected a file")
+            raise SgdxError(f"{option} {output}: found a folder, expected a file")
         if output.exists() and not output.is_file():
-            raise ScoreError(f"{option} {output}: found no regular file there, expected a file")
+            raise SgdxError(f"{option} {output}: found no regular file there, expected a file")
     except OSError as error:  # such as a name that is too long
-        raise ScoreError(f"{option} {output}: {error.strerror}") from None
+        raise SgdxError(f"{option} {output}: {error.strerror}") from None
     check_folder(option, output.parent)
     if suffixes and output.suffix not in suffixes:
-        raise ScoreError(f"{option} {output}: expected a name ending in {' or '.join(suffixes)}")
+        raise SgdxError(f"{option} {output}: expected a name ending in {' or '.join(suffixes)}")
 
 
 def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) -> None:
@@ -82,14 +52,14 @@ def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) -> N
         inputs: The files that are read, and folders of a release or of predictions in its layout.
 
     Raises:
-        ScoreError: An output is one of the inputs, or another output.
+        SgdxError: An output is one of the inputs, or another output.
     """
     taken = list(inputs)
     for option, output in outputs.items():
         if output is None:
             continue
         if any(_is_read(output, path) for path in taken):
-            raise ScoreError(
+            raise SgdxError(
                 f"{option} {output}: found a file that the command reads or writes already, "
                 "expected another name"
             )
@@ -115,29 +85,29 @@ def check_folder(option: str, folder: Path) -> None:
         folder: The folder, which need not exist.
 
     Raises:
-        ScoreError: A file has the name of the folder or of one above it, or may not be written to.
+        SgdxError: A file has the name of the folder or of one above it, or may not be written to.
     """
     try:
         nearest = next(path for path in (folder, *folder.parents) if path.exists())
     except OSError as error:  # such as a name that is too long
-        raise ScoreError(f"{option} {folder}: {error.strerror}") from None
+        raise SgdxError(f"{option} {folder}: {error.strerror}") from None
     if not nearest.is_dir():
-        raise ScoreError(f"{option} {folder}: {nearest} is a file, expected a folder")
+        raise SgdxError(f"{option} {folder}: {nearest} is a file, expected a folder")
     if not os.access(nearest, os.W_OK):
-        raise ScoreError(f"{option} {folder}: found no right to write to {nearest}")
+        raise SgdxError(f"{option} {folder}: found no right to write to {nearest}")
 
 
 def write_scores(scores: Mapping[str, Any], output: Path) -> None:
     """Write scores.json, with `paired`, which `compare` reads, in one line at its end."""
     text = _indented({k: v for k, v in scores.items() if k != "paired"}).removesuffix("\n}")
     line = msgspec.json.encode(scores["paired"]).decode()
-    with whole(output) as path:
+    with staged(output) as path:
         path.write_text(f'{text},\n  "paired": {line}\n}}\n', encoding="utf-8")
 
 
 def write_json(result: Mapping[str, Any], output: Path) -> None:
     """Write indented JSON, for people and for programs."""
-    with whole(output) as path:
+    with staged(output) as path:
         path.write_text(_indented(result) + "\n", encoding="utf-8")
 
 
@@ -147,7 +117,7 @@ def write_per_frame(variants: Mapping[str, FrameScores], output: Path) -> None:
     The columns are `frame_id`, `variant`, `service` (under the variant's name), `seen`, and the
     metrics, which are null where undefined.
     """
-    with whole(output) as path:
+    with staged(output) as path:
         if output.suffix == ".parquet":
             pq.write_table(pa.concat_tables(_table(*item) for item in variants.items()), path)
             return

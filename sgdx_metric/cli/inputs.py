@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ..rows import REFERENCE, ScoreError
+from sgdx_dataset.io.errors import SgdxError
+
+from ..rows import REFERENCE
 from ..variants import ORIGINAL, PAPER_VARIANTS
 from .predictions import Predictions, prediction_paths
 from .references import References, open_folder, open_references
@@ -37,10 +39,10 @@ class Inputs:
         """The prediction files by variant.
 
         Raises:
-            ScoreError: The references are given twice, or a file is missing.
+            SgdxError: The references are given twice, or a file is missing.
         """
         if self.references and (self.source or self.own_variants):
-            raise ScoreError(
+            raise SgdxError(
                 f"--references {self.references}: found --source or --variant too, expected one "
                 "way to have the references"
             )
@@ -57,7 +59,7 @@ class Inputs:
             read_file: Reads a prediction file, given its path, the split and the variant.
 
         Raises:
-            ScoreError: A file is missing or malformed.
+            SgdxError: A file is missing or malformed.
         """
         paths = self.prediction_paths()
         return {name: read_file(path, self.split, name) for name, path in paths.items()}

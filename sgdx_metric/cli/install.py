@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evaluate.loading import get_imports, init_dynamic_modules
 
-from .files import whole
+from sgdx_dataset.io.files import staged
 
 SCRIPT = Path(__file__).parents[1] / "sgdx_metric.py"
 
@@ -32,7 +32,7 @@ def install(script: Path = SCRIPT) -> Path:
     digest = hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
     target = home / digest
     if not target.exists():
-        with whole(target) as folder:
+        with staged(target) as folder:
             folder.mkdir()
             (folder / "__init__.py").touch()
             for file in files:

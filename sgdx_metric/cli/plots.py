@@ -6,19 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.files import staged
+
 from ..bootstrap import bootstrap
 from ..robustness import dialogue_sums
-from ..rows import ScoreError
 from ..scoring import FrameScores
 from ..signature import Rules
-from ..units import places
+from ..units import index_frames
 from ..variants import ORIGINAL
-from .files import whole
 
 try:
     from matplotlib.figure import Figure
 except ImportError:
-    raise ScoreError(
+    raise SgdxError(
         "--plots: found no matplotlib, expected the extra: pip install 'sgdx[report]'"
     ) from None
 
@@ -38,7 +39,7 @@ def write_plots(
     """
     _save(jga_by_variant(result, variants, rules), folder / "jga_by_variant.png")
     seen = next(iter(variants.values()))
-    known = set(places(seen.frame_id, seen.seen).service[seen.seen])
+    known = set(index_frames(seen.frame_id, seen.seen).service[seen.seen])
     if picture := drop_by_service(result, known):
         _save(picture, folder / "drop_by_service.png")
 
@@ -50,9 +51,9 @@ def jga_by_variant(
     names = list(result["sgdx"]["by_variant"])
     means = np.array([100 * (result["sgdx"]["by_variant"][name] or 0) for name in names])
     first = variants[names[0]]
-    place = places(first.frame_id, first.seen)
+    frame_index = index_frames(first.frame_id, first.seen)
     jga = {name: variants[name].scores["joint_goal_accuracy"] for name in names}
-    sums = dialogue_sums(jga, place, np.arange(len(place.dialogue)), rules)
+    sums = dialogue_sums(jga, frame_index, np.arange(len(frame_index.dialogue)), rules)
     found = bootstrap(
         lambda weights: {n: sums.means(weights)[:, i] for i, n in enumerate(names)},
         len(sums.total),
@@ -107,5 +108,5 @@ def drop_by_service(result: Mapping[str, Any], seen: set[str]) -> Figure | None:
 
 
 def _save(figure: Figure, target: Path) -> None:
-    with whole(target) as path:
+    with staged(target) as path:
         figure.savefig(path, format="png")

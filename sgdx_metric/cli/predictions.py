@@ -3,13 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sgdx_dataset.io.json import check_keys as find_repeated_keys
+from sgdx_dataset.io.arguments import split_pairs
+from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.files import read_input
+from sgdx_dataset.io.json import decode_json, parse_json
 
 from ..calls import CALL_PREDICTION
 from ..columns import column, strings
@@ -20,8 +22,6 @@ from .systems import Metadata
 # What the official scorer writes into the directory of predictions that it scored.
 _SCORER_OUTPUT = "dialogues_and_metrics.json"
 
-_T = TypeVar("_T")
-
 
 def parse_predictions(arguments: Sequence[str]) -> dict[str, Path] | Path:
     """Read what `--predictions` was given: VARIANT=PATH for each variant, or one folder.
@@ -30,23 +30,21 @@ def parse_predictions(arguments: Sequence[str]) -> dict[str, Path] | Path:
         The paths by variant, or the folder.
 
     Raises:
-        ScoreError: An argument is malformed, a variant is named twice, or both forms are mixed.
+        SgdxError: An argument is malformed, a variant is named twice, or both forms are mixed.
     """
     folders = [argument for argument in arguments if "=" not in argument]
     if folders and len(arguments) > 1:
-        raise ScoreError(
+        raise SgdxError(
             f"--predictions {folders[0]}: found {len(arguments)} of this option, expected either "
             "one folder or VARIANT=PATH for each variant"
         )
     if folders:
         return Path(folders[0])
     paths: dict[str, Path] = {}
-    for argument in arguments:
-        variant, _, path = argument.partition("=")
-        if not (variant and path):
-            raise ScoreError(f"--predictions {argument}: expected VARIANT=PATH, as in v1=v1.jsonl")
+    form = "VARIANT=PATH, as in v1=v1.jsonl"
+    for variant, path in split_pairs("--predictions", arguments, form):
         if variant in paths:
-            raise ScoreError(f"--predictions {argument}: variant '{variant}' is there twice")
+            raise SgdxError(f"--predictions {variant}={path}: variant '{variant}' is there twice")
         paths[variant] = Path(path)
     return paths
 
@@ -65,25 +63,25 @@ def prediction_paths(
         Paths by variant, in the order of the mapping or of `variants`.
 
     Raises:
-        ScoreError: A path does not exist, or a folder has none or two for a variant.
+        SgdxError: A path does not exist, or a folder has none or two for a variant.
     """
     if isinstance(predictions, Path):
         return _paths_in(predictions, variants)
     for path in predictions.values():
         if not path.exists():
-            raise ScoreError(f"{path}: No such file or directory")
+            raise SgdxError(f"{path}: No such file or directory")
     return dict(predictions)
 
 
 def _paths_in(folder: Path, known: Sequence[str]) -> dict[str, Path]:
     """The one path of each known variant that a folder has predictions for."""
     if not folder.is_dir():
-        raise ScoreError(
+        raise SgdxError(
             f"--predictions {folder}: expected VARIANT=PATH, as in v1=v1.jsonl, or a folder with "
             "VARIANT.jsonl or VARIANT/ for each variant"
         )
     if _dialogue_files(folder):
-        raise ScoreError(
+        raise SgdxError(
             f"--predictions {folder}: the folder itself holds dialogues_*.json; for the "
             f"predictions of one variant write VARIANT={folder}, as in v1={folder}"
         )
@@ -91,14 +89,14 @@ def _paths_in(folder: Path, known: Sequence[str]) -> dict[str, Path]:
     for variant in known:
         file, directory = folder / f"{variant}.jsonl", folder / variant
         if file.is_file() and directory.is_dir():
-            raise ScoreError(
+            raise SgdxError(
                 f"--predictions {folder}: found both {file.name} and {directory.name}/, expected "
                 f"one of them for variant '{variant}'"
             )
         if file.is_file() or directory.is_dir():
             paths[variant] = file if file.is_file() else directory
     if not paths:
-        raise ScoreError(
+        raise SgdxError(
             f"--predictions {folder}: found no predictions, expected VARIANT.jsonl or VARIANT/ for "
             f"some of {', '.join(known)}"
         )
@@ -181,7 +179,7 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions:
         split, variant: What the file must be for.
 
     Raises:
-        ScoreError: The path does not exist, or the file is malformed or for another split or
+        SgdxError: The path does not exist, or the file is malformed or for another split or
             variant.
     """
     if path.is_dir():
@@ -193,7 +191,7 @@ def read_calls(path: Path, split: str, variant: str) -> Predictions:
     """Read one variant's predictions of calls: a JSONL file of rows of ``CALL_PREDICTION``.
 
     Raises:
-        ScoreError: As `read_predictions` does.
+        SgdxError: As `read_predictions` does.
     """
     return _read_lines(path, split, variant, CallPrediction, CALL_PREDICTION)
 
@@ -206,42 +204,40 @@ def _read_lines(
     schema: pa.Schema,
 ) -> Predictions:
     """Read the rows of a JSONL file, each of which must be of a kind."""
-    data = read_file(path)
+    data = read_input(path)
     metadata = Metadata()
     first, _, rest = data.partition(b"\n")
     if first.lstrip().startswith(b'{"metadata"'):
-        metadata = decode(first, _Header, f"{path}:1").metadata
-        check_keys(first, f"{path}:1")
+        metadata = parse_json(first, _Header, f"{path}:1", "a header of predictions").metadata
         data = b"\n" + rest  # A blank line keeps the numbers of the lines.
     for key, found, expected in (
         ("split", metadata.split and split_name(metadata.split), split),
         ("variant", metadata.variant, variant),
     ):
         if found not in (None, expected):
-            raise ScoreError(f"{path}:1: metadata: {key} is '{found}', not '{expected}'")
+            raise SgdxError(f"{path}:1: metadata: {key} is '{found}', not '{expected}'")
     lines = data.split(b"\n")
     _check_rows(lines, variant, path, kind)
     try:
         return Predictions(arrow_table(lines, schema, str(path)), metadata)
-    except ScoreError:
-        # A row has a key twice; the error should name the line.
+    except ScoreError:  # A row has a key twice; the error should name the line.
         for number, line in _numbered(lines):
-            check_keys(line, f"{path}:{number}")
+            parse_json(line, object, f"{path}:{number}", "a prediction row")
         raise
 
 
 def _check_rows(
     lines: list[bytes], variant: str, path: Path, kind: type[Prediction] | type[CallPrediction]
 ) -> None:
-    """Raise ScoreError for the first line that is not a prediction row for the variant."""
+    """Raise SgdxError for the first line that is not a prediction row for the variant."""
     decoder = msgspec.json.Decoder(kind)
     for number, line in _numbered(lines):
         try:
-            found = decoder.decode(line).variant
-        except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
-            found = decode(line, kind, f"{path}:{number}").variant  # It raises the named error.
-        if found != variant:
-            raise ScoreError(f"{path}:{number}: variant is '{found}', not '{variant}'")
+            row = decoder.decode(line)
+        except (ValueError, RecursionError):  # The same once more raises the named error.
+            row = decode_json(line, kind, f"{path}:{number}", "a prediction row")
+        if row.variant != variant:
+            raise SgdxError(f"{path}:{number}: variant is '{row.variant}', not '{variant}'")
 
 
 def _numbered(lines: list[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -259,7 +255,7 @@ def _read_directory(path: Path, variant: str) -> pa.Table:
     """The rows of a directory in the release's layout, without their real frame ids."""
     files = _dialogue_files(path)
     if not files:
-        raise ScoreError(f"{path}: found no dialogues_*.json, expected the release's layout")
+        raise SgdxError(f"{path}: found no dialogues_*.json, expected the release's layout")
     rows = [msgspec.json.encode(row) for file in files for row in _rows(file, variant)]
     return arrow_table(rows, PREDICTION, str(path))
 
@@ -267,15 +263,13 @@ def _read_directory(path: Path, variant: str) -> pa.Table:
 def _rows(file: Path, variant: str) -> Iterator[Prediction]:
     """The row of every user frame of a file."""
     if not file.is_file():  # A pipe among the files may never end.
-        raise ScoreError(f"{file}: found no regular file, expected dialogues")
-    data = read_file(file)
-    dialogues = decode(data, list[_Dialogue], str(file))
-    check_keys(data, str(file))
+        raise SgdxError(f"{file}: found no regular file, expected dialogues")
+    dialogues = parse_json(read_input(file), list[_Dialogue], str(file), "a list of dialogues")
     for dialogue in dialogues:
         users = [(i, turn) for i, turn in enumerate(dialogue.turns) if turn.speaker == "USER"]
         for place, (index, turn) in enumerate(users):
             where = f"{file}: dialogue {dialogue.dialogue_id}, turn {index}"
-            for frame in decode(turn.frames, list[_Frame], where):
+            for frame in decode_json(turn.frames, list[_Frame], where, "a list of frames"):
                 state = frame.state
                 yield Prediction(
                     frame_id=f"{dialogue.dialogue_id}/{place}/{frame.service}",
@@ -311,52 +305,3 @@ def with_frame_ids(predictions: Predictions, references: pa.Table) -> pa.Table:
     found = column(predictions.rows, "frame_id")
     real = pc.coalesce(frame_ids.take(pc.index_in(found, value_set=known)), found)
     return predictions.rows.set_column(0, "frame_id", real)
-
-
-def read_file(path: Path) -> bytes:
-    """Read a file from outside.
-
-    Raises:
-        ScoreError: It cannot be read, or is a device, which may have no end.
-    """
-    try:
-        if path.is_char_device() or path.is_block_device():
-            raise ScoreError(f"{path}: found a device, expected a file")
-        return path.read_bytes()
-    except OSError as error:
-        raise ScoreError(f"{path}: {error.strerror}") from None
-
-
-def decode(data: bytes | msgspec.Raw, kind: type[_T], where: str) -> _T:
-    """Decode JSON as `kind`; keys that `kind` lacks are skipped.
-
-    Args:
-        data: JSON from outside, in UTF-8.
-        kind: The type that is expected.
-        where: What an error message begins with, such as the file and line.
-
-    Raises:
-        ScoreError: The data is not UTF-8, malformed, or not of that kind.
-    """
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except UnicodeDecodeError as error:
-        raise ScoreError(f"{where}: not UTF-8: {error}") from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise ScoreError(f"{where}: {error}") from None
-
-
-def check_keys(data: bytes, where: str) -> None:
-    """Refuse an object that has a key twice, of which a decoder silently keeps one.
-
-    Args:
-        data: JSON that can be decoded.
-        where: What an error message begins with, such as the file and line.
-
-    Raises:
-        ScoreError: An object has a key twice.
-    """
-    try:
-        find_repeated_keys(data)
-    except (ValueError, RecursionError) as error:
-        raise ScoreError(f"{where}: {error}") from None

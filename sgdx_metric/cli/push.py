@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from sgdx_dataset.hub.upload import upload
+from sgdx_dataset.io.errors import SgdxError
 
-from ..rows import ScoreError
 from ..version import __version__
 from .install import script_files
 
@@ -30,11 +30,11 @@ def push(repo_id: str, private: bool = False, folder: Path = FOLDER) -> str:
         The address of the Space.
 
     Raises:
-        ScoreError: The Space's name is not the metric's.
+        SgdxError: The Space's name is not the metric's.
         SgdxError: One of the reasons of ``sgdx_dataset.hub.upload.upload``.
     """
     if repo_id.rpartition("/")[2] != folder.name:
-        raise ScoreError(
+        raise SgdxError(
             f"{repo_id}: found another name than the metric's, expected YOU/{folder.name}, since "
             "evaluate.load looks for a script of the Space's name"
         )

@@ -2,8 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -15,8 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sgdx_dataset.io.errors import SgdxError
+
 from ..columns import column
-from ..rows import REFERENCE, ScoreError
+from ..rows import REFERENCE
 from ..variants import fingerprint, names_digest, schema_digest
 
 # Columns that references need only where spans are predicted.
@@ -30,7 +31,7 @@ class References:
 
     Attributes:
         frames: Makes the frame rows of a variant, with the columns of REFERENCE, or those that were
-            asked for; raises ScoreError where they cannot be had.
+            asked for; raises SgdxError or SgdxError where they cannot be had.
         dialogue: Makes the frame rows of one dialogue, given a variant's name and the dialogue's
             id, without those of the others. They have the column `history` besides, the turns
             before the frame's own (`speaker`, `utterance`, ...), where the data has it.
@@ -58,21 +59,19 @@ def open_references(
         columns: The columns that frame rows are to have.
 
     Raises:
-        ScoreError: The source or a variant of the user's own cannot be opened.
+        SgdxError: The source or a variant of the user's own cannot be opened.
     """
-    from sgdx_dataset import SgdxError, frame_tables, open_release  # Not needed for a folder.
+    from sgdx_dataset import frame_tables, open_release  # Not needed for a folder.
 
     def frame_rows(variant: str) -> pa.Table:
-        with _as_score_error(SgdxError):
-            return frame_tables(release, split, variant, columns.names)
+        return frame_tables(release, split, variant, columns.names)
 
     @cache
     def narrowed(dialogue_id: str) -> Any:
         return _with_dialogue(release, split, dialogue_id)
 
     def dialogue(variant: str, dialogue_id: str) -> pa.Table:
-        with _as_score_error(SgdxError):
-            rows = frame_tables(narrowed(dialogue_id), split, variant, _WITH_HISTORY)
+        rows = frame_tables(narrowed(dialogue_id), split, variant, _WITH_HISTORY)
         return rows.filter(_of_dialogue(rows["frame_id"], dialogue_id))
 
     def wording(variant: str, frames: pa.Table) -> str:
@@ -88,21 +87,10 @@ def open_references(
             if service.service_name in known
         )
 
-    with _as_score_error(SgdxError):
-        release = open_release(source, own)
-        lacking = release.missing()
-    if lacking:
+    release = open_release(source, own)
+    if lacking := release.missing():
         print(f"note: a partial copy of SGD: {lacking}", file=sys.stderr)
     return References(frame_rows, dialogue, wording, release.version(split) or None)
-
-
-@contextmanager
-def _as_score_error(kind: type[Exception]) -> Iterator[None]:
-    """Raise what the data set finds at fault as the metric's own error."""
-    try:
-        yield
-    except kind as error:
-        raise ScoreError(str(error)) from None
 
 
 def _with_dialogue(release: Any, split: str, dialogue_id: str) -> Any:
@@ -132,21 +120,21 @@ def open_folder(
         columns: The columns that frame rows are to have.
 
     Raises:
-        ScoreError: A file is missing, is no Parquet file, or lacks a column; or the files are of
+        SgdxError: A file is missing, is no Parquet file, or lacks a column; or the files are of
             different releases.
     """
     releases = {}
     for variant in variants:
         path = folder / f"{variant}.parquet"
         if not path.is_file():
-            raise ScoreError(
+            raise SgdxError(
                 f"--references {folder}: found no {path.name}, expected the frame rows of "
                 f"{variant} as 'python -m sgdx_dataset frames' writes them"
             )
         releases[variant] = _release_of(path, columns)
     names = list(releases.values())
     if odd := [variant for variant, release in releases.items() if release != names[0]]:
-        raise ScoreError(
+        raise SgdxError(
             f"--references {folder}: {odd[0]}.parquet is of release '{releases[odd[0]]}', expected "
             f"'{names[0]}' as the others are"
         )
@@ -167,7 +155,7 @@ def _read_dialogue(folder: Path, variant: str, dialogue_id: str) -> pa.Table:
     try:
         return pq.read_table(path, columns=columns, filters=wanted)
     except (OSError, pa.ArrowException) as error:
-        raise ScoreError(f"{path}: cannot be read as frame rows: {error}") from None
+        raise SgdxError(f"{path}: cannot be read as frame rows: {error}") from None
 
 
 def _fingerprint_in(folder: Path, variant: str, frames: pa.Table) -> str:
@@ -188,9 +176,9 @@ def _release_of(path: Path, columns: pa.Schema) -> str | None:
     try:
         schema = pq.read_schema(path)
     except (OSError, pa.ArrowException) as error:
-        raise ScoreError(f"{path}: not a Parquet file: {error}") from None
+        raise SgdxError(f"{path}: not a Parquet file: {error}") from None
     if lacking := [name for name in columns.names if name not in schema.names]:
-        raise ScoreError(f"{path}: found no column {', '.join(lacking)}, expected frame rows")
+        raise SgdxError(f"{path}: found no column {', '.join(lacking)}, expected frame rows")
     release = (schema.metadata or {}).get(b"release", b"")
     return release.decode() or None
 
@@ -202,14 +190,14 @@ def _read_variant(folder: Path, columns: pa.Schema, variant: str) -> pa.Table:
         table = pq.read_table(path, columns=columns.names).select(columns.names)
         table = table.replace_schema_metadata().cast(columns)
     except (OSError, pa.ArrowException) as error:
-        raise ScoreError(f"{path}: cannot be read as frame rows: {error}") from None
+        raise SgdxError(f"{path}: cannot be read as frame rows: {error}") from None
     found = column(table, "variant").unique().to_pylist()
     if found != [variant]:
         names = ", ".join(map(str, found)) or "no rows"
-        raise ScoreError(f"{path}: found variant {names}, expected {variant}")
+        raise SgdxError(f"{path}: found variant {names}, expected {variant}")
     for name in columns.names:
         if name not in _OPTIONAL and (row := _first_null(column(table, name))) is not None:
-            raise ScoreError(f"{path}: row {row}: found no value in {name}, expected one")
+            raise SgdxError(f"{path}: row {row}: found no value in {name}, expected one")
     return table
 
 

@@ -101,7 +101,7 @@ class Outputs:
         """Refuse what could not be written, or would replace what is read, before any work is done.
 
         Raises:
-            ScoreError: An output cannot be written, or is one of the inputs.
+            SgdxError: An output cannot be written, or is one of the inputs.
         """
         if self.scores:
             check_output("--output", self.scores)

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from sgdx_dataset.io.errors import SgdxError
+
 from ..columns import Ints
 from ..robustness import HEADLINE, dialogue_sums, figures
-from ..rows import ScoreError
 from ..units import ALL, SEEN, UNSEEN
-from .scores import Run, read_runs
+from .results import Results, read_runs
 
 
 def summarise(paths: Sequence[Path]) -> dict[str, Any]:
@@ -29,15 +30,15 @@ def summarise(paths: Sequence[Path]) -> dict[str, Any]:
         All are fractions; a figure that is undefined in a run has neither mean nor deviation.
 
     Raises:
-        ScoreError: There are fewer than two files, one is there twice or no scores.json, or the
+        SgdxError: There are fewer than two files, one is there twice or no scores.json, or the
             signatures or the frames differ.
     """
     if len(paths) < 2:
-        raise ScoreError(
+        raise SgdxError(
             f"summarise: found {len(paths)} file, expected the scores.json of two runs or more"
         )
     runs = read_runs(paths)
-    groups = runs[0].place.groups()
+    groups = runs[0].frame_index.groups()
     return {
         "signature": runs[0].signature,
         "runs": len(runs),
@@ -45,7 +46,7 @@ def summarise(paths: Sequence[Path]) -> dict[str, Any]:
     }
 
 
-def _group(runs: Sequence[Run], these: Ints) -> dict[str, Any]:
+def _group(runs: Sequence[Results], these: Ints) -> dict[str, Any]:
     """The figures of some frames, averaged over the runs."""
     headline, by_variant = zip(*(_figures(run, these) for run in runs), strict=True)
     return {
@@ -57,10 +58,10 @@ def _group(runs: Sequence[Run], these: Ints) -> dict[str, Any]:
     }
 
 
-def _figures(run: Run, these: Ints) -> tuple[dict[str, float | None], dict[str, float | None]]:
+def _figures(run: Results, these: Ints) -> tuple[dict[str, float | None], dict[str, float | None]]:
     """One run's headline figures of some frames, and its joint goal accuracy by variant."""
     variants = list(run.jga)
-    sums = dialogue_sums(run.jga, run.place, these, run.rules)
+    sums = dialogue_sums(run.jga, run.frame_index, these, run.rules)
     if not len(sums.total):
         return dict.fromkeys(HEADLINE), dict.fromkeys(variants)
     means = sums.means(np.ones((1, len(sums.total))))

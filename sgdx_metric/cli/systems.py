@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from ..rows import ScoreError
+from sgdx_dataset.io.errors import SgdxError
 
 # By the first of these that two files both state, they are of one system or of two: a digest of the
 # model's weights counts more than the name of the model.
@@ -51,14 +51,14 @@ def check_one_system(said: Mapping[str, Metadata]) -> None:
         said: What the predictions of each variant say. What is unsaid is taken to be the same.
 
     Raises:
-        ScoreError: Two variants' predictions are of different models, or one is of an oracle and
+        SgdxError: Two variants' predictions are of different models, or one is of an oracle and
             another one is not.
     """
     names = list(said)
     for i, name in enumerate(names):
         for other in names[:i]:
             if key := _apart(said[other], said[name]):
-                raise ScoreError(
+                raise SgdxError(
                     f"predictions for {name}: {key} is {_shown(said[name], key)}, and "
                     f"{_shown(said[other], key)} in those for {other}: expected the predictions of "
                     "one system"
@@ -108,13 +108,13 @@ def system_acts(said: Mapping[str, Metadata], chosen: str | None) -> str:
         "yes", "no", "unknown", or "mixed" where the variants differ.
 
     Raises:
-        ScoreError: The predictions say otherwise than what was chosen.
+        SgdxError: The predictions say otherwise than what was chosen.
     """
     words = {True: "yes", False: "no", None: chosen or "unknown"}
     answers = {name: words[one.system_acts] for name, one in said.items()}
     for name, answer in answers.items():
         if chosen and answer != chosen:
-            raise ScoreError(
+            raise SgdxError(
                 f"--system-acts {chosen}: the predictions for {name} say '{answer}' themselves, "
                 f"expected '{chosen}' or nothing"
             )

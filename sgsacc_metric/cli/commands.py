@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from sgdx_dataset.io.arguments import split_pairs
 from sgdx_metric.cli.files import check_output, write_json
 from sgdx_metric.cli.predictions import parse_predictions
 from sgdx_metric.cli.terminal import terminal
@@ -19,7 +20,6 @@ from ..signature import ScoredData, signature
 from .compare import compare
 from .explain import explain
 from .gold_files import write_gold
-from .references import own_variants
 from .score import Inputs, score_predictions
 from .table2 import table2
 from .terminal import print_comparison, print_explanation, print_line, print_table2
@@ -48,7 +48,7 @@ def run_score(args: argparse.Namespace) -> None:
         source=args.source,
         references=args.references,
         split=args.split,
-        own_variants=own_variants(args.variant),
+        own_variants=dict(split_pairs("--variant", args.variant)),
         dialogues=args.dialogues,
         turns=args.turns,
         evaluator=args.evaluator,
@@ -160,7 +160,7 @@ def _inputs(
         split=args.split,
         source=args.source,
         references=args.references,
-        own_variants=own_variants(args.variant),
+        own_variants=dict(split_pairs("--variant", args.variant)),
         evaluator=evaluator,
         nli=args.nli,
         dtype=args.dtype,

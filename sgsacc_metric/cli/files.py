@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from sgdx_metric.cli.files import whole
-from sgdx_metric.cli.predictions import decode
+from sgdx_dataset.io.files import read_input, staged
+from sgdx_dataset.io.json import parse_json
 from sgdx_metric.columns import Floats
 from sgdx_metric.rows import ScoreError
 
@@ -41,7 +41,7 @@ def write_scores(scores: Mapping[str, Any], output: Path) -> None:
     report = {key: part for key, part in scores.items() if key != "units"}
     text = json.dumps(report, indent=2, allow_nan=False).removesuffix("\n}")
     line = msgspec.json.encode(scores["units"]).decode()
-    with whole(output) as path:
+    with staged(output) as path:
         path.write_text(f'{text},\n  "units": {line}\n}}\n', encoding="utf-8")
 
 
@@ -49,12 +49,9 @@ def read_scores(path: Path) -> tuple[str, Units]:
     """Read the signature and the units of a scores.json.
 
     Raises:
-        ScoreError: The file cannot be read, or is no scores.json of this metric.
+        ScoreError, SgdxError: The file cannot be read, or is no scores.json of this metric.
     """
-    try:
-        scores = decode(path.read_bytes(), _Scores, str(path))
-    except OSError as error:
-        raise ScoreError(f"{path}: {error.strerror}") from None
+    scores = parse_json(read_input(path), _Scores, str(path), "a scores.json of sgsacc_metric")
     units = scores.units
     lengths = {len(units.dialogue), len(units.service), len(units.seen), len(units.seen_domain)}
     for counts in (units.across, *units.by_variant.values()):
@@ -82,7 +79,7 @@ def write_per_turn(
     The keys are `turn_id`, `variant`, `service`, `utterance`, `bleu` (0 to 100), `values` and
     `missing` (counts), and with a model of entailment `judged`, `valid` and `faithful`.
     """
-    with whole(output) as path, path.open("wb") as file:
+    with staged(output) as path, path.open("wb") as file:
         for variant, turn_scores in scores.items():
             for i, turn in enumerate(turns):
                 row = {

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from sgdx_metric.cli.files import whole
-from sgdx_metric.cli.predictions import decode
+from sgdx_dataset.io.files import staged
+from sgdx_dataset.io.json import decode_json, parse_json
 from sgdx_metric.rows import ScoreError
 
 from ..gold import GoldTurn, Options
@@ -45,7 +45,7 @@ class _FirstLine(msgspec.Struct, forbid_unknown_fields=True):
 
 def write_gold(header: GoldHeader, gold: list[GoldTurn], path: Path) -> None:
     """Write a gold side as JSON Lines: the header, and then one line for each turn."""
-    with whole(path) as staging:
+    with staged(path) as staging:
         staging.write_bytes(msgspec.json.Encoder().encode_lines([{"metadata": header}, *gold]))
 
 
@@ -67,12 +67,15 @@ def read_gold(path: Path, header: GoldHeader, turns: list[Turn]) -> list[GoldTur
         first, *lines = path.read_bytes().splitlines()
     except (OSError, ValueError) as error:
         raise ScoreError(f"{path}: cannot be read as a gold side: {error}") from None
-    metadata = decode(first, _FirstLine, f"{path}:1").metadata
+    metadata = parse_json(first, _FirstLine, f"{path}:1", "a header of a gold side").metadata
     for key in GoldHeader.__struct_fields__:
         stated, expected = getattr(metadata, key), getattr(header, key)
         if stated != expected:
             raise ScoreError(f"{path}:1: {key} is {stated!r}, expected {expected!r}")
-    rows = (decode(line, GoldTurn, f"{path}:{i}") for i, line in enumerate(lines, 2))
+    rows = (
+        decode_json(line, GoldTurn, f"{path}:{i}", "the gold side of a turn")
+        for i, line in enumerate(lines, 2)
+    )
     by_turn = {row.turn_id: row for row in rows}
     for turn in turns:
         row = by_turn.get(turn.turn_id)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from sgdx_metric.cli.predictions import check_keys, decode
+from sgdx_dataset.io.files import read_input
+from sgdx_dataset.io.json import decode_json, parse_json
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import split_name
 
@@ -38,14 +39,10 @@ def read_predictions(path: Path, split: str, variant: str) -> tuple[list[Predict
     Raises:
         ScoreError: The file cannot be read, or is malformed or for another split or variant.
     """
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except OSError as error:
-        raise ScoreError(f"{path}: {error.strerror}, expected a JSONL file") from None
+    lines = read_input(path).split(b"\n")
     metadata = Metadata()
     if lines[0].lstrip().startswith(b'{"metadata"'):
-        check_keys(lines[0], f"{path}:1")
-        metadata = decode(lines[0], _Header, f"{path}:1").metadata
+        metadata = parse_json(lines[0], _Header, f"{path}:1", "a header of predictions").metadata
         lines[0] = b""
     for key, stated, expected in (
         ("split", metadata.split and split_name(metadata.split), split),
@@ -56,7 +53,7 @@ def read_predictions(path: Path, split: str, variant: str) -> tuple[list[Predict
     rows = []
     for number, line in enumerate(lines, 1):
         if line and not line.isspace():
-            row = decode(line, Prediction, f"{path}:{number}")
+            row = decode_json(line, Prediction, f"{path}:{number}", "a prediction row")
             if row.variant != variant:
                 raise ScoreError(f"{path}:{number}: variant is '{row.variant}', not '{variant}'")
             rows.append(row)

@@ -1,6 +1,6 @@
 """The turns that are scored, from a release or from Parquet files made of one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,21 +82,6 @@ class References:
             service.service_name: msgspec.convert(msgspec.to_builtins(service), Service)
             for service in services
         }
-
-
-def own_variants(arguments: Sequence[str]) -> dict[str, str]:
-    """The user's own schema variants, a path by name, from what `--variant` was given.
-
-    Raises:
-        ScoreError: An argument is not NAME=PATH.
-    """
-    own = {}
-    for argument in arguments:
-        name, equals, path = argument.partition("=")
-        if not (name and equals and path):
-            raise ScoreError(f"--variant {argument}: expected NAME=PATH")
-        own[name] = path
-    return own
 
 
 def open_references(

@@ -11,7 +11,7 @@ import pytest
 from sgdx_metric.bootstrap import Sums, bootstrap, randomisation, resampled, with_replacement
 from sgdx_metric.robustness import dialogue_sums, figures
 from sgdx_metric.signature import OFFICIAL, Rules
-from sgdx_metric.units import places
+from sgdx_metric.units import index_frames
 
 VARIANTS = ["original", "v1", "v2"]
 # Dialogue 1 has two turns, the first of two frames; dialogue 2 has one frame.
@@ -21,7 +21,7 @@ JGA = {
     "v1": np.array([1.0, 0.5, 0.0, 1.0]),
     "v2": np.array([1.0, 0.5, 0.0, 0.0]),
 }
-PLACE = places(pa.array(IDS), np.array([True, False, True, True]))
+PLACE = index_frames(pa.array(IDS), np.array([True, False, True, True]))
 
 
 def test_sums_of_dialogues_by_hand() -> None:

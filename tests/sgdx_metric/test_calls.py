@@ -165,5 +165,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert max(map(len, shown.splitlines()[:-1])) <= 80
     (tmp_path / "v2.jsonl").write_text('{"frame_id": "1", "variant": "v2"}')
     assert main([*words, str(tmp_path / "more.json")]) == 2
-    assert "v2.jsonl:1: Object missing required field `service_call`" in capsys.readouterr().err
+    assert (
+        "v2.jsonl:1: not a prediction row: Object missing required field `service_call`"
+        in capsys.readouterr().err
+    )
     assert not (tmp_path / "more.json").exists()

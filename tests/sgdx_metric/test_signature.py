@@ -22,7 +22,7 @@ from sgdx_metric.variants import fingerprint, schema_digest, wider_set
 def test_release_in_the_signature(dialogues: int, release: str | None, expected: str) -> None:
     line = signature(["v1"], 9, dialogues, Setup("test", release))
     assert signature_parts(line, "")["release"] == expected
-    assert rules_of(signature_parts(line, "")) == OFFICIAL
+    assert rules_of(signature_parts(line, ""), "") == OFFICIAL
 
 
 def test_a_subset_stands_in_the_signature() -> None:

@@ -22,7 +22,7 @@ from sgdx_dataset.rewording.pool import check_pool, read_pool
 from sgdx_dataset.rows.dialogue_columns import dialogue_columns
 from sgdx_dataset.rows.name_codes import Coder
 from sgdx_metric.cli.predictions import read_predictions
-from sgdx_metric.cli.scores import read_run
+from sgdx_metric.cli.results import read_results
 from sgdx_metric.rows import ScoreError
 
 from .outcomes import ACCEPTED, Counts, outcome_of
@@ -138,7 +138,7 @@ def _of_results() -> dict[str, tuple[Json, Parse]]:
     scores = {"signature": signature, "paired": paired}
     return {
         "predictions": (row, _in_a_file(lambda path: read_predictions(path, "test", "original"))),
-        "scores.json": (scores, _in_a_file(read_run)),
+        "scores.json": (scores, _in_a_file(read_results)),
     }
 
 

@@ -16,6 +16,7 @@ from baselines.report.leaderboard import (
     render_leaderboard,
 )
 from sgdx_dataset import SgdxError
+from sgdx_metric import ScoreError
 
 from ...conftest import ROOT
 from ..conftest import command
@@ -74,7 +75,7 @@ def test_rows_are_sorted_by_what_they_score(tmp_path: Path) -> None:
 def test_a_row_with_a_fault(old: str, new: str, message: str, tmp_path: Path) -> None:
     assert old in ROW
     (tmp_path / "rows.toml").write_text(ROW.replace(old, new))
-    with pytest.raises(SgdxError, match=message) as error:
+    with pytest.raises((ScoreError, SgdxError), match=message) as error:
         read_own(tmp_path / "rows.toml")
     assert "rows.toml" in str(error.value)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import read_file, staged, write_bytes
+from sgdx_dataset.io.files import read_file, read_input, staged, write_bytes
 
 
 def test_a_file_replaces_the_one_before(tmp_path: Path) -> None:
@@ -119,3 +119,17 @@ def test_names_as_long_as_the_file_system_allows(tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes() == b"new"
     with pytest.raises(SgdxError, match=r"n: cannot be written: .*File name too long"):
         write_bytes(tmp_path / ("n" * 256), b"new")
+
+
+def test_an_input_is_of_any_size_and_may_be_a_pipe(tmp_path: Path) -> None:
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for name, message in (
+        ("zero", "zero: found a device, expected a file"),
+        ("none", "none: No such file or directory"),
+        ("x" * 300, "File name too long"),
+    ):
+        with pytest.raises(SgdxError, match=message):
+            read_input(tmp_path / name)
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["/bin/sh", "-c", f"echo text > {tmp_path / 'pipe'}"]):
+        assert read_input(tmp_path / "pipe") == b"text\n"

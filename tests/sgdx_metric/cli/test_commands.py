@@ -350,7 +350,7 @@ def test_bad_arguments(tmp_path: Path, command: Run, arguments: list[str], messa
 def test_bad_json_is_named(tmp_path: Path, command: Run) -> None:
     (tmp_path / "cut.jsonl").write_text('{"frame_id": "1_000')
     line = failed(tmp_path, command, "--predictions", "v1=cut.jsonl")
-    assert line == "sgdx-metric: error: cut.jsonl:1: Input data was truncated"
+    assert line == "sgdx-metric: error: cut.jsonl:1: not a prediction row: Input data was truncated"
 
 
 def test_scoring_a_release_does_not_wait_for_datasets_or_torch(

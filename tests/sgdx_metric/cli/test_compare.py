@@ -123,7 +123,10 @@ def turn_rule(scores: dict[str, Any]) -> None:
         (frame_twice, "1 frames are there more than once, the first is 1_00000/0/Cabs_1"),
         (rename_frame, "2 are in one of them only, the first is 1_00000/"),
         (lambda s: s.update(signature="BLEU|c:x"), "expected 'sgdx_metric|key:value|...'"),
-        (lambda s: s.pop("paired"), "other.json: Object missing required field `paired`"),
+        (
+            lambda s: s.pop("paired"),
+            "other.json: not a scores.json: Object missing required field `paired`",
+        ),
         (lambda s: s["paired"][GOAL]["v1"].pop(), "272 scores of v1, expected 273"),
         (lambda s: s["paired"]["seen"].pop(), "the seen services are not those of"),
         (lambda s: s["paired"][GOAL].pop("v5"), "other.json: no scores of v5"),

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgdx_dataset import SgdxError
 from sgdx_metric.cli.explain import Line, explain
-from sgdx_metric.rows import ScoreError
 from sgdx_metric.scoring import score_frames
 from sgdx_metric.signature import Rules
 
@@ -102,12 +102,12 @@ def test_the_product_of_the_slots_is_the_joint_goal(
 
 def test_unknown_frame() -> None:
     tables = {"v1": reference_table(reference())}, {"v1": prediction_table(prediction())}
-    with pytest.raises(ScoreError, match="references for v1: frame 7/0/A is there 0 times among 1"):
+    with pytest.raises(SgdxError, match="references for v1: frame 7/0/A is there 0 times among 1"):
         explain("7/0/A", *tables)
 
 
 def test_schemas_of_different_length_are_refused() -> None:
     one, two = reference_table(reference()), reference_table(reference(schema={"city": False}))
     guess = prediction_table(prediction())
-    with pytest.raises(ScoreError, match="for v1: frame .* has 1 slots in its schema, expected 4"):
+    with pytest.raises(SgdxError, match="for v1: frame .* has 1 slots in its schema, expected 4"):
         explain(FRAME, {"original": one, "v1": two}, {"original": guess, "v1": guess})

@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
+from sgdx_dataset import SgdxError
+from sgdx_metric import ScoreError
 from sgdx_metric.__main__ import main
 from sgdx_metric.cli.predictions import read_predictions
 from sgdx_metric.cli.summarise import summarise
-from sgdx_metric.rows import ScoreError
 
 from ..frames import prediction, state
 from .test_summarise import RUNS, scores_json
@@ -90,7 +91,7 @@ def test_every_field_of_a_prediction_row(tmp_path: Path, value: Any) -> None:
             read = read_predictions(path, "test", "original").rows.to_pylist()
             assert read == [ROW, row], place
             continue
-        with pytest.raises(ScoreError) as caught:
+        with pytest.raises(SgdxError) as caught:
             read_predictions(path, "test", "original")
         assert str(caught.value).startswith(f"{path}:2: "), place
 
@@ -139,7 +140,7 @@ def test_a_line_of_100_megabytes(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "p.jsonl"
     path.write_bytes(line)
     tracemalloc.start()
-    with pytest.raises(ScoreError) as caught:
+    with pytest.raises(SgdxError) as caught:
         read_predictions(path, "test", "original")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -170,12 +171,12 @@ def test_every_field_of_scores_json(tmp_path: Path, run: Path, value: Any) -> No
     scores = json.loads(run.read_text())
     read = {key: scores[key] for key in ("signature", "paired")}
     path = tmp_path / "other.json"
-    for place in places_of(read):
-        path.write_bytes(dumped(changed(read, place, value)))
+    for place in [*places_of(read), ("variants",), ("sgdx",), ("sgdx", "seen")]:
+        path.write_bytes(dumped(changed(scores, place, value)))
         if may_be_undefined(place, value):
             assert summarise([run, path])["runs"] == 2
             continue
-        with pytest.raises(ScoreError) as caught:
+        with pytest.raises((ScoreError, SgdxError)) as caught:
             summarise([run, path])
         assert str(caught.value).startswith(f"{path}: "), place
 
@@ -233,7 +234,7 @@ def test_nothing_in_common_with_the_rows_of_another_release(
 def test_rows_of_two_variants_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
     path.write_text("\n".join(map(json.dumps, [prediction(), prediction(variant="v1")])))
-    with pytest.raises(ScoreError, match=r"p.jsonl:2: variant is 'v1', not 'original'"):
+    with pytest.raises(SgdxError, match=r"p.jsonl:2: variant is 'v1', not 'original'"):
         read_predictions(path, "test", "original")
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from sgdx_dataset import SgdxError
 from sgdx_metric.cli.predictions import (
     parse_predictions,
     prediction_paths,
     read_predictions,
     with_frame_ids,
 )
-from sgdx_metric.rows import ScoreError
 
 from ..frames import Row, prediction, reference, reference_table
 
@@ -56,45 +56,60 @@ def test_keys_of_its_own_and_long_values_are_no_matter(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "p.jsonl:2: Input data was truncated"),
-        (GOOD[:-20], "p.jsonl:2: Input data was truncated"),
-        ("nonsense", "p.jsonl:2: JSON is malformed"),
-        ("[]", "p.jsonl:2: Expected `object`, got `array`"),
-        (changed(frame_id=None), "p.jsonl:2: Object missing required field `frame_id`"),
-        (changed(frame_id=7), "p.jsonl:2: Expected `str`, got `int` - at `$.frame_id`"),
-        (changed(slot_values={}), "p.jsonl:2: Expected `array`, got `object` - at `$.slot_values`"),
+        ("{", "Input data was truncated"),
+        (GOOD[:-20], "Input data was truncated"),
+        ("nonsense", "JSON is malformed"),
+        ("[]", "Expected `object`, got `array`"),
+        (
+            changed(frame_id=None),
+            "Object missing required field `frame_id`",
+        ),
+        (
+            changed(frame_id=7),
+            "Expected `str`, got `int` - at `$.frame_id`",
+        ),
+        (
+            changed(slot_values={}),
+            "Expected `array`, got `object` - at `$.slot_values`",
+        ),
         (
             changed(slot_values=[{"slot": "city", "values": []}]),
-            "p.jsonl:2: Expected `array` of length >= 1 - at `$.slot_values[0].values`",
+            "Expected `array` of length >= 1 - at `$.slot_values[0].values`",
         ),
         (
             changed(slot_values=[{"slot": "city", "values": [None]}]),
-            "p.jsonl:2: Expected `str`, got `null` - at `$.slot_values[0].values[0]`",
+            "Expected `str`, got `null` - at `$.slot_values[0].values[0]`",
         ),
-        (changed(active_intent=float("nan")), "p.jsonl:2: JSON is malformed"),
-        (changed(variant="v2"), "p.jsonl:2: variant is 'v2', not 'original'"),
-        (GOOD[:-1] + ', "frame_id": "other"}', "p.jsonl:2: an object has the key 'frame_id' twice"),
-        (r'{"frame_id": "\ud800 or so"}', "p.jsonl:2: JSON is malformed"),
+        (changed(active_intent=float("nan")), "JSON is malformed"),
+        (changed(variant="v2"), "variant is 'v2', not 'original'"),
+        (
+            GOOD[:-1] + ', "frame_id": "other"}',
+            "an object has the key 'frame_id' twice",
+        ),
+        (r'{"frame_id": "\ud800 or so"}', "JSON is malformed"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
     path = written(tmp_path / "p.jsonl", GOOD, line)
-    with pytest.raises(ScoreError, match=re.escape(message)):
+    with pytest.raises(SgdxError, match=f"p.jsonl:2: .*{re.escape(message)}"):
         read_predictions(path, "test", "original")
 
 
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        ({"split": "train"}, "p.jsonl:1: metadata: split is 'train', not 'test'"),
-        ({"variant": "v3"}, "p.jsonl:1: metadata: variant is 'v3', not 'original'"),
+        ({"split": "train"}, "metadata: split is 'train', not 'test'"),
+        ({"variant": "v3"}, "metadata: variant is 'v3', not 'original'"),
         ({"system_acts": "yes"}, "Expected `bool | null`, got `str` - at `$.metadata.system_acts`"),
-        (3, "p.jsonl:1: Expected `object`, got `int` - at `$.metadata`"),
+        (
+            3,
+            "Expected `object`, got `int` - at `$.metadata`",
+        ),
     ],
 )
 def test_a_bad_header_is_named(tmp_path: Path, header: object, message: str) -> None:
     path = written(tmp_path / "p.jsonl", json.dumps({"metadata": header}), GOOD)
-    with pytest.raises(ScoreError, match=re.escape(message)):
+    with pytest.raises(SgdxError, match=f"p.jsonl:1: .*{re.escape(message)}"):
         read_predictions(path, "test", "original")
 
 
@@ -103,12 +118,14 @@ def test_not_utf8(tmp_path: Path) -> None:
     path.write_bytes(GOOD.replace("Rome", "M\u00fcnchen").encode("utf-8"))
     assert read_predictions(path, "test", "original").rows.num_rows == 1
     path.write_bytes(GOOD.replace("Rome", "M\u00fcnchen").encode("latin-1"))
-    with pytest.raises(ScoreError, match="p.jsonl:1: not UTF-8"):
+    with pytest.raises(
+        SgdxError, match="p.jsonl:1: not a prediction row: 'utf-8' codec can't decode byte 0xfc"
+    ):
         read_predictions(path, "test", "original")
 
 
 def test_no_such_path(tmp_path: Path) -> None:
-    with pytest.raises(ScoreError, match="nowhere: No such file or directory"):
+    with pytest.raises(SgdxError, match="nowhere: No such file or directory"):
         read_predictions(tmp_path / "nowhere", "test", "original")
 
 
@@ -155,22 +172,28 @@ def test_directory_gives_the_rows_of_jsonl(tmp_path: Path, turns: tuple[Row, ...
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (json.dumps(dialogue(FIRST))[:-30], "dialogues_001.json: Input data was truncated"),
-        ('{"a": 1}', "dialogues_001.json: Expected `array`, got `object`"),
-        ('[{"turns": []}]', "dialogues_001.json: Object missing required field `dialogue_id`"),
+        (
+            json.dumps(dialogue(FIRST))[:-30],
+            "Input data was truncated",
+        ),
+        ('{"a": 1}', "Expected `array`, got `object`"),
+        (
+            '[{"turns": []}]',
+            "Object missing required field `dialogue_id`",
+        ),
         (
             json.dumps(dialogue(turn("SYSTEM"), turn("USER", {"service": "Hotels_11"}))),
-            "dialogues_001.json: dialogue 1_00000, turn 1: Object missing required field `state`",
+            "dialogue 1_00000, turn 1: not a list of frames: Object missing",
         ),
         (
             json.dumps(dialogue(turn("USER", frame("Hotels_11", {"city": []})))),
-            "turn 0: Expected `array` of length >= 1 - at `$[0].state.slot_values[...]`",
+            "list of frames: Expected `array` of length >= 1 - at `$[0].state.slot_values[...]`",
         ),
     ],
 )
 def test_a_bad_dialogue_is_named(tmp_path: Path, text: str, message: str) -> None:
     written(tmp_path / "dialogues_001.json", text)
-    with pytest.raises(ScoreError, match=re.escape(message)):
+    with pytest.raises(SgdxError, match=f"dialogues_001.json: .*{re.escape(message)}"):
         read_predictions(tmp_path, "test", "v1")
 
 
@@ -190,8 +213,8 @@ def test_a_key_twice_in_a_dialogue_is_refused(
     text = json.dumps(dialogue(FIRST))
     assert once in text
     written(tmp_path / "dialogues_001.json", text.replace(once, twice, 1))
-    message = f"dialogues_001.json: an object has the key '{key}' twice"
-    with pytest.raises(ScoreError, match=re.escape(message)):
+    message = f"dialogues_001.json: .*an object has the key '{key}' twice"
+    with pytest.raises(SgdxError, match=message):
         read_predictions(tmp_path, "test", "v1")
 
 
@@ -209,12 +232,15 @@ def test_values_that_look_like_keys_are_read(tmp_path: Path, value: str) -> None
 
 def test_a_key_twice_in_the_header_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "p.jsonl", '{"metadata": {"split": "dev", "split": "test"}}', GOOD)
-    with pytest.raises(ScoreError, match=r"p.jsonl:1: an object has the key 'split' twice"):
+    with pytest.raises(
+        SgdxError,
+        match=r"p.jsonl:1: not a header of predictions: an object has the key 'split' twice",
+    ):
         read_predictions(path, "test", "original")
 
 
 def test_directory_without_dialogues(tmp_path: Path) -> None:
-    with pytest.raises(ScoreError, match=r"found no dialogues_\*\.json"):
+    with pytest.raises(SgdxError, match=r"found no dialogues_\*\.json"):
         read_predictions(tmp_path, "test", "v1")
 
 
@@ -227,7 +253,7 @@ def test_directory_without_dialogues(tmp_path: Path) -> None:
 )
 def test_a_line_is_a_row(tmp_path: Path, text: str) -> None:
     path = written(tmp_path / "p.jsonl", GOOD, text)
-    with pytest.raises(ScoreError, match=r"p.jsonl:2: "):
+    with pytest.raises(SgdxError, match=r"p.jsonl:2: "):
         read_predictions(path, "test", "original")
 
 
@@ -283,5 +309,5 @@ def test_doubtful_folders_are_refused(
     for name in files:
         Path(name).parent.mkdir(exist_ok=True)
         written(Path(name), GOOD)
-    with pytest.raises(ScoreError, match=re.escape(message)):
+    with pytest.raises(SgdxError, match=re.escape(message)):
         prediction_paths(parse_predictions(arguments), KNOWN)

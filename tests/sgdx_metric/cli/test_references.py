@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sgdx_dataset import SgdxError
 from sgdx_metric.cli.references import open_folder, open_references
-from sgdx_metric.rows import REFERENCE, ScoreError
+from sgdx_metric.rows import REFERENCE
 
 from ...conftest import Run
 from ..frames import reference, reference_table
@@ -50,9 +51,9 @@ def test_a_folder_of_the_datasets_has_the_rows_of_the_release(tmp_path: Path, co
 
 
 def test_faults_of_the_release_are_passed_on() -> None:
-    with pytest.raises(ScoreError, match="nowhere: no such source, expected a directory"):
+    with pytest.raises(SgdxError, match="nowhere: no such source, expected a directory"):
         open_references("nowhere", "test", {})
-    with pytest.raises(ScoreError, match="unknown config 'v9'"):
+    with pytest.raises(SgdxError, match="unknown config 'v9'"):
         open_references("sample", "test", {}).frames("v9")
 
 
@@ -75,7 +76,7 @@ def test_faults_of_a_folder_are_named(
 ) -> None:
     for name, table in tables.items():
         pq.write_table(table, tmp_path / f"{name}.parquet")
-    with pytest.raises(ScoreError, match=re.escape(message)):
+    with pytest.raises(SgdxError, match=re.escape(message)):
         open_folder(tmp_path, sorted({*tables, "v1"} - {"v2"})).frames("v1")
 
 
@@ -101,11 +102,11 @@ def test_a_missing_value_in_a_folder_is_named(
 ) -> None:
     row = reference({"city": ["Rome", "Roma"]}, variant="v1", requested_slots=["name", "city"])
     pq.write_table(reference_table(row, row | change), tmp_path / "v1.parquet")
-    with pytest.raises(ScoreError, match=f"v1.parquet: {message}"):
+    with pytest.raises(SgdxError, match=f"v1.parquet: {message}"):
         open_folder(tmp_path, ["v1"]).frames("v1")
 
 
 def test_what_is_no_parquet_is_named(tmp_path: Path) -> None:
     (tmp_path / "v1.parquet").write_text("frame rows")
-    with pytest.raises(ScoreError, match=r"v1.parquet: not a Parquet file: "):
+    with pytest.raises(SgdxError, match=r"v1.parquet: not a Parquet file: "):
         open_folder(tmp_path, ["v1"])

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sgdx_dataset import SgdxError
 from sgdx_metric.bootstrap import Sums, compared, compared_runs
 from sgdx_metric.cli.files import write_scores
 from sgdx_metric.columns import Floats
 from sgdx_metric.report import paired, report
 from sgdx_metric.robustness import figures
-from sgdx_metric.rows import ScoreError
 from sgdx_metric.scoring import score_variants
 from sgdx_metric.signature import Setup
 
@@ -227,7 +227,7 @@ def test_no_difference_has_p_1_and_a_large_one_has_little() -> None:
 def test_a_missing_file_is_named(command: Run) -> None:
     done = command("sgdx_metric", "summarise", "nowhere.json", "none.json")
     assert done.stderr == "sgdx-metric: error: nowhere.json: No such file or directory\n"
-    with pytest.raises(ScoreError, match="found 0 file"):
+    with pytest.raises(SgdxError, match="found 0 file"):
         from sgdx_metric.cli.summarise import summarise
 
         summarise([])

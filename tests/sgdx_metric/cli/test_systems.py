@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from sgdx_dataset import SgdxError
 from sgdx_metric.cli.systems import Metadata, check_one_system
-from sgdx_metric.rows import ScoreError
 
 from ...conftest import Run
 from ..frames import Row, written
@@ -83,5 +83,5 @@ def test_which_statements_are_of_one_system(
     if key is None:
         check_one_system(said)
         return
-    with pytest.raises(ScoreError, match=rf"^predictions for v2: {key} is .* in those for v1"):
+    with pytest.raises(SgdxError, match=rf"^predictions for v2: {key} is .* in those for v1"):
         check_one_system(said)

@@ -194,7 +194,7 @@ def test_bad_predictions(copies: Path, tmp_path: Path, capsys: pytest.CaptureFix
             [line.replace('"v1"', '"v2"') for line in lines[1:]],
             "v1.jsonl:1: variant is 'v2'",
         ),
-        "json": ([lines[0], "{"], "v1.jsonl:2: Input data was truncated"),
+        "json": ([lines[0], "{"], "v1.jsonl:2: not a prediction row: Input data was truncated"),
         "key": ([lines[0], '{"turn_id": "a", "variant": "v1"}'], "missing required field"),
     }
     for name, (text, message) in cases.items():

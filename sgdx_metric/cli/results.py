@@ -1,0 +1,234 @@
+"""Read scores.json, the file that `score` writes, and check whether several of them compare."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.files import read_input
+from sgdx_dataset.io.json import parse_json
+
+from ..columns import Floats, positions
+from ..signature import Rules, rules_of, signature_parts
+from ..units import FrameIndex, index_frames
+
+# Parts of a signature that belong to the system. They may differ where two systems are compared.
+SYSTEM_PARTS = ("system-acts", "oracle")
+# What a signature without one of these parts means.
+_DEFAULT_PARTS = {"dialogues": "all", "oracle": "no", "system-acts": "unknown"}
+
+Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class GroupScores(msgspec.Struct, rename={"jga_v1_5": "jga_v1-5", "mean": "mean_v1-5"}):
+    """The headline scores of a group of frames: fractions, None where undefined.
+
+    Attributes:
+        jga_orig, jga_v1_5: Joint goal accuracy under the original schemas and its mean over v1..v5.
+        relative_difference: (jga_v1_5 - jga_orig) / jga_orig.
+        ss_jga: Schema sensitivity of the joint goal accuracy.
+        mean, sensitivity: For every metric its mean over v1..v5, and its schema sensitivity.
+        confidence: 95 % intervals by the name of the score; services have none.
+    """
+
+    jga_orig: float | None
+    jga_v1_5: float | None
+    relative_difference: float | None
+    ss_jga: float | None
+    mean: dict[str, float | None]
+    sensitivity: dict[str, float | None]
+    confidence: dict[str, tuple[float, float] | None] = {}
+
+
+class RobustnessScores(GroupScores, kw_only=True):
+    """The part `sgdx` of scores.json: the headline scores of all frames, and of groups of them.
+
+    Attributes:
+        by_variant: Joint goal accuracy under each variant.
+        seen, unseen: The scores of frames whose service is in the train split, and is not.
+        by_service: The scores of each service, by its original name.
+    """
+
+    by_variant: dict[str, float | None]
+    seen: GroupScores
+    unseen: GroupScores
+    by_service: dict[str, GroupScores]
+
+
+class PairedScores(msgspec.Struct):
+    """The part `paired` of scores.json: the joint goal accuracy of every frame.
+
+    Attributes:
+        frame_id: The frames' ids, in any order [frames].
+        seen: The original names of the services that are in the train split.
+        joint_goal_accuracy: By variant, in the order of `frame_id`, None where undefined [frames].
+    """
+
+    frame_id: Annotated[list[str], msgspec.Meta(min_length=1)]
+    seen: list[str]
+    joint_goal_accuracy: Annotated[dict[str, list[Fraction | None]], msgspec.Meta(min_length=1)]
+
+
+class Scores(msgspec.Struct):
+    """What programs read of a scores.json.
+
+    Attributes:
+        signature: The line that says how it was scored.
+        variants: The mean of each metric, by variant and by group of services.
+        sgdx: Scores over variants.
+        frames: How many frames there are, of `all`, `seen` and `unseen` services.
+        paired: The joint goal accuracy of every frame.
+    """
+
+    signature: str
+    variants: dict[str, dict[str, dict[str, float | None]]]
+    sgdx: RobustnessScores
+    frames: dict[str, int]
+    paired: PairedScores
+
+
+@dataclass(frozen=True)
+class Results:
+    """A scores.json that agrees with itself.
+
+    Attributes:
+        path: The file.
+        scores: Its content.
+        parts: The parts of its signature, by key.
+        rules: The rules that the signature states.
+        frame_ids: The frames' ids, sorted [frames].
+        frame_index: Where those frames belong.
+        jga: Joint goal accuracy in [0, 1] by variant, NaN where undefined, in the order of
+            `frame_ids` [frames].
+    """
+
+    path: Path
+    scores: Scores
+    parts: dict[str, str]
+    rules: Rules
+    frame_ids: pa.Array
+    frame_index: FrameIndex
+    jga: dict[str, Floats]
+
+    @property
+    def signature(self) -> str:
+        """The line that says how it was scored."""
+        return self.scores.signature
+
+    def part(self, key: str) -> str:
+        """A part of the signature; where the signature lacks it, what that means."""
+        return self.parts.get(key, _DEFAULT_PARTS.get(key, "unsaid"))
+
+
+def read_results(path: Path) -> Results:
+    """Read a scores.json.
+
+    Raises:
+        ScoreError, SgdxError: The file cannot be read, is no scores.json, or contradicts itself.
+    """
+    scores = parse_json(read_input(path), Scores, str(path), "a scores.json")
+    parts = signature_parts(scores.signature, str(path))
+    rules = rules_of(parts, str(path))
+    paired = scores.paired
+    for frame_id in paired.frame_id:
+        if frame_id.count("/") < 2 or not frame_id.split("/")[-2].isdigit():
+            raise SgdxError(f"{path}: frame id is '{frame_id}', expected DIALOGUE/TURN/SERVICE")
+    frame_ids = pa.array(sorted(paired.frame_id), pa.string())
+    unsorted_ids = pa.array(paired.frame_id, pa.string())
+    order = np.argsort(positions(unsorted_ids, frame_ids.unique(), str(path)))
+    _check_complete(scores, parts, path)
+    services = [frame_id.rsplit("/", 1)[-1] for frame_id in frame_ids.to_pylist()]
+    return Results(
+        path,
+        scores,
+        parts,
+        rules,
+        frame_ids,
+        index_frames(frame_ids, np.isin(services, paired.seen)),
+        {
+            variant: np.array(jga, dtype=np.float64)[order]
+            for variant, jga in paired.joint_goal_accuracy.items()
+        },
+    )
+
+
+def _check_complete(scores: Scores, parts: dict[str, str], path: Path) -> None:
+    """Raise SgdxError unless the frames and variants are everywhere the same."""
+    count = len(scores.paired.frame_id)
+    for variant, jga in scores.paired.joint_goal_accuracy.items():
+        if len(jga) != count:
+            raise SgdxError(f"{path}: {len(jga)} scores of {variant}, expected {count}")
+    if parts.get("frames") != str(count):
+        stated = parts.get("frames", "none")
+        raise SgdxError(f"{path}: found scores of {count} frames, the signature says {stated}")
+    paired, stated_variants = set(scores.paired.joint_goal_accuracy), set(wordings(parts))
+    if lacking := sorted(stated_variants - paired):
+        raise SgdxError(f"{path}: no scores of {lacking[0]}, expected them as the signature says")
+    if extra := sorted(paired - stated_variants):
+        raise SgdxError(f"{path}: found scores of {extra[0]}, of which the signature says nothing")
+    if paired != set(scores.variants):
+        raise SgdxError(
+            f"{path}: 'variants' has {', '.join(scores.variants)}, expected "
+            f"{', '.join(scores.paired.joint_goal_accuracy)} as in 'paired'"
+        )
+
+
+def wordings(parts: dict[str, str]) -> dict[str, str]:
+    """The fingerprint of each variant in a signature; empty for a variant of the release."""
+    variants = parts.get("variants", "").split("+")
+    return {name: mark for name, _, mark in (variant.partition("@") for variant in variants)}
+
+
+def check_alike(first: Results, second: Results, free: Collection[str] = ()) -> None:
+    """Refuse two results that were not scored alike on the same frames.
+
+    Args:
+        first, second: The results.
+        free: Keys of the parts in which their signatures may differ.
+
+    Raises:
+        SgdxError: The signatures differ in another part, or the frames differ. The message names
+            what differs first.
+    """
+    first_marks, second_marks = wordings(first.parts), wordings(second.parts)
+    for variant, mark in first_marks.items():
+        if variant in second_marks and second_marks[variant] != mark:
+            raise SgdxError(
+                f"{second.path}: found another wording '{variant}' "
+                f"({second_marks[variant] or 'unmarked'}) than in {first.path} "
+                f"({mark or 'unmarked'}), expected the same schemas"
+            )
+    for key in ("dialogues", *first.parts, *second.parts):
+        if key not in free and first.part(key) != second.part(key):
+            raise SgdxError(
+                f"{second.path}: {key} is '{second.part(key)}' in the signature, and "
+                f"'{first.part(key)}' in that of {first.path}: scores do not compare"
+            )
+    if apart := set(first.frame_ids.to_pylist()) ^ set(second.frame_ids.to_pylist()):
+        raise SgdxError(
+            f"{second.path}: the frames are not those of {first.path}: {len(apart)} are in one of "
+            f"them only, the first is {min(apart)}"
+        )
+    if not np.array_equal(first.frame_index.seen, second.frame_index.seen):
+        raise SgdxError(f"{second.path}: the seen services are not those of {first.path}")
+
+
+def read_runs(paths: Sequence[Path]) -> list[Results]:
+    """Read the results of one system's runs, such as those of several seeds.
+
+    Raises:
+        ScoreError, SgdxError: A file is there twice, is no scores.json, or was not scored like the
+            first: the signatures of one system's runs may differ in nothing.
+    """
+    for i, path in enumerate(paths):
+        if any(path.resolve() == earlier.resolve() for earlier in paths[:i]):
+            raise SgdxError(f"{path}: found this file twice, expected each run once")
+    runs = [read_results(path) for path in paths]
+    for run in runs[1:]:
+        check_alike(runs[0], run)
+    return runs
