@@ -10,18 +10,18 @@ import torch
 
 from .frames import FrameInput
 from .labels import DONTCARE, FROM, GIVEN, KEEP, SAY, STATUSES, Labels, Paths, TextSpan
-from .layout import Place, TextToken, TokenSequence
+from .layout import TextToken, TokenRange, TokenSequence
 from .modeling import WIDTH
 
 Tensors = dict[str, torch.Tensor]
-_MULTIPLE = 8  # batches are padded to a multiple of this width, which GPUs process faster
+_MULTIPLE = 8  # batches are padded to a multiple of this width, as GPUs are faster then
 
 
 class Item(NamedTuple):
     """A sequence of a batch.
 
     Attributes:
-        frame: What is read.
+        frame: The input of the frame.
         sequence: The frame, or a part of it, as tokens.
     """
 
@@ -39,22 +39,22 @@ def make_batch(items: Sequence[Item], pad: int) -> Tensors:
     sequences = [item.sequence for item in items]
     width = -(-max(len(sequence.ids) for sequence in sequences) // _MULTIPLE) * _MULTIPLE
     slots = [(i, slot) for i, item in enumerate(items) for slot in item.sequence.slots]
-    known = max(1, *(len(s.known) for s in sequences))
+    other_count = max(1, *(len(s.known) for s in sequences))
     return {
         "input_ids": _padded([s.ids for s in sequences], width, pad),
         "attention_mask": _padded([[1] * len(s.ids) for s in sequences], width),
         "token_type_ids": _padded([_segments(s) for s in sequences], width),
         "positions": _padded([s.positions for s in sequences], width),
         "blocks": _padded([s.blocks for s in sequences], width),
-        "intents": _places([list(s.intents.values()) for s in sequences]),
+        "intents": _token_ranges([list(s.intents.values()) for s in sequences]),
         "slots": torch.tensor([sequences[i].slots[slot] for i, slot in slots]).view(-1, 2),
         "frame": torch.tensor([i for i, _ in slots], dtype=torch.long),
         "status_mask": torch.tensor([_status_mask(items[i], slot) for i, slot in slots]).view(
             -1, STATUSES
         ),
-        "values": _places([sequences[i].values[slot] for i, slot in slots]),
-        "known": _places([s.known for s in sequences]),
-        "copy_mask": _flags([_copy_mask(items[i], slot) for i, slot in slots], known),
+        "values": _token_ranges([sequences[i].values[slot] for i, slot in slots]),
+        "known": _token_ranges([s.known for s in sequences]),
+        "copy_mask": _flags([_copy_mask(items[i], slot) for i, slot in slots], other_count),
         "text": _padded([[token.place for token in s.text] for s in sequences]),
         "utterance": _padded([[token.utterance + 1 for token in s.text] for s in sequences]),
     }
@@ -73,21 +73,24 @@ def label_batch(items: Sequence[Item], labels: Sequence[Labels], shapes: Tensors
         for i, item in enumerate(items)
         for slot in item.sequence.slots
     ]
-    paths = [each for _, _, each in slots]
-    spans = [_span_indices(items[i].sequence.text, each.spans) for i, _, each in slots]
-    statuses = [[number in each.statuses for number in range(STATUSES)] for each in paths]
+    paths = [right for _, _, right in slots]
+    spans = [_span_indices(items[i].sequence.text, right.spans) for i, _, right in slots]
+    statuses = [[number in right.statuses for number in range(STATUSES)] for right in paths]
     return {
         "intent_label": torch.tensor([_intent(*pair) for pair in zip(items, labels)]),
         "requested_label": torch.tensor(
             [float(slot in labels[i].requested) for i, slot, _ in slots]
         ),
         "scored": torch.tensor(
-            [bool(s or each.statuses or each.values or each.known) for s, each in zip(spans, paths)]
+            [
+                bool(s or right.statuses or right.values or right.known)
+                for s, right in zip(spans, paths)
+            ]
         ),
         "status_label": torch.tensor(statuses).view(-1, STATUSES),
         "span_label": _padded(spans, fill=-1),
-        "value_label": _chosen([each.values for each in paths], shapes["values"].shape[1]),
-        "known_label": _chosen([each.known for each in paths], shapes["copy_mask"].shape[1]),
+        "value_label": _flags_at([right.values for right in paths], shapes["values"].shape[1]),
+        "known_label": _flags_at([right.known for right in paths], shapes["copy_mask"].shape[1]),
     }
 
 
@@ -126,14 +129,14 @@ def _intent(item: Item, labels: Labels) -> int:
 
 def _span_indices(text: Sequence[TextToken], spans: Sequence[TextSpan]) -> list[int]:
     """Spans as indices of [text, 12]; without those that no tokens cover exactly."""
-    found = []
+    numbers = []
     for utterance, start, end in spans:
         first = [i for i, t in enumerate(text) if (t.utterance, t.start) == (utterance, start)]
         last = [i for i, t in enumerate(text) if (t.utterance, t.end) == (utterance, end)]
         # Several tokens have the same characters where they are bytes of one character.
         if first and last and 0 <= last[-1] - first[0] < WIDTH:
-            found.append(first[0] * WIDTH + last[-1] - first[0])
-    return found
+            numbers.append(first[0] * WIDTH + last[-1] - first[0])
+    return numbers
 
 
 def _padded(rows: Sequence[Sequence[int]], width: int = 0, fill: int = 0) -> torch.Tensor:
@@ -145,7 +148,7 @@ def _padded(rows: Sequence[Sequence[int]], width: int = 0, fill: int = 0) -> tor
     return torch.from_numpy(padded)
 
 
-def _places(rows: Sequence[Sequence[Place]]) -> torch.Tensor:
+def _token_ranges(rows: Sequence[Sequence[TokenRange]]) -> torch.Tensor:
     """Places as a tensor [rows, longest row, 2]."""
     width = max(1, *(len(row) for row in rows))
     padded = np.zeros((len(rows), width, 2), np.int64)
@@ -159,9 +162,9 @@ def _flags(rows: Sequence[Sequence[bool]], width: int) -> torch.Tensor:
     return _padded(rows, width) > 0
 
 
-def _chosen(rows: Sequence[Sequence[int]], width: int) -> torch.Tensor:
+def _flags_at(rows: Sequence[Sequence[int]], width: int) -> torch.Tensor:
     """For each row of indices True at these indices [rows, width]."""
-    chosen = np.zeros((len(rows), width), bool)
+    flags = np.zeros((len(rows), width), bool)
     for number, row in enumerate(rows):
-        chosen[number, [index for index in row if index < width]] = True
-    return torch.from_numpy(chosen)
+        flags[number, [index for index in row if index < width]] = True
+    return torch.from_numpy(flags)

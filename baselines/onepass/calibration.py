@@ -1,8 +1,8 @@
 """The choice of the bias of keeping a slot as it is, on dev under the original schemas.
 
-The loss asks for probabilities that are right on average; the joint goal asks for decisions that
-are right together, and after an error the state stays wrong. So the bias is chosen by the score of
-states that the model itself has predicted turn by turn, errors carried on included.
+The loss rewards probabilities that are right on average. The joint goal needs decisions that are
+right together, and after an error the state stays wrong. So the bias is chosen by the score of
+states that the model itself predicts turn by turn, with its earlier errors carried on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .decode import Answer
 from .frames import FrameInput
 
 BIASES = (0.0, -0.25, 0.25, -0.5, 0.5, -0.75, 0.75, -1.0, 1.0)
-# Returns what the model says about each frame.
+# Returns the model's answer about each frame.
 Answers = Callable[[Sequence[FrameInput]], list[Answer]]
 
 
@@ -31,16 +31,16 @@ def best_keep_bias(score: Callable[[float], float]) -> tuple[float, float]:
     return BIASES[scores.index(best)], best
 
 
-def remembered(answers: Answers) -> Answers:
-    """The same answers, where a frame of which the same was read before costs nothing.
+def cached(answers: Answers) -> Answers:
+    """The same answers, from a cache for frames whose input was answered before.
 
-    Most frames are read alike under all biases, as most carried states are the same.
+    Most frames have the same input under all biases, as most carried states are the same.
     """
-    known: dict[Hashable, Answer] = {}
+    cache: dict[Hashable, Answer] = {}
 
     def answer(frames: Sequence[FrameInput]) -> list[Answer]:
-        new = {frame.key: frame for frame in frames if frame.key not in known}
-        known.update(zip(new, answers(list(new.values())), strict=True))
-        return [known[frame.key] for frame in frames]
+        new = {frame.key: frame for frame in frames if frame.key not in cache}
+        cache.update(zip(new, answers(list(new.values())), strict=True))
+        return [cache[frame.key] for frame in frames]
 
     return answer

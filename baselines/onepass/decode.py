@@ -13,19 +13,19 @@ from .labels import DONTCARE, FROM, GIVEN, KEEP, SAY, TextSpan
 
 
 class CandidateSpan(NamedTuple):
-    """A span that may be what the user says for a slot.
+    """A span that may be the value that the user says for a slot.
 
     Attributes:
-        place: Where it is.
+        span: The span.
         score: Logarithm of its probability among the slot's spans.
     """
 
-    place: TextSpan
+    span: TextSpan
     score: float
 
 
 class SlotAnswer(NamedTuple):
-    """What the model says about a slot.
+    """The model's answer about a slot.
 
     Attributes:
         requested: Probability that the user asks for the slot, in [0, 1].
@@ -43,7 +43,7 @@ class SlotAnswer(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the model says about a frame.
+    """The model's answer about a frame.
 
     Attributes:
         intent: Name of the likeliest intent, or ``NONE``.
@@ -58,16 +58,16 @@ def decode(frame: FrameInput, answer: Answer, keep_bias: float = 0.0) -> State:
     """The state of a frame.
 
     Args:
-        frame: What was read of the frame.
-        answer: What the model says about it.
-        keep_bias: What to add to the logit of keeping a slot as it is.
+        frame: The input of the frame.
+        answer: The model's answer about it.
+        keep_bias: Added to the logit of keeping a slot as it is.
     """
     from_allowed = frame.first or answer.intent != frame.intent
     tracked = {s: a for s, a in answer.slots.items() if s in frame.schema.tracked}
-    chosen = {s: _status(a, from_allowed, keep_bias) for s, a in tracked.items()}
-    spans = _assign_spans({s: tracked[s] for s in chosen if chosen[s] == SAY}, keep_bias)
+    statuses = {s: _status(a, from_allowed, keep_bias) for s, a in tracked.items()}
+    spans = _assign_spans({s: tracked[s] for s in statuses if statuses[s] == SAY}, keep_bias)
     values = {s: v for s, v in frame.carried.items() if s in frame.schema.tracked}
-    for slot, status in chosen.items():
+    for slot, status in statuses.items():
         if (value := _value(frame, slot, status, tracked[slot], spans.get(slot))) is not None:
             values[slot] = value
     requested = tuple(slot for slot, a in answer.slots.items() if a.requested > 0.5)
@@ -82,34 +82,34 @@ def _status(answer: SlotAnswer, from_allowed: bool, keep_bias: float) -> int:
     return logits.index(max(logits))
 
 
-def _assign_spans(said: dict[str, SlotAnswer], keep_bias: float) -> dict[str, TextSpan]:
-    """Which slot has which span, where the user says the slots' values.
+def _assign_spans(answers: dict[str, SlotAnswer], keep_bias: float) -> dict[str, TextSpan]:
+    """The span of each slot whose value the user says; no two of them share a character.
 
-    No two spans share a character: the likelier slot has it. The other has its next span, if that
-    is likelier than that the slot stays as it is.
+    A character that two slots claim goes to the likelier one. The other slot gets its next span, if
+    that is likelier than keeping the slot as it is.
     """
     claims = [
-        (_says(answer) + score, slot, place)
-        for slot, answer in said.items()
-        for number, (place, score) in enumerate(answer.spans)
+        (_log_probability_of_say(answer) + score, slot, span)
+        for slot, answer in answers.items()
+        for number, (span, score) in enumerate(answer.spans)
         if number == 0 or answer.statuses[SAY] + score > answer.statuses[KEEP] + keep_bias
     ]
-    found: dict[str, TextSpan] = {}
-    for _, slot, place in sorted(claims, key=lambda claim: -claim[0]):
-        if slot not in found and not any(_overlap(place, other) for other in found.values()):
-            found[slot] = place
-    return found
+    assigned: dict[str, TextSpan] = {}
+    for _, slot, span in sorted(claims, key=lambda claim: -claim[0]):
+        if slot not in assigned and not any(_overlap(span, other) for other in assigned.values()):
+            assigned[slot] = span
+    return assigned
 
 
-def _says(answer: SlotAnswer) -> float:
+def _log_probability_of_say(answer: SlotAnswer) -> float:
     """Logarithm of the probability that the user says the slot's value."""
     highest = max(answer.statuses)
     total = sum(exp(logit - highest) for logit in answer.statuses)
     return answer.statuses[SAY] - highest - log(total)
 
 
-def _overlap(one: TextSpan, other: TextSpan) -> bool:
-    return one.utterance == other.utterance and one.start < other.end and other.start < one.end
+def _overlap(span: TextSpan, other: TextSpan) -> bool:
+    return span.utterance == other.utterance and span.start < other.end and other.start < span.end
 
 
 def _value(

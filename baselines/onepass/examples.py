@@ -36,7 +36,7 @@ _DIALOGUES_AT_ONCE = 256
 
 
 class SchemaNoise(NamedTuple):
-    """Random changes of the schemas in training examples, against reliance on their words.
+    """Random changes of the schemas in training examples, so that models rely less on their words.
 
     Attributes:
         shuffle: Whether the elements stand in random order.
@@ -57,6 +57,7 @@ class SchemaNoise(NamedTuple):
 
     def _text(self, rng: np.random.Generator, name: str, description: str) -> str:
         """The text of an element, perhaps without its name or its description."""
+        # One draw for both: below 0 the name goes, from 0 to the next threshold the description.
         drawn = rng.random() - self.drop_names
         if drawn < 0 and description:
             return description
@@ -67,16 +68,16 @@ class SchemaNoise(NamedTuple):
     def _ordered(self, texts: dict[str, str], rng: np.random.Generator) -> dict[str, str]:
         names = list(texts)
         order = rng.permutation(len(names)) if self.shuffle else range(len(names))
-        return {names[place]: texts[names[place]] for place in order}
+        return {names[index]: texts[names[index]] for index in order}
 
 
 class StateNoise(NamedTuple):
     """Random errors in carried states of training examples, for the model to learn to correct.
 
-    A model that has only met right states keeps its own errors. So right values are dropped from
-    the state or replaced in it, only where this turn shows the right value again: the system asks
-    to confirm it, or it is said. Offers do not count, or the model would learn to take any offer
-    for a slot without a value.
+    A model that was trained on right states alone keeps its own errors. So right values are dropped
+    from the state or replaced in it, but only if this turn shows the right value again: the system
+    asks to confirm it, or it is spoken. Offers do not count, or the model would learn to accept any
+    offer for a slot without a value.
 
     Attributes:
         drop: Fraction of these values that are dropped, in [0, 1].
@@ -97,7 +98,9 @@ class StateNoise(NamedTuple):
             right = gold.values.get(slot, ())
             if drawn > self.drop + self.replace or value not in right:
                 continue
-            if not _is_shown(frame, right, slot) or not _is_learnt_again(frame, gold, slot):
+            if not _is_shown(frame, right, slot) or not _has_path_without_carrying(
+                frame, gold, slot
+            ):
                 continue
             others = _other_values(frame, right, slot)
             if drawn < self.drop:
@@ -116,7 +119,7 @@ def _is_shown(frame: FrameInput, right: Sequence[str], slot: str) -> bool:
     return any(re.search(rf"(?<!\w)(?:{words_of_value})(?!\w)", text) for text in texts)
 
 
-def _is_learnt_again(frame: FrameInput, gold: GoldFrame, slot: str) -> bool:
+def _has_path_without_carrying(frame: FrameInput, gold: GoldFrame, slot: str) -> bool:
     """Whether a path leads to the right value of a slot if the slot's value is not carried."""
     others = {name: value for name, value in frame.carried.items() if name != slot}
     return bool(paths_of(dataclasses.replace(frame, carried=others), gold, slot))
@@ -151,7 +154,7 @@ def all_examples(
     gold: Iterable[tuple[tuple[str, str], GoldFrame]],
     reading: Reading,
 ) -> list[Example]:
-    """The examples of the frames of dialogues, some dialogues at a time, which are then forgotten.
+    """The examples of the frames of dialogues, which are held in memory a few at a time.
 
     Args:
         dialogues: The dialogues.
@@ -168,11 +171,11 @@ def all_examples(
 
 @contextmanager
 def many_objects() -> Iterator[None]:
-    """Do not search for unused cycles of objects while millions are made that are all in use.
+    """Suspend the garbage collector while millions of objects are made that all stay in use.
 
-    Python would look through all of them time and again, which takes longer than to make them.
-    Afterwards they are left out of every search, and so are not copied to the processes that
-    prepare batches for a GPU.
+    It would search all of them again and again, which takes longer than making them. Afterwards
+    they are frozen: no search touches them, so the processes that prepare batches for a GPU share
+    their memory instead of copying it.
     """
     gc.disable()
     try:
@@ -208,7 +211,7 @@ class FrameExamples:
     ) -> None:
         self.frames, self.vocabulary, self.limit = frames, vocabulary, limit
         self.noise, self.state_noise, self.seed = noise, state_noise, seed
-        vocabulary.learn(u.text for example in frames for u in example.frame.utterances)
+        vocabulary.add_texts(u.text for example in frames for u in example.frame.utterances)
         parts, lengths = [], []
         self.counts = {"slots": 0, "without_path": 0}
         for index, (frame, gold) in enumerate(frames):
@@ -217,7 +220,7 @@ class FrameExamples:
             lengths += of_frame
             paths = labels_of(frame, gold).paths
             self.counts["slots"] += len(paths)
-            self.counts["without_path"] += sum(not each for each in paths.values())
+            self.counts["without_path"] += sum(not slot_paths for slot_paths in paths.values())
         self.parts: Ints = np.array(parts, np.int64).reshape(-1, 2)
         self.lengths: Ints = np.array(lengths, np.int64)
         self._part_counts = np.bincount(self.parts[:, 0], minlength=len(frames))

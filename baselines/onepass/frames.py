@@ -1,4 +1,4 @@
-"""What the tracker reads of a frame, and the right answers about a frame with gold annotations."""
+"""The input of the tracker for a frame, and the gold annotation of a frame."""
 
 from __future__ import annotations
 
@@ -46,19 +46,20 @@ class KnownValue(NamedTuple):
 
 @dataclass(frozen=True)
 class FrameInput:
-    """What the tracker reads of a frame. Nothing of it is gold.
+    """The input of the tracker for a frame. Nothing of it is gold.
 
     Attributes:
         utterances: The last utterances, oldest first; the last one is the user's.
-        schema: Service of the service.
-        first: Whether the service has had no frame before.
+        schema: Schema of the service.
+        first: Whether this is the service's first frame in the dialogue.
         intent: Name of the service's last intent, ``NONE`` at first.
         carried: Value of each slot that the service's state has so far.
         asked: Slots for which the system's last turn asked, without proposing a value.
-        last: Values that the system's last turn proposed.
-        told: The latest values that earlier turns of the system proposed, of slots not in ``last``.
+        offered_now: Values that the system's last turn proposed.
+        offered_earlier: The latest values that earlier turns of the system proposed, of slots not
+            in ``offered_now``.
         known: The distinct values of other services.
-        confirmed: Slots of ``last`` whose value the system asks the user to confirm. Only
+        confirmed: Slots of ``offered_now`` whose value the system asks the user to confirm. Only
             ``StateNoise`` looks at them.
     """
 
@@ -75,7 +76,7 @@ class FrameInput:
 
     @property
     def key(self) -> Hashable:
-        """Equal for frames of which the same is read."""
+        """Equal for frames with the same input."""
         mappings = (
             frozenset(part.items())
             for part in (self.carried, self.offered_now, self.offered_earlier)
@@ -97,10 +98,10 @@ class FrameInput:
 def frame_input(
     memory: Memory, heard: Sequence[Utterance], turn: UserTurn, frame: Frame
 ) -> FrameInput:
-    """What the tracker reads of a frame.
+    """The input of the tracker for a frame.
 
     Args:
-        memory: What is known before the user turn, the system turn before it included.
+        memory: The memory before the user turn, which includes the system turn before it.
         heard: The utterances to read, of ``last_utterances``.
         turn: The user turn.
         frame: A frame of the turn.
@@ -108,7 +109,7 @@ def frame_input(
     schema = frame.schema
     state = memory.state(schema.service_name)
     own = [act for act in turn.acts if act["service"] == schema.service_name]
-    last = {act["slot"]: act["values"][0] for act in own if offers_value(act)}
+    offered_now = {act["slot"]: act["values"][0] for act in own if offers_value(act)}
     offered = memory.offered.get(schema.service_name, {})
     return FrameInput(
         tuple(heard),
@@ -117,9 +118,9 @@ def frame_input(
         state.intent,
         {slot: values[0] for slot, values in state.values.items()},
         frozenset(act["slot"] for act in own if act["act"] == "REQUEST" and not offers_value(act)),
-        last,
-        {slot: value for slot, value in offered.items() if slot not in last},
-        tuple(_known_elsewhere(memory, schema.service_name)),
+        offered_now,
+        {slot: value for slot, value in offered.items() if slot not in offered_now},
+        tuple(_values_elsewhere(memory, schema.service_name)),
         frozenset(act["slot"] for act in own if act["act"] == "CONFIRM" and act["values"]),
     )
 
@@ -130,8 +131,8 @@ def last_utterances(turns: Sequence[UserTurn], count: int, *, acts: bool) -> lis
     Args:
         turns: The turns up to the one that is tracked.
         count: Maximum number of utterances.
-        acts: Whether the system's dialogue acts are read. Then values that the system said are in
-            the acts, and only the last user utterance has spans; else all utterances have.
+        acts: Whether the system's dialogue acts are read. If so, the acts give the system's values,
+            and only spans of the last user utterance may be values; else spans of all may be.
     """
     texts = [
         pair
@@ -140,21 +141,22 @@ def last_utterances(turns: Sequence[UserTurn], count: int, *, acts: bool) -> lis
         if pair[1] or pair[0] == USER
     ][-count:]
     last = len(texts) - 1
-    return [Utterance(*pair, not acts or place == last) for place, pair in enumerate(texts)]
+    return [Utterance(*pair, not acts or index == last) for index, pair in enumerate(texts)]
 
 
-def _known_elsewhere(memory: Memory, service: str) -> Iterator[KnownValue]:
-    """The distinct values of other services: of their states, then of what their system said."""
-    seen = {DONTCARE}
+def _values_elsewhere(memory: Memory, service: str) -> Iterator[KnownValue]:
+    """The distinct values of other services: those of their states, then those the system gave."""
+    yielded = {DONTCARE}
     states = {name: state.values for name, state in memory.states.items()}
-    given = {
-        n: {slot: [value] for slot, value in of.items()} for n, of in memory.system_values.items()
+    system_values = {
+        name: {slot: [value] for slot, value in values.items()}
+        for name, values in memory.system_values.items()
     }
-    for source in (states, given):
+    for source in (states, system_values):
         for name, values in source.items():
             for slot, (value, *_) in values.items():
-                if name != service and value not in seen:
-                    seen.add(value)
+                if name != service and value not in yielded:
+                    yielded.add(value)
                     yield KnownValue(slot, value)
 
 
@@ -183,7 +185,7 @@ def gold_frames(rows: Dataset) -> Iterator[tuple[tuple[str, str], GoldFrame]]:
 
 
 def _gold_frame(row: Mapping[str, Any]) -> GoldFrame:
-    # The rows have a copy of each name and value; one for all takes a third of the memory.
+    # Every row has its own copy of names and values; sharing one takes a third of the memory.
     spans: dict[str, list[tuple[int, int]]] = {}
     for span in row["slots"]:
         name = intern(span["slot"])

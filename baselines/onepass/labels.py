@@ -1,8 +1,8 @@
 """Labels of a frame: for each tracked slot, the set of paths whose outcome is the gold value.
 
 A path is a status and, for some statuses, a candidate: a span or possible value that the user says,
-or a value of another service. A slot often has several right paths, as when the user repeats what
-the system proposed; none of them is ranked above the others.
+or a value of another service. A slot often has several right paths, as when the user repeats a
+value that the system proposed; all of them are equally right.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STATUSES = 5
 
 
 class TextSpan(NamedTuple):
-    """A place in an utterance.
+    """A span of characters in an utterance.
 
     Attributes:
         utterance: Index of the utterance in ``FrameInput.utterances``.
@@ -61,7 +61,7 @@ class Labels:
     Attributes:
         intent: Name of the active intent, or ``NONE``; None if the schema lacks it.
         requested: Slots that the user asks for.
-        paths: The right paths of each tracked slot; a slot without one is in no loss.
+        paths: The right paths of each tracked slot; a slot without any does not enter the loss.
     """
 
     intent: str | None
@@ -70,11 +70,11 @@ class Labels:
 
 
 def labels_of(frame: FrameInput, gold: GoldFrame) -> Labels:
-    """The labels of a frame, given what is read of it, which includes the carried values."""
+    """The labels of a frame, which depend on the values that its input carries."""
     schema = frame.schema
-    known = gold.intent in schema.intents_by_name or gold.intent == NONE_INTENT
+    is_valid = gold.intent in schema.intents_by_name or gold.intent == NONE_INTENT
     return Labels(
-        gold.intent if known else None,
+        gold.intent if is_valid else None,
         gold.requested,
         {
             slot: paths_of(frame, gold, slot)
@@ -86,61 +86,62 @@ def labels_of(frame: FrameInput, gold: GoldFrame) -> Labels:
 
 def paths_of(frame: FrameInput, gold: GoldFrame, slot: str) -> Paths:
     """The right paths of a slot."""
-    wanted = list(gold.values.get(slot, ()))
-    carried, given = frame.carried.get(slot), frame.system_offer(slot)
+    wordings = list(gold.values.get(slot, ()))
+    carried, offer = frame.carried.get(slot), frame.system_offer(slot)
     statuses = set()
-    if not wanted or carried in wanted:
+    if not wordings or carried in wordings:
         statuses.add(KEEP)
-    if wanted == [DONTCARE_VALUE]:
+    if wordings == [DONTCARE_VALUE]:
         statuses.add(DONTCARE)
-    if given is not None and given in wanted:
+    if offer is not None and offer in wordings:
         statuses.add(GIVEN)
-    if not wanted:
+    if not wordings:
         return Paths(frozenset(statuses))
     values: tuple[int, ...] = ()
     spans: tuple[TextSpan, ...] = ()
     options = frame.schema.slot(slot).values
     if frame.schema.slot(slot).is_categorical:
-        if KEEP not in statuses and wanted[0] in options:
-            values = (options.index(wanted[0]),)
+        if KEEP not in statuses and wordings[0] in options:
+            values = (options.index(wordings[0]),)
     else:
         spans = annotated_spans(frame, gold, slot)
         if not spans and statuses.isdisjoint((KEEP, GIVEN)):
-            spans = first_mention(frame, wanted)
-    known: tuple[int, ...] = ()
-    if carried is None and not statuses and not spans and _may_take_known(frame, gold):
-        known = tuple(
-            place
-            for place, (_, value) in enumerate(frame.known)
-            if value in wanted and frame.schema.slot(slot).admits(value)
+            spans = first_mention(frame, wordings)
+    others: tuple[int, ...] = ()
+    if carried is None and not statuses and not spans and _may_copy(frame, gold):
+        others = tuple(
+            index
+            for index, (_, value) in enumerate(frame.known)
+            if value in wordings and frame.schema.slot(slot).admits(value)
         )
-    return Paths(frozenset(statuses), spans, values, known)
+    return Paths(frozenset(statuses), spans, values, others)
 
 
-def _may_take_known(frame: FrameInput, gold: GoldFrame) -> bool:
+def _may_copy(frame: FrameInput, gold: GoldFrame) -> bool:
+    """Whether values of other services may be copied: at the service's start or a new intent."""
     return frame.first or gold.intent != frame.intent
 
 
 def annotated_spans(frame: FrameInput, gold: GoldFrame, slot: str) -> tuple[TextSpan, ...]:
     """The annotated spans of a slot in the user's utterance whose text is a gold wording."""
-    place = len(frame.utterances) - 1
-    text, wanted = frame.utterances[place].text, gold.values.get(slot, ())
+    last = len(frame.utterances) - 1
+    text, wordings = frame.utterances[last].text, gold.values.get(slot, ())
     return tuple(
-        TextSpan(place, start, end)
+        TextSpan(last, start, end)
         for start, end in gold.spans.get(slot, ())
-        if text[start:end] in wanted
+        if text[start:end] in wordings
     )
 
 
-def first_mention(frame: FrameInput, wanted: Sequence[str]) -> tuple[TextSpan, ...]:
-    """The first place of a wording in the latest readable utterance that has one, or nothing."""
-    for place in reversed(range(len(frame.utterances))):
-        utterance = frame.utterances[place]
+def first_mention(frame: FrameInput, wordings: Sequence[str]) -> tuple[TextSpan, ...]:
+    """The first mention of a wording in the latest readable utterance with one; else none."""
+    for index in reversed(range(len(frame.utterances))):
+        utterance = frame.utterances[index]
         if not utterance.readable:
             continue
-        found = [(utterance.text.find(value), value) for value in wanted if value]
-        starts = [(start, value) for start, value in found if start >= 0]
+        mentions = [(utterance.text.find(value), value) for value in wordings if value]
+        starts = [(start, value) for start, value in mentions if start >= 0]
         if starts:
             start, value = min(starts)
-            return (TextSpan(place, start, start + len(value)),)
+            return (TextSpan(index, start, start + len(value)),)
     return ()

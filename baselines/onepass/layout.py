@@ -19,7 +19,7 @@ from sgdx_dataset.schema import NONE_INTENT, Service
 
 from .frames import SYSTEM, FrameInput, Utterance
 
-# The marker tokens, each with the word that its vector begins as.
+# The marker tokens, each with the word whose vector its own vector starts from.
 MARKERS = {
     "[SYS]": "system",
     "[USR]": "user",
@@ -36,7 +36,7 @@ MARKERS = {
 }
 _AT_ONCE = 4096  # number of texts that are tokenized in one call
 Ids = list[int]
-Place = tuple[int, int]  # tokens [begin, end) of a sequence
+TokenRange = tuple[int, int]  # tokens [begin, end) of a sequence
 
 
 class Tokens(NamedTuple):
@@ -52,7 +52,7 @@ class Tokens(NamedTuple):
 
 
 class Vocabulary:
-    """A fast tokenizer with the markers, which remembers the tokens of texts.
+    """A fast tokenizer with the markers, which keeps the tokens of texts.
 
     Attributes:
         tokenizer: The tokenizer.
@@ -66,8 +66,8 @@ class Vocabulary:
         self.markers: dict[str, int] = dict(zip(MARKERS, ids))
         self._texts: dict[str, Tokens] = {}
 
-    def learn(self, texts: Iterable[str]) -> None:
-        """Tokenize the texts that are not yet known, in large batches."""
+    def add_texts(self, texts: Iterable[str]) -> None:
+        """Tokenize those of the texts that are new, in large batches."""
         new = [text for text in dict.fromkeys(texts) if text not in self._texts]
         for begin in range(0, len(new), _AT_ONCE):
             chunk = new[begin : begin + _AT_ONCE]
@@ -85,7 +85,7 @@ class Vocabulary:
     def tokens(self, text: str) -> Tokens:
         """The tokens of a text."""
         if text not in self._texts:
-            self.learn([text])
+            self.add_texts([text])
         return self._texts[text]
 
     def ids(self, marker: str, text: str) -> Ids:
@@ -94,7 +94,7 @@ class Vocabulary:
 
 
 def _without_space(text: str, start: int, end: int) -> tuple[int, int]:
-    """A token's characters without the space before it, which some tokenizers count in."""
+    """A token's characters without the space before it, which some tokenizers include."""
     while start < end and text[start].isspace():
         start += 1
     return start, end
@@ -144,7 +144,7 @@ class TextToken(NamedTuple):
     """A token that may be part of a value.
 
     Attributes:
-        place: Index in the sequence.
+        place: Index of the token in the sequence.
         utterance: Index of the utterance in ``FrameInput.utterances``.
         start: First character of the token in the utterance.
         end: Character after its last one.
@@ -164,12 +164,13 @@ class TokenSequence:
         ids: The tokens.
         blocks: What each token belongs to: 0 the dialogue and the service, 1 and up an element of
             the schema, -1 and down a value of another service.
-        positions: Position of each token; those of all elements begin at the end of the service.
+        positions: Position of each token. All elements start at the same position, where the
+            service ends.
         text: The tokens that may be part of a value.
-        intents: Place of each intent by name, ``NONE`` last; empty in all parts but the first.
-        slots: Place of each slot by name, up to its first possible value.
+        intents: TokenRange of each intent by name, ``NONE`` last; empty in all parts but the first.
+        slots: TokenRange of each slot by name, up to its first possible value.
         values: Places of the possible values of each slot in ``slots``.
-        known: Place of each value of another service.
+        known: TokenRange of each value of another service.
         service: Index of ``[SERVICE]``, with which the second segment begins.
     """
 
@@ -177,13 +178,13 @@ class TokenSequence:
     blocks: Ids = field(default_factory=list)
     positions: Ids = field(default_factory=list)
     text: list[TextToken] = field(default_factory=list)
-    intents: dict[str, Place] = field(default_factory=dict)
-    slots: dict[str, Place] = field(default_factory=dict)
-    values: dict[str, list[Place]] = field(default_factory=dict)
-    known: list[Place] = field(default_factory=list)
+    intents: dict[str, TokenRange] = field(default_factory=dict)
+    slots: dict[str, TokenRange] = field(default_factory=dict)
+    values: dict[str, list[TokenRange]] = field(default_factory=dict)
+    known: list[TokenRange] = field(default_factory=list)
     service: int = 0
 
-    def add(self, ids: Ids, block: int, position: int) -> Place:
+    def add(self, ids: Ids, block: int, position: int) -> TokenRange:
         """Append tokens of a block, the first of which has the given position."""
         begin = len(self.ids)
         self.ids += ids
@@ -201,11 +202,11 @@ def sequences(
     service and the values of other services, and the first one has the intents.
 
     Args:
-        frame: What is read.
+        frame: The input of the frame.
         vocabulary: The tokenizer.
         limit: Maximum number of tokens of a sequence.
         wording: Other texts for the schema's elements, no longer than its own, and another order;
-            None for its own, which always determine the parts.
+            None for its own. The schema's own texts always determine the parts.
 
     Raises:
         SgdxError: The limit is too small for one slot.
@@ -215,7 +216,7 @@ def sequences(
     if wording is not None:
         pieces = _pieces(frame, vocabulary, limit, wording)
         parts = [[slot for slot in wording.slots if slot in part] for part in parts]
-    return [pieces.joined(part, first=number == 0) for number, part in enumerate(parts)]
+    return [pieces.sequence(part, first=number == 0) for number, part in enumerate(parts)]
 
 
 def part_lengths(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> list[int]:
@@ -253,7 +254,7 @@ def _pieces(frame: FrameInput, vocabulary: Vocabulary, limit: int, wording: Word
         _head(frame, vocabulary, limit // 2),
         list(_intents(frame, wording, vocabulary)),
         {slot: _slot(frame, slot, text, vocabulary) for slot, text in wording.slots.items()},
-        _known(frame, vocabulary, limit // 4),
+        _other_values(frame, vocabulary, limit // 4),
         vocabulary.tokenizer.sep_token_id,
     )
 
@@ -293,24 +294,24 @@ class _Pieces(NamedTuple):
         own = sum(len(self.slots[s].ids) + sum(map(len, self.slots[s].values)) for s in slots)
         return len(self.head.ids) + intents + own + sum(map(len, self.known)) + 1
 
-    def joined(self, slots: Sequence[str], *, first: bool) -> TokenSequence:
+    def sequence(self, slots: Sequence[str], *, first: bool) -> TokenSequence:
         """The sequence of a part with the given slots."""
-        found = TokenSequence(text=self.head.text, service=self.head.service)
-        start = found.add(self.head.ids, 0, 0)[1]
+        sequence = TokenSequence(text=self.head.text, service=self.head.service)
+        start = sequence.add(self.head.ids, 0, 0)[1]
         intents = self.intents if first else []
         for block, (name, ids) in enumerate(intents, 1):
-            found.intents[name] = found.add(ids, block, start)
+            sequence.intents[name] = sequence.add(ids, block, start)
         for block, slot in enumerate(slots, len(intents) + 1):
             piece = self.slots[slot]
-            begin, end = found.slots[slot] = found.add(piece.ids, block, start)
-            values = found.values[slot] = []
+            begin, end = sequence.slots[slot] = sequence.add(piece.ids, block, start)
+            values = sequence.values[slot] = []
             for ids in piece.values:
-                values.append(found.add(ids, block, start + end - begin))
+                values.append(sequence.add(ids, block, start + end - begin))
                 end = values[-1][1]
         for number, ids in enumerate(self.known, 1):
-            found.known.append(found.add(ids, -number, start))
-        found.add([self.sep], 0, start)
-        return found
+            sequence.known.append(sequence.add(ids, -number, start))
+        sequence.add([self.sep], 0, start)
+        return sequence
 
 
 def _head(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> _Head:
@@ -324,14 +325,14 @@ def _head(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> _Head:
         spoken += _spoken(number, utterance, vocabulary)
     spoken = spoken[-limit:]
     ids = [tokenizer.cls_token_id, *(token for token, _ in spoken), tokenizer.sep_token_id]
-    text = [token._replace(place=place) for place, (_, token) in enumerate(spoken, 1) if token]
+    text = [token._replace(place=index) for index, (_, token) in enumerate(spoken, 1) if token]
     return _Head(ids + vocabulary.ids("[SERVICE]", frame.schema.description), text, len(ids))
 
 
 def _spoken(
     number: int, utterance: Utterance, vocabulary: Vocabulary
 ) -> Iterator[tuple[int, TextToken | None]]:
-    """The tokens of an utterance; those that may be part of a value are told as such."""
+    """The tokens of an utterance. Second item: the `TextToken`, or None where no value may be."""
     yield vocabulary.markers["[SYS]" if utterance.speaker == SYSTEM else "[USR]"], None
     tokens = vocabulary.tokens(utterance.text)
     for token, (start, end) in zip(tokens.ids, tokens.offsets):
@@ -341,14 +342,14 @@ def _spoken(
 def _intents(
     frame: FrameInput, wording: Wording, vocabulary: Vocabulary
 ) -> Iterator[tuple[str, Ids]]:
-    """Each intent and ``NONE``, which a mark ends where it was the last one."""
+    """The name and the tokens of each intent and ``NONE``; a marker ends the last active one."""
     for name, text in (*wording.intents.items(), (NONE_INTENT, "none")):
         now = [vocabulary.markers["[NOW]"]] if name == frame.intent else []
         yield name, vocabulary.ids("[INTENT]", text) + now
 
 
 def _slot(frame: FrameInput, slot: str, text: str, vocabulary: Vocabulary) -> _SlotPiece:
-    """A slot; one that no intent has is only ever requested, and has neither marks nor values."""
+    """A slot with its markers and values; one that no intent uses has neither."""
     ids = vocabulary.ids("[SLOT]", text)
     if slot not in frame.schema.tracked:
         return _SlotPiece(ids, [])
@@ -358,14 +359,14 @@ def _slot(frame: FrameInput, slot: str, text: str, vocabulary: Vocabulary) -> _S
         ids.append(vocabulary.markers["[ASK]"])
     if slot in frame.offered_now:
         ids += vocabulary.ids("[LAST]", frame.offered_now[slot])
-    elif (told := frame.earlier_offer(slot)) is not None:
-        ids += vocabulary.ids("[TOLD]", told)
+    elif (offer := frame.earlier_offer(slot)) is not None:
+        ids += vocabulary.ids("[TOLD]", offer)
     return _SlotPiece(ids, [vocabulary.ids("[VALUE]", v) for v in frame.schema.slot(slot).values])
 
 
-def _known(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> list[Ids]:
-    """The values of other services; the last are left out if all take more than the limit."""
-    texts = (f"{words(known.slot)} = {known.value}" for known in frame.known)
+def _other_values(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> list[Ids]:
+    """The values of other services, as many of the first as have no more tokens than the limit."""
+    texts = (f"{words(other.slot)} = {other.value}" for other in frame.known)
     ids = [vocabulary.ids("[FROM]", text) for text in texts]
     ends = itertools.accumulate(map(len, ids))
-    return [each for each, end in zip(ids, ends) if end <= limit]
+    return [tokens for tokens, end in zip(ids, ends) if end <= limit]

@@ -19,7 +19,7 @@ from transformers.utils.generic import ModelOutput
 KEEP, SAY, DONTCARE, GIVEN, FROM = range(5)  # the statuses of a slot
 STATUSES = 5
 WIDTH = 12  # maximum number of tokens of a span
-LOWEST = -1e4  # logit of what is impossible
+LOWEST = -1e4  # logit of an impossible class; finite, so that no gradient is NaN
 Tensors = dict[str, torch.Tensor]
 
 
@@ -30,7 +30,7 @@ class OnePassConfig(PreTrainedConfig):
         encoder: Configuration of the encoder, as its ``to_dict`` gives it.
         dropout: Probability of dropout on the encoder's outputs, in [0, 1].
         pointer: Size of the vectors by which slots point at tokens and at values of other services.
-        keep_bias: What to add to the logit of keeping a slot as it is, chosen on dev.
+        keep_bias: Added to the logit of keeping a slot as it is; chosen on dev.
     """
 
     model_type = "onepass"
@@ -51,7 +51,7 @@ class OnePassConfig(PreTrainedConfig):
 
 
 class Logits(NamedTuple):
-    """What the heads compute. The logits of what is impossible are -1e4.
+    """The logits of all heads; those of impossible classes are -1e4.
 
     Attributes:
         intent: Logits of intents [frames, intents].
@@ -99,20 +99,20 @@ class Scorer(nn.Sequential):
 
 
 class OnePassModel(PreTrainedModel):
-    """Encodes a frame once and reads every slot, value and intent where it stands in the sequence.
+    """Encodes a frame once and classifies every slot, value and intent from its own tokens.
 
-    A batch has these tensors; places are tokens [begin, end), and all numbers are 0 in padding.
+    A batch has these tensors; ranges are tokens [begin, end), and all numbers are 0 in padding.
         input_ids, attention_mask, token_type_ids: As of the encoder [frames, tokens].
         positions: Position of each token [frames, tokens].
         blocks: 0 for the dialogue and the service, n for the n-th element of the schema, -n for the
             n-th value of another service [frames, tokens].
-        intents: Places of intents [frames, intents, 2].
-        slots: Places of slots [slots, 2].
+        intents: Ranges of intents [frames, intents, 2].
+        slots: Ranges of slots [slots, 2].
         frame: Index of the frame of each slot [slots].
-        open: True for the statuses that a slot may have [slots, 5].
-        values: Places of possible values [slots, values, 2].
-        known: Places of values of other services [frames, known, 2].
-        takes: True for the values of other services that a slot may take [slots, known].
+        status_mask: True for the statuses that a slot may have [slots, 5].
+        values: Ranges of possible values [slots, values, 2].
+        known: Ranges of values of other services [frames, known, 2].
+        copy_mask: True for the values of other services that a slot may take [slots, known].
         text: Tokens that may be part of a value [frames, text].
         utterance: Number of the utterance of each such token from 1, 0 in padding [frames, text].
 
@@ -154,7 +154,7 @@ class OnePassModel(PreTrainedModel):
                 nn.init.xavier_uniform_(module.weight)
 
     def use_encoder(self, encoder: Any) -> None:
-        """Use the given encoder, without its pooler, which nothing would train."""
+        """Use an encoder, without its pooler, which no loss would train."""
         if getattr(encoder, "pooler", None) is not None:
             encoder.pooler = None
         self.encoder: Any = encoder
@@ -163,12 +163,12 @@ class OnePassModel(PreTrainedModel):
 
     def forward(self, **batch: torch.Tensor) -> OnePassOutput:
         """Compute the logits of a batch, and the loss if it has labels."""
-        found = self.compute_logits(batch)
+        logits = self.compute_logits(batch)
         if "intent_label" not in batch:
-            return OnePassOutput(logits=found._asdict())
-        terms = losses(found, batch)
+            return OnePassOutput(logits=logits._asdict())
+        terms = losses(logits, batch)
         loss = torch.stack(list(terms.values())).sum() / len(batch["input_ids"])
-        return OnePassOutput(loss=loss, losses=terms, logits=found._asdict())
+        return OnePassOutput(loss=loss, losses=terms, logits=logits._asdict())
 
     def compute_logits(self, batch: Tensors) -> Logits:
         """Compute the logits of a batch."""
@@ -202,18 +202,20 @@ class OnePassModel(PreTrainedModel):
             hidden: Vectors of the tokens [frames, tokens, hidden].
             batch: Tensors of the batch.
         """
+        # Prefix sums: the sum over any range of tokens is the difference of two of them.
         sums = nn.functional.pad(hidden.cumsum(1), (0, 0, 1, 0))
         frame = batch["frame"]
         rows = torch.arange(len(hidden), device=hidden.device)
-        intents = pooled(hidden, sums, rows[:, None], batch["intents"])
-        slots = pooled(hidden, sums, frame, batch["slots"])
-        values = pooled(hidden, sums, frame[:, None], batch["values"])
-        known = pooled(hidden, sums, rows[:, None], batch["known"])
+        intents = pool_ranges(hidden, sums, rows[:, None], batch["intents"])
+        slots = pool_ranges(hidden, sums, frame, batch["slots"])
+        values = pool_ranges(hidden, sums, frame[:, None], batch["values"])
+        others = pool_ranges(hidden, sums, rows[:, None], batch["known"])
         text = hidden[rows[:, None], batch["text"]]
+        # Slots point at first tokens, last tokens and other services' values by dot products.
         first, last, other = self.from_slot(slots).div(sqrt(self.config.pointer)).chunk(3, -1)
         starts = torch.einsum("sp,stp->st", first, self.to_first(text)[frame])
         ends = torch.einsum("sp,stp->st", last, self.to_last(text)[frame])
-        points = torch.einsum("sp,skp->sk", other, self.to_known(known)[frame])
+        points = torch.einsum("sp,skp->sk", other, self.to_known(others)[frame])
         return Logits(
             intent=_masked(self.intent(intents)[..., 0], _present(batch["intents"])),
             requested=self.requested(slots)[..., 0],
@@ -227,32 +229,33 @@ class OnePassModel(PreTrainedModel):
 def block_attention_mask(blocks: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Which tokens attend to which: True at [frames, 1, from, to].
 
-    The tokens of the dialogue attend to all; those of an element to the dialogue, to the values of
-    other services and to the element. So an element means the same whatever stands beside it.
+    Tokens of the dialogue attend to all tokens. Tokens of an element attend to the dialogue, to the
+    values of other services and to the element. So an element's vectors depend on the other
+    elements only by way of the dialogue.
 
     Args:
-        blocks: What each token belongs to [frames, tokens].
+        blocks: The block of each token, as at ``OnePassModel`` [frames, tokens].
         mask: 1 for tokens, 0 for padding [frames, tokens].
     """
-    here, there = blocks[:, None, :, None], blocks[:, None, None, :]
-    return ((here == 0) | (there <= 0) | (here == there)) & (mask[:, None, None, :] > 0)
+    query, key = blocks[:, None, :, None], blocks[:, None, None, :]
+    return ((query == 0) | (key <= 0) | (query == key)) & (mask[:, None, None, :] > 0)
 
 
-def pooled(
-    hidden: torch.Tensor, sums: torch.Tensor, rows: torch.Tensor, places: torch.Tensor
+def pool_ranges(
+    hidden: torch.Tensor, sums: torch.Tensor, rows: torch.Tensor, ranges: torch.Tensor
 ) -> torch.Tensor:
-    """The vector of each place: that of its marker plus the mean of all its tokens.
+    """The vector of each range of tokens: that of its marker plus the mean of all its tokens.
 
     Args:
         hidden: Vectors of the tokens [frames, tokens, hidden].
         sums: Sum of the vectors before each token [frames, tokens + 1, hidden].
-        rows: Frame of each place; must broadcast with ``places``.
-        places: Tokens [begin, end) of each place [..., 2].
+        rows: Frame of each range; must broadcast with ``ranges``.
+        ranges: Tokens [begin, end) of each range [..., 2].
 
     Returns:
-        Vectors [..., hidden]; of no meaning for empty places.
+        Vectors [..., hidden]; meaningless for empty ranges.
     """
-    begin, end = places.unbind(-1)
+    begin, end = ranges.unbind(-1)
     rows = rows.expand_as(begin)
     mean = (sums[rows, end] - sums[rows, begin]) / (end - begin).clamp(min=1)[..., None]
     return hidden[rows, begin] + mean
@@ -269,50 +272,55 @@ def spans(starts: torch.Tensor, ends: torch.Tensor, utterance: torch.Tensor) -> 
     Returns:
         Log-probabilities by first token and number of further tokens [slots, text, 12].
     """
+    # A sliding window of the 12 tokens from each token on: [slots, text, 12].
     ends = nn.functional.pad(ends, (0, WIDTH - 1)).unfold(1, WIDTH, 1)
     last = nn.functional.pad(utterance, (0, WIDTH - 1)).unfold(1, WIDTH, 1)
     possible = (last == utterance[..., None]) & (utterance[..., None] > 0)
     scores = _masked(starts[..., None] + ends, possible)
+    # One softmax over all spans of a slot, not one for each first token.
     return scores.flatten(1).log_softmax(-1).view_as(scores)
 
 
-def _present(places: torch.Tensor) -> torch.Tensor:
-    return places[..., 1] > 0
+def _present(ranges: torch.Tensor) -> torch.Tensor:
+    return ranges[..., 1] > 0
 
 
-def _masked(logits: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
-    return logits.masked_fill(~kept, LOWEST)
+def _masked(logits: torch.Tensor, possible: torch.Tensor) -> torch.Tensor:
+    return logits.masked_fill(~possible, LOWEST)
 
 
-def losses(found: Logits, labels: Tensors) -> Tensors:
+def losses(logits: Logits, labels: Tensors) -> Tensors:
     """The terms of the loss, summed over the batch: ``slots``, ``intent`` and ``requested``.
 
-    The first is the negative logarithm of the probability of the joint goal: for each slot that of
-    all right paths together, where a path's is the product of status and candidate.
+    The first is the negative logarithm of the probability of the joint goal: minus the sum over
+    slots of log(sum over its right paths of p(status) p(candidate)).
     """
-    status = found.status.log_softmax(-1)
-    span = found.span.flatten(1).gather(1, labels["span_label"].clamp(min=0))
+    status = logits.status.log_softmax(-1)
+    span = logits.span.flatten(1).gather(1, labels["span_label"].clamp(min=0))
+    # Log-probabilities of right candidates; the lowest logit stands where there is none. A slot has
+    # either spans or possible values, so both share the status ``SAY``.
     say = torch.cat(
         [
             span.masked_fill(labels["span_label"] < 0, LOWEST),
-            found.value.masked_fill(~labels["value_label"], LOWEST),
+            logits.value.masked_fill(~labels["value_label"], LOWEST),
         ],
         1,
     )
-    known = found.known.masked_fill(~labels["known_label"], LOWEST)
+    copied = logits.known.masked_fill(~labels["known_label"], LOWEST)
     paths = torch.cat(
         [
             status.masked_fill(~labels["status_label"], LOWEST),
             status[:, SAY, None] + say,
-            status[:, FROM, None] + known,
+            status[:, FROM, None] + copied,
         ],
         1,
     )
+    # Summing probabilities of paths is a logsumexp of their logarithms.
     right = paths.logsumexp(1).masked_fill(~labels["scored"], 0.0)
     requested = binary_cross_entropy_with_logits(
-        found.requested, labels["requested_label"], reduction="sum"
+        logits.requested, labels["requested_label"], reduction="sum"
     )
-    intent = cross_entropy(found.intent, labels["intent_label"], reduction="sum")
+    intent = cross_entropy(logits.intent, labels["intent_label"], reduction="sum")
     return {"slots": -right.sum(), "intent": 0.5 * intent, "requested": 0.5 * requested}
 
 

@@ -1,4 +1,4 @@
-"""The reader that knows the gold states: it makes the training examples, and shows the ceiling.
+"""The teacher: it answers from gold states, which gives the training examples and the ceiling.
 
 It reads gold annotations, so it is for training and diagnosis alone, never for prediction.
 """
@@ -21,7 +21,7 @@ class Example(NamedTuple):
     """A training example.
 
     Attributes:
-        frame: What is read of the frame.
+        frame: The input of the frame.
         gold: Its gold annotation.
     """
 
@@ -34,7 +34,9 @@ def gold_examples(
     gold: Mapping[tuple[str, str], GoldFrame],
     reading: Reading,
 ) -> tuple[list[Example], list[list[State]]]:
-    """Track dialogues with right answers, each relative to the values that are carried.
+    """The training examples of dialogues that are tracked with right answers.
+
+    An answer is right relative to the values that the answers before it have put into the state.
 
     Returns:
         The example of each frame, in the order in which frames are read; and for each dialogue the
@@ -51,7 +53,7 @@ def gold_examples(
 
 
 def gold_answer(frame: FrameInput, gold: GoldFrame) -> Answer:
-    """The answer that ``labels_of`` calls right."""
+    """An answer that is right by ``labels_of``."""
     labels = labels_of(frame, gold)
     answers = {slot: _answer(slot, labels) for slot in frame.schema.slots_by_name}
     return Answer(labels.intent or NONE_INTENT, answers)
@@ -59,17 +61,17 @@ def gold_answer(frame: FrameInput, gold: GoldFrame) -> Answer:
 
 def _answer(slot: str, labels: Labels) -> SlotAnswer:
     paths = labels.paths.get(slot, Paths())
-    status = _chosen(paths)
+    status = _right_status(paths)
     return SlotAnswer(
         float(slot in labels.requested),
         tuple(float(number == status) for number in range(STATUSES)),
-        tuple(CandidateSpan(place, 0.0) for place in paths.spans[:1]),
+        tuple(CandidateSpan(span, 0.0) for span in paths.spans[:1]),
         paths.values[0] if paths.values else 0,
         paths.known[0] if paths.known else 0,
     )
 
 
-def _chosen(paths: Paths) -> int:
+def _right_status(paths: Paths) -> int:
     """One of the right statuses; ``KEEP`` if there is none."""
     if KEEP in paths.statuses or not paths:
         return KEEP

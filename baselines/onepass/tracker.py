@@ -51,7 +51,7 @@ from ..training.settings import Count, EncoderSettings, Fraction, Settings
 from ..training.task import Evaluation, Provenance, Run, Task
 from .answers import merge_parts, read_answers
 from .batches import Item, Tensors, make_batch
-from .calibration import Answers, best_keep_bias, remembered
+from .calibration import Answers, best_keep_bias, cached
 from .card_example import example
 from .decode import Answer, decode
 from .examples import (
@@ -232,14 +232,14 @@ class OnePassTracker(Tracker, TrainableSystem[OnePassOptions, OnePassSettings]):
     ) -> list[list[State]]:
         """Predict the state of every frame of several dialogues."""
         texts = (text for d in dialogues for turn in d.turns for text in (turn.system, turn.user))
-        self.vocabulary.learn(texts)
+        self.vocabulary.add_texts(texts)
         reader = self._reader(partial(self.answers, model), model.config.keep_bias)
         return track_dialogues(reader, dialogues, self.reading)
 
     def dev_score(self, model: OnePassModel, dev: Dataset) -> Evaluation:
         """The joint goal accuracy on dev with the ``keep_bias`` that is the best one there."""
         dialogues = list(read_dialogues(input_columns(dev, self.READS)))
-        answers = remembered(partial(self.answers, model))
+        answers = cached(partial(self.answers, model))
 
         def score(keep_bias: float) -> float:
             reader = self._reader(answers, keep_bias)

@@ -1,4 +1,4 @@
-"""Tracking of dialogues, turn by turn: frames are read, and their states are remembered."""
+"""Tracking of dialogues turn by turn, all dialogues together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..data.dialogues import Dialogue, Memory, State, UserTurn
 from .frames import FrameInput, frame_input, last_utterances
 
 Acts = bool | Literal["sometimes"]
-TEXT_UTTERANCES = 4  # how many utterances are read where acts are read sometimes and are absent
+TEXT_UTTERANCES = 4  # number of utterances read without acts, where acts are read ``sometimes``
 
 
 class Reading(NamedTuple):
@@ -36,7 +36,7 @@ class Reading(NamedTuple):
         return Reading(False, TEXT_UTTERANCES)
 
 
-# Returns the state of each frame, given what is read of it, the variant and the ``frame_id``.
+# Returns the state of each frame, given its variant, its ``frame_id`` and its input.
 Reader = Callable[[Sequence[tuple[str, str, FrameInput]]], Sequence[State]]
 
 

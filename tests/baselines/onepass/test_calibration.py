@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from baselines.data.frames import dev_frames, track, whole_dialogues
-from baselines.onepass.calibration import BIASES, best_keep_bias, remembered
+from baselines.onepass.calibration import BIASES, best_keep_bias, cached
 from baselines.onepass.decode import Answer
 from baselines.onepass.frames import FrameInput
 from baselines.onepass.tracker import OnePassOptions, OnePassTracker
@@ -30,7 +30,7 @@ def test_what_was_read_before_is_not_read_again(restaurants: Service) -> None:
         asked.append(list(frames))
         return [Answer(str(frame.carried), {}) for frame in frames]
 
-    answer = remembered(answers)
+    answer = cached(answers)
     plain, changed = frame_of(restaurants), frame_of(restaurants, carried={"time": "8 pm"})
     first = answer([plain, changed, frame_of(restaurants)])
     assert [each.intent for each in first] == [str(f.carried) for f in (plain, changed, plain)]

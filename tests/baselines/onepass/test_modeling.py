@@ -26,7 +26,7 @@ from baselines.onepass.modeling import (
     OnePassModel,
     block_attention_mask,
     losses,
-    pooled,
+    pool_ranges,
     spans,
 )
 from sgdx_dataset.schema import Service
@@ -125,7 +125,7 @@ def test_pooling_adds_the_marker_and_the_mean() -> None:
     hidden = torch.tensor([[[1.0], [2.0], [6.0]], [[10.0], [20.0], [30.0]]])
     sums = torch.nn.functional.pad(hidden.cumsum(1), (0, 0, 1, 0))
     places = torch.tensor([[0, 2], [1, 3], [2, 3]])
-    found = pooled(hidden, sums, torch.tensor([0, 0, 1]), places)
+    found = pool_ranges(hidden, sums, torch.tensor([0, 0, 1]), places)
     assert found[:, 0].tolist() == [1 + 1.5, 2 + 4.0, 30 + 30.0]
 
 
