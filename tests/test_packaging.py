@@ -27,6 +27,16 @@ def test_packages_are_named_that_have_data() -> None:
     assert {f"{package}*" for package in config["options.package_data"]} <= set(included)
 
 
+def test_what_entry_points_name_is_there() -> None:
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    lines = "\n".join(config["options.entry_points"].values()).split("\n")
+    modules = [line.split(" = ")[1].partition(":")[0] for line in lines if " = " in line]
+    assert "baselines.llm.inspect_state" in modules
+    for module in modules:
+        assert (ROOT / module.replace(".", "/")).with_suffix(".py").is_file(), module
+
+
 def test_a_recipe_of_the_package_is_found_by_name() -> None:
     recipes = sorted((ROOT / "baselines").glob("*/config/*.yaml"))
     assert len(recipes) > 15

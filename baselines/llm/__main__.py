@@ -74,7 +74,7 @@ def _parser() -> ArgumentParser:
         add_data(command)
         add_settings(command, model_required=name in ("requests", "collect"))
         add(command)
-    text = "write predictions of a log of the inspect_ai task, baselines/llm/inspect_state.py"
+    text = "write predictions of a log of the inspect_ai task baselines/sgdx_state"
     command = add_command("from-inspect", _from_inspect, text)
     command.add_argument("log", metavar="LOG", help="the log file that inspect wrote")
     command.add_argument(

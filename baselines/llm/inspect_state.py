@@ -1,9 +1,9 @@
 """The dialogue state under several wordings as a task of inspect_ai.
 
 One task asks about all wordings, since schema sensitivity compares a frame under several of them.
-Run it by this file, or in any directory by the name that the package gives it:
+The package is an extension of inspect_ai, which finds the task by its name in any directory:
 
-    inspect eval baselines/llm/inspect_state.py --model openai/gpt-4.1-mini -T dialogues=subset.json
+    inspect eval baselines/sgdx_state --model openai/gpt-4.1-mini -T dialogues=subset.json
 
 ``python -m baselines.llm from-inspect LOG --output DIR`` writes prediction files of its log, which
 are scored as any others. Inspect itself shows only the joint goal accuracy, which is the same.
