@@ -1,4 +1,4 @@
-"""Models of entailment with random weights, in each order of the labels, and the cache on disk."""
+"""Models of entailment with random weights, in each order of the labels."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ import pytest
 from sgdx_metric.rows import ScoreError
 from sgsacc_metric.cache import CachedNli
 from sgsacc_metric.models import batches, entailment_classes, load_nli, open_nli
-from sgsacc_metric.nli import Judge
-
-from .turns import NO, YES, Script
 
 PAIRS = [
     ("A hotel in Rome?", "City is Rome."),
@@ -124,22 +121,3 @@ def test_a_named_model_has_a_cache(checkpoint: Path, tmp_path: Path) -> None:
     assert np.array_equal(again(PAIRS[::-1]), first[::-1]) and again.sent == 0
     half = open_nli(str(checkpoint), dtype="bfloat16", cache=tmp_path)
     assert isinstance(half, CachedNli) and half.path != again.path
-
-
-def test_the_cache_is_asked_first(tmp_path: Path) -> None:
-    script = Script({("a", "b"): YES, ("a", "c"): NO, ("ab", "c"): YES})
-    cached = CachedNli(script, tmp_path)
-    assert cached([("a", "b"), ("a", "c")]).tolist() == [[*YES], [*NO]]
-    assert cached([("a", "c"), ("ab", "c"), ("a", "b")]).tolist() == [[*NO], [*YES], [*YES]]
-    assert script.calls == [[("a", "b"), ("a", "c")], [("ab", "c")]] and cached.sent == 3
-    judge = Judge(CachedNli(Script({}), tmp_path))
-    judge.ask([("a", "b")])
-    assert judge["a", "b"] == YES
-    assert cached([]).shape == (0, 3)
-
-
-def test_a_file_that_is_no_cache(tmp_path: Path) -> None:
-    path = CachedNli(Script({}), tmp_path).path
-    path.write_text("something else, and long enough to be looked at" * 99)
-    with pytest.raises(ScoreError, match="cannot be used as a cache"):
-        CachedNli(Script({}), tmp_path)

@@ -8,34 +8,14 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from sgdx_metric.rows import ScoreError
 from sgsacc_metric.lexical import LexicalNli
 from sgsacc_metric.nli import Nli
 from sgsacc_metric.rows import Prediction, Turn
-from sgsacc_metric.scoring import utterances_by_variant
 from sgsacc_metric.system import score_system
 
-from .turns import act, turn
+from .turns import act, four_turns, turn
 
-CITIES = ("Rome", "Pisa", "Siena", "Bari")
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
-
-
-def four_turns() -> list[Turn]:
-    """Four turns of two dialogues, one of an unseen service of a seen domain."""
-    made = []
-    for i, city in enumerate(CITIES):
-        made.append(
-            turn(
-                act("CONFIRM", "city", city),
-                turn_id=f"1_0000{i // 2}/{1 + 2 * (i % 2)}",
-                service="Hotels_1" if i < 3 else "Hotels_2",
-                seen=i < 3,
-                utterance=f"A hotel in {city} , is that right ?",
-                prompt="",
-            )
-        )
-    return made
 
 
 def said_of(turns: list[Turn]) -> dict[str, list[str]]:
@@ -145,19 +125,6 @@ def test_order_of_turns_and_variants_does_not_matter() -> None:
     for name, ends in first["sgdx"]["confidence"].items():
         assert ends == pytest.approx(second["sgdx"]["confidence"][name])
     assert first["signature"] == second["signature"]
-
-
-def test_predictions_that_do_not_fit() -> None:
-    turns = four_turns()[:2]
-    rows = [Prediction(one.turn_id, "v1", "x") for one in turns]
-    with pytest.raises(ScoreError, match="predictions for v1: turn 1_00000/1 is there twice"):
-        utterances_by_variant(turns, [*rows, rows[0]])
-    with pytest.raises(ScoreError, match="turn 9/9 is not in the references; are these predi"):
-        utterances_by_variant(turns, [*rows, Prediction("9/9", "v1", "x")])
-    with pytest.raises(ScoreError, match="1 of 2 turns are missing, the first is 1_00000/3"):
-        utterances_by_variant(turns, rows[:1])
-    with pytest.raises(ScoreError, match="no predictions, expected rows of one variant"):
-        utterances_by_variant(turns, [])
 
 
 def test_variants_of_one_s_own_have_figures_of_their_own() -> None:

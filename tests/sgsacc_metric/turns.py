@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sgsacc_metric.gold import Options
 from sgsacc_metric.nli import Pair
 from sgsacc_metric.rows import Action, Intent, Service, Slot, Turn
 
@@ -44,6 +45,11 @@ def turn(*actions: Action, **others: Any) -> Turn:
 
 
 YES, NO = (0.9, 0.06, 0.04), (0.1, 0.6, 0.3)
+# The gold utterance of `turn()`, the sentences of its action, and the utterance in its context.
+GOLD = "A hotel in Rome?"
+LONG, SHORT = "City of the hotel is Rome.", "City is Rome."
+CONTEXT = "Find me a hotel. City of the hotel. A hotel in Rome?"
+PLAIN = Options(validate=False, context=False)
 
 
 class Script:
@@ -58,3 +64,23 @@ class Script:
     def __call__(self, pairs: Sequence[Pair]) -> list[tuple[float, float, float]]:
         self.calls.append([*pairs])
         return [self.answers[pair] for pair in pairs]
+
+
+CITIES = ("Rome", "Pisa", "Siena", "Bari")
+
+
+def four_turns() -> list[Turn]:
+    """Four turns of two dialogues, one of an unseen service of a seen domain."""
+    made = []
+    for i, city in enumerate(CITIES):
+        made.append(
+            turn(
+                act("CONFIRM", "city", city),
+                turn_id=f"1_0000{i // 2}/{1 + 2 * (i % 2)}",
+                service="Hotels_1" if i < 3 else "Hotels_2",
+                seen=i < 3,
+                utterance=f"A hotel in {city} , is that right ?",
+                prompt="",
+            )
+        )
+    return made

@@ -1,0 +1,63 @@
+"""How figures are written on the terminal."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from sgsacc_metric.cli.terminal import coverage_line, figure_title, format_figure, print_table
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("bleu_orig", 12.345, "12.35"),
+        ("ser_orig", 0.0004, "0.04"),
+        ("changed", 1.0, "100.00"),
+        ("sgsacc_orig", None, "-"),
+    ],
+)
+def test_figures(key: str, value: float | None, expected: str) -> None:
+    assert format_figure(key, value) == expected
+
+
+def test_titles() -> None:
+    keys = ("bleu_v1-5", "sgsacc_validated_orig", "ss_ser", "ss_bleu(v1..v5+mine)", "flips_ser")
+    assert [figure_title(key) for key in keys] == [
+        "BLEU v1-5",
+        "SGSAcc validated orig",
+        "SS_SER",
+        "SS_BLEU(v1..v5+mine)",
+        "flips_ser",
+    ]
+
+
+def test_coverage() -> None:
+    counts = {
+        "turns": {"all": 9},
+        "judged_turns": 7,
+        "valid_turns": 5,
+        "actions": {"all": 20, "judged": 15},
+        "pairs": {"sent": 30, "asked": 40},
+    }
+    assert coverage_line(counts) == (
+        "Judged 7 of 9 turns and 15 of 20 actions; 5 turns are valid; 30 pairs were judged for 40"
+        " answers."
+    )
+
+
+def test_a_table_obeys_no_names() -> None:
+    """Control characters are escaped, markup is shown, and figures are never folded."""
+    output = io.StringIO()
+    rows = [["[red]a\x1b[31m", "12345678.90"]]
+    print_table("Title", ["name", "a long header"], rows, Console(file=output, width=24))
+    printed = output.getvalue()
+    assert "\x1b" not in printed and "\\x1b" in printed
+    assert "[red]a" in printed and "12345678.90" in printed
+    assert [line.split() for line in printed.splitlines()[1:4]] == [
+        ["a"],
+        ["long"],
+        ["name", "header"],
+    ]

@@ -1,0 +1,108 @@
+"""The Python door: rows in any form and files give the same scores."""
+
+from __future__ import annotations
+
+import doctest
+import json
+from pathlib import Path
+from typing import Any
+
+import datasets
+import msgspec
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import sgsacc_metric.api
+from sgdx_dataset import open_release, turn_tables
+from sgsacc_metric import Options, ScoreError, score, score_files
+from sgsacc_metric.__main__ import main
+
+from .turns import Script, turn
+
+
+def prediction_rows(copies: Path) -> list[dict[str, Any]]:
+    """The derived copy's rows under two variants."""
+    lines = [
+        line
+        for variant in ("original", "v1")
+        for line in (copies / "derived" / f"{variant}.jsonl").read_text().splitlines()[1:]
+    ]
+    return [json.loads(line) for line in lines]
+
+
+@pytest.fixture(scope="module")
+def expected(copies: Path) -> dict[str, Any]:
+    """The scores of the files."""
+    return score_files(copies / "derived", source="sample", nli="lexical")
+
+
+@pytest.mark.parametrize("form", ["list", "dataset", "arrow", "pandas"])
+def test_rows_in_each_form_score_as_the_files_do(
+    form: str, copies: Path, expected: dict[str, Any]
+) -> None:
+    make = {
+        "list": pa.Table.to_pylist,
+        "dataset": lambda table: datasets.Dataset.from_list(table.to_pylist()),
+        "arrow": lambda table: table,
+        "pandas": lambda table: pd.DataFrame(table.to_pylist()),
+    }[form]
+    references = turn_tables(open_release("sample"), "test", "original")
+    predictions = pa.Table.from_pylist(prediction_rows(copies))
+    scores = score(
+        make(predictions), make(references), split="test", release="sample", nli="lexical"
+    )
+    assert scores == expected
+    assert 0 < scores["sgdx"]["sgsacc_orig"] < 1
+
+
+def test_files_as_the_command_scores_them(
+    copies: Path, tmp_path: Path, expected: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = {name: str(copies / "derived" / f"{name}.jsonl") for name in ("original", "v1")}
+    door, command = tmp_path / "door.json", tmp_path / "command.json"
+    options: dict[str, Any] = {"source": "sample", "nli": "lexical"}
+    scores = score_files(paths, **options, output=door, per_turn=tmp_path / "door.jsonl")
+    assert scores == expected == json.loads(door.read_text())
+    assert capsys.readouterr().out == ""
+    score_files(paths, **options, verbose=True)
+    printed = capsys.readouterr().out
+    words = ["score", "--source", "sample", "--nli", "lexical", "--output", str(command)]
+    words += ["--per-turn", str(tmp_path / "command.jsonl")]
+    assert main([*words, "--predictions", str(copies / "derived")]) == 0
+    assert capsys.readouterr().out == printed
+    assert command.read_bytes() == door.read_bytes()
+    of_turns = [(tmp_path / f"{name}.jsonl").read_bytes() for name in ("door", "command")]
+    assert of_turns[0] == of_turns[1]
+
+
+def test_options_and_a_function_reach_the_scores() -> None:
+    row = msgspec.to_builtins(turn())
+    response = {"turn_id": row["turn_id"], "variant": "v3", "utterance": row["utterance"]}
+    answers = {
+        ("A hotel in Rome?", "City is Rome."): (0.9, 0.1, 0.0),
+        ("A hotel in Rome?", "City of the hotel is Rome."): (0.8, 0.2, 0.0),
+    }
+    options = Options(validate=False, context=False)
+    scores = score([response], [row], nli=Script(answers), options=options)
+    assert scores["variants"]["v3"]["#ALL_SERVICES"]["sgsacc"] == 1
+    assert "|nli:script|rules:appendix-b|context:no|ci:" in scores["signature"]
+
+
+def test_what_cannot_be_scored_is_named(copies: Path, tmp_path: Path) -> None:
+    row = msgspec.to_builtins(turn())
+    with pytest.raises(ScoreError, match="predictions for v1: turn 9/9 is not in the references"):
+        score([{"turn_id": "9/9", "variant": "v1", "utterance": ""}], [row])
+    with pytest.raises(ScoreError, match="references: found no rows of variant 'v2'"):
+        score([], [row], evaluator="v2")
+    with pytest.raises(ValueError, match=r"none\.jsonl: No such file"):
+        score_files({"v1": "none.jsonl"}, source="sample", output=tmp_path / "scores.json")
+    with pytest.raises(ScoreError, match=r"--per-turn .*: expected a name ending in \.jsonl"):
+        score_files(copies / "gold", source="sample", per_turn=tmp_path / "turns.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_examples_of_the_docstrings() -> None:
+    results = doctest.testmod(sgsacc_metric.api)
+    assert results.attempted >= 18
+    assert results.failed == 0

@@ -1,0 +1,59 @@
+"""Counts of single turns, and predictions that do not fit the turns."""
+
+from __future__ import annotations
+
+import pytest
+
+from sgdx_metric.rows import ScoreError
+from sgsacc_metric.gold import Options, judge_gold
+from sgsacc_metric.lexical import LexicalNli
+from sgsacc_metric.nli import Judge
+from sgsacc_metric.rows import Prediction
+from sgsacc_metric.scoring import score_turns, utterances_by_variant
+
+from .turns import act, four_turns, turn
+
+
+def test_predictions_that_do_not_fit() -> None:
+    turns = four_turns()[:2]
+    rows = [Prediction(one.turn_id, "v1", "x") for one in turns]
+    with pytest.raises(ScoreError, match="predictions for v1: turn 1_00000/1 is there twice"):
+        utterances_by_variant(turns, [*rows, rows[0]])
+    with pytest.raises(ScoreError, match="turn 9/9 is not in the references; are these predi"):
+        utterances_by_variant(turns, [*rows, Prediction("9/9", "v1", "x")])
+    with pytest.raises(ScoreError, match="1 of 2 turns are missing, the first is 1_00000/3"):
+        utterances_by_variant(turns, rows[:1])
+    with pytest.raises(ScoreError, match="no predictions, expected rows of one variant"):
+        utterances_by_variant(turns, [])
+
+
+def test_counts_of_slot_errors() -> None:
+    """The city is looked for, stars in the extended rate alone, and wifi in neither."""
+    actions = act("CONFIRM", "city", "Rome"), act("CONFIRM", "star_rating", "3")
+    turns = [turn(*actions, act("CONFIRM", "has_wifi", "True")), turn(act("GOODBYE"))]
+    scores = score_turns(turns, {"v1": ["3 stars in Pisa.", "Bye."], "v2": ["ROME!", "Bye."]})
+    expected = {
+        "turns": ([1, 1], [1, 1]),
+        "wrong": ([1, 0], [0, 0]),
+        "checkable": ([1, 0], [1, 0]),
+        "values": ([1, 0], [1, 0]),
+        "missing": ([1, 0], [0, 0]),
+        "wrong_extended": ([1, 0], [1, 0]),
+    }
+    for name, (first, second) in expected.items():
+        assert scores["v1"].counts[name].tolist() == first, name
+        assert scores["v2"].counts[name].tolist() == second, name
+    assert "faithful" not in scores["v1"].counts and scores["v1"].verdicts == []
+
+
+def test_counts_of_sgsacc() -> None:
+    turns = [*four_turns()[:2], turn(act("NOTIFY_SUCCESS"), turn_id="2/1", prompt="")]
+    judge, options = Judge(LexicalNli()), Options(validate=False)
+    gold = judge_gold(turns, judge, options)
+    utterances = [turns[0].utterance, "A hotel ?", "Done."]
+    counts = score_turns(turns, {"v1": utterances}, gold, judge, options)["v1"].counts
+    assert counts["faithful"].tolist() == [1, 0, 1]
+    assert counts["judged"].tolist() == [1, 1, 0]
+    assert counts["faithful_judged"].tolist() == [1, 0, 0]
+    assert counts["both"].tolist() == counts["agree"].tolist() == [1, 1, 0]
+    assert "valid" not in counts
