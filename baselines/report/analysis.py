@@ -110,7 +110,7 @@ def _active_intents(
         name: {intent.name: i for i, intent in enumerate(service.intents)}
         for name, service in services.items()
     }
-    intents = zip(run.frames.service, references["active_intent"].to_pylist())
+    intents = zip(run.results.frame_index.service, references["active_intent"].to_pylist())
     return [ActiveIntent(service, positions[service].get(name, -1)) for service, name in intents]
 
 

@@ -12,11 +12,12 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import staged
+from sgdx_metric.cli.results import GroupScores
 from sgdx_metric.signature import signature_parts
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .cells import NO_VALUE
-from .runs import HeadlineScores, TrackerRun, data_caveats, name_of_path, system_caveats
+from .runs import TrackerRun, data_caveats, name_of_path, system_caveats
 from .systems import TrackerSystem
 
 # A cell of a table, and a line of code; neither may have characters that end it.
@@ -195,7 +196,7 @@ def own_row(system: TrackerSystem) -> OwnRow:
     Raises:
         SgdxError: Its scores are not of the test split under all six wordings by the usual rules.
     """
-    scores = [run.scores for run in system.runs]
+    scores = [run.results.scores for run in system.runs]
     row = OwnRow(
         system=system.name + (f", mean of {len(scores)} seeds" if len(scores) > 1 else ""),
         oracle=system.first.oracle,
@@ -210,7 +211,7 @@ def own_row(system: TrackerSystem) -> OwnRow:
     return row
 
 
-def _mean(scores: Sequence[HeadlineScores]) -> Headline:
+def _mean(scores: Sequence[GroupScores]) -> Headline:
     """The mean of each score over runs; None where one of them lacks it."""
 
     def mean(values: Sequence[float | None]) -> float | None:

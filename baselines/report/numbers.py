@@ -38,10 +38,13 @@ def system_sums(system: TrackerSystem, frames: Ints | None = None) -> Sums:
         system: The system.
         frames: Positions of the frames to sum over; None for all.
     """
-    first = system.first
+    first = system.first.results
     if frames is None:
         frames = np.arange(len(first.frame_ids))
-    sums = [dialogue_sums(run.jga, first.frames, frames, first.rules) for run in system.runs]
+    sums = [
+        dialogue_sums(run.results.jga, first.frame_index, frames, first.rules)
+        for run in system.runs
+    ]
     return Sums(sum(s.total for s in sums), sum(s.number for s in sums))  # type: ignore[arg-type]
 
 
@@ -56,7 +59,8 @@ def headline_scores(system: TrackerSystem, frames: Ints) -> dict[str, float]:
     """
     sums = system_sums(system, frames)
     means = sums.means(np.ones((1, len(sums.total))))
-    scores = {name: float(v[0]) for name, v in figures(means, list(system.first.jga)).items()}
+    variants = list(system.first.results.jga)
+    scores = {name: float(v[0]) for name, v in figures(means, variants).items()}
     if {"jga_orig", "jga_v1-5"} <= scores.keys() and scores["jga_orig"]:
         scores["relative_difference"] = scores["jga_v1-5"] / scores["jga_orig"] - 1
     return scores
@@ -64,14 +68,14 @@ def headline_scores(system: TrackerSystem, frames: Ints) -> dict[str, float]:
 
 def frames_by_service(system: TrackerSystem) -> dict[str, Ints]:
     """Positions of the frames of each service, by its original name."""
-    frames = system.first.frames
-    return {name: np.flatnonzero(frames.service == name) for name in frames.services()}
+    index = system.first.results.frame_index
+    return {name: np.flatnonzero(index.service == name) for name in index.services()}
 
 
 def paired_differences(first: TrackerSystem, second: TrackerSystem) -> dict[str, Estimate]:
     """The second system's headline scores less the first's, each with its paired interval."""
     first_sums, second_sums = system_sums(first), system_sums(second)
-    variants = list(first.first.jga)
+    variants = list(first.first.results.jga)
 
     def difference(weights: Floats) -> dict[str, Floats]:
         left = figures(first_sums.means(weights), variants)
@@ -83,7 +87,7 @@ def paired_differences(first: TrackerSystem, second: TrackerSystem) -> dict[str,
 
 def means_by_variant(system: TrackerSystem) -> dict[str, Estimate]:
     """A system's joint goal accuracy under each variant, a mean over the runs."""
-    sums, variants = system_sums(system), list(system.first.jga)
+    sums, variants = system_sums(system), list(system.first.results.jga)
 
     def means(weights: Floats) -> dict[str, Floats]:
         rows = sums.means(weights)
@@ -136,9 +140,10 @@ def slot_accuracies(system: TrackerSystem, analysis: Analysis, slots: Ints) -> S
     if set(PAPER_VARIANTS) <= variants:
         means = [_slot_means(analysis, slots, variant) for variant in PAPER_VARIANTS]
         reworded = np.mean(means, axis=0).tolist()
+        zero_mean = system.first.results.rules.zero_mean
         for run in analysis.scores:
             scores = np.stack([run[v].slots[slots] for v in PAPER_VARIANTS]).astype(np.float64)
-            sensitivity.append(mean_defined(variation(scores, system.first.rules.zero_mean)))
+            sensitivity.append(mean_defined(variation(scores, zero_mean)))
     return SlotAccuracies(original, reworded, sensitivity)
 
 
@@ -154,7 +159,8 @@ def flip_shares(system: TrackerSystem, variants: Sequence[str]) -> Floats:
 
     A mean over the runs; right under the variant of the row, wrong under that of the column.
     """
-    return np.asarray(np.mean([_flip_shares(run.jga, variants) for run in system.runs], axis=0))
+    shares = [_flip_shares(run.results.jga, variants) for run in system.runs]
+    return np.asarray(np.mean(shares, axis=0))
 
 
 def _flip_shares(jga: Mapping[str, Floats], variants: Sequence[str]) -> Floats:

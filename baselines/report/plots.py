@@ -56,7 +56,7 @@ def jga_by_variant(group: TrackerGroup, _: Analyses) -> Any:
     """The paper's Figure 4: a line for each system, with intervals."""
     systems = group.systems
     figure, ((axes,),) = new_figure(6.4, 3.6)
-    variants = original_first(list(systems[0].first.jga))
+    variants = original_first(group.first.variants)
     for i, system in enumerate(systems):
         means = means_by_variant(system)
         middle = np.array([100 * means[name].value for name in variants])
@@ -92,7 +92,7 @@ def augmentation(group: TrackerGroup, _: Analyses) -> Any:
     if not (families and _has_rewordings(group)):
         return None
     figure, axes = new_figure(max(5.4, 3.6 * len(families)), 3.4, 1, len(families))
-    seen = group.first.frames.seen
+    seen = group.first.results.frame_index.seen
     services = {"seen": np.flatnonzero(seen), "unseen": np.flatnonzero(~seen)}
     for panel, family in zip(axes.flat, families):
         width = 0.8 / len(family.systems)
@@ -127,8 +127,8 @@ def services(group: TrackerGroup, _: Analyses) -> Any:
     """The paper's Figure 6: a point for each service; None where a variant is missing."""
     if not _has_rewordings(group):
         return None
-    frames = group.first.frames
-    seen = set(frames.service[frames.seen])
+    index = group.first.results.frame_index
+    seen = set(index.service[index.seen])
     points = {system.name: _service_points(system) for system in group.systems}
     heights = [y for services in points.values() for _, y in services.values()]
     highest = max(1.0, 1.08 * max(heights))

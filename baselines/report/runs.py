@@ -11,14 +11,9 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import pyarrow as pa
 
-from sgdx_dataset.io.files import read_file
-from sgdx_dataset.io.json import parse_json
-from sgdx_metric.columns import Floats, Ints, positions
-from sgdx_metric.rows import ScoreError
-from sgdx_metric.signature import Rules, rules_of, signature_parts
-from sgdx_metric.units import FrameIndex, index_frames
+from sgdx_metric.cli.results import SYSTEM_PARTS, Results, read_results
+from sgdx_metric.columns import Ints
 
 from .cells import printable
 from .run_files import RunRecord, find_predictions, read_record
@@ -30,8 +25,6 @@ _NOT_THE_SYSTEM = {
 }  # fmt: skip
 # What an augmentation changes in the record of a run.
 _AUGMENTATION = {"augment", "train", "oracle"}
-# The parts of a signature that are the system's own, in which runs may differ and yet compare.
-_SIGNATURE_OF_SYSTEM = {"system-acts", "oracle"}
 # A group of fewer frames or turns is marked as small.
 _FEW = 1000
 _LONGEST_NAME = 80
@@ -184,115 +177,33 @@ def _without(value: Any, keys: set[str]) -> Any:
     return value
 
 
-class HeadlineScores(msgspec.Struct, rename={"jga_v1_5": "jga_v1-5", "mean": "mean_v1-5"}):
-    """The scores of some frames in scores.json: fractions, None where undefined."""
-
-    jga_orig: float | None
-    jga_v1_5: float | None
-    relative_difference: float | None
-    ss_jga: float | None
-    mean: dict[str, float | None]
-    sensitivity: dict[str, float | None]
-    confidence: dict[str, tuple[float, float] | None] = {}
-
-
-class SgdxScores(HeadlineScores, kw_only=True):
-    """The part ``sgdx`` of scores.json: the scores of all frames, and of groups of them."""
-
-    by_variant: dict[str, float | None]
-    seen: HeadlineScores
-    unseen: HeadlineScores
-    by_service: dict[str, HeadlineScores]
-
-    def of_services(self, services: str) -> HeadlineScores:
-        """The scores of ``all``, of ``seen`` or of ``unseen`` services."""
-        return {"all": self, "seen": self.seen, "unseen": self.unseen}[services]
-
-
-class PairedScores(msgspec.Struct):
-    """Every frame's joint goal accuracy, by variant."""
-
-    frame_id: list[str]
-    seen: list[str]
-    joint_goal_accuracy: dict[str, list[float | None]]
-
-
-class TrackerScores(msgspec.Struct):
-    """What the report reads of a scores.json of ``sgdx_metric``."""
-
-    signature: str
-    variants: dict[str, dict[str, dict[str, float | None]]]
-    sgdx: SgdxScores
-    frames: dict[str, int]
-    paired: PairedScores
-
-
 @dataclass(frozen=True, kw_only=True)
 class TrackerRun(ScoredRun):
     """One run of a tracker: its scores and what is known of it.
 
     Attributes:
-        scores: The content of scores.json.
+        results: Its scores.json.
         predictions: The prediction files by variant; empty where there are none.
     """
 
-    scores: TrackerScores
+    results: Results
     predictions: Mapping[str, Path]
 
     @cached_property
     def comparison_key(self) -> Hashable:
         """The parts of the signature that are not the system's own, and the frames."""
-        parts = {k: v for k, v in self.signature_parts.items() if k not in _SIGNATURE_OF_SYSTEM}
-        return str(parts), hash(tuple(self.frame_ids.to_pylist()))
+        parts = {k: v for k, v in self.signature_parts.items() if k not in SYSTEM_PARTS}
+        return str(parts), hash(tuple(self.results.frame_ids.to_pylist()))
 
     @property
     def data_caveats(self) -> list[str]:
         """What must stand beside every number on these frames."""
-        return data_caveats(self.signature_parts, self.scores.frames.get("all", 0))
+        return data_caveats(self.signature_parts, self.results.scores.frames.get("all", 0))
 
     @property
     def variants(self) -> list[str]:
         """The schema variants that were scored."""
-        return list(self.scores.variants)
-
-    @cached_property
-    def rules(self) -> Rules:
-        """How the frames were scored, which the signature states."""
-        return rules_of(self.signature_parts, str(self.path))
-
-    @cached_property
-    def frame_ids(self) -> pa.Array:
-        """The ids of the frames that were scored, sorted [frames]."""
-        return pa.array(sorted(self.scores.paired.frame_id), pa.string())
-
-    @cached_property
-    def frames(self) -> FrameIndex:
-        """The service, turn and dialogue of each of those frames, and whether it is seen."""
-        seen = set(self.scores.paired.seen)
-        services = [frame_id.rsplit("/", 1)[-1] for frame_id in self.frame_ids.to_pylist()]
-        return index_frames(
-            self.frame_ids, np.array([name in seen for name in services], dtype=bool)
-        )
-
-    @cached_property
-    def jga(self) -> dict[str, Floats]:
-        """Joint goal accuracy by variant, in the order of ``frame_ids`` [frames].
-
-        Raises:
-            ScoreError: scores.json has a frame twice, or not as many scores as frames.
-        """
-        paired = self.scores.paired
-        ids = pa.array(paired.frame_id, pa.string())
-        order = np.argsort(positions(ids, self.frame_ids, str(self.path)))
-        for variant, values in paired.joint_goal_accuracy.items():
-            if len(values) != len(order):
-                raise ScoreError(
-                    f"{self.path}: {len(values)} scores of {variant}, expected {len(order)}"
-                )
-        return {
-            variant: np.array(values, dtype=np.float64)[order]
-            for variant, values in paired.joint_goal_accuracy.items()
-        }
+        return list(self.results.scores.variants)
 
     @cached_property
     def user_turns(self) -> Ints:
@@ -300,7 +211,7 @@ class TrackerRun(ScoredRun):
 
         The users of SGD speak first and then every second turn.
         """
-        turns = [int(frame_id.split("/")[-2]) for frame_id in self.frame_ids.to_pylist()]
+        turns = [int(frame_id.split("/")[-2]) for frame_id in self.results.frame_ids.to_pylist()]
         return np.array([turn // 2 + 1 for turn in turns])
 
 
@@ -314,36 +225,12 @@ def read_tracker_run(path: Path, file: Path) -> TrackerRun:
     Raises:
         ScoreError, SgdxError: A file is malformed.
     """
-    scores = parse_json(read_file(file), TrackerScores, str(file), "a scores.json of sgdx_metric")
-    signature_parts(scores.signature, str(path))
-    predictions = find_predictions(file.parent, list(scores.variants))
-    run = TrackerRun(
+    results = read_results(file)
+    predictions = find_predictions(file.parent, list(results.scores.variants))
+    return TrackerRun(
         path=path,
-        signature=scores.signature,
+        signature=results.signature,
         record=read_record(file, predictions),
-        scores=scores,
+        results=results,
         predictions=predictions,
     )
-    _check(run)
-    return run
-
-
-def _check(run: TrackerRun) -> None:
-    """Refuse scores that contradict themselves.
-
-    Raises:
-        ScoreError: The frames do not match, or there are none.
-    """
-    if not run.scores.paired.frame_id:
-        raise ScoreError(f"{run.path}: found no frames in scores.json, expected at least one")
-    for frame_id in run.scores.paired.frame_id:
-        if frame_id.count("/") < 2 or not frame_id.split("/")[-2].isdigit():
-            raise ScoreError(
-                f"{run.path}: frame id is '{frame_id}', expected DIALOGUE/TURN/SERVICE"
-            )
-    if set(run.jga) != set(run.scores.variants):
-        raise ScoreError(
-            f"{run.path}: 'paired' has the variants {', '.join(run.jga)}, expected "
-            f"{', '.join(run.scores.variants)} as in 'variants'"
-        )
-    _ = run.rules

@@ -192,15 +192,15 @@ def _rewordings(system: TrackerSystem, analysis: Analysis, systems: int) -> Iter
 
 def _examples(system: TrackerSystem, analysis: Analysis, count: int) -> Iterator[Example]:
     """Errors of a system's first run, spread over classes, services and variants."""
-    services = system.first.frames.service.tolist()
+    services = system.first.results.frame_index.service.tolist()
     for breakage in choose_examples(analysis.breakages, services, count):
         yield _example(system, analysis, breakage)
 
 
 def _example(system: TrackerSystem, analysis: Analysis, breakage: Breakage) -> Example:
-    run = system.first
-    service = run.frames.service[breakage.frame]
-    frame_id = run.frame_ids[breakage.frame].as_py()
+    results = system.first.results
+    service = results.frame_index.service[breakage.frame]
+    frame_id = results.frame_ids[breakage.frame].as_py()
     dialogue, turn, _ = frame_id.rsplit("/", 2)
     utterances = dict(enumerate(text for _, text in analysis.data.turns.get(dialogue, [])))
     before, after = (
@@ -211,7 +211,7 @@ def _example(system: TrackerSystem, analysis: Analysis, breakage: Breakage) -> E
         breakage=breakage,
         service=service,
         frame_id=frame_id,
-        seen="seen" if run.frames.seen[breakage.frame] else "unseen",
+        seen="seen" if results.frame_index.seen[breakage.frame] else "unseen",
         system_utterance=utterances.get(int(turn) - 1, ""),
         user_utterance=utterances.get(int(turn), ""),
         before=before,

@@ -88,17 +88,18 @@ def score_variants(run: TrackerRun, data: ReferenceData) -> Iterator[ScoredVaria
         ScoreError, SgdxError: The predictions or the data are not those of the run's scores.json.
     """
     layout: SlotLayout | None = None
-    for variant in original_first(list(run.scores.variants)):
-        references = select_frames(data, variant, run.frame_ids)
+    frame_ids = run.results.frame_ids
+    for variant in original_first(run.variants):
+        references = select_frames(data, variant, frame_ids)
         predictions = _predictions(run, variant, references)
-        schema, frames = _schema_slots(references), np.arange(len(run.frame_ids))
+        schema, frames = _schema_slots(references), np.arange(len(frame_ids))
         gold, predicted = (Side(t, frames, len(frames)) for t in (references, predictions))
         slots = score_slots(
             schema,
             gold.slot_values(),
             predicted.slot_values(),
-            run.frame_ids,
-            run.rules.use_fuzzy_match,
+            frame_ids,
+            run.results.rules.use_fuzzy_match,
         )
         layout = layout or _layout(run, schema, slots.active)
         if not np.array_equal(slots.active, layout.active):
@@ -120,11 +121,9 @@ def _predictions(run: TrackerRun, variant: str, references: pa.Table) -> pa.Tabl
         raise ScoreError(f"{run.path}: found no predictions of {variant} beside scores.json")
     split = split_name(run.signature_parts.get("split", "test"))
     rows = with_frame_ids(read_predictions(path, split, variant), references)
-    ids = strings(column(rows, "frame_id"))
-    rows = rows.filter(
-        pc.is_in(ids, value_set=run.frame_ids)
-    )  # a subset of dialogues may be scored
-    order = np.argsort(positions(strings(column(rows, "frame_id")), run.frame_ids, str(path)))
+    ids, frame_ids = strings(column(rows, "frame_id")), run.results.frame_ids
+    rows = rows.filter(pc.is_in(ids, value_set=frame_ids))  # a subset of dialogues may be scored
+    order = np.argsort(positions(strings(column(rows, "frame_id")), frame_ids, str(path)))
     return rows.take(pa.array(order)).combine_chunks()
 
 
@@ -139,8 +138,9 @@ def _schema_slots(references: pa.Table) -> SchemaSlots:
 def _layout(run: TrackerRun, schema: SchemaSlots, active: Bools) -> SlotLayout:
     # The slots of a frame are neighbours, so a slot's position is its distance from their first.
     position = np.arange(len(schema.frame)) - np.searchsorted(schema.frame, schema.frame)
-    services = run.frames.services()
-    code = np.searchsorted(np.array(services), run.frames.service.astype(str))
+    index = run.results.frame_index
+    services = index.services()
+    code = np.searchsorted(np.array(services), index.service.astype(str))
     return SlotLayout(
         schema.frame, position, code[schema.frame], services, schema.categorical, active
     )
@@ -155,9 +155,9 @@ def _joint(schema: SchemaSlots, score: Floats, count: int) -> Floats:
 
 def _check_scores(run: TrackerRun, variant: str, joint: Floats, data: ReferenceData) -> None:
     """Refuse predictions that do not give the scores in scores.json."""
-    different = ~np.isclose(joint, run.jga[variant], rtol=0, atol=1e-9, equal_nan=True)
+    different = ~np.isclose(joint, run.results.jga[variant], rtol=0, atol=1e-9, equal_nan=True)
     if different.any():
-        first = run.frame_ids[int(np.flatnonzero(different)[0])]
+        first = run.results.frame_ids[int(np.flatnonzero(different)[0])]
         raise ScoreError(
             f"{run.path}: the predictions of {variant} score otherwise on {data.name} than "
             f"scores.json says in {int(different.sum())} frames, the first is {first}; were they "

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from sgdx_metric.cli.results import GroupScores
 from sgdx_metric.columns import Ints
 from sgdx_metric.scoring import METRICS
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
@@ -31,6 +32,7 @@ from .numbers import (
     slot_accuracies,
 )
 from .origins import ORIGINS, RULE
+from .runs import TrackerRun
 from .systems import TrackerGroup, TrackerSystem, augmentation_families
 
 _SERVICES = ("all", "seen", "unseen")
@@ -42,13 +44,13 @@ def comparison(group: TrackerGroup) -> Table:
     rows = []
     for system in group.systems:
         for services in _SERVICES:
-            scores = [run.scores.sgdx.of_services(services) for run in system.runs]
+            scores = [_scores_of(run, services) for run in system.runs]
             intervals = scores[0].confidence if len(scores) == 1 else {}
             rows.append(
                 [
                     _system_cell(system),
                     Cell(services),
-                    Cell(f"{system.first.scores.frames.get(services, 0):,}"),
+                    Cell(f"{system.first.results.scores.frames.get(services, 0):,}"),
                     format_over_runs([s.jga_orig for s in scores], intervals.get("jga_orig")),
                     format_over_runs([s.jga_v1_5 for s in scores], intervals.get("jga_v1-5")),
                     format_over_runs([s.relative_difference for s in scores]),
@@ -66,6 +68,12 @@ def comparison(group: TrackerGroup) -> Table:
         group.caveats,
         group.signatures,
     )  # fmt: skip
+
+
+def _scores_of(run: TrackerRun, services: str) -> GroupScores:
+    """The scores of all services, of the seen or of the unseen ones."""
+    scores = run.results.scores.sgdx
+    return {"all": scores, "seen": scores.seen, "unseen": scores.unseen}[services]
 
 
 _COMPARISON = (
@@ -99,7 +107,7 @@ def augmentation(group: TrackerGroup) -> Table | None:
     rows = []
     for family in augmentation_families(group):
         for system in family.systems:
-            scores = [run.scores.sgdx for run in system.runs]
+            scores = [run.results.scores.sgdx for run in system.runs]
             differences = {} if system is family.plain else paired_differences(family.plain, system)
             row = [
                 Cell(family.plain.name),
@@ -141,8 +149,8 @@ def difference_cell(difference: Estimate | None) -> Cell:
 
 def by_service(group: TrackerGroup) -> Table:
     """The headline scores of each service."""
-    frames = group.first.frames
-    seen = set(frames.service[frames.seen])
+    index = group.first.results.frame_index
+    seen = set(index.service[index.seen])
     members = frames_by_service(group.systems[0])
     details = {name: "seen" if name in seen else "unseen" for name in members}
     note = (
@@ -156,7 +164,7 @@ def by_service(group: TrackerGroup) -> Table:
 
 def by_domain(group: TrackerGroup) -> Table:
     """The headline scores of each domain."""
-    domain = np.array([name.split("_")[0] for name in group.first.frames.service])
+    domain = np.array([name.split("_")[0] for name in group.first.results.frame_index.service])
     members = {name: np.flatnonzero(domain == name) for name in sorted(set(domain.tolist()))}
     note = "In percent. A domain is a service's name up to its first underscore."
     rows, columns = _headline_rows(group, members, {}), _headline_columns(group, "domain")
@@ -233,7 +241,7 @@ def official_metrics(group: TrackerGroup) -> Table:
     for metric in METRICS:
         row = [Cell(metric)]
         for system in group.systems:
-            scores = [run.scores for run in system.runs]
+            scores = [run.results.scores for run in system.runs]
             original = [s.variants.get(ORIGINAL, {}).get("#ALL_SERVICES", {}) for s in scores]
             row.append(format_over_runs([metrics.get(metric) for metrics in original]))
             row.append(format_over_runs([s.sgdx.mean.get(metric) for s in scores]))
@@ -253,7 +261,7 @@ def official_metrics(group: TrackerGroup) -> Table:
 def error_classes(group: TrackerGroup, analyses: Analyses) -> Table | None:
     """How many slots and intents the reworded schemas break, by class; None without analyses."""
     systems = [system for system in group.systems if system.name in analyses]
-    if not any(ORIGINAL in system.first.jga for system in systems):
+    if not any(ORIGINAL in system.first.variants for system in systems):
         return None
     counts = {
         system.name: Counter(breakage.kind for breakage in analyses[system.name].breakages)

@@ -26,11 +26,11 @@ from .conftest import VARIANTS, sgdx_part
 
 
 def test_a_paired_interval_is_that_of_the_metric(runs: dict[str, Path]) -> None:
-    first, second = (read_tracker(runs[name]) for name in ("plain-0", "backtrans"))
-    (group,) = group_runs([first, second])
-    sums = [dialogue_sums(r.jga, r.frames, np.arange(273), r.rules) for r in (first, second)]
-    left, right = sums
-    expected = compared(left, right, lambda means: figures(means, list(first.jga)), 10)
+    trackers = [read_tracker(runs[name]) for name in ("plain-0", "backtrans")]
+    (group,) = group_runs(trackers)
+    results = [tracker.results for tracker in trackers]
+    left, right = (dialogue_sums(r.jga, r.frame_index, np.arange(273), r.rules) for r in results)
+    expected = compared(left, right, lambda means: figures(means, list(results[0].jga)), 10)
     differences = paired_differences(*group.systems)
     assert list(differences) == ["jga_orig", "jga_v1-5", "ss_jga"]
     for name, difference in differences.items():
@@ -56,7 +56,7 @@ def test_means_by_variant_are_known(group: TrackerGroup, runs: dict[str, Path]) 
 def test_flips_are_of_frames_right_here_and_wrong_there(group: TrackerGroup) -> None:
     run = group.systems[2].first
     shares = flip_shares(group.systems[2], VARIANTS)
-    right, wrong = run.jga["v1"] == 1, run.jga["v5"] < 1
+    right, wrong = run.results.jga["v1"] == 1, run.results.jga["v5"] < 1
     assert shares[1, 5] == pytest.approx((right & wrong).mean()) and shares[1, 5] > 0
     assert np.diag(shares).tolist() == [0] * 6
 
