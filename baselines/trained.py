@@ -11,9 +11,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -21,7 +20,7 @@ import torch
 from accelerate import Accelerator
 from datasets import Dataset
 from torch import nn
-from transformers import AutoConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
@@ -29,7 +28,6 @@ from sgdx_dataset.io.json import parse_json
 
 from .data.dialogues import (
     Dialogue,
-    Memory,
     State,
     chunks_side_by_side,
     dialogue_bounds,
@@ -112,14 +110,13 @@ def load_trained(
     Raises:
         SgdxError: The model cannot be loaded, or is of another class.
     """
-    config_class: Any = model_class.config_class
-    with load_errors_as_sgdx(name, "model"):
-        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
-        if not isinstance(config, config_class):
-            expected = config_class.model_type
-            raise SgdxError(f"{name}: is a {config.model_type} model, expected one of {expected}")
-        model: Any = load_strict(model_class.from_pretrained, name)
     provenance = read_provenance(name, provenance_class)
+    config_class: Any = model_class.config_class
+    model_type, expected = _read_config(name).get("model_type"), config_class.model_type
+    if model_type != expected:
+        raise SgdxError(f"{name}: is a {model_type} model, expected one of {expected}")
+    with load_errors_as_sgdx(name, "model"):
+        model: Any = load_strict(model_class.from_pretrained, name)
     return model.eval().to(device), load_tokenizer(name), provenance
 
 
@@ -133,14 +130,18 @@ def read_provenance(name: str, provenance_class: type[AnyProvenance]) -> AnyProv
     Raises:
         SgdxError: There is no such model, or it has no such provenance.
     """
+    try:
+        return msgspec.convert(_read_config(name).get("sgdx"), provenance_class)
+    except msgspec.ValidationError as error:
+        raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
+
+
+def _read_config(name: str) -> Row:
     path = model_file(name, "config.json")
     if path is None:
         raise SgdxError(f"{name}: found no config.json, expected a model of baselines.train")
-    config = parse_json(read_file(path), dict[str, Any], str(path), "a model's configuration")
-    try:
-        return msgspec.convert(config.get("sgdx"), provenance_class)
-    except msgspec.ValidationError as error:
-        raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
+    config: Row = parse_json(read_file(path), Row, str(path), "a model's configuration")
+    return config
 
 
 def pretrained_name(run: Run[Any], write_tiny: Callable[[Path], None]) -> str:
@@ -301,47 +302,3 @@ def predict_dialogues(
     chunks = chunks_side_by_side(variants, options.chunk_size)
     predicted = run_chunks(accelerator, chunks, predict_chunk, folder)
     return [row for dialogue in predicted for row in dialogue]
-
-
-class OpenTurn(NamedTuple):
-    """A user turn whose states are to be predicted.
-
-    Attributes:
-        memory: What is known before the user speaks.
-        dialogue: The dialogue.
-        depth: Index of the turn in the dialogue.
-    """
-
-    memory: Memory
-    dialogue: Dialogue
-    depth: int
-
-
-def track_in_step(
-    dialogues: Sequence[Dialogue], predict: Callable[[Sequence[OpenTurn]], Iterable[State]]
-) -> list[list[State]]:
-    """Predict the state of every frame of several dialogues.
-
-    The first turns of all dialogues are predicted together, then all second turns, and so on.
-
-    Args:
-        dialogues: The dialogues.
-        predict: Returns the states of the frames of some turns, which belong to different
-            dialogues, in order.
-
-    Returns:
-        For each dialogue the states of its frames, in order.
-    """
-    memories = [Memory() for _ in dialogues]
-    states: list[list[State]] = [[] for _ in dialogues]
-    for depth in range(max((len(dialogue.turns) for dialogue in dialogues), default=0)):
-        unfinished = [i for i, dialogue in enumerate(dialogues) if len(dialogue.turns) > depth]
-        for i in unfinished:
-            memories[i].add_system_turn(dialogues[i].turns[depth].acts)
-        predicted = iter(predict([OpenTurn(memories[i], dialogues[i], depth) for i in unfinished]))
-        for i in unfinished:
-            turn = dialogues[i].turns[depth]
-            of_turn = list(islice(predicted, len(turn.frames)))
-            memories[i].add_user_turn(turn, of_turn)
-            states[i] += of_turn
-    return states

@@ -24,6 +24,7 @@ from rich.table import Table
 
 from baselines.data.dialogues import Dialogue, State, read_dialogues
 from baselines.data.frames import training_columns, whole_dialogues
+from baselines.encoders.load import load_encoder
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.onepass.decode import decode
 from baselines.onepass.examples import FrameExamples, SchemaNoise
@@ -42,8 +43,7 @@ from baselines.onepass.tracking import Reading, track_dialogues
 from baselines.sgp_dst.decode import Answer
 from baselines.sgp_dst.questions import Question
 from baselines.sgp_dst.sequences import Questions, Sequences
-from baselines.sgp_dst.submodels import PARTS, Part, new_part
-from baselines.sgp_dst.submodels import About as PartAbout
+from baselines.sgp_dst.submodels import PARTS, Part, SgpProvenance, new_part
 from baselines.sgp_dst.teacher import gold_submodels
 from baselines.sgp_dst.tracker import SgpOptions, SgpTracker
 from baselines.sgp_dst.tracking import Submodels
@@ -138,7 +138,7 @@ class CountingTracker(SgpTracker):
     def ask(self, part: Part, questions: Sequence[Question]) -> list[Answer]:
         """Answer questions, and count them."""
         sub = self.parts[part]
-        lengths = Sequences(Questions(questions), sub.vocabulary, sub.about.max_tokens).lengths
+        lengths = Sequences(Questions(questions), sub.vocabulary, sub.provenance.max_tokens).lengths
         COUNTED.append((len(lengths), int(lengths.sum())))
         return super().ask(part, questions)
 
@@ -180,9 +180,10 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
             made.save_pretrained(folder)
     accelerator, console = make_accelerator(), Console()
     tracker = untrained(name, accelerator)
-    subs = {
-        p: new_part(name, PartAbout(part=p, max_tokens=SGP_LIMITS[p], model=name), 0) for p in PARTS
-    }
+    provenances = [
+        SgpProvenance(part=part, max_tokens=SGP_LIMITS[part], model=name) for part in PARTS
+    ]
+    subs = {part.part: new_part(*load_encoder(name), part) for part in provenances}
     for sub in subs.values():
         sub.model.train(False).to(accelerator.device)
     sgp = CountingTracker(subs, SgpOptions(), accelerator)

@@ -27,6 +27,7 @@ from rich.table import Table
 
 from baselines.data.dialogues import Dialogue, prediction_rows, read_dialogues
 from baselines.data.frames import training_columns, whole_dialogues
+from baselines.encoders.load import load_encoder
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.sgp_dst.batches import (
     READS,
@@ -44,7 +45,7 @@ from baselines.sgp_dst.questions import (
     values_elsewhere,
 )
 from baselines.sgp_dst.sequences import Questions, Sequences
-from baselines.sgp_dst.submodels import PARTS, About, Part, SubModel, new_part
+from baselines.sgp_dst.submodels import PARTS, Part, SgpProvenance, SubModel, new_part
 from baselines.sgp_dst.teacher import gold_submodels
 from baselines.sgp_dst.tracker import SgpOptions, SgpTracker
 from baselines.sgp_dst.tracking import (
@@ -75,7 +76,7 @@ def train_speed(sub: SubModel, rows: Dataset, steps: int) -> tuple[float, float,
     """Examples made, batches made and examples trained on, each in examples per second."""
     seconds: dict[str, float] = {}
     with timing(seconds, "make"):
-        data = TrainingData(ExampleColumns(training_examples(sub.about.part, rows)), sub)
+        data = TrainingData(ExampleColumns(training_examples(sub.provenance.part, rows)), sub)
     batches = epoch(data.sequences.lengths, 32, 6272, 0, 0)[:steps]
     optimizer = torch.optim.AdamW(sub.model.parameters(), lr=2e-5)
     sub.model.train()
@@ -163,8 +164,8 @@ def print_tracking(console: Console, tracker: SgpTracker, parts: list[Dataset]) 
         for part in PARTS:
             sub, figures = tracker.parts[part], np.zeros(4)
             for questions in filter(None, calls[part]):
-                about = sub.about.max_tokens
-                lengths = Sequences(Questions(questions), sub.vocabulary, about).lengths
+                max_tokens = sub.provenance.max_tokens
+                lengths = Sequences(Questions(questions), sub.vocabulary, max_tokens).lengths
                 figures[:3] += len(lengths), lengths.sum(), padded(lengths, options, multiple)
                 seconds: dict[str, float] = {}
                 with autocast(precision, tracker.accelerator.device), timing(seconds, "answer"):
@@ -189,7 +190,8 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
     parts = {}
     table = Table("part", "examples made/s", "batches made, examples/s", "trained, examples/s")
     for part in PARTS:
-        sub = new_part(name, About(part=part, max_tokens=SGP_LIMITS[part], model=name), seed=0)
+        provenance = SgpProvenance(part=part, max_tokens=SGP_LIMITS[part], model=name)
+        sub = new_part(*load_encoder(name), provenance)
         sub.model.to(accelerator.device)
         parts[part] = sub
         speeds = train_speed(sub, rows, options.steps)

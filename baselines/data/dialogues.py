@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -198,6 +199,51 @@ def offers_value(act: Row) -> bool:
 def gives_value(act: Row) -> bool:
     """Whether a dialogue act of the system gives a value, as a proposal or as information."""
     return offers_value(act) or (act["act"] == "INFORM" and bool(act["values"]))
+
+
+class OpenTurn(NamedTuple):
+    """A user turn whose states are to be predicted.
+
+    Attributes:
+        memory: What is known before the system's last turn.
+        variant: Schema variant of the dialogue.
+        turns: The user turns of the dialogue up to this one.
+    """
+
+    memory: Memory
+    variant: str
+    turns: Sequence[UserTurn]
+
+
+def track_in_step(
+    dialogues: Sequence[Dialogue], predict: Callable[[Sequence[OpenTurn]], Iterable[State]]
+) -> list[list[State]]:
+    """Predict the state of every frame of several dialogues.
+
+    The first turns of all dialogues are predicted together, then all second turns, and so on.
+
+    Args:
+        dialogues: The dialogues.
+        predict: Returns the states of the frames of some turns, which belong to different
+            dialogues, in order. It adds to each memory what it reads of the system's last turn.
+
+    Returns:
+        For each dialogue the states of its frames, in order.
+    """
+    memories = [Memory() for _ in dialogues]
+    states: list[list[State]] = [[] for _ in dialogues]
+    for depth in range(max((len(dialogue.turns) for dialogue in dialogues), default=0)):
+        unfinished = [i for i, dialogue in enumerate(dialogues) if len(dialogue.turns) > depth]
+        open_turns = [
+            OpenTurn(memories[i], dialogues[i].variant, dialogues[i].turns[: depth + 1])
+            for i in unfinished
+        ]
+        predicted = iter(predict(open_turns))
+        for i, (memory, _, turns) in zip(unfinished, open_turns):
+            of_turn = list(islice(predicted, len(turns[-1].frames)))
+            memory.add_user_turn(turns[-1], of_turn)
+            states[i] += of_turn
+    return states
 
 
 def dialogue_bounds(rows: Rows) -> Ints:

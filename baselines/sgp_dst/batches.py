@@ -4,35 +4,32 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import msgspec
 import numpy as np
 import torch
 from datasets import Dataset
 from numpy.typing import NDArray
-from transformers import PreTrainedModel
 
 from sgdx_dataset import SgdxError
 
 from ..data.dialogues import read_dialogues
 from ..data.frames import SYSTEM_ACTS, training_columns
-from ..encoders.tiny import corpus_texts, tiny_encoder
+from ..trained import pretrained_encoder
 from ..training.batching import Ints
-from ..training.loop import initial_model, last_checkpoint
+from ..training.loop import last_checkpoint
 from ..training.task import Evaluation, Run, Task
 from .examples import EASY, EXAMPLES, HARD, MORE_EXAMPLES, POSITIVE, SYSTEM, Example
 from .selection import decision_f1, stratified
 from .sequences import Questions, Sequences
 from .submodels import (
-    About,
     Part,
     PartSettings,
+    SgpProvenance,
     SgpSettings,
     SubModel,
     load_part,
     new_part,
-    save_part,
 )
 
 Batch = dict[str, torch.Tensor]
@@ -106,8 +103,8 @@ class TrainingData:
 
     def __init__(self, examples: ExampleColumns, sub: SubModel) -> None:
         self.labels, self.kinds = examples.labels, examples.kinds
-        self.sequences = Sequences(examples.questions, sub.vocabulary, sub.about.max_tokens)
-        self.spans = sub.about.part == "combine"
+        self.sequences = Sequences(examples.questions, sub.vocabulary, sub.provenance.max_tokens)
+        self.spans = sub.provenance.part == "combine"
         self.missed = 0
         if self.spans:
             with_span = np.flatnonzero(self.labels[:, 0] >= 0).tolist()
@@ -166,9 +163,6 @@ def training_task(run: Run[SgpSettings], part: Part) -> Task:
     dev = TrainingData(ExampleColumns(dev_examples(part, training_columns(run.dev, READS))), sub)
     sample = stratified(dev.kinds, settings.evaluate_frames)
 
-    def save(folder: Path, model: PreTrainedModel, weights: Batch) -> None:
-        save_part(SubModel(model, sub.vocabulary, sub.about), folder, weights)
-
     counts = {
         "of_all_epochs": len(order),
         "cut": data.sequences.cut,
@@ -180,7 +174,7 @@ def training_task(run: Run[SgpSettings], part: Part) -> Task:
         data.sequences.lengths[order],
         lambda indices: data.batch(order[indices]),
         lambda model: Evaluation(decision_f1(part, model, dev, sample, run.accelerator)),
-        save,
+        sub.save,
         {"examples": counts},
         "dev_decision_f1",
     )
@@ -206,19 +200,12 @@ def _initial_submodel(
     run: Run[SgpSettings], part: Part, submodel_settings: PartSettings
 ) -> SubModel:
     """The submodel that training starts from: the last checkpoint, or the recipe's encoder."""
-    settings = run.settings
-    if last := last_checkpoint(run, part):
-        return load_part(last)
-    about = About(
+    if checkpoint := last_checkpoint(run, part):
+        return load_part(checkpoint, run.accelerator.device)
+    provenance = run.provenance.extended(
+        SgpProvenance,
         part=part,
         max_tokens=submodel_settings.max_tokens,
-        model=settings.model,
-        **msgspec.structs.asdict(run.provenance),
+        model=run.settings.model,
     )
-
-    def write_tiny(folder: Path) -> None:
-        for component in tiny_encoder([*corpus_texts(run.rows), _WORDS], seed=settings.seed):
-            component.save_pretrained(folder)
-
-    name = str(initial_model(run, write_tiny)) if settings.model == "tiny" else settings.model
-    return new_part(name, about, settings.seed, settings.attention_dropout)
+    return new_part(*pretrained_encoder(run, [_WORDS]), provenance)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
 
 import msgspec
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerFast
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 
-from ..encoders.load import load_encoder
-from ..training.checkpoint import load_errors_as_sgdx, load_strict
+from ..trained import TrainedModel, load_trained, read_provenance
 from ..training.settings import Count, EncoderSettings, Fraction
 from ..training.task import Provenance
 from .modeling import CombineModel, CopyModel, IntentModel, SgpConfig
@@ -79,7 +79,7 @@ class SgpSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, kw_o
     expected: str
 
 
-class About(Provenance, frozen=True, kw_only=True):
+class SgpProvenance(Provenance, frozen=True, kw_only=True):
     """Provenance of a submodel, stored in its ``config.json`` under ``sgdx``.
 
     Attributes:
@@ -94,62 +94,46 @@ class About(Provenance, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class SubModel:
+class SubModel(TrainedModel[PreTrainedModel, SgpProvenance]):
     """A submodel with its tokenizer and its provenance."""
 
-    model: PreTrainedModel
-    vocabulary: Vocabulary
-    about: About
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The tokenizer, with the tokens of the texts that it has read so far."""
+        return Vocabulary(self.tokenizer)
 
 
 def new_part(
-    name: str, about: About, seed: int, attention_dropout: float | None = None
+    encoder: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, provenance: SgpProvenance
 ) -> SubModel:
     """Create a submodel of a pretrained encoder and random heads.
 
     Args:
-        name: Name of the encoder on the Hub, or its folder.
-        about: Provenance of the submodel.
-        seed: Random seed of the heads.
-        attention_dropout: Dropout of attention weights, in [0, 1]; None for the encoder's own.
+        encoder: The encoder.
+        tokenizer: The encoder's tokenizer.
+        provenance: Provenance of the submodel, whose ``seed`` determines the heads.
 
     Raises:
-        SgdxError: The encoder cannot be loaded, or cannot read ``about.max_tokens`` tokens.
+        SgdxError: The encoder cannot read ``provenance.max_tokens`` tokens.
     """
-    encoder, tokenizer = load_encoder(name, attention_dropout)
-    positions = getattr(encoder.config, "max_position_embeddings", None) or about.max_tokens
-    if positions < about.max_tokens:
+    max_tokens = provenance.max_tokens
+    positions = getattr(encoder.config, "max_position_embeddings", None) or max_tokens
+    if positions < max_tokens:
         raise SgdxError(
-            f"{name}: reads {positions} tokens, expected max_tokens: {about.max_tokens}"
+            f"{provenance.model}: reads {positions} tokens, expected max_tokens: {max_tokens}"
         )
-    torch.manual_seed(seed)
+    torch.manual_seed(provenance.seed)
     config = SgpConfig(encoder=encoder.config.to_dict(), features=FEATURES)
-    model = MODELS[about.part](config)
+    model = MODELS[provenance.part](config)
     model.use_encoder(encoder)
-    return SubModel(model, Vocabulary(tokenizer), about)
+    return SubModel(model, tokenizer, provenance)
 
 
-def load_part(folder: Path) -> SubModel:
-    """Load a submodel that ``save_part`` wrote, without running code from its folder.
+def load_part(folder: Path, device: torch.device) -> SubModel:
+    """Load a submodel that was trained, without running code from its folder.
 
     Raises:
         SgdxError: The folder does not hold a submodel.
     """
-    with load_errors_as_sgdx(folder, "sub-model"):
-        about = msgspec.convert(getattr(SgpConfig.from_pretrained(folder), "sgdx", None), About)
-        model = load_strict(MODELS[about.part].from_pretrained, folder)
-        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
-    return SubModel(model.train(False), Vocabulary(tokenizer), about)
-
-
-def save_part(part: SubModel, folder: Path, weights: dict[str, torch.Tensor]) -> None:
-    """Write a submodel for ``AutoModel`` (with ``trust_remote_code``) and ``AutoTokenizer``.
-
-    Args:
-        part: The submodel.
-        folder: Folder for the files.
-        weights: The weights to write, by parameter name.
-    """
-    part.model.config.sgdx = msgspec.to_builtins(part.about)
-    part.model.save_pretrained(folder, state_dict=weights)
-    part.vocabulary.tokenizer.save_pretrained(folder)
+    part = read_provenance(str(folder), SgpProvenance).part
+    return SubModel(*load_trained(str(folder), MODELS[part], SgpProvenance, device))

@@ -8,13 +8,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
-import numpy as np
 import torch
 from accelerate import Accelerator
 from datasets import Dataset
@@ -24,7 +23,6 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntry
 from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import NONE_INTENT
 
-from ..data.dialogues import chunks_side_by_side, dialogue_bounds, prediction_rows, read_dialogues
 from ..data.frames import describe
 from ..system import (
     BatchOptions,
@@ -34,9 +32,9 @@ from ..system import (
     Tracker,
     TrainableSystem,
 )
-from ..training.batching import Ints, by_length
+from ..trained import answer_batches, fingerprint, predict_dialogues
+from ..training.batching import Ints
 from ..training.checkpoint import weights_digest
-from ..training.chunks import run_chunks
 from ..training.settings import Count, Settings
 from ..training.task import Run, Task
 from .batches import READS, training_task
@@ -83,7 +81,7 @@ class SgpTracker(Tracker, TrainableSystem[SgpOptions, SgpSettings]):
     accelerator: Accelerator
 
     @classmethod
-    def load(cls, model: str, options: SgpOptions, accelerator: Accelerator) -> SgpTracker:
+    def load(cls, model: str, options: SgpOptions, accelerator: Accelerator) -> Self:
         """Load the four submodels from the subfolders of a run folder or a repository."""
         folder = Path(model)
         if not folder.is_dir():
@@ -91,75 +89,65 @@ class SgpTracker(Tracker, TrainableSystem[SgpOptions, SgpSettings]):
                 folder = Path(snapshot_download(model))
             except (OSError, HfHubHTTPError, HFValidationError, LocalEntryNotFoundError) as error:
                 raise SgdxError(f"{model}: no such folder or repository: {error!s}") from None
-        parts = {part: load_part(folder / part) for part in PARTS}
-        for sub in parts.values():
-            sub.model.to(accelerator.device)
+        parts = {part: load_part(folder / part, accelerator.device) for part in PARTS}
         return cls(parts, options, accelerator)
 
     def describe(self) -> Row:
         """The digest and provenance of the submodels, of each one and of all together."""
-        abouts = {part: self.parts[part].about for part in PARTS}
+        provenances = {part: self.parts[part].provenance for part in PARTS}
+        variants = chain.from_iterable(provenance.train for provenance in provenances.values())
         return {
             "weights": self._weights,
-            "train": list(dict.fromkeys(v for about in abouts.values() for v in about.train)),
-            "oracle": any(about.oracle for about in abouts.values()),
-            "parts": msgspec.to_builtins(abouts),
+            "train": list(dict.fromkeys(variants)),
+            "oracle": any(provenance.oracle for provenance in provenances.values()),
+            "parts": msgspec.to_builtins(provenances),
         }
 
     @cached_property  # four encoders are hashed, and the header and the chunks need it
     def _weights(self) -> str:
-        each = [weights_digest(self.parts[part].model) for part in PARTS]
-        return hashlib.sha256(" ".join(each).encode()).hexdigest()
+        digests = [weights_digest(self.parts[part].model) for part in PARTS]
+        return hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
     def predict(self, rows: Dataset, chunks: Path) -> Predictions:
         """Predict turn by turn, for all dialogues of a chunk together."""
-        bounds = dialogue_bounds(rows)
-        variants = np.array(rows["variant"])[bounds[:-1]]
-
-        def work(indices: Ints) -> list[list[Row]]:
-            kept = [np.arange(bounds[index], bounds[index + 1]) for index in indices]
-            dialogues = list(read_dialogues(rows.select(np.concatenate(kept))))
-            tracked = track_dialogues(self.submodels(), dialogues)
-            return [prediction_rows(*pair) for pair in zip(dialogues, tracked)]
-
-        cut = chunks_side_by_side(variants, self.options.chunk_size)
-        decisive = repr((self.describe(), describe(rows), self.options))
-        folder = chunks / hashlib.sha256(decisive.encode()).hexdigest()[:16]
-        predicted = run_chunks(self.accelerator, cut, work, folder)
-        return Predictions([row for dialogue in predicted for row in dialogue], {})
+        name = fingerprint(self._weights, self.describe(), describe(rows), self.options)
+        track = partial(track_dialogues, self.submodels())
+        predicted = predict_dialogues(self.accelerator, rows, self.options, track, chunks / name)
+        return Predictions(predicted, {})
 
     def submodels(self) -> Submodels:
         """The submodels as functions, for tracking."""
-        return Submodels(self._intents, self._said, self._copied("copy"), self._copied("cross"))
+        return Submodels(self._intents, self._combined, self._copied("copy"), self._copied("cross"))
 
     def _intents(self, queries: Queries) -> list[str]:
         """The most likely intent of each frame."""
-        found = self.ask("intent", [intent_question(*query) for query in queries])
+        answers = self.ask("intent", [intent_question(*query) for query in queries])
         return [
-            [*query.frame.schema.intents_by_name, NONE_INTENT][f.number]
-            for query, f in zip(queries, found)
+            [*query.frame.schema.intents_by_name, NONE_INTENT][answer.number]
+            for query, answer in zip(queries, answers)
         ]
 
-    def _said(self, queries: Queries) -> list[CombineAnswers]:
+    def _combined(self, queries: Queries) -> list[CombineAnswers]:
         """What the user says in each frame."""
         asked = [combine_questions(*query) for query in queries]
         answers = self.ask_each("combine", [list(questions.values()) for questions in asked])
-        found = []
+        combined = []
         for query, slots, of_frame in zip(queries, asked, answers, strict=True):
             schema, by_slot = query.frame.schema, dict(zip(slots, of_frame, strict=True))
             requested = {slot: answer.requested for slot, answer in by_slot.items()}
             values = {slot: _value(schema.slot(slot).options, a) for slot, a in by_slot.items()}
             free = {slot: a for slot, a in by_slot.items() if not schema.slot(slot).is_categorical}
             spans = {slot: answer.span for slot, answer in free.items() if answer.span}
-            found.append(CombineAnswers(requested, spans, values))
-        return found
+            combined.append(CombineAnswers(requested, spans, values))
+        return combined
 
     def _copied(self, part: Part) -> Callable[[Queries, Candidates], list[list[float]]]:
         """The function that returns with which probability candidates are copied."""
 
         def probabilities(_: Queries, candidates: Candidates) -> list[list[float]]:
-            questions = [[candidate.question for candidate in each] for each in candidates]
-            return [[found.yes for found in each] for each in self.ask_each(part, questions)]
+            questions = [[candidate.question for candidate in frame] for frame in candidates]
+            answers = self.ask_each(part, questions)
+            return [[answer.yes for answer in of_frame] for of_frame in answers]
 
         return probabilities
 
@@ -173,13 +161,9 @@ class SgpTracker(Tracker, TrainableSystem[SgpOptions, SgpSettings]):
         Returns:
             The answer to each question, in order.
         """
-        sub, options = self.parts[part], self.options
-        sequences = Sequences(Questions(questions), sub.vocabulary, sub.about.max_tokens)
-        found: list[Answer | None] = [None] * len(questions)
-        for batch in by_length(sequences.lengths, options.batch_size, options.token_budget):
-            for index, answer in zip(batch.tolist(), _answer(sub, sequences, batch)):
-                found[index] = answer
-        return [answer for answer in found if answer is not None]
+        sub = self.parts[part]
+        sequences = Sequences(Questions(questions), sub.vocabulary, sub.provenance.max_tokens)
+        return answer_batches(sequences.lengths, self.options, partial(_answer, sub, sequences))
 
     def ask_each(self, part: Part, lists: Sequence[Sequence[Question]]) -> list[list[Answer]]:
         """Answer several lists of questions; returns the answers to each list."""

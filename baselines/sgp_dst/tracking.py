@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import groupby, islice
+from itertools import groupby
 from typing import NamedTuple
 
-from ..data.dialogues import Dialogue, Frame, Memory, State, UserTurn
+from ..data.dialogues import Dialogue, Frame, Memory, OpenTurn, State, UserTurn, track_in_step
 from .questions import Candidate, copy_candidates, cross_candidates
 from .rules import (
     RULES,
@@ -73,27 +73,21 @@ class Submodels(NamedTuple):
 def track_dialogues(submodels: Submodels, dialogues: Sequence[Dialogue]) -> list[list[State]]:
     """Predict the state of every frame of several dialogues.
 
-    The first turns of all dialogues are predicted together, then all second turns, and so on. A
-    prediction depends on the system's dialogue acts and on the states predicted so far. Gold
+    A prediction depends on the system's dialogue acts and on the states predicted so far. Gold
     states are not used, even if frames have them.
 
     Returns:
         For each dialogue the states of its frames, in order.
     """
-    memories = [Memory() for _ in dialogues]
-    states: list[list[State]] = [[] for _ in dialogues]
-    for depth in range(max((len(dialogue.turns) for dialogue in dialogues), default=0)):
-        unfinished = [i for i, dialogue in enumerate(dialogues) if len(dialogue.turns) > depth]
-        for i in unfinished:
-            memories[i].add_system_turn(dialogues[i].turns[depth].acts)
-        turns = [(i, dialogues[i].turns[depth]) for i in unfinished]
-        queries = [FrameQuery(memories[i], turn, f) for i, turn in turns for f in turn.frames]
-        predicted = iter(predict_states(submodels, queries))
-        for i, turn in turns:
-            of_turn = list(islice(predicted, len(turn.frames)))
-            memories[i].add_user_turn(turn, of_turn)
-            states[i] += of_turn
-    return states
+
+    def predict(turns: Sequence[OpenTurn]) -> list[State]:
+        queries: list[FrameQuery] = []
+        for memory, _, so_far in turns:
+            memory.add_system_turn(so_far[-1].acts)
+            queries += [FrameQuery(memory, so_far[-1], frame) for frame in so_far[-1].frames]
+        return predict_states(submodels, queries)
+
+    return track_in_step(dialogues, predict)
 
 
 def predict_states(submodels: Submodels, queries: Queries) -> list[State]:

@@ -23,13 +23,12 @@ from baselines.sgp_dst.batches import (
 from baselines.sgp_dst.examples import EASY, HARD, POSITIVE, SYSTEM
 from baselines.sgp_dst.modeling import SgpConfig
 from baselines.sgp_dst.selection import decision_f1, stratified
-from baselines.sgp_dst.sequences import Vocabulary
 from baselines.sgp_dst.submodels import (
     MODELS,
     PARTS,
-    About,
     Part,
     PartSettings,
+    SgpProvenance,
     SgpSettings,
     SubModel,
 )
@@ -85,7 +84,8 @@ def test_the_loss_falls_and_dev_is_scored(name: Part) -> None:
     torch.manual_seed(0)
     model = MODELS[name](SgpConfig(encoder=encoder.config.to_dict()))
     model.use_encoder(encoder)
-    sub = SubModel(model, Vocabulary(tokenizer), About(part=name, max_tokens=196, model="tiny"))
+    provenance = SgpProvenance(part=name, max_tokens=196, model="tiny")
+    sub = SubModel(model, tokenizer, provenance)
     examples = ExampleColumns(training_examples(name, rows))
     data = TrainingData(examples, sub)
     order = epoch_examples(examples.kinds, part(negatives=1.0), 0, 0)

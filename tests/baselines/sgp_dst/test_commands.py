@@ -162,7 +162,7 @@ def test_another_runs_folder_and_a_missing_sub_model(
     shutil.rmtree(tmp_path / "copy" / "cross")
     arguments = ("--model", tmp_path / "copy", "--output", tmp_path / "out")
     assert command(monkeypatch, predict, *arguments) == 2
-    assert "cross: sub-model cannot be loaded" in capsys.readouterr().err
+    assert "cross: no such folder or repository" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     assert command(monkeypatch, predict, "--model", "no/such", "--output", tmp_path / "out") == 2
     assert "no/such: no such folder or repository" in capsys.readouterr().err

@@ -153,20 +153,20 @@ def test_auto_model_loads_it_without_the_project(trained: Path, tmp_path: Path) 
         cwd=tmp_path, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    ours = load_part(trained / "intent")
+    ours = load_part(trained / "intent", torch.device("cpu"))
     name, total = done.stdout.splitlines()[0].split()
     assert name == "IntentModel"
     mine = sum(p.detach().double().abs().sum().item() for p in ours.model.parameters())
     assert float(total) == pytest.approx(mine, rel=1e-12)
-    tokenizer = ours.vocabulary.tokenizer
+    tokenizer = ours.tokenizer
     assert done.stdout.splitlines()[1] == str(tokenizer("a null")["input_ids"])
 
 
 def test_a_reloaded_model_answers_alike(trained: Path, cabs: Service) -> None:
-    ours = load_part(trained / "intent")
+    ours = load_part(trained / "intent", torch.device("cpu"))
     question = Question(turn_text("Hello", "A cab please"), intent_prompt(cabs, "NONE", False))
     batch = Sequences(Questions([question]), ours.vocabulary, 144).batch(np.array([0]))
     theirs = AutoModel.from_pretrained(trained / "intent", trust_remote_code=True)
     torch.testing.assert_close(ours.model(**batch).logits, theirs(**batch).logits)
     tokenizer = AutoTokenizer.from_pretrained(trained / "intent", trust_remote_code=True)
-    assert tokenizer("A cab?")["input_ids"] == ours.vocabulary.tokenizer("A cab?")["input_ids"]
+    assert tokenizer("A cab?")["input_ids"] == ours.tokenizer("A cab?")["input_ids"]

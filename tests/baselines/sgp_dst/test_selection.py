@@ -19,7 +19,7 @@ from baselines.sgp_dst.modeling import Answers
 from baselines.sgp_dst.rules import Span
 from baselines.sgp_dst.selection import decision_f1, decisions, right_decisions, stratified
 from baselines.sgp_dst.sequences import Vocabulary
-from baselines.sgp_dst.submodels import About
+from baselines.sgp_dst.submodels import SgpProvenance
 from sgdx_dataset import frames, load
 
 SURE = Span(4, 8, "Bath", 1.1)
@@ -78,8 +78,8 @@ class Sure(torch.nn.Module):
 def test_f1_counts_what_is_sure_enough_as_often_as_it_occurs() -> None:
     rows = training_columns(frames(load("original", "validation", "sample")), READS)
     _, tokenizer = tiny_encoder(corpus_texts(rows), vocabulary=800, hidden=32)
-    about = About(part="copy", max_tokens=160, model="")
-    sub: Any = SimpleNamespace(vocabulary=Vocabulary(tokenizer), about=about)
+    provenance = SgpProvenance(part="copy", max_tokens=160, model="")
+    sub: Any = SimpleNamespace(vocabulary=Vocabulary(tokenizer), provenance=provenance)
     data = TrainingData(ExampleColumns(dev_examples("copy", rows)), sub)
     positive = float((data.kinds == POSITIVE).mean())
     assert 0.02 < positive < 0.3

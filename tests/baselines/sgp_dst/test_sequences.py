@@ -14,7 +14,7 @@ from baselines.sgp_dst.batches import READS, ExampleColumns, TrainingData, train
 from baselines.sgp_dst.prompts import combine_prompt, intent_prompt, turn_text
 from baselines.sgp_dst.questions import Question
 from baselines.sgp_dst.sequences import Questions, Sequences, Vocabulary
-from baselines.sgp_dst.submodels import About, SubModel
+from baselines.sgp_dst.submodels import SgpProvenance, SubModel
 from sgdx_dataset import SgdxError, frames, load
 from sgdx_dataset.schema import Service, read_service
 
@@ -103,8 +103,8 @@ def test_the_users_tokens_are_the_users(system: str, user: str, limit: int) -> N
 
 
 def lesson(tokenizer: PreTrainedTokenizerBase, rows: object) -> TrainingData:
-    about = About(part="combine", max_tokens=144, model="")
-    sub = SubModel(None, Vocabulary(tokenizer), about)  # type: ignore[arg-type]
+    provenance = SgpProvenance(part="combine", max_tokens=144, model="")
+    sub = SubModel(None, tokenizer, provenance)  # type: ignore[arg-type]
     found = training_examples("combine", rows)
     return TrainingData(ExampleColumns(found), sub)
 
