@@ -25,7 +25,7 @@ from sgdx_dataset.hub.prepare import prepare_release
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.release.release import Release
 from sgdx_dataset.release.schema import SPLITS
-from sgdx_dataset.rows.dialogue_rows import read_split, tables
+from sgdx_dataset.rows.dialogue_rows import dialogue_tables, read_split
 
 
 def convert_plainly(release: Release, folder: Path) -> None:
@@ -53,7 +53,7 @@ def parse_and_write(release: Release, folder: Path) -> None:
     import pyarrow as pa
 
     for split in SPLITS:
-        for index, (_, table) in enumerate(tables(release, split, "original")):
+        for index, (_, table) in enumerate(dialogue_tables(release, split, "original")):
             path = str(folder / f"{split}-{index}.arrow")
             with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
                 writer.write_table(table)

@@ -16,7 +16,7 @@ from .io.errors import SgdxError
 from .options import parser
 from .release.open import open_release
 from .release.release import Release
-from .release.remembered import chosen_source
+from .release.remembered import resolve_source
 from .release.schema import VARIANTS, split_name
 from .rewording.backtranslate import backtranslate
 from .rewording.compose import compose
@@ -34,7 +34,7 @@ def _release(options: Namespace, cache: Path | None = None) -> Release:
     ``cache`` is the cache whose remembered source is the default; None for the user's own.
     """
     release = open_release(
-        chosen_source(options.source, cache), dict(split_pairs("--variant", options.variant))
+        resolve_source(options.source, cache), dict(split_pairs("--variant", options.variant))
     )
     if missing_files := release.missing():
         print(f"note: a partial copy of SGD: {missing_files}", file=sys.stderr)

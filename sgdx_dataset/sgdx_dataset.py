@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.release.release import Release
-from sgdx_dataset.release.remembered import chosen_source
+from sgdx_dataset.release.remembered import resolve_source
 from sgdx_dataset.release.schema import CONFIGS
-from sgdx_dataset.rows.dialogue_rows import tables
+from sgdx_dataset.rows.dialogue_rows import dialogue_tables
 from sgdx_dataset.rows.features import DIALOGUE_ROW
 
 # The version of the rows; it rises when what is written for the same release changes.
@@ -58,7 +58,7 @@ class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not
         """
         self.release = release
         if release is None and not options.get("data_dir"):
-            options["data_dir"] = chosen_source(None)
+            options["data_dir"] = resolve_source(None)
         super().__init__(*arguments, **options)
 
     def _info(self) -> datasets.DatasetInfo:
@@ -84,7 +84,7 @@ class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not
     def _generate_tables(
         self, release: Release, split: str
     ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
-        for index, (_, table) in enumerate(tables(release, split, self.config.name)):
+        for index, (_, table) in enumerate(dialogue_tables(release, split, self.config.name)):
             yield (0, index), table
 
 

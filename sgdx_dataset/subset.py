@@ -19,7 +19,7 @@ from .io.files import write_bytes
 from .io.progress import progress
 from .release.release import Release
 from .release.schema import split_name
-from .rows.dialogue_rows import steps, tables
+from .rows.dialogue_rows import dialogue_tables, steps
 
 
 class Subset(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +110,7 @@ def _services(release: Release, split: str) -> dict[str, list[str]]:
     """The original names of the services of each dialogue, by dialogue id."""
     services: dict[str, list[str]] = {}
     with progress("Reading dialogues", steps(release, ["original"], [split])):
-        for _, table in tables(release, split, "original", brief=True):
+        for _, table in dialogue_tables(release, split, "original", brief=True):
             ids, names = (table[column].to_pylist() for column in ("dialogue_id", "services"))
             services.update(zip(ids, names, strict=True))
     return services

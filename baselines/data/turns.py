@@ -16,7 +16,7 @@ import pyarrow as pa
 from datasets import Dataset, DatasetInfo, Features, Value, concatenate_datasets
 
 from sgdx_dataset import SgdxError, load, open_release, turns
-from sgdx_dataset.release.remembered import chosen_source
+from sgdx_dataset.release.remembered import resolve_source
 from sgdx_dataset.rows.features import TURN_ROW
 from sgdx_dataset.rows.turn_rows import domains_seen
 
@@ -40,7 +40,7 @@ def turn_rows(dialogues: Dataset, split: str, source: str | None) -> Dataset:
         split: ``train``, ``validation`` or ``test``.
         source: Where SGD is, as for ``sgdx_dataset.load``.
     """
-    domains = domains_seen(open_release(chosen_source(source)))
+    domains = domains_seen(open_release(resolve_source(source)))
     rows = turns(dialogues, domains)
     same = set(dialogues.unique("variant")) == {"original"}
     original = rows if same else turns(load("original", split, source), domains)

@@ -17,7 +17,7 @@ from ..io.files import staged
 from ..io.progress import advance, progress
 from ..release.release import Release
 from ..release.schema import SPLITS
-from ..rows.dialogue_rows import read_split, steps, tables
+from ..rows.dialogue_rows import dialogue_tables, read_split, steps
 from ..rows.features import DIALOGUE_ROW
 from ..sgdx_dataset import VERSION
 from .card import write_card
@@ -149,7 +149,7 @@ def _write_split(
 def _row_groups(release: Release, config: str, split: str) -> Iterator[pa.Table]:
     """The split's rows in tables of at least ``ROWS_PER_GROUP``; the last may be smaller."""
     pending: list[pa.Table] = []
-    for _, table in tables(release, split, config):
+    for _, table in dialogue_tables(release, split, config):
         pending.append(table)
         if sum(part.num_rows for part in pending) >= ROWS_PER_GROUP:
             yield pa.concat_tables(pending)

@@ -16,7 +16,7 @@ from ..release.download import COMMIT, DIALOGUES, missing_from_sgd
 from ..release.open import open_release
 from ..release.release import Release
 from ..release.schema import SPLITS
-from ..rows.dialogue_rows import tables
+from ..rows.dialogue_rows import dialogue_tables
 from ..sgdx_dataset import CITATION
 
 _TEMPLATE = Path(__file__).with_name("card.md")
@@ -111,7 +111,11 @@ def _wordings() -> str:
 
 def _row() -> str:
     """The sample's shortest test dialogue under v1, its lists cut after two items."""
-    rows = [row for _, t in tables(open_release("sample"), "test", "v1") for row in t.to_pylist()]
+    rows = [
+        row
+        for _, t in dialogue_tables(open_release("sample"), "test", "v1")
+        for row in t.to_pylist()
+    ]
     shortest = min(rows, key=lambda row: len(json.dumps(row)))
     return json.dumps(_cut(shortest), indent=1, ensure_ascii=False)
 

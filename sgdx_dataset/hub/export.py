@@ -15,7 +15,7 @@ from ..io.files import staged
 from ..io.progress import progress
 from ..release.release import Release
 from ..release.schema import BACKTRANS, SPLITS, split_name
-from ..rows.dialogue_rows import steps, tables
+from ..rows.dialogue_rows import dialogue_tables, steps
 
 
 def export(
@@ -79,7 +79,7 @@ def _export_split(
         staging.mkdir()
         services = release.schema(split, variant).services
         (staging / "schema.json").write_bytes(_json(services))
-        for file, table in tables(release, split, variant):
+        for file, table in dialogue_tables(release, split, variant):
             if dialogue_ids is not None:
                 ids = pa.array(sorted(dialogue_ids), pa.string())
                 table = table.filter(pc.is_in(table["dialogue_id"], ids))
@@ -111,14 +111,14 @@ def release_dialogue(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _release_frame(frame: dict[str, Any]) -> dict[str, Any]:
-    made = {part: frame[part] for part in ("service", "slots", "actions")}
+    release_frame = {part: frame[part] for part in ("service", "slots", "actions")}
     if (state := frame["state"]) is not None:
         values = {pair["slot"]: pair["values"] for pair in state["slot_values"]}
-        made["state"] = {**state, "slot_values": values}
+        release_frame["state"] = {**state, "slot_values": values}
     if (call := frame["service_call"]) is not None:
-        made["service_call"] = {**call, "parameters": _mapping(call["parameters"])}
-        made["service_results"] = [_mapping(result) for result in frame["service_results"]]
-    return made
+        release_frame["service_call"] = {**call, "parameters": _mapping(call["parameters"])}
+        release_frame["service_results"] = [_mapping(result) for result in frame["service_results"]]
+    return release_frame
 
 
 def _mapping(pairs: list[dict[str, str]]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from ..io.files import flush
 from ..io.progress import progress
 from ..release.open import Source, Variants, open_release
 from ..release.release import Release
-from ..release.remembered import chosen_source, remember, remembered_source
+from ..release.remembered import remember, remembered_source, resolve_source
 from ..release.schema import VARIANTS, split_name
 from ..rows.dialogue_rows import read_split, steps
 from ..sgdx_dataset import SGDX, VERSION, builder_class
@@ -58,7 +58,7 @@ def prepare(
     Raises:
         SgdxError: The source is at fault, or the cache cannot be written.
     """
-    release = open_release(chosen_source(source, cache_folder(cache_dir)), variants)
+    release = open_release(resolve_source(source, cache_folder(cache_dir)), variants)
     return prepare_release(release, configs or release.configs(), cache_dir)
 
 
@@ -68,8 +68,8 @@ def prepare_release(
     """Do what ``prepare`` does, with a release that is open already."""
     cache = cache_folder(cache_dir)
     if remembered_source(cache) == release.source and not _foreign_configs(release, cache):
-        return _fill(release, configs, cache)
-    return _fill(release, configs, cache, remembering=True)
+        return _prepare_missing(release, configs, cache)
+    return _prepare_missing(release, configs, cache, remembering=True)
 
 
 def cache_folder(cache_dir: str | Path | None) -> Path:
@@ -118,7 +118,7 @@ def load(
         elif _foreign_configs(release, cache):
             text = f"{release.name} has changed since it was prepared: it is prepared anew"
             warnings.warn(text, stacklevel=2)
-        _fill(release, together if config in together else [config], cache)
+        _prepare_missing(release, together if config in together else [config], cache)
     return _read(_config_folder(config, cache), split)
 
 
@@ -157,7 +157,7 @@ def _read(folder: Path, split: str | None) -> datasets.Dataset | datasets.Datase
         raise SgdxError(f"split {split!r}: cannot be read: {error}") from None
 
 
-def _fill(
+def _prepare_missing(
     release: Release, configs: Iterable[str], cache: Path, remembering: bool = False
 ) -> list[Path]:
     """Prepare the configs that a cache lacks, and remove those of another source.

@@ -17,7 +17,7 @@ from .archives import Read, read_archive, read_directory
 from .download import download
 from .overlay import apply_overlay, is_overlay, read_overlay
 from .release import Release
-from .remembered import chosen_source
+from .remembered import resolve_source
 from .rewording_file import apply_rewording, read_rewording
 from .schema import BACKTRANS, CONFIGS, SPLITS, Schema
 
@@ -51,7 +51,7 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
             ``schema.json``; a variant's directory has no schema, its file is at fault, or its
             name is taken.
     """
-    source = chosen_source(source)
+    source = resolve_source(source)
     path = SAMPLE if source == "sample" else _downloaded() if source == DOWNLOAD else Path(source)
     name = str(path) if source == DOWNLOAD else source
     digest, files, read = open_files(name, path)
@@ -174,8 +174,10 @@ def _schemas(release: Release, path: Path) -> dict[str, tuple[Path, Callable[[],
     An overlay makes a variant of train alone, a rewording file one of every split.
     """
     if path.suffix == ".json" and not path.is_dir():
-        made = _reworded_schemas(release, path)
-        return {SPLITS[s]: (path, partial(_encoded, schema)) for s, schema in made.items()}
+        schema_of_split = _reworded_schemas(release, path)
+        return {
+            SPLITS[s]: (path, partial(_encoded, schema)) for s, schema in schema_of_split.items()
+        }
     schemas = {split: path / split / "schema.json" for split in SPLITS.values()}
     readers: dict[str, tuple[Path, Callable[[], bytes]]] = {
         split: (file, partial(read_file, file)) for split, file in schemas.items() if file.is_file()

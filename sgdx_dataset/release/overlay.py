@@ -79,9 +79,9 @@ def apply_overlay(schema: Schema, overlay: Overlay) -> Schema:
         _translated(service, overlay.services.get(service.service_name, ServiceOverlay()), overlay)
         for service in schema.services
     ]
-    made = Schema(f"{overlay.path} over {schema.path}", services)
-    check_distinct(made)
-    return made
+    overlaid = Schema(f"{overlay.path} over {schema.path}", services)
+    check_distinct(overlaid)
+    return overlaid
 
 
 def _translated(service: Service, changes: ServiceOverlay, overlay: Overlay) -> Service:

@@ -57,7 +57,7 @@ def remembered_source(cache: Path | None = None) -> str | None:
     return source
 
 
-def chosen_source(source: str | os.PathLike[str] | None, cache: Path | None = None) -> str:
+def resolve_source(source: str | os.PathLike[str] | None, cache: Path | None = None) -> str:
     """The source to open: what the caller names, else ``$SGDX_SOURCE``, else the remembered one.
 
     Args:

@@ -52,7 +52,7 @@ def backtranslate(release: Release, output: Path, settings: Settings) -> str:
         originals = frozenset(map(one_line, descriptions(schema)))
         changes = Changes(translate_round_trip(texts, settings, batches), originals)
         overlay = {service.service_name: changes.service(service) for service in schema.services}
-        data = msgspec.json.format(msgspec.json.encode(_filled(overlay)), indent=1) + b"\n"
+        data = msgspec.json.format(msgspec.json.encode(_without_empty(overlay)), indent=1) + b"\n"
         apply_overlay(schema, read_overlay(data, str(output)))
         write_bytes(output, data)
         batches.unlink(missing_ok=True)
@@ -100,7 +100,7 @@ class Changes:
 
     def service(self, service: Service) -> Json:
         """A service's entry in the overlay; empty where nothing changed."""
-        return _filled(
+        return _without_empty(
             {
                 "description": self.description(service.description),
                 "slots": self.elements(service.slots),
@@ -119,17 +119,17 @@ class Changes:
             self.counts["name changed"] += bool(new_name)
             description = self.description(element.description)
             entry = {"name": name if new_name else {}, "description": description}
-            changed[element.name] = _filled(entry)
-        return _filled(changed)
+            changed[element.name] = _without_empty(entry)
+        return _without_empty(changed)
 
     def name(self, name: str) -> Json:
         """A name's entry in the overlay; empty where the name stays as it is."""
         self.counts["name"] += 1
         pair = self.translations.get(phrase(name), Text("", ""))
-        made = identifier(pair.text, name)
-        if made in (name, identifier(phrase(name), name)) and made:
+        new_name = identifier(pair.text, name)
+        if new_name in (name, identifier(phrase(name), name)) and new_name:
             return self._keep("same")
-        return self._change(pair.pivot, made)
+        return self._change(pair.pivot, new_name)
 
     def description(self, description: str) -> Json:
         """A description's entry in the overlay; empty where the description stays as it is."""
@@ -138,9 +138,9 @@ class Changes:
         pair = self.translations.get(sent, Text("", ""))
         if pair.text == sent:
             return self._keep("same")
-        made = self._change(pair.pivot, "" if pair.text in self.originals else pair.text)
-        self.counts["description changed"] += bool(made)
-        return made
+        entry = self._change(pair.pivot, "" if pair.text in self.originals else pair.text)
+        self.counts["description changed"] += bool(entry)
+        return entry
 
     def _change(self, pivot: str, text: str) -> Json:
         if not _has_letter(text) or pivot in self.originals:
@@ -160,5 +160,5 @@ def _has_letter(text: str) -> bool:
     return any(character.isalpha() for character in text)
 
 
-def _filled(entries: Json) -> Json:
+def _without_empty(entries: Json) -> Json:
     return {name: entry for name, entry in entries.items() if entry}

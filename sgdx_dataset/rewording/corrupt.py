@@ -56,12 +56,12 @@ def corrupt(
     _check("replace", replace, 0 <= replace <= 1, "a probability")
     _check("window", window, window >= 1, "1 or more places")
     original, excluded = release.schema("train", "original"), released_texts(release)
-    made = {}
+    schemas = {}
     for number in range(1, variants + 1):
         random = np.random.default_rng([seed, number])
         schema = corrupt_schema(original, random, replace, window, excluded)
-        made[f"corrupt-{number}"] = {"train": schema}
-    return write_variants(made, output)
+        schemas[f"corrupt-{number}"] = {"train": schema}
+    return write_variants(schemas, output)
 
 
 def _check(what: str, value: float, right: bool, expected: str) -> None:
@@ -95,23 +95,27 @@ def corrupt_schema(
     """
     services = _services(schema)
     words = {key: _words(*key) for key in services}
-    made: dict[Key, str] = {}
+    corruption_of: dict[Key, str] = {}
     for (kind, text), own in services.items():
         pool = _pool(words, (kind, text))
-        barred = {made[key] for key in made if key[0] == kind and services[key] & own}
+        barred = {
+            corruption_of[key] for key in corruption_of if key[0] == kind and services[key] & own
+        }
         for _ in range(_DRAWS):
             drawn = corrupt_words(words[kind, text], pool, random, replace, window)
             new = _joined(drawn, kind, text)
             usable = kind == DESCRIPTION or (new not in barred and _in_style(new, text))
             if usable and (kind, new) not in excluded:
-                made[kind, text] = new
+                corruption_of[kind, text] = new
                 break
         else:
             raise SgdxError(
                 f"{schema.path}: {kind} {text!r}: {_DRAWS} draws gave nothing to use, expected a"
                 " text in its style, distinct within its services and none of v1..v5"
             )
-    return Schema(f"corrupted {schema.path}", [_reworded(s, made) for s in schema.services])
+    return Schema(
+        f"corrupted {schema.path}", [_reworded(s, corruption_of) for s in schema.services]
+    )
 
 
 def corrupt_words(
@@ -172,17 +176,20 @@ def _in_style(name: str, original: str) -> bool:
     return name.isidentifier() or not original.isidentifier()
 
 
-def _reworded(service: Service, made: dict[Key, str]) -> Service:
+def _reworded(service: Service, corruption_of: dict[Key, str]) -> Service:
     def wording(kind: str, elements: Sequence[Slot | Intent]) -> Wording:
         return {
-            element.name: (made[kind, element.name], made[DESCRIPTION, element.description])
+            element.name: (
+                corruption_of[kind, element.name],
+                corruption_of[DESCRIPTION, element.description],
+            )
             for element in elements
         }
 
     return reworded(
         service,
         service.service_name,
-        made[DESCRIPTION, service.description],
+        corruption_of[DESCRIPTION, service.description],
         wording("slot name", service.slots),
         wording("intent name", service.intents),
     )

@@ -37,7 +37,7 @@ def identifier(text: str, like: str) -> str:
     return "".join(word.capitalize() for word in words) if camel else "_".join(words)
 
 
-def distinct(originals: list[str], made: list[str]) -> list[str]:
+def distinct(originals: list[str], new_names: list[str]) -> list[str]:
     """Drop the new names that would give two elements the same name.
 
     Of several elements with the same name, the one whose original name it is keeps it, or else the
@@ -46,18 +46,18 @@ def distinct(originals: list[str], made: list[str]) -> list[str]:
 
     Args:
         originals: The elements' original names, which are distinct.
-        made: Their new names; empty for an element that keeps its original name.
+        new_names: Their new names; empty for an element that keeps its original name.
 
     Returns:
         The new names, empty where they are dropped.
     """
-    made = list(made)
+    new_names = list(new_names)
     while True:
-        names = [new or old for old, new in zip(originals, made)]
+        names = [new or old for old, new in zip(originals, new_names)]
         holder = {name: i for i, name in reversed(list(enumerate(names)))}
-        holder |= {name: i for i, name in enumerate(names) if not made[i]}
+        holder |= {name: i for i, name in enumerate(names) if not new_names[i]}
         late = [i for i, name in enumerate(names) if holder[name] != i]
         if not late:
-            return made
+            return new_names
         for i in late:
-            made[i] = ""
+            new_names[i] = ""

@@ -62,18 +62,20 @@ class FinishedBatches:
                 raise SgdxError(f"{self.path}: batch {number} has {counts}; {_ADVICE}")
             return self.done[number]
         state = np.random.SeedSequence((self.header["seed"], number)).generate_state(1)[0]
-        made = [one_line(text) for text in translator(texts, int(state))]
+        translations = [one_line(text) for text in translator(texts, int(state))]
         lines = [] if self.done else [self.header]
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab") as file:
                 file.write(
-                    b"".join(msgspec.json.encode(v) + b"\n" for v in [*lines, (number, made)])
+                    b"".join(
+                        msgspec.json.encode(v) + b"\n" for v in [*lines, (number, translations)]
+                    )
                 )
         except OSError as error:
             raise SgdxError(f"{self.path}: cannot be written: {error}") from None
-        self.done.append(made)
-        return made
+        self.done.append(translations)
+        return translations
 
 
 def open_finished_batches(path: Path, header: dict[str, Any]) -> FinishedBatches:
@@ -100,7 +102,7 @@ def open_finished_batches(path: Path, header: dict[str, Any]) -> FinishedBatches
     if [number for number, _ in done] != list(range(len(done))):
         raise SgdxError(f"{path}: is damaged: its batches are not one after another; {_ADVICE}")
     os.truncate(path, len(whole + newline) if done else 0)
-    return FinishedBatches(path, header, [made for _, made in done])
+    return FinishedBatches(path, header, [translations for _, translations in done])
 
 
 def translate_round_trip(texts: Sequence[str], settings: Settings, path: Path) -> dict[str, Text]:
@@ -170,9 +172,9 @@ def _translate(
     finished: FinishedBatches, way: str, texts: Sequence[str], translator: Translator, begin: int
 ) -> dict[str, str]:
     parts = batches(texts, finished.header["batch_size"])
-    made: dict[str, str] = {}
+    translation_of: dict[str, str] = {}
     with progress(f"Translating {way}", len(parts), " batches"):
         for number, batch in enumerate(parts, begin):
-            made |= zip(batch, finished.translate(number, batch, translator), strict=True)
+            translation_of |= zip(batch, finished.translate(number, batch, translator), strict=True)
             advance()
-    return made
+    return translation_of

@@ -46,13 +46,15 @@ def command_translator(line: str) -> Translator:
         if done.returncode:
             raise SgdxError(f"command {line!r}: exit status {done.returncode}; it said: {message}")
         try:
-            made = done.stdout.decode().removesuffix("\n").split("\n") if done.stdout else []
+            translations = (
+                done.stdout.decode().removesuffix("\n").split("\n") if done.stdout else []
+            )
         except UnicodeDecodeError as error:
             raise SgdxError(f"command {line!r}: did not write UTF-8: {error}") from None
-        if len(made) != len(texts):
-            counts = f"{len(made)} lines for {len(texts)}, expected as many"
+        if len(translations) != len(texts):
+            counts = f"{len(translations)} lines for {len(texts)}, expected as many"
             raise SgdxError(f"command {line!r}: wrote {counts}; it said: {message}")
-        return made
+        return translations
 
     return translate
 
@@ -77,7 +79,7 @@ def model_translator(
     """
     torch = require("torch", "translate")
     model, tokenizer = _load(name)
-    prefix, options = _ask_for(name, tokenizer, source, target)
+    prefix, options = _language_options(name, tokenizer, source, target)
     options |= {"do_sample": temperature is not None}
     if temperature is not None:
         options |= {"num_beams": 1, "top_k": 0, "top_p": 1.0, "temperature": temperature}
@@ -125,7 +127,7 @@ def _positions(model: Any, tokenizer: Any) -> int:
     return min(most, getattr(model.config, "max_position_embeddings", most))
 
 
-def _ask_for(
+def _language_options(
     name: str, tokenizer: Any, source: str | None, target: str | None
 ) -> tuple[str, dict[str, Any]]:
     """What makes a model use the languages: a prefix of the texts, and options of ``generate``."""

@@ -82,11 +82,15 @@ def _check_frames(dialogue: Dialogue[AnyFrame]) -> None:
     """
     services = set(dialogue.services)
     for index, turn in enumerate(dialogue.turns):
-        framed = [frame.service for frame in turn.frames]
-        if len(framed) > 1 and len(set(framed)) < len(framed):
-            raise SgdxError(f"turn {index}: frames of {framed}, expected one frame a service")
-        if not services.issuperset(framed):
-            raise SgdxError(f"turn {index}: frames of {framed}, expected of {dialogue.services}")
+        frame_services = [frame.service for frame in turn.frames]
+        if len(frame_services) > 1 and len(set(frame_services)) < len(frame_services):
+            raise SgdxError(
+                f"turn {index}: frames of {frame_services}, expected one frame a service"
+            )
+        if not services.issuperset(frame_services):
+            raise SgdxError(
+                f"turn {index}: frames of {frame_services}, expected of {dialogue.services}"
+            )
         if turn.speaker not in ("USER", "SYSTEM"):
             raise SgdxError(f"turn {index}: speaker is {turn.speaker!r}, expected USER or SYSTEM")
         for frame in turn.frames:

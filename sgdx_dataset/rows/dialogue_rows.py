@@ -18,7 +18,7 @@ from .dialogue_columns import dialogue_columns
 from .name_codes import Coder, Names
 
 
-def tables(
+def dialogue_tables(
     release: Release, split: str, config: str, brief: bool = False
 ) -> Iterator[tuple[str, pa.Table]]:
     """Make the dialogue rows of a split under a config.
@@ -54,7 +54,7 @@ def read_split(
 ) -> list[tuple[str, Callable[[Names], pa.Table]]]:
     """Parse a split's dialogue files; the result is kept, as every variant is made from it.
 
-    ``brief`` is that of ``tables``.
+    ``brief`` is that of ``dialogue_tables``.
 
     Returns:
         The path of each dialogue file, in order, with a function from a variant's names to its

@@ -114,15 +114,15 @@ def _action_values(values: Sequence[list[str]], intents: Sequence[dict[str, int]
 
 def _states(states: Sequence[State | None], services: list[int], coder: Coder) -> Column:
     absent = pa.array([state is None for state in states], pa.bool_())
-    some = [(s, state) for s, state in zip(services, states) if state is not None]
-    intents = scattered([coder.intents[s][state.active_intent] for s, state in some], absent)
+    stated = [(s, state) for s, state in zip(services, states) if state is not None]
+    intents = scattered([coder.intents[s][state.active_intent] for s, state in stated], absent)
     requested = [state.requested_slots if state else [] for state in states]
     requested_codes = code_array(
-        [coder.slots[s][x] for s, state in some for x in state.requested_slots]
+        [coder.slots[s][x] for s, state in stated for x in state.requested_slots]
     )
     slot_values = [state.slot_values if state else {} for state in states]
-    slot_codes = code_array([coder.slots[s][x] for s, state in some for x in state.slot_values])
-    wordings = [values for _, state in some for values in state.slot_values.values()]
+    slot_codes = code_array([coder.slots[s][x] for s, state in stated for x in state.slot_values])
+    wordings = [values for _, state in stated for values in state.slot_values.values()]
     texts = pa.array([text for values in wordings for text in values], pa.string())
     values = list_array(offsets_of(wordings), texts)
     requested_offsets, offsets = offsets_of(requested), offsets_of(slot_values)
@@ -138,8 +138,8 @@ def _states(states: Sequence[State | None], services: list[int], coder: Coder) -
 
 def _calls(calls: Sequence[ServiceCall | None], services: list[int], coder: Coder) -> Column:
     absent = pa.array([call is None for call in calls], pa.bool_())
-    some = [(s, call) for s, call in zip(services, calls) if call is not None]
-    methods = scattered([coder.intents[s][call.method] for s, call in some], absent)
+    called = [(s, call) for s, call in zip(services, calls) if call is not None]
+    methods = scattered([coder.intents[s][call.method] for s, call in called], absent)
     parameters = [call.parameters if call else {} for call in calls]
     column = _slot_value_lists(parameters, services, coder)
     return lambda names: struct_array(

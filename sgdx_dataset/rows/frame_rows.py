@@ -15,8 +15,8 @@ from ..io.progress import progress
 from ..release.release import Release
 from ..release.schema import split_name
 from .columns import FRAME_COLUMNS, STATE
-from .dialogue_rows import steps, tables
-from .mapped import code_of, mapped
+from .dialogue_rows import dialogue_tables, steps
+from .map_rows import code_of, map_rows
 
 
 def frames(dialogues: Any) -> Any:
@@ -43,7 +43,7 @@ def frames(dialogues: Any) -> Any:
     """
     from .features import FRAME_ROW
 
-    return mapped(dialogues, frame_table, "frame rows", FRAME_ROW, code_of(__file__))
+    return map_rows(dialogues, frame_table, "frame rows", FRAME_ROW, code_of(__file__))
 
 
 def frame_tables(
@@ -71,10 +71,10 @@ def frame_tables(
     """
     brief = _is_brief(columns)
     with progress("Making frame rows", steps(release, [config], [split_name(split)])):
-        made = _dialogue_tables(release, split, config, columns)
+        dialogue_parts = _checked_dialogue_tables(release, split, config, columns)
         if brief:  # All files together are small, and faster than one after the other.
-            return frame_table(pa.concat_tables(made), columns)
-        return pa.concat_tables([frame_table(table, columns) for table in made])
+            return frame_table(pa.concat_tables(dialogue_parts), columns)
+        return pa.concat_tables([frame_table(table, columns) for table in dialogue_parts])
 
 
 def frame_parts(release: Release, split: str, config: str) -> Iterator[pa.Table]:
@@ -82,18 +82,18 @@ def frame_parts(release: Release, split: str, config: str) -> Iterator[pa.Table]
 
     No more than one of these tables is in memory at a time, unless the caller keeps it.
     """
-    for table in _dialogue_tables(release, split, config, None):
+    for table in _checked_dialogue_tables(release, split, config, None):
         yield frame_table(table)
 
 
-def _dialogue_tables(
+def _checked_dialogue_tables(
     release: Release, split: str, config: str, columns: Sequence[str] | None
 ) -> Iterator[pa.Table]:
     """The dialogue rows that these columns of frame rows are made from, file by file."""
     check_columns(columns)
     split = split_name(split)
     release.check_dialogues(config, split)
-    return (table for _, table in tables(release, split, config, _is_brief(columns)))
+    return (table for _, table in dialogue_tables(release, split, config, _is_brief(columns)))
 
 
 def _is_brief(columns: Sequence[str] | None) -> bool:
@@ -116,6 +116,8 @@ def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa
         dialogues: The dialogue rows.
         columns: Names of the columns to make, in the order wanted; None stands for all of them.
     """
+    # All turns of the dialogues are laid end to end, and so are all frames of these turns. The
+    # parent index of an item is the position of its turn, or of its dialogue, in the level above.
     turn_lists = dialogues["turns"].combine_chunks()
     turns = turn_lists.flatten()
     frame_lists = pc.struct_field(turns, "frames")
@@ -123,14 +125,15 @@ def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa
     users = pc.equal(pc.struct_field(turns, "speaker"), "USER").to_numpy(zero_copy_only=False)
 
     turn_of_frame = pc.list_parent_indices(frame_lists).to_numpy()
-    stated = pc.struct_field(all_frames, "state").is_valid().to_numpy(zero_copy_only=False)
-    picked = np.flatnonzero(users[turn_of_frame] & stated)
-    turn = turn_of_frame[picked]
+    has_state = pc.struct_field(all_frames, "state").is_valid().to_numpy(zero_copy_only=False)
+    tracked_frames = np.flatnonzero(users[turn_of_frame] & has_state)
+    turn = turn_of_frame[tracked_frames]
     owner = pc.list_parent_indices(turn_lists).to_numpy()
     dialogue = owner[turn]
+    # Offsets of a slice do not begin at 0, while the flattened turns do.
     first_turn = (turn_lists.offsets.to_numpy() - turn_lists.offsets[0].as_py())[dialogue]
 
-    rows = all_frames.take(pa.array(picked))
+    rows = all_frames.take(pa.array(tracked_frames))
     ids = dialogues["dialogue_id"].combine_chunks().take(pa.array(dialogue))
     all_schemas = dialogues["schemas"].combine_chunks()
     schemas = all_schemas.flatten()
@@ -172,6 +175,7 @@ def schema_index(
         dialogue: Each row's dialogue, as an index in ``schema_lists``.
         services: Each row's service.
     """
+    # Two dialogues may have the same service, so the key is the dialogue with the service.
     names = pc.struct_field(schema_lists.flatten(), "service_name")
     owner = pc.list_parent_indices(schema_lists).cast(pa.string())
     schema_keys = pc.binary_join_element_wise(owner, names, "/")
@@ -192,6 +196,7 @@ def _history(
     """
     lengths = end - first
     offsets = np.concatenate([[0], np.cumsum(lengths)])
+    # Row i has the turns first[i], first[i] + 1, ..., end[i] - 1: its place in the result, shifted.
     positions = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, lengths)
     speakers, utterances = pc.struct_field(turns, "speaker"), pc.struct_field(turns, "utterance")
     past = pa.StructArray.from_arrays(
@@ -212,10 +217,10 @@ def _system_actions(turns: pa.StructArray, users: np.ndarray) -> pa.ListArray:
     system_actions = np.flatnonzero(~users[turn])
     counts = np.bincount(turn[system_actions], minlength=len(turns))
     services = pc.struct_field(all_frames, "service").take(pa.array(frame[system_actions]))
-    taken = actions.take(pa.array(system_actions))
-    fields = [field.name for field in taken.type]
+    own_actions = actions.take(pa.array(system_actions))
+    fields = [field.name for field in own_actions.type]
     with_service = pa.StructArray.from_arrays(
-        [services, *(taken.field(name) for name in fields)], ["service", *fields]
+        [services, *(own_actions.field(name) for name in fields)], ["service", *fields]
     )
     offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
     return pa.ListArray.from_arrays(offsets, with_service)
@@ -239,6 +244,7 @@ def _next_calls(
     turn_of_call = pc.list_parent_indices(frame_lists).to_numpy()[calling]
     names = pc.struct_field(all_frames, "service").take(pa.array(calling))
     call_keys = _joined(owner[turn_of_call], turn_of_call, names)
+    # A row without a call has a null index, and taking by it gives null.
     call = pc.index_in(_joined(owner[turn], turn + 1, services), value_set=call_keys)
     return calls.take(pa.array(calling)).take(call)
 

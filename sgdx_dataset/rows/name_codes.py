@@ -106,11 +106,11 @@ class Names:
             pa.array(schema.service_names()),
             pa.array([*schema.slot_names(), *FREE_SLOTS]),
             pa.array(schema.intent_names()),
-            pa.array(_joined(schema, original, seen), BRIEF_SERVICE if brief else SERVICE),
+            pa.array(_service_rows(schema, original, seen), BRIEF_SERVICE if brief else SERVICE),
         )
 
 
-def _joined(schema: Schema, original: Schema, seen: set[str]) -> list[dict[str, object]]:
+def _service_rows(schema: Schema, original: Schema, seen: set[str]) -> list[dict[str, object]]:
     """A schema's services as dictionaries, in the form that dialogue rows have them in."""
     return [
         {

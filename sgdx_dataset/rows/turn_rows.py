@@ -14,13 +14,13 @@ from ..io.errors import SgdxError
 from ..io.progress import progress
 from ..release.open import open_release
 from ..release.release import Release
-from ..release.remembered import chosen_source
+from ..release.remembered import resolve_source
 from ..release.schema import split_name
 from . import frame_rows
 from .columns import TURN_COLUMNS
-from .dialogue_rows import steps, tables
+from .dialogue_rows import dialogue_tables, steps
 from .frame_rows import schema_index
-from .mapped import code_of, mapped
+from .map_rows import code_of, map_rows
 
 
 def turns(dialogues: Any, seen_domains: Collection[str] | None = None) -> Any:
@@ -53,11 +53,11 @@ def turns(dialogues: Any, seen_domains: Collection[str] | None = None) -> Any:
     from .features import TURN_ROW
 
     if seen_domains is None:
-        seen_domains = domains_seen(open_release(chosen_source(None)))
+        seen_domains = domains_seen(open_release(resolve_source(None)))
     seen = sorted(seen_domains)
     made_by = code_of(__file__, frame_rows.__file__) + " ".join(seen)
     make = partial(turn_table, seen_domains=seen)
-    return mapped(dialogues, make, "turn rows", TURN_ROW, made_by)
+    return map_rows(dialogues, make, "turn rows", TURN_ROW, made_by)
 
 
 def domains_seen(release: Release) -> set[str]:
@@ -102,7 +102,9 @@ def turn_parts(
     split = split_name(split)
     release.check_dialogues(config, split)
     domains = domains_seen(release)
-    return (turn_table(table, domains, columns) for _, table in tables(release, split, config))
+    return (
+        turn_table(table, domains, columns) for _, table in dialogue_tables(release, split, config)
+    )
 
 
 def turn_table(
@@ -118,41 +120,43 @@ def turn_table(
     Raises:
         SgdxError: A service was seen in training and its domain was not.
     """
+    # Levels are laid end to end and joined by parent indices, as in ``frame_rows.frame_table``.
     turn_lists = dialogues["turns"].combine_chunks()
-    every = turn_lists.flatten()
-    speaker = pc.struct_field(every, "speaker").to_numpy(zero_copy_only=False)
-    all_frames = pc.struct_field(every, "frames")
-    framed = all_frames.value_lengths().to_numpy() > 0
-    picked = np.flatnonzero((speaker == "SYSTEM") & framed)
-    dialogue = pc.list_parent_indices(turn_lists).to_numpy()[picked]
+    all_turns = turn_lists.flatten()
+    speaker = pc.struct_field(all_turns, "speaker").to_numpy(zero_copy_only=False)
+    all_frames = pc.struct_field(all_turns, "frames")
+    has_frames = all_frames.value_lengths().to_numpy() > 0
+    system_turns = np.flatnonzero((speaker == "SYSTEM") & has_frames)
+    dialogue = pc.list_parent_indices(turn_lists).to_numpy()[system_turns]
     first_turn = (turn_lists.offsets.to_numpy() - turn_lists.offsets[0].as_py())[dialogue]
-    prompted = (picked > first_turn) & (speaker[picked - 1] == "USER")
+    # The turn before a dialogue's first one is another dialogue's, and is no prompt.
+    prompted = (system_turns > first_turn) & (speaker[system_turns - 1] == "USER")
 
-    rows = every.take(pa.array(picked))
+    rows = all_turns.take(pa.array(system_turns))
     frame_lists = pc.struct_field(rows, "frames")
     frames = frame_lists.flatten()
     turn = pc.list_parent_indices(frame_lists).to_numpy()
-    first = np.flatnonzero(np.diff(turn, prepend=-1))
+    first = np.flatnonzero(np.diff(turn, prepend=-1))  # each turn's first frame
     schemas = dialogues["schemas"].combine_chunks()
     schema = schema_index(schemas, dialogue[turn], frames.field("service"))
     words = pc.struct_field(schemas.flatten(), "original_name").take(schema.take(pa.array(first)))
     seen = pc.struct_field(schemas.flatten(), "seen").take(schema.take(pa.array(first)))
     ids = dialogues["dialogue_id"].combine_chunks().take(pa.array(dialogue))
-    utterances = pc.struct_field(every, "utterance")
-    index = pa.array(picked - first_turn, pa.int32()).cast(pa.string())
+    utterances = pc.struct_field(all_turns, "utterance")
+    index = pa.array(system_turns - first_turn, pa.int32()).cast(pa.string())
     make: dict[str, Callable[[], pa.Array]] = {
         "turn_id": lambda: pc.binary_join_element_wise(ids, index, "/"),
         "variant": lambda: dialogues["variant"].combine_chunks().take(pa.array(dialogue)),
         "service": lambda: frames.field("service").take(pa.array(first)),
         "seen": lambda: seen,
         "seen_domain": lambda: _seen_domain(words, seen, seen_domains),
-        "actions": lambda: _actions(frames, turn, len(picked)),
-        "intent": lambda: _called(frames, turn, len(picked)),
+        "actions": lambda: _actions(frames, turn, len(system_turns)),
+        "intent": lambda: _called(frames, turn, len(system_turns)),
         "schemas": lambda: pa.ListArray.from_arrays(
-            _offsets(turn, len(picked)), schemas.flatten().take(schema)
+            _offsets(turn, len(system_turns)), schemas.flatten().take(schema)
         ),
         "prompt": lambda: pc.if_else(
-            pa.array(prompted), utterances.take(pa.array(np.maximum(picked - 1, 0))), ""
+            pa.array(prompted), utterances.take(pa.array(np.maximum(system_turns - 1, 0))), ""
         ),
         "utterance": partial(rows.field, "utterance"),
     }

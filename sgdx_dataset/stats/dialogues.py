@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ..io.progress import progress
 from ..release.release import Release
-from ..rows.dialogue_rows import steps, tables
+from ..rows.dialogue_rows import dialogue_tables, steps
 from ..schema import NONE_INTENT, Service
 from .tally import Tally, add, tally
 
@@ -101,7 +101,7 @@ def domain(service: str) -> str:
 def _tallies(release: Release, split: str) -> dict[str, Tally]:
     """Tallies of ``single``-domain (one service), ``multi``-domain and ``combined`` dialogues."""
     kinds: dict[str, Tally] = {"single": {}, "multi": {}, "combined": {}}
-    for _, table in tables(release, split, "original"):
+    for _, table in dialogue_tables(release, split, "original"):
         single = pc.equal(pc.list_value_length(table["services"]), 1)
         for kind, mask in (("single", single), ("multi", pc.invert(single))):
             of_kind = table.filter(mask)

@@ -50,7 +50,7 @@ def _lengths(lengths: Figures, missing: str) -> Any:
     axes.set(xlabel="turns", ylabel="% of the split's dialogues", title="Dialogue length")
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
-    return _finished(figure, axes, missing)
+    return _finish(figure, axes, missing)
 
 
 def _acts(acts: Figures, missing: str) -> Any:
@@ -72,7 +72,7 @@ def _acts(acts: Figures, missing: str) -> Any:
         axes.set_yticks(range(len(names)), [name.replace("_", " ").lower() for name in names])
         axes.invert_yaxis()
         axes.set(xlabel="% of actions", title=speaker.capitalize())
-        _finished(figure, axes, missing)
+        _finish(figure, axes, missing)
     return figure
 
 
@@ -82,7 +82,7 @@ def _variant_rows(variants: Figures) -> Figures:
 
 def _variants(rows: Figures, published: Figures | None) -> Any:
     """The distance of names and the BLEU of descriptions of each variant, beside the paper's."""
-    theirs = published["schemas"]["variants"] if published else {}
+    published_rows = published["schemas"]["variants"] if published else {}
     figure, all_axes = require("matplotlib.pyplot").subplots(
         1, 2, figsize=(9, 3.6), layout="constrained"
     )
@@ -96,12 +96,12 @@ def _variants(rows: Figures, published: Figures | None) -> Any:
             label="these schemas",
             color="#0072B2",
         )
-        if theirs:
-            paper = [theirs.get(name, {}).get(key, 0) for name in rows]
+        if published_rows:
+            paper = [published_rows.get(name, {}).get(key, 0) for name in rows]
             axes.bar([x + 0.2 for x in places], paper, 0.4, label="the paper", color="#BBBBBB")
         axes.set_xticks(places, list(rows))
         axes.set(title=title)
-        _finished(figure, axes, "")
+        _finish(figure, axes, "")
     return figure
 
 
@@ -109,7 +109,7 @@ def _axes() -> Any:
     return require("matplotlib.pyplot").subplots(figsize=(7, 4), layout="constrained")
 
 
-def _finished(figure: Any, axes: Any, missing: str) -> Any:
+def _finish(figure: Any, axes: Any, missing: str) -> Any:
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     if missing:

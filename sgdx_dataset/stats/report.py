@@ -57,10 +57,10 @@ def print_report(figures: Figures, console: Console | None = None, lists: bool =
     if published:
         console.print("In brackets: {schemas}; {dialogues}.".format(**published["sources"]))
     dialogues = figures["dialogues"]
-    theirs = published["dialogues"] if published else {"counts": {}, "domains": {}}
+    published_counts = published["dialogues"] if published else {"counts": {}, "domains": {}}
     for split, kinds in dialogues["counts"].items():
-        console.print(_count_table(split, kinds, theirs["counts"].get(split, {}), note))
-    console.print(_domain_table(dialogues["domains"], theirs["domains"], note))
+        console.print(_count_table(split, kinds, published_counts["counts"].get(split, {}), note))
+    console.print(_domain_table(dialogues["domains"], published_counts["domains"], note))
     console.print(_length_table(dialogues["lengths"], note))
     console.print(_act_table(dialogues["acts"], note))
     if lists and any(entry["texts"] for entry in overlaps.values()):
@@ -76,9 +76,11 @@ def _schema_table(title: str, rows: Figures, published: Figures | None) -> Table
         if any(value is not None for value in values):
             table.add_row(label, *(_number(value, form) for value in values))
             if published:
-                theirs = [published.get(variant, {}).get(name) for variant in rows]
+                published_values = [published.get(variant, {}).get(name) for variant in rows]
                 table.add_row(
-                    "", *(_beside(value, their_form) for value in theirs), end_section=True
+                    "",
+                    *(_beside(value, their_form) for value in published_values),
+                    end_section=True,
                 )
     return table
 
@@ -106,8 +108,8 @@ def _count_table(split: str, kinds: Figures, published: Figures, note: str) -> T
         form = ",.3f" if "_per_" in name else ",d"
         cells = []
         for kind, counts in kinds.items():
-            theirs = published.get(kind, {}).get(name)
-            cells.append(_pair(_number(counts[name], form), theirs, form))
+            published_count = published.get(kind, {}).get(name)
+            cells.append(_pair(_number(counts[name], form), published_count, form))
         table.add_row(name.replace("_", " "), *cells)
     return table
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from sgdx_dataset import open_release, turn_tables
 from sgdx_dataset.release.release import Release
-from sgdx_dataset.release.remembered import chosen_source
+from sgdx_dataset.release.remembered import resolve_source
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.variants import fingerprint, own_wordings, schema_digest
 
@@ -101,7 +101,7 @@ def open_references(
         SgdxError: The source or a variant of the user's own cannot be opened.
     """
     if folder is None:
-        return References(split, open_release(chosen_source(source), own))
+        return References(split, open_release(resolve_source(source), own))
     if source or own:
         raise ScoreError(
             f"--references {folder}: found --source or --variant too, expected one way to have the"

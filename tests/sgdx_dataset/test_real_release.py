@@ -20,7 +20,7 @@ from sgdx_dataset.release.release import Release, write_variants
 from sgdx_dataset.release.schema import SPLITS
 from sgdx_dataset.rewording.corrupt import corrupt, corrupt_schema
 from sgdx_dataset.rewording.leaks import train_variants
-from sgdx_dataset.rows.dialogue_rows import read_split, tables
+from sgdx_dataset.rows.dialogue_rows import dialogue_tables, read_split
 from sgdx_dataset.rows.name_codes import Names
 
 from .converter import convert
@@ -75,7 +75,7 @@ def test_counts(release_archive: Path, split: str) -> None:
 @pytest.mark.parametrize(("split", "files"), FEW_FILES)
 def test_original_comes_back_value_for_value(release: Release, split: str, files: int) -> None:
     release = with_files(release, split, files)
-    made = dict(tables(release, split, "original"))
+    made = dict(dialogue_tables(release, split, "original"))
     for file, dialogues in dialogues_of(release, split):
         assert [release_dialogue(row) for row in made[file].to_pylist()] == dialogues, file
 
@@ -89,7 +89,7 @@ def test_variants_are_what_the_fixed_converter_makes(
         json.loads(release.read(release.schema_file("test", config)))
         for config in ("original", variant)
     )
-    made = dict(tables(release, "test", variant))
+    made = dict(dialogue_tables(release, "test", variant))
     for file, dialogues in dialogues_of(release, "test"):
         expected = [convert(dialogue, original, schema) for dialogue in dialogues]
         assert [release_dialogue(row) for row in made[file].to_pylist()] == expected, file
@@ -102,7 +102,7 @@ def test_782_test_frames_of_v5_that_only_the_fixed_converter_gets_right(release:
         json.loads(release.read(release.schema_file("test", config)))
         for config in ("original", "v5")
     )
-    made = dict(tables(release, "test", "v5"))
+    made = dict(dialogue_tables(release, "test", "v5"))
     changed = []
     for file, dialogues in dialogues_of(release, "test"):
         for dialogue, row in zip(dialogues, made[file].to_pylist()):
@@ -124,9 +124,9 @@ def _states_that_differ(old: Json, new: Json) -> list[str]:
 @pytest.mark.slow
 def test_backtrans_is_train_three_times_over(release: Release) -> None:
     """Under schemas that differ from the original, and from each other, in words alone."""
-    train = sum(table.num_rows for _, table in tables(release, "train", "original"))
+    train = sum(table.num_rows for _, table in dialogue_tables(release, "train", "original"))
     counts: dict[str, int] = {}
-    for _, table in tables(release, "train", "backtrans"):
+    for _, table in dialogue_tables(release, "train", "backtrans"):
         variant = table["variant"][0].as_py()
         counts[variant] = counts.get(variant, 0) + table.num_rows
     assert counts == dict.fromkeys(("backtrans-ja", "backtrans-ko", "backtrans-zh"), train)

@@ -64,15 +64,3 @@ def test_memory(cabs: Service) -> None:
 def test_gives() -> None:
     assert not gives_value(act("A", "OFFER", "place"))
     assert not gives_value(act("A", "INFORM_COUNT", "count", "3"))
-
-
-def test_schema(cabs: Service) -> None:
-    assert cabs.tracked == {"destination", "pickup_time", "shared", "riders"}
-    assert (cabs.required("OrderCab"), cabs.optional("OrderCab"), cabs.required("NONE")) == (
-        ["destination", "pickup_time"], ["shared"], [],
-    )  # fmt: skip
-    assert cabs.slot("shared").options == [None, "dontcare", "True", "False"]
-    assert cabs.slot("fare").options == [None, "dontcare"]
-    riders = cabs.slot("riders")
-    assert [riders.admits(value) for value in ("2", "4", "dontcare")] == [True, False, True]
-    assert cabs.slot("fare").admits("$9")

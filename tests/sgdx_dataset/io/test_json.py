@@ -11,6 +11,7 @@ import sgdx_dataset.io.arguments
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.arguments import split_pairs
 from sgdx_dataset.io.json import check_keys, decode_json, parse_json
+from sgdx_dataset.schema import Service
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,18 @@ def test_pairs_of_a_command_line() -> None:
     for argument in ("a", "a=", "=a", "="):
         with pytest.raises(SgdxError, match=f"^--set {argument}: expected KEY=JSON$"):
             split_pairs("--set", [argument], "KEY=JSON")
+
+
+def test_a_file_with_a_known_checksum_is_not_searched_for_repeated_keys() -> None:
+    data = b'{"a": 1, "b": {"c": 1, "c": 2}}'
+    assert parse_json(data, object, "f", "a file", verified=True) == {"a": 1, "b": {"c": 2}}
+
+
+def test_numbers_of_any_length() -> None:
+    check_keys(b'{"a": %s}' % (b"9" * 5000))
+
+
+def test_errors_name_the_record() -> None:
+    data = b'[{"service_name": "Cabs_9", "description": "", "slots": [], "intents": 3}]'
+    with pytest.raises(SgdxError, match=r"^f: service Cabs_9: not a schema: .*\$\[0\].intents"):
+        parse_json(data, list[Service], "f", "a schema")

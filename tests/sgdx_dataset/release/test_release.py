@@ -19,7 +19,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.release.archives import sha256
 from sgdx_dataset.release.checksums import checksums
 from sgdx_dataset.release.open import SAMPLE, open_release
-from sgdx_dataset.rows.dialogue_rows import tables
+from sgdx_dataset.rows.dialogue_rows import dialogue_tables
 
 TOP = "dstc8-schema-guided-dialogue-0123abc"
 
@@ -36,7 +36,7 @@ def test_an_archive_gives_what_its_directory_gives(mini: Path, kind: str) -> Non
     archive, directory = open_release(packed(mini, kind)), open_release(mini)
     assert archive.files == directory.files
     assert len(archive.files) == 3 + 3 + 15
-    read = [[table for _, table in tables(r, "test", "v2")] for r in (archive, directory)]
+    read = [[table for _, table in dialogue_tables(r, "test", "v2")] for r in (archive, directory)]
     assert read[0] == read[1]
 
 
@@ -109,7 +109,7 @@ def test_sgd_with_another_file_is_not_called_sgd(release_archive: Path, tmp_path
     assert release.version().startswith("unverified:")
     assert release.version("train") == ""
     with pytest.warns(UserWarning, match="test/dialogues_001.json: differs from the published"):
-        list(tables(release, "test", "v1"))
+        list(dialogue_tables(release, "test", "v1"))
 
 
 def test_the_source_may_come_from_the_environment(
@@ -131,7 +131,7 @@ def test_a_source_without_a_schema(mini: Path, split: str) -> None:
 def test_a_source_without_a_variants_schema(mini: Path) -> None:
     (mini / "sgd_x/data/v3/test/schema.json").unlink()
     with pytest.raises(SgdxError, match="has no sgd_x/data/v3/test/schema.json"):
-        list(tables(open_release(mini), "test", "v3"))
+        list(dialogue_tables(open_release(mini), "test", "v3"))
 
 
 def test_a_source_that_does_not_exist() -> None:
@@ -156,7 +156,7 @@ def test_a_damaged_member_is_named(mini: Path) -> None:
     content[start + 20 : start + 40] = os.urandom(20)
     archive.write_bytes(content)
     with pytest.raises(SgdxError, match=r"test/dialogues_001.json: cannot be read"):
-        list(tables(open_release(archive), "test", "original"))
+        list(dialogue_tables(open_release(archive), "test", "original"))
 
 
 def _zip_with(mini: Path, *names: str) -> Path:

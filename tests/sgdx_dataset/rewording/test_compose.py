@@ -18,7 +18,7 @@ from sgdx_dataset.release.open import open_release
 from sgdx_dataset.rewording.compose import compose, compose_schema, compose_service
 from sgdx_dataset.rewording.distances import description_distance, name_distance
 from sgdx_dataset.rewording.pool import ElementPool, ServicePool, read_pool
-from sgdx_dataset.rows.dialogue_rows import tables
+from sgdx_dataset.rows.dialogue_rows import dialogue_tables
 from sgdx_dataset.schema import Service, Slot
 
 from ...conftest import Run
@@ -112,7 +112,7 @@ def test_a_swap_of_names_renames_all_at_once(mini: Path) -> None:
 def test_a_composed_variant_can_be_loaded(mini: Path, pool_file: Path, tmp_path: Path) -> None:
     compose(open_release(mini), pool_file, tmp_path / "out")
     release = open_release(mini, {"mine": tmp_path / "out" / "v3"})
-    ((_, table),) = tables(release, "test", "mine")
+    ((_, table),) = dialogue_tables(release, "test", "mine")
     state = table["turns"][0].as_py()[0]["frames"][0]["state"]
     assert state["active_intent"] == "LookForFlat"
     assert {pair["slot"] for pair in state["slot_values"]} == {"municipality", "zone", "purpose"}

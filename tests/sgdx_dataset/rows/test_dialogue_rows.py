@@ -13,7 +13,7 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.release.open import open_release
-from sgdx_dataset.rows.dialogue_rows import tables
+from sgdx_dataset.rows.dialogue_rows import dialogue_tables
 from sgdx_dataset.rows.features import DIALOGUE_ROW
 
 from ..conftest import DIALOGUE, write
@@ -23,7 +23,7 @@ Json = Any
 
 def rows(root: Path, config: str) -> list[Json]:
     release = open_release(root)
-    parts = [table for _, table in tables(release, "test", config)]
+    parts = [table for _, table in dialogue_tables(release, "test", config)]
     assert all(part.schema == DIALOGUE_ROW.arrow_schema for part in parts)
     made: list[Json] = pa.concat_tables(parts).to_pylist()
     return made
@@ -186,7 +186,7 @@ def test_a_key_that_is_there_twice(mini: Path) -> None:
     expected = "dialogues_001.json: not a list of dialogues: an object has the key 'area' twice: a"
     for brief in (False, True):
         with pytest.raises(SgdxError, match=expected):
-            list(tables(open_release(mini), "test", "v1", brief))
+            list(dialogue_tables(open_release(mini), "test", "v1", brief))
 
 
 def test_a_file_without_dialogues(mini: Path) -> None:
@@ -203,4 +203,4 @@ def test_a_dialogue_that_is_there_twice(mini: Path) -> None:
 
 def test_a_split_without_dialogues_is_empty(mini: Path) -> None:
     (mini / "test" / "dialogues_001.json").unlink()
-    assert list(tables(open_release(mini), "test", "v1")) == []
+    assert list(dialogue_tables(open_release(mini), "test", "v1")) == []

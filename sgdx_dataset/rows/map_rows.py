@@ -25,7 +25,7 @@ _EXPECTED = (
 )
 
 
-def mapped(dialogues: Any, make: MakeTable, what: str, features: Features, made_by: str) -> Any:
+def map_rows(dialogues: Any, make: MakeTable, what: str, features: Features, made_by: str) -> Any:
     """Make rows of dialogue rows, in the dialogues' order.
 
     Args:
@@ -49,15 +49,17 @@ def mapped(dialogues: Any, make: MakeTable, what: str, features: Features, made_
 
     if isinstance(dialogues, DatasetDict | IterableDatasetDict):
         splits = dialogues.items()
-        made = {name: mapped(rows, make, what, features, made_by) for name, rows in splits}
-        return type(dialogues)(made)
+        mapped_splits = {
+            name: map_rows(rows, make, what, features, made_by) for name, rows in splits
+        }
+        return type(dialogues)(mapped_splits)
     if isinstance(dialogues, Dataset | IterableDataset):
         return _dataset(dialogues, make, what, features, made_by)
     return make(_table([dialogues] if isinstance(dialogues, Mapping) else dialogues)).to_pylist()
 
 
 def code_of(*files: str) -> str:
-    """The content of some source files and of ``columns.py``, as ``mapped`` takes it."""
+    """The content of some source files and of ``columns.py``, as ``map_rows`` takes it."""
     paths = [*files, column_types.__file__]
     return "".join(Path(file).read_text(encoding="utf-8") for file in paths)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sgdx_dataset import load
 
-from ..conftest import Run
-from .conftest import DIALOGUE, write
+from ...conftest import Run
+from ..conftest import DIALOGUE, write
 
 SHOWN = """\
 Dialogue 1_00000 (test)
