@@ -5,13 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from sgdx_dataset import SgdxError
+from sgdx_dataset import CONFIGS, SgdxError
+from sgdx_dataset.io.arguments import split_pairs
 from sgdx_dataset.io.console import run
+from sgdx_dataset.release.schema import split_name
 from sgdx_metric import ScoreError
+
+from .data.requested import DEFAULT_CONFIGS, RequestedData
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 # Older spellings of options, which commands still take.
@@ -26,6 +31,47 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         help="SGD as a release directory or archive, 'sample', or 'download'; default: "
         "$SGDX_SOURCE, else what sgdx_dataset prepare was given",
     )
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose dialogues and wordings, which ``read_data`` reads."""
+    add_source(parser)
+    parser.add_argument(
+        "--config",
+        nargs="+",
+        action="extend",
+        metavar="CONFIG",
+        help=f"any of {', '.join(CONFIGS)}, or a NAME of --variant; default: "
+        f"{' '.join(DEFAULT_CONFIGS)} and each NAME",
+    )
+    parser.add_argument(
+        "--variant",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="a wording of your own, as python -m sgdx_dataset frames takes it: a folder with "
+        "schemas, or a file of new words; may be given several times",
+    )
+    parser.add_argument(
+        "--dialogues",
+        type=Path,
+        metavar="FILE",
+        help="predict these dialogues only: a file of python -m sgdx_dataset subset, a text file "
+        "with one dialogue id a line, or a JSON list",
+    )
+    parser.add_argument("--split", default="test", help="train, validation or test; default: test")
+
+
+def read_data(options: argparse.Namespace) -> tuple[RequestedData, list[str]]:
+    """The data to predict and the names of the schema variants, without repetition.
+
+    Raises:
+        SgdxError: A ``--variant`` is not NAME=PATH, or there is no such split.
+    """
+    variants = dict(split_pairs("--variant", options.variant))
+    configs = list(dict.fromkeys(options.config or (*DEFAULT_CONFIGS, *variants)))
+    split = split_name(options.split)
+    return RequestedData(options.source, split, variants, options.dialogues), configs
 
 
 def add_struct(parser: argparse.ArgumentParser, kind: type[msgspec.Struct], title: str) -> None:

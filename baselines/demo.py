@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 
 from .command_line import run_command
-from .data.requested import RequestedData
+from .data.requested import DEFAULT_CONFIGS, RequestedData
 from .evaluate import evaluate
 from .lexical.tracker import LexicalTracker
-from .predict import DEFAULT_CONFIGS, Request
+from .predict import Request
 
 _NEXT = """
 These are {frames} frames of the project's own sample corpus, tracked without learning: the figures

@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from datasets import concatenate_datasets
 
-from sgdx_dataset import CONFIGS, VARIANTS, SgdxError
-from sgdx_dataset.io.arguments import split_pairs
-from sgdx_dataset.release.schema import split_name
+from sgdx_dataset import SgdxError
 
-from .command_line import add_source, add_struct, read_struct, run_command
+from .command_line import add_data, add_struct, read_data, read_struct, run_command
 from .data.frames import SYSTEM_ACTS
 from .data.kinds import rows_for
 from .data.prediction_files import is_finished, write_predictions
@@ -38,8 +36,6 @@ from .training.settings import Precision
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
-
-DEFAULT_CONFIGS = ("original", *VARIANTS)
 
 
 @dataclass(frozen=True)
@@ -187,31 +183,7 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
         help="lexical, which needs no --model; or the tracker of a --model that does not record it",
     )
     first_options, _ = parser.parse_known_args()
-    add_source(parser)
-    parser.add_argument(
-        "--config",
-        nargs="+",
-        action="extend",
-        metavar="CONFIG",
-        help=f"any of {', '.join(CONFIGS)}, or a NAME of --variant; default: "
-        f"{' '.join(DEFAULT_CONFIGS)} and each NAME",
-    )
-    parser.add_argument(
-        "--variant",
-        action="append",
-        default=[],
-        metavar="NAME=PATH",
-        help="a wording of your own, as python -m sgdx_dataset frames takes it: a folder with "
-        "schemas, or a file of new words; may be given several times",
-    )
-    parser.add_argument(
-        "--dialogues",
-        type=Path,
-        metavar="FILE",
-        help="predict these dialogues only: a text file with one dialogue id a line, or a JSON "
-        "list",
-    )
-    parser.add_argument("--split", default="test", help="train, validation or test; default: test")
+    add_data(parser)
     parser.add_argument(
         "--precision",
         choices=get_args(Precision),
@@ -238,9 +210,7 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
     elif options.precision is not None:
         raise SgdxError(f"--precision {options.precision}: {name} is not trained, has none")
     system_options = read_struct(options, system_class.OPTIONS)
-    variants = dict(split_pairs("--variant", options.variant))
-    configs = list(dict.fromkeys(options.config or (*DEFAULT_CONFIGS, *variants)))
-    data = RequestedData(options.source, split_name(options.split), variants, options.dialogues)
+    data, configs = read_data(options)
     model = options.model or name
     request = Request(system_class, model, system_options, data, configs, options.precision)
     return request, options.output

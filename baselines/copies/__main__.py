@@ -11,7 +11,8 @@ from sgdx_dataset.release.schema import split_name
 from sgsacc_metric.cli.references import open_references
 
 from ..command_line import add_source, run_command
-from .systems import DEFAULT_CONFIGS, SYSTEMS, copy_system, generate
+from ..data.requested import DEFAULT_CONFIGS
+from .systems import SYSTEMS, copy_system, generate
 
 
 def main() -> int:

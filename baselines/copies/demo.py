@@ -11,7 +11,8 @@ from sgsacc_metric.cli.references import open_references
 from sgsacc_metric.cli.tables import bleu_table, robustness_table
 from sgsacc_metric.cli.terminal import print_line, print_table
 
-from .systems import DEFAULT_CONFIGS, copy_system, generate
+from ..data.requested import DEFAULT_CONFIGS
+from .systems import copy_system, generate
 
 SYSTEMS = ("gold", "derived", "empty")
 _TABLES = {

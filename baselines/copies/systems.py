@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from sgdx_dataset import VARIANTS, SgdxError
+from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import write_bytes
 from sgsacc_metric.cli.references import References
 from sgsacc_metric.cli.selection import select_turns
@@ -19,7 +19,6 @@ from .templates import from_templates, read_templates
 
 Say = Callable[[Turn], str]
 SYSTEMS = ("gold", "derived", "templates", "empty")
-DEFAULT_CONFIGS = ("original", *VARIANTS)
 
 
 @dataclass(frozen=True)

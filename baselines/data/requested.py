@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from datasets import Dataset
 
-from sgdx_dataset import SgdxError, frames, load
+from sgdx_dataset import VARIANTS, SgdxError, frames, load
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.variants import fingerprint, schema_digest, short_digest
 
 from .augment import RowsOf
+
+DEFAULT_CONFIGS = ("original", *VARIANTS)  # what commands predict if no --config is given
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.extras import require
 
-from ..command_line import run_command
+from ..command_line import add_data, run_command
 from ..data.prediction_files import write_predictions
 from ..training.run_folder import locked
 from .answer_file import AnswerFile
@@ -25,10 +25,10 @@ from .endpoint import base_url, connect
 from .estimate import estimate, token_counter
 from .options import (
     add_collect,
-    add_data,
     add_estimate,
     add_output,
     add_predict,
+    add_repeats,
     add_settings,
     read_limits,
     read_plan,
@@ -72,6 +72,7 @@ def _parser() -> ArgumentParser:
     ):
         command = add_command(name, run, text)
         add_data(command)
+        add_repeats(command)
         add_settings(command, model_required=name in ("requests", "collect"))
         add(command)
     text = "write predictions of a log of the inspect_ai task baselines/sgdx_state"

@@ -8,13 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
 
-from sgdx_dataset import CONFIGS, SgdxError
+from sgdx_dataset import SgdxError
 from sgdx_dataset.io.arguments import split_pairs
-from sgdx_dataset.release.schema import split_name
 
-from ..command_line import add_source
-from ..data.requested import RequestedData
-from ..predict import DEFAULT_CONFIGS
+from ..command_line import read_data
 from .endpoint import base_url, host_of
 from .plan import Plan
 from .program import HOST
@@ -23,33 +20,8 @@ from .sending import SendLimits
 from .usage import Price, read_price
 
 
-def add_data(command: argparse.ArgumentParser) -> None:
-    """Add the options that choose dialogues and wordings."""
-    add_source(command)
-    command.add_argument(
-        "--config",
-        nargs="+",
-        action="extend",
-        metavar="CONFIG",
-        help=f"any of {', '.join(CONFIGS)}, or a NAME of --variant; default: "
-        f"{' '.join(DEFAULT_CONFIGS)} and each NAME",
-    )
-    command.add_argument(
-        "--variant",
-        action="append",
-        default=[],
-        metavar="NAME=PATH",
-        help="a wording of your own, as python -m sgdx_dataset frames takes it; may be given "
-        "several times",
-    )
-    command.add_argument(
-        "--dialogues",
-        type=Path,
-        metavar="FILE",
-        help="ask about these dialogues only: a file of python -m sgdx_dataset subset, a text file "
-        "with one id a line, or a JSON list",
-    )
-    command.add_argument("--split", default="test", help="train, validation or test; default: test")
+def add_repeats(command: argparse.ArgumentParser) -> None:
+    """Add the option that repeats all requests."""
     command.add_argument(
         "--repeats",
         type=int,
@@ -230,11 +202,9 @@ def read_plan(options: argparse.Namespace, program: str | None = None) -> Plan:
     """
     settings = read_settings(options, program)
     host = f"{HOST}{program}" if program else host_of(base_url(options.base_url))
-    variants = dict(split_pairs("--variant", options.variant))
-    configs = list(dict.fromkeys(options.config or (*DEFAULT_CONFIGS, *variants)))
+    data, configs = read_data(options)
     if options.repeats > 1 and not options.config:
         configs = ["original"]
-    data = RequestedData(options.source, split_name(options.split), variants, options.dialogues)
     retries = getattr(options, "retry_invalid", 0)  # an estimate has no such option
     if program and retries:
         raise SgdxError("--retry-invalid: expected only for a server, not with --command")

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from baselines.copies.systems import DEFAULT_CONFIGS, copy_system, generate
+from baselines.copies.systems import copy_system, generate
+from baselines.data.requested import DEFAULT_CONFIGS
 from baselines.report import __main__ as report
 from baselines.report.generation import tables
 from baselines.report.generation.runs import GeneratorRun, Validation
