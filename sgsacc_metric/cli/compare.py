@@ -31,7 +31,8 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
         `difference` (second - first), its 95 % bootstrap `interval` over dialogues, and `p`.
 
     Raises:
-        ScoreError: A file is not a scores.json, or the turns or the signatures differ.
+        SgdxError: A file is not a scores.json.
+        ScoreError: The turns or the signatures differ.
     """
     (first_signature, first_units), (second_signature, second_units) = map(
         read_scores, (first, second)

@@ -49,7 +49,8 @@ def read_scores(path: Path) -> tuple[str, Units]:
     """Read the signature and the units of a scores.json.
 
     Raises:
-        ScoreError, SgdxError: The file cannot be read, or is no scores.json of this metric.
+        SgdxError: The file cannot be read, or is no scores.json of this metric.
+        ScoreError: Its lists are not of one length.
     """
     scores = parse_json(read_input(path), _Scores, str(path), "a scores.json of sgsacc_metric")
     units = scores.units

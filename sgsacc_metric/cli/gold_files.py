@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from sgdx_dataset.io.files import staged
+from sgdx_dataset.io.files import read_input, staged
 from sgdx_dataset.io.json import decode_json, parse_json
 from sgdx_metric.rows import ScoreError
 
@@ -61,12 +61,10 @@ def read_gold(path: Path, header: GoldHeader, turns: list[Turn]) -> list[GoldTur
         The gold side of each turn.
 
     Raises:
-        ScoreError: The file cannot be read, was made in another way, or lacks a turn.
+        SgdxError: The file cannot be read, or is no gold side.
+        ScoreError: It was made in another way, or lacks a turn.
     """
-    try:
-        first, *lines = path.read_bytes().splitlines()
-    except (OSError, ValueError) as error:
-        raise ScoreError(f"{path}: cannot be read as a gold side: {error}") from None
+    first, *lines = read_input(path).splitlines() or [b""]
     metadata = parse_json(first, _FirstLine, f"{path}:1", "a header of a gold side").metadata
     for key in GoldHeader.__struct_fields__:
         stated, expected = getattr(metadata, key), getattr(header, key)

@@ -37,7 +37,8 @@ def read_predictions(path: Path, split: str, variant: str) -> tuple[list[Predict
         The rows, and what the file says of itself.
 
     Raises:
-        ScoreError: The file cannot be read, or is malformed or for another split or variant.
+        SgdxError: The file cannot be read, or is malformed.
+        ScoreError: It is for another split or variant.
     """
     lines = read_input(path).split(b"\n")
     metadata = Metadata()

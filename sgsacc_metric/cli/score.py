@@ -110,7 +110,7 @@ class Outputs:
         """Refuse what could not be written, before any work is done.
 
         Raises:
-            ScoreError: An output cannot be written.
+            SgdxError: An output cannot be written.
         """
         if self.scores:
             check_output("--output", self.scores)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import sgsacc_metric.api
-from sgdx_dataset import open_release, turn_tables
+from sgdx_dataset import SgdxError, open_release, turn_tables
 from sgsacc_metric import Options, ScoreError, score, score_files
 from sgsacc_metric.__main__ import main
 
@@ -95,9 +95,9 @@ def test_what_cannot_be_scored_is_named(copies: Path, tmp_path: Path) -> None:
         score([{"turn_id": "9/9", "variant": "v1", "utterance": ""}], [row])
     with pytest.raises(ScoreError, match="references: found no rows of variant 'v2'"):
         score([], [row], evaluator="v2")
-    with pytest.raises(ValueError, match=r"none\.jsonl: No such file"):
+    with pytest.raises(SgdxError, match=r"none\.jsonl: No such file"):
         score_files({"v1": "none.jsonl"}, source="sample", output=tmp_path / "scores.json")
-    with pytest.raises(ScoreError, match=r"--per-turn .*: expected a name ending in \.jsonl"):
+    with pytest.raises(SgdxError, match=r"--per-turn .*: expected a name ending in \.jsonl"):
         score_files(copies / "gold", source="sample", per_turn=tmp_path / "turns.csv")
     assert not list(tmp_path.iterdir())
 
