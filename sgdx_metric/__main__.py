@@ -96,9 +96,9 @@ def _add_compare(command: argparse.ArgumentParser) -> None:
         metavar="SCORES",
         help="the scores.json of one tracker, and then that of another",
     )
-    for place, which in (("first", "one"), ("second", "the other")):
+    for option, which in (("first", "one"), ("second", "the other")):
         command.add_argument(
-            f"--{place}",
+            f"--{option}",
             nargs="+",
             type=Path,
             metavar="SCORES",

@@ -1,7 +1,7 @@
 """Intervals and p-values from resampled dialogues, since a dialogue's frames are not independent.
 
-A figure is a function of sums over dialogues. So each dialogue's sums are taken once, and a
-resample is no more than a weight for each dialogue.
+Every statistic here is a function of sums over dialogues. So each dialogue's sums are taken once,
+and a resample is only a weight for each dialogue: how often it was drawn.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,17 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Floats, over
+from .columns import Floats, safe_divide
 
 RESAMPLES = 1000
 TRIALS = 10_000
 SEED = 0
-_CHUNK = (
-    100  # Resamples are drawn so many at a time, so that memory does not grow with their number.
-)
+# How many resamples are drawn at a time, so that memory does not grow with their number.
+_CHUNK = 100
 
 Draw = Callable[[np.random.Generator, int, int], Floats]
-Figures = dict[str, Floats]
+Statistics = dict[str, Floats]
 Interval = list[float] | None
 
 
@@ -38,7 +37,7 @@ class Sums:
 
     def means(self, weights: Floats) -> Floats:
         """Mean scores [draws, rows] of the dialogues under weights [draws, dialogues]."""
-        return over(weights @ self.total, weights @ self.number)
+        return safe_divide(weights @ self.total, weights @ self.number)
 
     def only(self, rows: list[int]) -> "Sums":
         """Some of the rows, in the order given; a row may be taken more than once."""
@@ -48,6 +47,7 @@ class Sums:
 def with_replacement(random: np.random.Generator, draws: int, dialogues: int) -> Floats:
     """How often each dialogue is drawn when as many are drawn as there are [draws, dialogues]."""
     drawn = random.integers(dialogues, size=(draws, dialogues))
+    # One bincount for all draws: the dialogue d of draw i is counted at i * dialogues + d.
     flat = (drawn + dialogues * np.arange(draws)[:, None]).ravel()
     counts = np.bincount(flat, minlength=draws * dialogues)
     return counts.reshape(draws, dialogues).astype(np.float64)
@@ -65,7 +65,7 @@ def resampled(draw: Draw, dialogues: int, number: int) -> Iterator[Floats]:
         yield draw(random, min(_CHUNK, number - start), dialogues)
 
 
-def bootstrap(statistic: Callable[[Floats], Figures], dialogues: int) -> dict[str, Interval]:
+def bootstrap(statistic: Callable[[Floats], Statistics], dialogues: int) -> dict[str, Interval]:
     """95 % intervals of figures, by the percentile method over dialogues drawn with replacement.
 
     Source: Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter 13.
@@ -80,15 +80,15 @@ def bootstrap(statistic: Callable[[Floats], Figures], dialogues: int) -> dict[st
     """
     if not dialogues:
         return {}
-    found = [statistic(weights) for weights in resampled(with_replacement, dialogues, RESAMPLES)]
-    return {name: _middle(np.concatenate([draw[name] for draw in found])) for name in found[0]}
+    draws = [statistic(weights) for weights in resampled(with_replacement, dialogues, RESAMPLES)]
+    return {name: _middle(np.concatenate([draw[name] for draw in draws])) for name in draws[0]}
 
 
 def randomisation(
     first: Sums,
     second: Sums,
-    statistic: Callable[[Floats], Figures],
-    observed: Figures,
+    statistic: Callable[[Floats], Statistics],
+    observed: Statistics,
     trials: int = TRIALS,
 ) -> dict[str, float | None]:
     """Two-sided p-values of paired approximate randomisation, in which whole dialogues are swapped.
@@ -109,9 +109,12 @@ def randomisation(
     as_large = dict.fromkeys(observed, 0)
     total, number = second.total - first.total, second.number - first.number
     for swap in resampled(one_in_two, len(total), trials):
+        # What the swapped dialogues bring to the first side is what they take from the second.
         moved, count = swap @ total, swap @ number
         left, right = (
-            statistic(over(own.total.sum(0) + sign * moved, own.number.sum(0) + sign * count))
+            statistic(
+                safe_divide(own.total.sum(0) + sign * moved, own.number.sum(0) + sign * count)
+            )
             for own, sign in ((first, 1), (second, -1))
         )
         for name, value in observed.items():
@@ -126,7 +129,7 @@ def randomisation(
 
 
 def compared(
-    first: Sums, second: Sums, statistic: Callable[[Floats], Figures], trials: int = TRIALS
+    first: Sums, second: Sums, statistic: Callable[[Floats], Statistics], trials: int = TRIALS
 ) -> dict[str, dict[str, Any]]:
     """Compare two sides, such as two systems, or one system under two wordings.
 
@@ -142,7 +145,7 @@ def compared(
     """
     dialogues = len(first.total)
 
-    def difference(weights: Floats) -> Figures:
+    def difference(weights: Floats) -> Statistics:
         left, right = statistic(first.means(weights)), statistic(second.means(weights))
         return {name: right[name] - left[name] for name in left}
 
@@ -164,7 +167,7 @@ def compared(
 
 
 def compared_runs(
-    first: Sequence[Sums], second: Sequence[Sums], statistic: Callable[[Floats], Figures]
+    first: Sequence[Sums], second: Sequence[Sums], statistic: Callable[[Floats], Statistics]
 ) -> dict[str, dict[str, Any]]:
     """Compare two systems of which there are several runs, such as those of several seeds.
 
@@ -193,28 +196,28 @@ def compared_runs(
         _stacked([statistic(run.means(whole)) for run in runs]) for runs in (first, second)
     ]  # Each is figures [runs, 1].
     random = np.random.default_rng((SEED, 1))  # The dialogues are drawn as for single runs.
-    drawn: list[Figures] = []
+    drawn: list[Statistics] = []
     for weights in resampled(with_replacement, len(first[0].total), RESAMPLES):
         left, right = (_mean_of_drawn(runs, weights, statistic, random) for runs in (first, second))
         drawn.append({name: right[name] - left[name] for name in left})
-    found = {}
-    for name, one in sides[0].items():
-        other = sides[1][name]
-        difference = other.mean(axis=0) - one.mean(axis=0)
+    comparisons = {}
+    for name, first_runs in sides[0].items():
+        second_runs = sides[1][name]
+        difference = second_runs.mean(axis=0) - first_runs.mean(axis=0)
         differences = np.concatenate([draw[name] for draw in drawn])
-        found[name] = {
-            "first": _number(one.mean(axis=0)),
-            "second": _number(other.mean(axis=0)),
+        comparisons[name] = {
+            "first": _number(first_runs.mean(axis=0)),
+            "second": _number(second_runs.mean(axis=0)),
             "difference": _number(difference),
             "interval": _middle(differences),
             "p": _shifted_p(differences, difference),
-            "first_sd": _deviation(one),
-            "second_sd": _deviation(other),
+            "first_sd": _deviation(first_runs),
+            "second_sd": _deviation(second_runs),
         }
-    return found
+    return comparisons
 
 
-def _stacked(runs: Sequence[Figures]) -> Figures:
+def _stacked(runs: Sequence[Statistics]) -> Statistics:
     """The figures [draws] of several runs as figures [runs, draws]."""
     return {name: np.stack([run[name] for run in runs]) for name in runs[0]}
 
@@ -222,14 +225,14 @@ def _stacked(runs: Sequence[Figures]) -> Figures:
 def _mean_of_drawn(
     runs: Sequence[Sums],
     weights: Floats,
-    statistic: Callable[[Floats], Figures],
+    statistic: Callable[[Floats], Statistics],
     random: np.random.Generator,
-) -> Figures:
+) -> Statistics:
     """The mean figures [draws] of runs that are drawn anew for each weighting of the dialogues."""
     number = max(len(runs) - 1, 1)
     counts = random.multinomial(number, np.full(len(runs), 1 / len(runs)), len(weights))
-    found = _stacked([statistic(run.means(weights)) for run in runs])
-    return {name: (figure * counts.T).sum(axis=0) / number for name, figure in found.items()}
+    statistics = _stacked([statistic(run.means(weights)) for run in runs])
+    return {name: (figure * counts.T).sum(axis=0) / number for name, figure in statistics.items()}
 
 
 def _shifted_p(differences: Floats, observed: Floats) -> float | None:

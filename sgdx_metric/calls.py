@@ -1,7 +1,7 @@
 """Whether a system calls the right API with the right arguments, in place of its dialogue state.
 
-It is scored in the frames after whose user turn the system makes a call. A model that has to call
-there cannot be too shy to, so that reluctance is not taken for misreading.
+It is scored in the frames after whose user turn the system makes a call. Only turns followed by a
+gold call are scored, so reluctance to call is not counted as misreading.
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .bootstrap import Figures, bootstrap
-from .columns import Bools, Floats, Ints, Side, SlotValues, column, field, flags, positions, strings
-from .robustness import dialogue_sums, figures, with_drop
+from .bootstrap import Statistics, bootstrap
+from .columns import (
+    AlignedRows,
+    Bools,
+    Floats,
+    Ints,
+    SlotValues,
+    align,
+    column,
+    field,
+    flags,
+    positions,
+    strings,
+)
+from .robustness import dialogue_sums, headline_statistics, with_drop
 from .rows import REFERENCE, ScoreError
 from .signature import OFFICIAL, Rules, Setup, signature
 from .slots import SchemaSlots, score_slots
@@ -22,8 +34,8 @@ from .units import ALL, SEEN, UNSEEN, FrameIndex, index_frames
 from .variants import ORIGINAL
 
 CALL_METRICS = ("call_name_accuracy", "call_argument_accuracy", "call_accuracy")
-# What the figures of joint goal accuracy are called where they are of another score.
-_FIGURES = {
+# The names in the report of calls of the statistics that are named after joint goal accuracy.
+_STATISTIC_NAMES = {
     "jga_orig": "original",
     "jga_v1-5": "v1-5",
     "drop": "drop",
@@ -91,12 +103,14 @@ def score_calls(
         raise ScoreError(f"references for {variant}: found no call, expected one at least")
     order = strings(column(gold, "frame_id"))
     order = order.take(pc.sort_indices(order))
-    known = predictions.filter(pc.is_in(column(predictions, "frame_id"), value_set=ids))
-    if known.num_rows < predictions.num_rows:  # it raises the named error
+    known_predictions = predictions.filter(pc.is_in(column(predictions, "frame_id"), value_set=ids))
+    if known_predictions.num_rows < predictions.num_rows:  # it raises the named error
         positions(strings(column(predictions, "frame_id")), ids, whose)
-    chosen = known.filter(pc.is_in(column(known, "frame_id"), value_set=order))
-    true = Side(gold, positions(order_of(gold), order, f"references for {variant}"), len(order))
-    predicted = Side(chosen, positions(order_of(chosen), order, whose), len(order))
+    call_predictions = known_predictions.filter(
+        pc.is_in(column(known_predictions, "frame_id"), value_set=order)
+    )
+    true = align(gold, order, f"references for {variant}")
+    predicted = align(call_predictions, order, whose)
     services = strings(true.aligned("service"))
     true_calls, calls = true.aligned("service_call"), predicted.aligned("service_call")
     same_service = _equal(field(calls, "service"), services)
@@ -107,10 +121,12 @@ def score_calls(
         "call_argument_accuracy": arguments,
         "call_accuracy": name * arguments,
     }
-    return CallScores(order, flags(true.aligned("seen")), scores, _decision(known, order))
+    return CallScores(
+        order, flags(true.aligned("seen")), scores, _decision(known_predictions, order)
+    )
 
 
-def order_of(table: pa.Table) -> pa.Array:
+def frame_ids_of(table: pa.Table) -> pa.Array:
     """The frame ids of rows [rows]."""
     return strings(column(table, "frame_id"))
 
@@ -121,7 +137,7 @@ def _equal(left: pa.Array, right: pa.Array) -> Bools:
 
 
 def _arguments(
-    true: Side, true_calls: pa.Array, calls: pa.Array, same_service: Bools, rules: Rules
+    true: AlignedRows, true_calls: pa.Array, calls: pa.Array, same_service: Bools, rules: Rules
 ) -> Floats:
     """The argument accuracy of each call, in [0, 1] [calls]."""
     rows, listed = true.exploded("schema_slots")
@@ -130,19 +146,25 @@ def _arguments(
     frame, canonical = _parameters(true_calls.to_pylist())
     state = dict[tuple[int, str], list[str]]()
     for i, values in enumerate(true.aligned("slot_values").to_pylist()):
-        state |= {(i, given["slot"]): given["values"] for given in values}
+        state |= {(i, assignment["slot"]): assignment["values"] for assignment in values}
     spoken = [state.get((i, slot), [value]) for i, (slot, value) in zip(frame, canonical)]
     names = [slot for slot, _ in canonical]
-    made = calls.to_pylist()
-    found_frame, found = _parameters([c if ok else None for c, ok in zip(made, same_service)])
-    predicted = _values(found_frame, [slot for slot, _ in found], [[value] for _, value in found])
-    sides = (
+    predicted_calls = calls.to_pylist()
+    predicted_frame, predicted_parameters = _parameters(
+        [c if ok else None for c, ok in zip(predicted_calls, same_service)]
+    )
+    predicted = _values(
+        predicted_frame,
+        [slot for slot, _ in predicted_parameters],
+        [[value] for _, value in predicted_parameters],
+    )
+    comparisons = (
         (_values(frame, names, spoken), rules.use_fuzzy_match),
         (_values(frame, names, [[value] for _, value in canonical]), False),
     )
     slots = [
-        score_slots(schema, reference, predicted, order_of(true.table), fuzzy).score
-        for reference, fuzzy in sides
+        score_slots(schema, reference, predicted, frame_ids_of(true.table), fuzzy).score
+        for reference, fuzzy in comparisons
     ]
     product = same_service.astype(np.float64)
     np.multiply.at(product, schema.frame, np.maximum(*slots))
@@ -151,34 +173,34 @@ def _arguments(
 
 def _parameters(calls: list[dict[str, Any] | None]) -> tuple[list[int], list[tuple[str, str]]]:
     """The frame, and the slot and value, of each parameter of some calls, laid end to end."""
-    found = [
-        (i, (one["slot"], one["value"]))
+    parameters = [
+        (i, (parameter["slot"], parameter["value"]))
         for i, call in enumerate(calls)
-        for one in (call or {}).get("parameters") or ()
+        for parameter in (call or {}).get("parameters") or ()
     ]
-    return [i for i, _ in found], [pair for _, pair in found]
+    return [i for i, _ in parameters], [pair for _, pair in parameters]
 
 
 def _values(frame: list[int], slots: list[str], values: list[list[str]]) -> SlotValues:
-    parents = [i for i, given in enumerate(values) for _ in given]
+    parents = [i for i, slot_values in enumerate(values) for _ in slot_values]
     return SlotValues(
         np.array(frame, dtype=np.int64),
         pa.array(slots, pa.string()),
         np.array(parents, dtype=np.int64),
-        pa.array([value for given in values for value in given], pa.string()),
+        pa.array([value for slot_values in values for value in slot_values], pa.string()),
     )
 
 
 def _decision(predicted: pa.Table, gold: pa.Array) -> dict[str, float | None] | None:
     """How often a call is right to be made, and how often one is made where it should be."""
     called = flags(column(predicted, "service_call").is_valid())
-    wanted = flags(pc.is_in(order_of(predicted), value_set=gold))
-    if wanted.all():
+    needed = flags(pc.is_in(frame_ids_of(predicted), value_set=gold))
+    if needed.all():
         return None
-    hits = int((called & wanted).sum())
+    hits = int((called & needed).sum())
     return {
         "precision": hits / int(called.sum()) if called.any() else None,
-        "recall": hits / int(wanted.sum()),
+        "recall": hits / int(needed.sum()),
     }
 
 
@@ -226,30 +248,30 @@ def _of_metric(
     scores: Mapping[str, Floats], frame_index: FrameIndex, groups: Mapping[str, Ints], rules: Rules
 ) -> dict[str, Any]:
     """The figures of one metric, for all, seen and unseen services."""
-    found = {
+    scores_by_group = {
         group: _of_group(scores, frame_index, groups[group], rules) for group in (ALL, SEEN, UNSEEN)
     }
-    return {**found.pop(ALL), **found}
+    return {**scores_by_group.pop(ALL), **scores_by_group}
 
 
 def _of_group(
-    scores: Mapping[str, Floats], frame_index: FrameIndex, these: Ints, rules: Rules
+    scores: Mapping[str, Floats], frame_index: FrameIndex, members: Ints, rules: Rules
 ) -> dict[str, Any]:
     names = list(scores)
-    sums = dialogue_sums(scores, frame_index, these, rules)
+    sums = dialogue_sums(scores, frame_index, members, rules)
 
-    def statistic(weights: Floats) -> Figures:
-        return with_drop(figures(sums.means(weights), names))
+    def statistic(weights: Floats) -> Statistics:
+        return with_drop(headline_statistics(sums.means(weights), names))
 
     count = len(sums.total)
     whole = statistic(np.ones((1, count))) if count else {}
     intervals = bootstrap(statistic, count)
     return {
         "by_variant": {
-            v: float(s[these].mean()) if len(these) else None for v, s in scores.items()
+            v: float(s[members].mean()) if len(members) else None for v, s in scores.items()
         },
-        **{shown: _number(whole.get(key)) for key, shown in _FIGURES.items()},
-        "confidence": {shown: intervals.get(key) for key, shown in _FIGURES.items()},
+        **{shown: _number(whole.get(key)) for key, shown in _STATISTIC_NAMES.items()},
+        "confidence": {shown: intervals.get(key) for key, shown in _STATISTIC_NAMES.items()},
     }
 
 

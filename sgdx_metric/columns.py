@@ -38,12 +38,12 @@ class SlotValues:
 
 
 @dataclass(frozen=True)
-class Side:
-    """The references or the predictions of some frames.
+class AlignedRows:
+    """References or predictions, whose columns can be had in the order of the frames.
 
     Attributes:
-        table: The rows.
-        position: The place of each row's frame in the order of the frames [rows].
+        table: The rows, in any order.
+        position: The index of each row's frame among the sorted frames [rows].
         count: How many frames there are.
     """
 
@@ -71,9 +71,17 @@ class Side:
 
     def slot_values(self) -> SlotValues:
         """The values of all states, laid end to end."""
+        # Two explosions: states into assignments of a slot, and those into values.
         frame, assignments = self.exploded("slot_values")
         parent, values = explode(field(assignments, "values"))
         return SlotValues(frame, strings(field(assignments, "slot")), parent, strings(values))
+
+
+def align(table: pa.Table, order: pa.Array, whose: str) -> AlignedRows:
+    """Align rows with the frames of `order`; raises ScoreError for the reasons of `positions`."""
+    return AlignedRows(
+        table, positions(strings(column(table, "frame_id")), order, whose), len(order)
+    )
 
 
 def column(table: pa.Table, name: str) -> pa.Array:
@@ -109,7 +117,9 @@ def flags(array: pa.Array) -> Bools:
     return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def over(total: npt.NDArray[Any], number: npt.NDArray[Any], otherwise: float = np.nan) -> Floats:
+def safe_divide(
+    total: npt.NDArray[Any], number: npt.NDArray[Any], otherwise: float = np.nan
+) -> Floats:
     """Divide totals by numbers; the result is `otherwise` where the number is 0."""
     ratio: Floats = np.full(total.shape, otherwise)
     np.divide(total, number, out=ratio, where=number > 0)
@@ -117,7 +127,7 @@ def over(total: npt.NDArray[Any], number: npt.NDArray[Any], otherwise: float = n
 
 
 def positions(frame_ids: pa.Array, order: pa.Array, whose: str) -> Ints:
-    """Where each of `frame_ids` stands in `order`, each of whose ids must be among them once.
+    """The index of each of `frame_ids` in `order`, each of whose ids must be among them once.
 
     Args:
         frame_ids: Frame ids in any order [rows].
@@ -128,16 +138,17 @@ def positions(frame_ids: pa.Array, order: pa.Array, whose: str) -> Ints:
         ScoreError: Frames are there twice, unknown or missing; the message names the first of them
             and says how many there are.
     """
-    found: Any = pc.index_in(frame_ids, value_set=order).fill_null(-1)
-    place = np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
-    if not np.array_equal(np.sort(place), np.arange(len(order))):
-        _refuse(frame_ids, order, whose)
-    return place
+    index: Any = pc.index_in(frame_ids, value_set=order).fill_null(-1)
+    position = np.asarray(index.to_numpy(zero_copy_only=False), dtype=np.int64)
+    # Each index is there once, and none is -1: the frames are the same on both sides.
+    if not np.array_equal(np.sort(position), np.arange(len(order))):
+        _raise_misaligned(frame_ids, order, whose)
+    return position
 
 
-def _refuse(frame_ids: pa.Array, order: pa.Array, whose: str) -> None:
+def _raise_misaligned(frame_ids: pa.Array, order: pa.Array, whose: str) -> None:
     """Raise the ScoreError of `positions`."""
-    _none_of(
+    _raise_if_any(
         frame_ids.filter(pc.invert(pc.is_in(frame_ids, value_set=order))),
         f"{whose}: {{count}} of {len(frame_ids)} frames are not in the references, the first is "
         "{first}; are these predictions for another split?{turn}",
@@ -145,36 +156,38 @@ def _refuse(frame_ids: pa.Array, order: pa.Array, whose: str) -> None:
     )
     counted = pc.value_counts(frame_ids)
     twice = field(counted, "values").filter(pc.greater(field(counted, "counts"), 1))
-    _none_of(twice, f"{whose}: {{count}} frames are there more than once, the first is {{first}}")
-    _none_of(
+    _raise_if_any(
+        twice, f"{whose}: {{count}} frames are there more than once, the first is {{first}}"
+    )
+    _raise_if_any(
         order.filter(pc.invert(pc.is_in(order, value_set=frame_ids))),
         f"{whose}: {{count}} of {len(order)} frames are missing, the first is {{first}}",
     )
 
 
-def _none_of(frame_ids: pa.Array, message: str, known: pa.Array | None = None) -> None:
+def _raise_if_any(frame_ids: pa.Array, message: str, known_ids: pa.Array | None = None) -> None:
     """Raise ScoreError if there are any frames, with their number and the first in the message.
 
-    With `known` frame ids, the message may name those of the first frame's turn as well.
+    Given the frame ids that there are, the message may name those of the first frame's turn too.
     """
     if len(frame_ids):
         first = frame_ids[0].as_py()
-        turn = "" if known is None else same_turn(first, known)
+        turn = "" if known_ids is None else same_turn(first, known_ids)
         raise ScoreError(message.format(count=len(frame_ids), first=first, turn=turn))
 
 
-def same_turn(frame_id: str, known: pa.Array) -> str:
+def same_turn(frame_id: str, known_ids: pa.Array) -> str:
     """The end of an error message about a wrong frame id: the ids that its turn has.
 
     Args:
         frame_id: An id that is not among those known.
-        known: The known frame ids [frames].
+        known_ids: The known frame ids [frames].
 
     Returns:
         A clause that begins with "; "; it is empty where nothing is known of that turn.
     """
     turn = frame_id.rpartition("/")[0] + "/"
-    ids = known.filter(pc.starts_with(known, turn)).to_pylist()
+    ids = known_ids.filter(pc.starts_with(known_ids, turn)).to_pylist()
     if not ids or turn == "/":
         return ""
     return f"; that turn has {', '.join(ids)}: an id ends in the service's original name"

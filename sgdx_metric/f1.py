@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from .columns import Floats, Ints, Side, encode, field, flags, over, strings
+from .columns import AlignedRows, Floats, Ints, encode, field, flags, safe_divide, strings
 from .rows import ScoreError
 from .slots import SchemaSlots, locate
 
@@ -13,7 +13,7 @@ Items = tuple[Ints, Ints]
 _ENDS = ("start", "exclusive_end")
 
 
-def requested_slots(reference: Side, predicted: Side) -> dict[str, Floats]:
+def requested_slots(reference: AlignedRows, predicted: AlignedRows) -> dict[str, Floats]:
     """`requested_slots_f1`, `_precision` and `_recall` of each frame, in [0, 1] [frames]."""
     true_frame, true_name = reference.exploded("requested_slots")
     frame, name = predicted.exploded("requested_slots")
@@ -26,7 +26,9 @@ def requested_slots(reference: Side, predicted: Side) -> dict[str, Floats]:
     }
 
 
-def slot_tagging(reference: Side, predicted: Side, schema: SchemaSlots) -> dict[str, Floats]:
+def slot_tagging(
+    reference: AlignedRows, predicted: AlignedRows, schema: SchemaSlots
+) -> dict[str, Floats]:
     """`slot_tagging_f1`, `_precision` and `_recall` of each frame, in [0, 1] [frames].
 
     They are NaN in frames for which no spans are predicted. A span of a free-form slot counts as
@@ -55,22 +57,28 @@ def slot_tagging(reference: Side, predicted: Side, schema: SchemaSlots) -> dict[
     }
 
 
-def _spans(sides: tuple[Side, Side], free: SchemaSlots, texts: list[str]) -> tuple[Items, Items]:
+def _spans(
+    sides: tuple[AlignedRows, AlignedRows], free: SchemaSlots, texts: list[str]
+) -> tuple[Items, Items]:
     """The spans of free-form slots of each side as items; equal items share slot and text."""
     exploded = [side.exploded("slots") for side in sides]
     names = [strings(field(spans, "slot")) for _, spans in exploded]
-    _, (known, *codes) = encode(free.name, *names)
-    width = 1 + max(int(code.max(initial=0)) for code in (known, *codes))
-    seen: dict[tuple[int, str], int] = {}
+    _, (free_code, *codes) = encode(free.name, *names)
+    width = 1 + max(int(code.max(initial=0)) for code in (free_code, *codes))
+    span_codes: dict[tuple[int, str], int] = {}
     items = []
     for (frame, spans), code in zip(exploded, codes):
-        kept = np.flatnonzero(locate(free.frame * width + known, frame * width + code) >= 0)
-        ends = (field(spans, key).take(pa.array(kept)).to_pylist() for key in _ENDS)
+        free_spans = np.flatnonzero(
+            locate(free.frame * width + free_code, frame * width + code) >= 0
+        )
+        ends = (field(spans, key).take(pa.array(free_spans)).to_pylist() for key in _ENDS)
         tagged = [
-            seen.setdefault((slot, texts[i][start:end]), len(seen))
-            for slot, i, start, end in zip(code[kept].tolist(), frame[kept].tolist(), *ends)
+            span_codes.setdefault((slot, texts[i][start:end]), len(span_codes))
+            for slot, i, start, end in zip(
+                code[free_spans].tolist(), frame[free_spans].tolist(), *ends
+            )
         ]
-        items.append((frame[kept], np.array(tagged, dtype=np.int64)))
+        items.append((frame[free_spans], np.array(tagged, dtype=np.int64)))
     true, predicted = items
     return true, predicted
 
@@ -88,6 +96,6 @@ def _f1(true: Items, predicted: Items, count: int) -> tuple[Floats, Floats, Floa
     in_true = np.bincount(inverse[: len(true[0])], minlength=len(item))
     in_predicted = np.bincount(inverse[len(true[0]) :], minlength=len(item))
     hits = np.bincount(item // width, np.minimum(in_true, in_predicted), count)
-    precision = over(hits, np.bincount(predicted[0], minlength=count), 1.0)
-    recall = over(hits, np.bincount(true[0], minlength=count), 1.0)
-    return over(2 * precision * recall, precision + recall, 0.0), precision, recall
+    precision = safe_divide(hits, np.bincount(predicted[0], minlength=count), 1.0)
+    recall = safe_divide(hits, np.bincount(true[0], minlength=count), 1.0)
+    return safe_divide(2 * precision * recall, precision + recall, 0.0), precision, recall

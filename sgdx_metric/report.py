@@ -114,8 +114,10 @@ def group_means(
         turn = index_frames(frames.frame_id, frames.seen).turn
     means = {}
     for group, member in _groups(frames).items():
-        these = np.flatnonzero(member)
-        units = {m: unit_scores(m, frames.scores[m][these], turn[these], rules) for m in METRICS}
+        members = np.flatnonzero(member)
+        units = {
+            m: unit_scores(m, frames.scores[m][members], turn[members], rules) for m in METRICS
+        }
         means[group] = {metric: mean_defined(values) for metric, values in units.items()}
     return means
 

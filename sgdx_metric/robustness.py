@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from .bootstrap import RESAMPLES, Figures, Interval, Sums, bootstrap, compared
-from .columns import Floats, Ints, over
+from .bootstrap import RESAMPLES, Interval, Statistics, Sums, bootstrap, compared
+from .columns import Floats, Ints, safe_divide
 from .scoring import METRICS, FrameScores
 from .signature import Rules
 from .units import ALL, SEEN, UNSEEN, FrameIndex, turn_starts, unit_scores
 from .variants import ORIGINAL, PAPER_VARIANTS, own_wordings, wider_set
 
 HEADLINE = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga")
-# The headline figures that get confidence intervals.
-FIGURES = ("jga_orig", "jga_v1-5", "drop", "ss_jga")
+# The scores that get confidence intervals.
+WITH_INTERVALS = ("jga_orig", "jga_v1-5", "drop", "ss_jga")
 
 
 def variation(scores: Floats, zero_mean: str = "0") -> Floats:
@@ -39,7 +39,7 @@ def variation(scores: Floats, zero_mean: str = "0") -> Floats:
         return np.full(scores.shape[1:], np.nan)
     mean = scores.mean(axis=0)
     spread = scores.std(axis=0, ddof=1)
-    values = over(spread, mean, otherwise=np.nan if zero_mean == "drop" else 0.0)
+    values = safe_divide(spread, mean, otherwise=np.nan if zero_mean == "drop" else 0.0)
     return np.where(np.isnan(mean), np.nan, values)
 
 
@@ -68,7 +68,9 @@ def robustness(
     """
     jga = {name: frames.scores["joint_goal_accuracy"] for name, frames in variants.items()}
     groups = frame_index.groups()
-    means = {name: _group(variants, frame_index, these, rules) for name, these in groups.items()}
+    means = {
+        name: _group(variants, frame_index, members, rules) for name, members in groups.items()
+    }
     for name in (ALL, SEEN, UNSEEN):
         means[name]["confidence"] = _confidence(jga, frame_index, groups.pop(name), rules)
     by_variant = {
@@ -82,19 +84,19 @@ def robustness(
         "seen": means[SEEN],
         "unseen": means[UNSEEN],
         "by_service": {
-            name: means[name] | {"frames": len(these)} for name, these in groups.items()
+            name: means[name] | {"frames": len(members)} for name, members in groups.items()
         },
     }
 
 
 def _group(
-    variants: Mapping[str, FrameScores], frame_index: FrameIndex, these: Ints, rules: Rules
+    variants: Mapping[str, FrameScores], frame_index: FrameIndex, members: Ints, rules: Rules
 ) -> dict[str, Any]:
     """The four headline figures of some frames, and every metric's mean and sensitivity."""
-    turn = frame_index.turn[these]
+    turn = frame_index.turn[members]
     scores = {
         metric: unit_scores(
-            metric, np.stack([v.scores[metric][these] for v in variants.values()]), turn, rules
+            metric, np.stack([v.scores[metric][members] for v in variants.values()]), turn, rules
         )
         for metric in METRICS
     }
@@ -107,7 +109,7 @@ def _group(
     row = list(variants).index(ORIGINAL) if ORIGINAL in variants else None
     original = None if row is None else mean_defined(scores["joint_goal_accuracy"][row])
     jga = average["joint_goal_accuracy"]
-    found = {
+    scores_of_group = {
         "jga_orig": original,
         "jga_v1-5": jga,
         "relative_difference": (
@@ -120,8 +122,8 @@ def _group(
     }
     if wider := wider_set(list(variants)):
         reworded = scores["joint_goal_accuracy"][[name != ORIGINAL for name in variants]]
-        found[f"ss_jga({wider})"] = mean_defined(variation(reworded, rules.zero_mean))
-    return found
+        scores_of_group[f"ss_jga({wider})"] = mean_defined(variation(reworded, rules.zero_mean))
+    return scores_of_group
 
 
 def _average(variants: list[str], scores: Floats) -> float | None:
@@ -132,26 +134,27 @@ def _average(variants: list[str], scores: Floats) -> float | None:
 
 
 def _confidence(
-    jga: Mapping[str, Floats], frame_index: FrameIndex, these: Ints, rules: Rules
+    jga: Mapping[str, Floats], frame_index: FrameIndex, members: Ints, rules: Rules
 ) -> dict[str, Interval]:
-    """95 % intervals of FIGURES, and of sensitivity over a wider set; None where undefined."""
-    sums = dialogue_sums(jga, frame_index, these, rules)
-    found = bootstrap(
-        lambda weights: with_drop(figures(sums.means(weights), list(jga))), len(sums.total)
+    """The 95 % intervals of the headline scores of some frames; None where undefined."""
+    sums = dialogue_sums(jga, frame_index, members, rules)
+    intervals = bootstrap(
+        lambda weights: with_drop(headline_statistics(sums.means(weights), list(jga))),
+        len(sums.total),
     )
     wider = wider_set(list(jga))
-    names = [*FIGURES, *([f"ss_jga({wider})"] if wider else [])]
-    return {figure: found.get(figure) for figure in names}
+    names = [*WITH_INTERVALS, *([f"ss_jga({wider})"] if wider else [])]
+    return {figure: intervals.get(figure) for figure in names}
 
 
-def with_drop(found: Figures) -> Figures:
+def with_drop(statistics: Statistics) -> Statistics:
     """The figures and, where they allow it, the drop: the mean over v1 to v5 less the original.
 
     Both are of the same dialogues, so that the interval of the drop is that of a paired difference.
     """
-    if "jga_orig" not in found or "jga_v1-5" not in found:
-        return found
-    return {**found, "drop": found["jga_v1-5"] - found["jga_orig"]}
+    if "jga_orig" not in statistics or "jga_v1-5" not in statistics:
+        return statistics
+    return {**statistics, "drop": statistics["jga_v1-5"] - statistics["jga_orig"]}
 
 
 def _differences(
@@ -173,16 +176,18 @@ def _differences(
         bootstrap interval from `low` to `high`, and `p`; None without the original.
     """
     names = [name for name in jga if name != ORIGINAL]
-    found: dict[str, Any] = {}
+    comparisons: dict[str, Any] = {}
     if ORIGINAL in jga and names and len(frame_index.dialogue):
         sums = dialogue_sums(jga, frame_index, np.arange(len(frame_index.dialogue)), rules)
         rows = [list(jga).index(name) for name in names]
         original = sums.only([list(jga).index(ORIGINAL)] * len(names))
         # As few trials as resamples: more would take longer than all of the scoring.
-        found = compared(original, sums.only(rows), lambda means: _by_name(means, names), RESAMPLES)
+        comparisons = compared(
+            original, sums.only(rows), lambda means: _by_name(means, names), RESAMPLES
+        )
     differences = {}
     for name in names:
-        against = found.get(name, {})
+        against = comparisons.get(name, {})
         low, high = against.get("interval") or (None, None)
         differences[name] = {
             "jga": means[name],
@@ -194,12 +199,12 @@ def _differences(
     return differences
 
 
-def _by_name(means: Floats, names: Sequence[str]) -> Figures:
+def _by_name(means: Floats, names: Sequence[str]) -> Statistics:
     return {name: means[..., i] for i, name in enumerate(names)}
 
 
 def dialogue_sums(
-    jga: Mapping[str, Floats], frame_index: FrameIndex, these: Ints, rules: Rules
+    jga: Mapping[str, Floats], frame_index: FrameIndex, members: Ints, rules: Rules
 ) -> Sums:
     """Sum up the joint goal accuracy of some frames over each of their dialogues.
 
@@ -209,36 +214,45 @@ def dialogue_sums(
     Args:
         jga: Joint goal accuracy of all frames, by variant [frames].
         frame_index: Where all frames belong.
-        these: Positions of the group's frames [some frames].
+        members: Positions of the group's frames [some frames].
         rules: How the frames were scored.
     """
-    turn, dialogue = frame_index.turn[these], frame_index.dialogue[these]
-    by_variant = np.stack(list(jga.values()))[:, these]
+    turn, dialogue = frame_index.turn[members], frame_index.dialogue[members]
+    by_variant = np.stack(list(jga.values()))[:, members]
     scores = unit_scores("joint_goal_accuracy", by_variant, turn, rules)
     if rules.joint_acc_across_turn:
         dialogue = dialogue[turn_starts(turn)]
+    # Masks over the variants, one for each set whose sensitivity is a row of the sums.
     sets = [[name in PAPER_VARIANTS for name in jga]]
     if own_wordings(jga):
         sets.append([name != ORIGINAL for name in jga])
-    rows = np.vstack([scores, *(variation(scores[these], rules.zero_mean) for these in sets)])
-    found, dialogue = np.unique(dialogue, return_inverse=True)
-    totals = [np.bincount(dialogue, row, len(found)) for row in np.nan_to_num(rows)]
-    numbers = [np.bincount(dialogue, row, len(found)) for row in 1.0 - np.isnan(rows)]
+    rows = np.vstack([scores, *(variation(scores[mask], rules.zero_mean) for mask in sets)])
+    dialogues, dialogue = np.unique(dialogue, return_inverse=True)
+    # An undefined score adds 0 to its dialogue's total and 0 to the number that it is divided by.
+    totals = [np.bincount(dialogue, row, len(dialogues)) for row in np.nan_to_num(rows)]
+    numbers = [np.bincount(dialogue, row, len(dialogues)) for row in 1.0 - np.isnan(rows)]
     return Sums(np.stack(totals, axis=1), np.stack(numbers, axis=1))
 
 
-def figures(means: Floats, variants: list[str]) -> Figures:
-    """Those figures that the variants give [...], from mean scores of `dialogue_sums` [..., rows].
+def headline_statistics(means: Floats, variants: list[str]) -> Statistics:
+    """The headline statistics that the variants allow, from mean scores of `dialogue_sums`.
 
-    They are those of FIGURES and, where there are variants beside the paper's, the sensitivity over
-    all reworded variants under its own name.
+    Where there are variants beside the paper's, the sensitivity over all reworded variants is one
+    of them, under its own name.
+
+    Args:
+        means: Mean scores [..., rows].
+        variants: The variants, which are the first rows.
+
+    Returns:
+        `jga_orig`, `jga_v1-5` and `ss_jga`, where they are defined [...] each.
     """
     row = _by_name(means, variants)
-    found = {"jga_orig": row[ORIGINAL]} if ORIGINAL in row else {}
+    statistics = {"jga_orig": row[ORIGINAL]} if ORIGINAL in row else {}
     if all(name in row for name in PAPER_VARIANTS):
-        found["jga_v1-5"] = np.mean([row[name] for name in PAPER_VARIANTS], axis=0)
+        statistics["jga_v1-5"] = np.mean([row[name] for name in PAPER_VARIANTS], axis=0)
     if len(row.keys() & {*PAPER_VARIANTS}) > 1:
-        found["ss_jga"] = means[..., len(variants)]
+        statistics["ss_jga"] = means[..., len(variants)]
     if wider := wider_set(variants):
-        found[f"ss_jga({wider})"] = means[..., len(variants) + 1]
-    return found
+        statistics[f"ss_jga({wider})"] = means[..., len(variants) + 1]
+    return statistics

@@ -117,10 +117,10 @@ def json_lines(rows: Any, kind: type[Prediction], side: str) -> list[str]:
     lines = []
     for i, row in enumerate(row_dicts(rows, kind, side)):
         try:
-            found = msgspec.convert(row, kind)
-            if isinstance(found, Reference):
-                _mark_wording(found)
-            lines.append(encode(found).decode())
+            checked = msgspec.convert(row, kind)
+            if isinstance(checked, Reference):
+                _mark_wording(checked)
+            lines.append(encode(checked).decode())
         except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
             raise ScoreError(f"{side}[{i}]: {error}") from None
     return lines

@@ -10,7 +10,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .columns import Bools, Floats, Side, column, field, flags, over, positions, strings
+from .columns import (
+    AlignedRows,
+    Bools,
+    Floats,
+    align,
+    column,
+    field,
+    flags,
+    safe_divide,
+    strings,
+)
 from .f1 import requested_slots, slot_tagging
 from .rows import ScoreError
 from .signature import OFFICIAL, Rules
@@ -71,8 +81,8 @@ def score_frames(
     """
     ids = strings(column(references, "frame_id"))
     order = ids.take(pc.sort_indices(ids))
-    reference = _side(references, order, f"references for {variant}")
-    predicted = _side(predictions, order, f"predictions for {variant}")
+    reference = align(references, order, f"references for {variant}")
+    predicted = align(predictions, order, f"predictions for {variant}")
 
     rows, listed = reference.exploded("schema_slots")
     categorical = flags(field(listed, "is_categorical"))
@@ -120,11 +130,7 @@ def _only(table: pa.Table, variant: str) -> pa.Table:
     return table.filter(pc.equal(table["variant"], variant))
 
 
-def _side(table: pa.Table, order: pa.Array, whose: str) -> Side:
-    return Side(table, positions(strings(column(table, "frame_id")), order, whose), len(order))
-
-
-def _same(reference: Side, predicted: Side, name: str) -> Floats:
+def _same(reference: AlignedRows, predicted: AlignedRows, name: str) -> Floats:
     """1 where a text column is the same on both sides, else 0 [frames]."""
     left, right = (strings(side.aligned(name)) for side in (reference, predicted))
     return flags(pc.equal(left, right)).astype(np.float64)
@@ -144,20 +150,21 @@ def _goals(schema: SchemaSlots, slots: SlotScores, count: int) -> dict[str, Floa
     }
 
 
-def _average(schema: SchemaSlots, slots: SlotScores, these: Bools, count: int) -> Floats:
+def _average(schema: SchemaSlots, slots: SlotScores, chosen_slots: Bools, count: int) -> Floats:
     """Mean score of those of some slots that have a value in the reference [frames].
 
     NaN in a frame without such a slot.
     """
-    active = these & slots.active
+    active = chosen_slots & slots.active
     frame = schema.frame[active]
     total = np.bincount(frame, slots.score[active], count)
-    return over(total, np.bincount(frame, minlength=count))
+    return safe_divide(total, np.bincount(frame, minlength=count))
 
 
-def _joint(schema: SchemaSlots, slots: SlotScores, these: Bools, count: int) -> Floats:
+def _joint(schema: SchemaSlots, slots: SlotScores, chosen_slots: Bools, count: int) -> Floats:
     """Product of the scores of some slots [frames]; NaN in a frame whose schema has none."""
-    frame = schema.frame[these]
+    frame = schema.frame[chosen_slots]
     joint = np.where(np.bincount(frame, minlength=count) > 0, 1.0, np.nan)
-    np.multiply.at(joint, frame, slots.score[these])
+    # Unbuffered, since a frame has several slots: `joint[frame] *= ...` would keep only the last.
+    np.multiply.at(joint, frame, slots.score[chosen_slots])
     return joint

@@ -24,10 +24,10 @@ class SchemaSlots:
     name: pa.Array
     categorical: Bools
 
-    def only(self, these: Bools) -> "SchemaSlots":
+    def only(self, mask: Bools) -> "SchemaSlots":
         """Some of the slots."""
         return SchemaSlots(
-            self.frame[these], self.name.filter(pa.array(these)), self.categorical[these]
+            self.frame[mask], self.name.filter(pa.array(mask)), self.categorical[mask]
         )
 
 
@@ -71,6 +71,8 @@ def score_slots(
         ScoreError: A frame assigns the same slot twice or without a value, or its schema has a slot
             twice. The official scorer stops at a slot without a value, or counts it as wrong.
     """
+    # A slot of a frame is known by one number, frame * width + name, so that joining the schema's
+    # slots with the assignments of both states is a search among sorted numbers.
     _, names = encode(schema.name, reference.slot, predicted.slot)
     width = 1 + max((int(codes.max()) for codes in names if len(codes)), default=0)
     slot_key = schema.frame * width + names[0]
@@ -82,6 +84,7 @@ def score_slots(
     _check_values(reference, frame_id, "reference")
     _check_values(predicted, frame_id, "prediction")
 
+    # From assignments to slots (`_at`) and back (`_of`); -1 where there is no partner.
     reference_at = locate(slot_key, reference_key)
     predicted_at = locate(slot_key, predicted_key)
     reference_of = _invert(reference_at, len(slot_key))
@@ -90,6 +93,7 @@ def score_slots(
 
     score = np.where(active | (predicted_of >= 0), 0.0, 1.0)
     vocabulary, (reference_code, predicted_code) = encode(reference.value, predicted.value)
+    # The appended -1 is what an index of -1, a slot without a predicted value, points at.
     hypothesis = np.append(predicted_code[predicted.first()], -1)[predicted_of]
     both = active & (predicted_of >= 0)
 
@@ -112,16 +116,17 @@ def locate(slot_key: Ints, key: Ints) -> Ints:
     if not len(slot_key):
         return np.full(len(key), -1)
     order = np.argsort(slot_key, kind="stable")
-    found = order[np.searchsorted(slot_key[order], key).clip(max=len(order) - 1)]
-    return np.where(slot_key[found] == key, found, -1)
+    # Where `key` would be inserted; past the end the last one is taken, which then differs.
+    candidate = order[np.searchsorted(slot_key[order], key).clip(max=len(order) - 1)]
+    return np.where(slot_key[candidate] == key, candidate, -1)
 
 
 def _invert(at: Ints, length: int) -> Ints:
-    """For each of `length` places, the index in `at` that points at it, or -1."""
-    of = np.full(length, -1)
-    known = np.flatnonzero(at >= 0)
-    of[at[known]] = known
-    return of
+    """The index in `at` that holds each number below `length`; -1 where none does [length]."""
+    inverse = np.full(length, -1)
+    defined = np.flatnonzero(at >= 0)
+    inverse[at[defined]] = defined
+    return inverse
 
 
 def _check_once(frame: Ints, slot: pa.Array, key: Ints, frame_id: pa.Array, side: str) -> None:

@@ -43,7 +43,7 @@ def subset_of(references: pa.Table, dialogue_ids: Collection[str], where: str) -
     if not dialogue_ids:
         raise ScoreError(f"{where}: found no dialogue ids, expected one at least")
     available = dialogue_ids_of(references)
-    if lacking := [one for one in dialogue_ids if one not in available]:
+    if lacking := [dialogue_id for dialogue_id in dialogue_ids if dialogue_id not in available]:
         raise ScoreError(
             f"{where}: {len(lacking)} of {len(dialogue_ids)} dialogues are not in the references, "
             f"the first is {lacking[0]}; is the list for another split?"
@@ -53,8 +53,8 @@ def subset_of(references: pa.Table, dialogue_ids: Collection[str], where: str) -
 
 def only_dialogues(rows: pa.Table, subset: Subset) -> pa.Table:
     """The rows, references or predictions, of a subset's dialogues."""
-    chosen = pa.array(sorted(subset.dialogue_ids), pa.string())
-    return rows.filter(pc.is_in(_dialogues(column(rows, "frame_id")), value_set=chosen))
+    dialogue_ids = pa.array(sorted(subset.dialogue_ids), pa.string())
+    return rows.filter(pc.is_in(_dialogues(column(rows, "frame_id")), value_set=dialogue_ids))
 
 
 def dialogue_ids_of(rows: pa.Table) -> set[str]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
-from sgdx_metric.columns import Bools, Floats, over
+from sgdx_metric.columns import Bools, Floats, safe_divide
 
 # N-grams of 1 to 4 tokens are counted.
 ORDERS = 4
@@ -82,11 +82,11 @@ def corpus_bleu(counts: Floats) -> Floats:
     # How many orders up to this one have n-grams but no match [..., orders].
     unmatched_orders = np.cumsum((matches == 0) & (totals > 0), axis=-1)
     smoothed = np.where(matches == 0, 0.5**unmatched_orders, matches)
-    precision = over(smoothed, totals, otherwise=0.0)
+    precision = safe_divide(smoothed, totals, otherwise=0.0)
     is_positive: Bools = np.all(precision > 0, axis=-1) & np.any(matches > 0, axis=-1)
     logs = np.log(np.where(is_positive[..., None], precision, 1.0)).mean(axis=-1)
     # Logarithm of the brevity penalty: 0 for an output at least as long as the reference.
-    penalty = np.minimum(0.0, 1.0 - over(reference_length, length, otherwise=np.inf))
+    penalty = np.minimum(0.0, 1.0 - safe_divide(reference_length, length, otherwise=np.inf))
     bleu = 100.0 * np.exp(logs + np.where(is_positive, penalty, 0.0))
     return np.where(is_positive, bleu, 0.0)
 

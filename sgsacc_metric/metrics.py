@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sgdx_metric.columns import Floats, over
+from sgdx_metric.columns import Floats, safe_divide
 
 from .bleu import corpus_bleu
 from .scoring import BLEU_COLUMNS
@@ -38,7 +38,7 @@ def compute_metrics(sums: Mapping[str, Floats]) -> dict[str, Floats]:
     """
     bleu = corpus_bleu(np.stack([sums[name] for name in BLEU_COLUMNS], axis=-1))
     ratios = {
-        name: over(np.asarray(sums[part]), np.asarray(sums[whole]))
+        name: safe_divide(np.asarray(sums[part]), np.asarray(sums[whole]))
         for name, (part, whole) in RATIOS.items()
         if part in sums
     }

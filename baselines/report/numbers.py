@@ -13,7 +13,7 @@ from rapidfuzz.distance import Levenshtein
 from sgdx_dataset.schema import Slot
 from sgdx_metric.bootstrap import Sums, bootstrap
 from sgdx_metric.columns import Floats, Ints
-from sgdx_metric.robustness import dialogue_sums, figures, mean_defined, variation
+from sgdx_metric.robustness import dialogue_sums, headline_statistics, mean_defined, variation
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .analysis import Analysis
@@ -60,7 +60,7 @@ def headline_scores(system: TrackerSystem, frames: Ints) -> dict[str, float]:
     sums = system_sums(system, frames)
     means = sums.means(np.ones((1, len(sums.total))))
     variants = list(system.first.results.jga)
-    scores = {name: float(v[0]) for name, v in figures(means, variants).items()}
+    scores = {name: float(v[0]) for name, v in headline_statistics(means, variants).items()}
     if {"jga_orig", "jga_v1-5"} <= scores.keys() and scores["jga_orig"]:
         scores["relative_difference"] = scores["jga_v1-5"] / scores["jga_orig"] - 1
     return scores
@@ -78,8 +78,8 @@ def paired_differences(first: TrackerSystem, second: TrackerSystem) -> dict[str,
     variants = list(first.first.results.jga)
 
     def difference(weights: Floats) -> dict[str, Floats]:
-        left = figures(first_sums.means(weights), variants)
-        right = figures(second_sums.means(weights), variants)
+        left = headline_statistics(first_sums.means(weights), variants)
+        right = headline_statistics(second_sums.means(weights), variants)
         return {name: right[name] - left[name] for name in left}
 
     return _estimates(difference, len(first_sums.total))

@@ -11,7 +11,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sgdx_metric.cli.predictions import read_predictions, with_frame_ids
-from sgdx_metric.columns import Bools, Floats, Ints, Side, column, field, flags, positions, strings
+from sgdx_metric.columns import (
+    AlignedRows,
+    Bools,
+    Floats,
+    Ints,
+    column,
+    field,
+    flags,
+    positions,
+    strings,
+)
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import split_name
 from sgdx_metric.slots import SchemaSlots, score_slots
@@ -93,7 +103,7 @@ def score_variants(run: TrackerRun, data: ReferenceData) -> Iterator[ScoredVaria
         references = select_frames(data, variant, frame_ids)
         predictions = _predictions(run, variant, references)
         schema, frames = _schema_slots(references), np.arange(len(frame_ids))
-        gold, predicted = (Side(t, frames, len(frames)) for t in (references, predictions))
+        gold, predicted = (AlignedRows(t, frames, len(frames)) for t in (references, predictions))
         slots = score_slots(
             schema,
             gold.slot_values(),
@@ -128,7 +138,7 @@ def _predictions(run: TrackerRun, variant: str, references: pa.Table) -> pa.Tabl
 
 
 def _schema_slots(references: pa.Table) -> SchemaSlots:
-    side = Side(references, np.arange(references.num_rows), references.num_rows)
+    side = AlignedRows(references, np.arange(references.num_rows), references.num_rows)
     frame, listed = side.exploded("schema_slots")
     return SchemaSlots(
         frame, strings(field(listed, "name")), flags(field(listed, "is_categorical"))

@@ -125,14 +125,14 @@ def _explain_frame(
     true: dict[str, pa.Table] = {}
     predicted: dict[str, pa.Table] = {}
     dialogue_id = frame_id.rsplit("/", 2)[0]
-    for name, given in predictions.items():
+    for name, variant_predictions in predictions.items():
         frames = references.dialogue(name, dialogue_id)
         if not frames.num_rows:
             raise SgdxError(
                 f"frame {frame_id}: the references for {name} have no dialogue '{dialogue_id}', "
                 "expected DIALOGUE/TURN/SERVICE of one that they have"
             )
-        rows = with_frame_ids(given, frames)
+        rows = with_frame_ids(variant_predictions, frames)
         true[name] = frame_of(frames, frame_id, f"references for {name}")
         predicted[name] = frame_of(rows, frame_id, f"predictions for {name}")
     lines = explain(frame_id, true, predicted, rules)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..bootstrap import RESAMPLES, TRIALS, Figures, compared, compared_runs
+from ..bootstrap import RESAMPLES, TRIALS, Statistics, compared, compared_runs
 from ..columns import Floats, Ints
-from ..robustness import dialogue_sums, figures
+from ..robustness import dialogue_sums, headline_statistics
 from .results import SYSTEM_PARTS, Results, check_alike, read_runs
 
 Sides = tuple[list[Results], list[Results]]
@@ -45,37 +45,42 @@ def compare(first: Sequence[Path], second: Sequence[Path]) -> dict[str, Any]:
             dialogue acts, and whether it is an oracle.
     """
     sides = read_runs(first), read_runs(second)
-    one, other = sides[0][0], sides[1][0]
-    check_alike(one, other, free=SYSTEM_PARTS)
-    variants = list(one.jga)
-    every = np.arange(len(one.frame_ids))
+    first_run, second_run = sides[0][0], sides[1][0]
+    check_alike(first_run, second_run, free=SYSTEM_PARTS)
+    variants = list(first_run.jga)
+    every = np.arange(len(first_run.frame_ids))
     several = len(first) > 1 or len(second) > 1
     return {
-        "signature": _common_signature(one, other),
-        "system_acts": {"first": one.part("system-acts"), "second": other.part("system-acts")},
-        "oracle": {"first": one.part("oracle"), "second": other.part("oracle")},
+        "signature": _common_signature(first_run, second_run),
+        "system_acts": {
+            "first": first_run.part("system-acts"),
+            "second": second_run.part("system-acts"),
+        },
+        "oracle": {"first": first_run.part("oracle"), "second": second_run.part("oracle")},
         "runs": {"first": len(first), "second": len(second)},
         "resamples": RESAMPLES,
         "trials": None if several else TRIALS,
         "groups": {
-            name: {"frames": len(these)}
-            | _compared(sides, these, lambda means: figures(means, variants))
-            for name, these in one.frame_index.groups().items()
+            name: {"frames": len(members)}
+            | _compared(sides, members, lambda means: headline_statistics(means, variants))
+            for name, members in first_run.frame_index.groups().items()
         },
         "by_variant": _compared(sides, every, lambda means: _by_variant(means, variants)),
     }
 
 
-def _by_variant(means: Floats, variants: Sequence[str]) -> Figures:
+def _by_variant(means: Floats, variants: Sequence[str]) -> Statistics:
     return {name: means[..., i] for i, name in enumerate(variants)}
 
 
-def _compared(sides: Sides, these: Ints, statistic: Callable[[Floats], Figures]) -> dict[str, Any]:
+def _compared(
+    sides: Sides, members: Ints, statistic: Callable[[Floats], Statistics]
+) -> dict[str, Any]:
     """Figures of both systems for some frames, compared; {} for no frames."""
     variants = list(sides[0][0].jga)
     first, second = (
         [
-            dialogue_sums({v: run.jga[v] for v in variants}, run.frame_index, these, run.rules)
+            dialogue_sums({v: run.jga[v] for v in variants}, run.frame_index, members, run.rules)
             for run in side
         ]
         for side in sides
@@ -87,12 +92,12 @@ def _compared(sides: Sides, these: Ints, statistic: Callable[[Floats], Figures])
     return compared_runs(first, second, statistic)
 
 
-def _common_signature(one: Results, other: Results) -> str:
+def _common_signature(first: Results, second: Results) -> str:
     """The first system's signature, in which the system's own parts have both systems' values."""
-    line = one.signature
+    line = first.signature
     for key in SYSTEM_PARTS:
-        left, right = one.part(key), other.part(key)
-        if left != right and key in one.parts:
+        left, right = first.part(key), second.part(key)
+        if left != right and key in first.parts:
             line = line.replace(f"|{key}:{left}|", f"|{key}:{left}/{right}|")
         elif left != right:
             line = line.replace("|ci:", f"|{key}:{left}/{right}|ci:")

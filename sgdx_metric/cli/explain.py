@@ -70,10 +70,10 @@ def explain(
     lines: list[Line] = []
     aspects: list[str] = []
     for variant, table in references.items():
-        one = frame_of(table, frame_id, f"references for {variant}")
-        other = frame_of(predictions[variant], frame_id, f"predictions for {variant}")
-        scores = score_frames(one, other, variant, rules).scores
-        reference, predicted = one.to_pylist()[0], other.to_pylist()[0]
+        true_row = frame_of(table, frame_id, f"references for {variant}")
+        predicted_row = frame_of(predictions[variant], frame_id, f"predictions for {variant}")
+        scores = score_frames(true_row, predicted_row, variant, rules).scores
+        reference, predicted = true_row.to_pylist()[0], predicted_row.to_pylist()[0]
         names = [slot["name"] for slot in reference["schema_slots"]]
         aspects = aspects or names
         if len(names) != len(aspects):
@@ -97,14 +97,14 @@ def frame_of(table: pa.Table, frame_id: str, whose: str) -> pa.Table:
     Raises:
         SgdxError: The table has no row of the frame, or several.
     """
-    found = table.filter(pc.equal(table["frame_id"], frame_id))
-    if found.num_rows != 1:
-        turn = "" if found.num_rows else same_turn(frame_id, strings(column(table, "frame_id")))
+    rows = table.filter(pc.equal(table["frame_id"], frame_id))
+    if rows.num_rows != 1:
+        turn = "" if rows.num_rows else same_turn(frame_id, strings(column(table, "frame_id")))
         raise SgdxError(
-            f"{whose}: frame {frame_id} is there {found.num_rows} times among {table.num_rows} "
+            f"{whose}: frame {frame_id} is there {rows.num_rows} times among {table.num_rows} "
             f"rows, expected once{turn}"
         )
-    return found
+    return rows
 
 
 def broken(first: FrameScores, second: FrameScores) -> list[tuple[str, float, float]]:
@@ -142,10 +142,10 @@ def _whole(
     score = scores["active_intent_accuracy"]
     why = "equal" if score else "differs"
     yield Line(-2, "active intent", variant, "", [true], [guess], score, why)
-    wanted, asked = reference["requested_slots"], predicted["requested_slots"]
+    requested, asked = reference["requested_slots"], predicted["requested_slots"]
     score = scores["requested_slots_f1"]
     why = "equal" if score == 1 else "F1"
-    yield Line(-1, "requested slots", variant, "", wanted, asked, score, why)
+    yield Line(-1, "requested slots", variant, "", requested, asked, score, why)
 
 
 def _slots(
@@ -153,11 +153,11 @@ def _slots(
 ) -> Iterator[Line]:
     """A line for each slot of the schema, and for each predicted slot that the schema lacks."""
     true, guess = _state(reference), _state(predicted)
-    for place, slot in enumerate(reference["schema_slots"]):
+    for position, slot in enumerate(reference["schema_slots"]):
         name = slot["name"]
         values = true.get(name, []), guess.pop(name, [])
         judged = _judge(*values, slot["is_categorical"], rules)
-        yield Line(place, aspects[place], variant, name, *values, *judged)
+        yield Line(position, aspects[position], variant, name, *values, *judged)
     for name, unknown in guess.items():
         yield Line(len(aspects), name, variant, name, [], unknown, None, "ignored: not a slot")
 

@@ -66,15 +66,15 @@ def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) -> N
         taken.append(output)
 
 
-def _is_read(output: Path, given: Path) -> bool:
+def _is_read(output: Path, source: Path) -> bool:
     """Whether a file is the one that is given, or is read where a folder is given."""
-    if output.resolve() == given.resolve():
+    if output.resolve() == source.resolve():
         return True
     if not output.exists():
         return False
-    if given.is_dir():
-        return any(output.samefile(file) for name in _LAYOUT for file in given.rglob(name))
-    return given.exists() and output.samefile(given)
+    if source.is_dir():
+        return any(output.samefile(file) for name in _LAYOUT for file in source.rglob(name))
+    return source.exists() and output.samefile(source)
 
 
 def check_folder(option: str, folder: Path) -> None:

@@ -38,9 +38,9 @@ def write_plots(
         folder: Where the pictures are written; it is made where it lacks.
     """
     _save(jga_by_variant(result, variants, rules), folder / "jga_by_variant.png")
-    seen = next(iter(variants.values()))
-    known = set(index_frames(seen.frame_id, seen.seen).service[seen.seen])
-    if picture := drop_by_service(result, known):
+    first = next(iter(variants.values()))
+    seen_services = set(index_frames(first.frame_id, first.seen).service[first.seen])
+    if picture := drop_by_service(result, seen_services):
         _save(picture, folder / "drop_by_service.png")
 
 
@@ -54,11 +54,11 @@ def jga_by_variant(
     frame_index = index_frames(first.frame_id, first.seen)
     jga = {name: variants[name].scores["joint_goal_accuracy"] for name in names}
     sums = dialogue_sums(jga, frame_index, np.arange(len(frame_index.dialogue)), rules)
-    found = bootstrap(
+    intervals = bootstrap(
         lambda weights: {n: sums.means(weights)[:, i] for i, n in enumerate(names)},
         len(sums.total),
     )
-    ends = 100 * np.array([found.get(name) or [0.0, 0.0] for name in names]).T
+    ends = 100 * np.array([intervals.get(name) or [0.0, 0.0] for name in names]).T
     figure = Figure(figsize=(max(4.5, 0.9 * len(names)), 4), layout="constrained", dpi=150)
     axes = figure.add_subplot()
     axes.bar(names, means, color=[_PLAIN if name == ORIGINAL else _SEEN for name in names])
@@ -96,8 +96,8 @@ def drop_by_service(result: Mapping[str, Any], seen: set[str]) -> Figure | None:
     figure = Figure(figsize=(6.5, 1.2 + 0.24 * len(rows)), layout="constrained", dpi=150)
     axes = figure.add_subplot()
     for colour, kind in ((_SEEN, "seen in train"), (_UNSEEN, "not seen")):
-        these = [i for i, (_, name) in enumerate(rows) if (name in seen) == (colour == _SEEN)]
-        axes.barh(these, [rows[i][0] for i in these], color=colour, label=kind)
+        bars = [i for i, (_, name) in enumerate(rows) if (name in seen) == (colour == _SEEN)]
+        axes.barh(bars, [rows[i][0] for i in bars], color=colour, label=kind)
     axes.set_yticks(range(len(rows)), [name for _, name in rows], fontsize=8)
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_xlabel("JGA_v1-5 less JGA_orig, percentage points")

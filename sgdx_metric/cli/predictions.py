@@ -73,8 +73,8 @@ def prediction_paths(
     return dict(predictions)
 
 
-def _paths_in(folder: Path, known: Sequence[str]) -> dict[str, Path]:
-    """The one path of each known variant that a folder has predictions for."""
+def _paths_in(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
+    """The one path of each of the variants that a folder has predictions for."""
     if not folder.is_dir():
         raise SgdxError(
             f"--predictions {folder}: expected VARIANT=PATH, as in v1=v1.jsonl, or a folder with "
@@ -86,7 +86,7 @@ def _paths_in(folder: Path, known: Sequence[str]) -> dict[str, Path]:
             f"predictions of one variant write VARIANT={folder}, as in v1={folder}"
         )
     paths: dict[str, Path] = {}
-    for variant in known:
+    for variant in variants:
         file, directory = folder / f"{variant}.jsonl", folder / variant
         if file.is_file() and directory.is_dir():
             raise SgdxError(
@@ -98,7 +98,7 @@ def _paths_in(folder: Path, known: Sequence[str]) -> dict[str, Path]:
     if not paths:
         raise SgdxError(
             f"--predictions {folder}: found no predictions, expected VARIANT.jsonl or VARIANT/ for "
-            f"some of {', '.join(known)}"
+            f"some of {', '.join(variants)}"
         )
     return paths
 
@@ -210,12 +210,12 @@ def _read_lines(
     if first.lstrip().startswith(b'{"metadata"'):
         metadata = parse_json(first, _Header, f"{path}:1", "a header of predictions").metadata
         data = b"\n" + rest  # A blank line keeps the numbers of the lines.
-    for key, found, expected in (
+    for key, stated, expected in (
         ("split", metadata.split and split_name(metadata.split), split),
         ("variant", metadata.variant, variant),
     ):
-        if found not in (None, expected):
-            raise SgdxError(f"{path}:1: metadata: {key} is '{found}', not '{expected}'")
+        if stated not in (None, expected):
+            raise SgdxError(f"{path}:1: metadata: {key} is '{stated}', not '{expected}'")
     lines = data.split(b"\n")
     _check_rows(lines, variant, path, kind)
     try:
@@ -267,12 +267,12 @@ def _rows(file: Path, variant: str) -> Iterator[Prediction]:
     dialogues = parse_json(read_input(file), list[_Dialogue], str(file), "a list of dialogues")
     for dialogue in dialogues:
         users = [(i, turn) for i, turn in enumerate(dialogue.turns) if turn.speaker == "USER"]
-        for place, (index, turn) in enumerate(users):
+        for user_turn, (index, turn) in enumerate(users):
             where = f"{file}: dialogue {dialogue.dialogue_id}, turn {index}"
             for frame in decode_json(turn.frames, list[_Frame], where, "a list of frames"):
                 state = frame.state
                 yield Prediction(
-                    frame_id=f"{dialogue.dialogue_id}/{place}/{frame.service}",
+                    frame_id=f"{dialogue.dialogue_id}/{user_turn}/{frame.service}",
                     variant=variant,
                     active_intent=state.active_intent,
                     requested_slots=state.requested_slots,
@@ -293,15 +293,15 @@ def with_frame_ids(predictions: Predictions, references: pa.Table) -> pa.Table:
     frame_ids = strings(column(references, "frame_id"))
     services = column(references, "service").to_pylist()
     turns = [frame_id.rsplit("/", 2)[:2] for frame_id in frame_ids.to_pylist()]
-    place: dict[tuple[str, int], int] = {}
+    user_turn_number: dict[tuple[str, int], int] = {}
     user_turns: dict[str, int] = {}
     for dialogue, turn in sorted({(dialogue, int(turn)) for dialogue, turn in turns}):
-        place[dialogue, turn] = user_turns.get(dialogue, 0)
-        user_turns[dialogue] = place[dialogue, turn] + 1
-    known = pa.array(
-        f"{dialogue}/{place[dialogue, int(turn)]}/{service}"
+        user_turn_number[dialogue, turn] = user_turns.get(dialogue, 0)
+        user_turns[dialogue] = user_turn_number[dialogue, turn] + 1
+    layout_ids = pa.array(
+        f"{dialogue}/{user_turn_number[dialogue, int(turn)]}/{service}"
         for (dialogue, turn), service in zip(turns, services, strict=True)
     )
-    found = column(predictions.rows, "frame_id")
-    real = pc.coalesce(frame_ids.take(pc.index_in(found, value_set=known)), found)
+    stated_ids = column(predictions.rows, "frame_id")
+    real = pc.coalesce(frame_ids.take(pc.index_in(stated_ids, value_set=layout_ids)), stated_ids)
     return predictions.rows.set_column(0, "frame_id", real)

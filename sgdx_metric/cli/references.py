@@ -75,7 +75,7 @@ def open_references(
         return rows.filter(_of_dialogue(rows["frame_id"], dialogue_id))
 
     def wording(variant: str, frames: pa.Table) -> str:
-        known = set(column(frames, "service").unique().to_pylist())
+        scored_services = set(column(frames, "service").unique().to_pylist())
         services = (
             service
             for name in release.variants(variant)
@@ -84,7 +84,7 @@ def open_references(
         return fingerprint(
             schema_digest(msgspec.to_builtins(service))
             for service in services
-            if service.service_name in known
+            if service.service_name in scored_services
         )
 
     release = open_release(source, own)
@@ -100,8 +100,8 @@ def _with_dialogue(release: Any, split: str, dialogue_id: str) -> Any:
     """
     files = release.dialogue_files(split)
     quoted = json.dumps(dialogue_id).encode()
-    found = {file for file in files if quoted in release.read(file)}
-    return replace(release, files=release.files - (set(files) - found)) if found else release
+    matching = {file for file in files if quoted in release.read(file)}
+    return replace(release, files=release.files - (set(files) - matching)) if matching else release
 
 
 def _of_dialogue(frame_ids: Any, dialogue_id: str) -> Any:
@@ -149,11 +149,11 @@ def open_folder(
 def _read_dialogue(folder: Path, variant: str, dialogue_id: str) -> pa.Table:
     """The frame rows of a dialogue in a variant's file."""
     path = folder / f"{variant}.parquet"
-    known = set(pq.read_schema(path).names)
-    columns = [name for name in _WITH_HISTORY if name in known]
-    wanted = _of_dialogue(pc.field("frame_id"), dialogue_id)
+    file_columns = set(pq.read_schema(path).names)
+    columns = [name for name in _WITH_HISTORY if name in file_columns]
+    of_dialogue = _of_dialogue(pc.field("frame_id"), dialogue_id)
     try:
-        return pq.read_table(path, columns=columns, filters=wanted)
+        return pq.read_table(path, columns=columns, filters=of_dialogue)
     except (OSError, pa.ArrowException) as error:
         raise SgdxError(f"{path}: cannot be read as frame rows: {error}") from None
 
@@ -191,9 +191,9 @@ def _read_variant(folder: Path, columns: pa.Schema, variant: str) -> pa.Table:
         table = table.replace_schema_metadata().cast(columns)
     except (OSError, pa.ArrowException) as error:
         raise SgdxError(f"{path}: cannot be read as frame rows: {error}") from None
-    found = column(table, "variant").unique().to_pylist()
-    if found != [variant]:
-        names = ", ".join(map(str, found)) or "no rows"
+    variants = column(table, "variant").unique().to_pylist()
+    if variants != [variant]:
+        names = ", ".join(map(str, variants)) or "no rows"
         raise SgdxError(f"{path}: found variant {names}, expected {variant}")
     for name in columns.names:
         if name not in _OPTIONAL and (row := _first_null(column(table, name))) is not None:
@@ -210,6 +210,6 @@ def _first_null(array: pa.Array) -> int | None:
         inside = _first_null(array.flatten())
         return None if inside is None else int(pc.list_parent_indices(array)[inside].as_py())
     if pa.types.is_struct(array.type):
-        found = (_first_null(pc.struct_field(array, i)) for i in range(array.type.num_fields))
-        return min((row for row in found if row is not None), default=None)
+        field_rows = (_first_null(pc.struct_field(array, i)) for i in range(array.type.num_fields))
+        return min((row for row in field_rows if row is not None), default=None)
     return None

@@ -186,7 +186,7 @@ def score_variants(
         ScoreError, SgdxError: A file is malformed, the predictions are of different systems, or
             they are not those of the references' frames.
     """
-    chosen = read_dialogue_ids(inputs.dialogues) if inputs.dialogues else []
+    chosen_ids = read_dialogue_ids(inputs.dialogues) if inputs.dialogues else []
     predictions = inputs.read(task.read)
     references = inputs.open_references(task.columns)
     metadata = {name: variant.metadata for name, variant in predictions.items()}
@@ -201,8 +201,8 @@ def score_variants(
         rows = with_frame_ids(variant, frames)
         if own_wordings([name]):
             wordings[name] = references.fingerprint(name, frames)
-        if chosen:
-            subset = subset_of(frames, chosen, str(inputs.dialogues))
+        if chosen_ids:
+            subset = subset_of(frames, chosen_ids, str(inputs.dialogues))
             frames, rows = only_dialogues(frames, subset), only_dialogues(rows, subset)
         scores[name] = task.score(frames, rows, name, rules)
         dialogues = len(dialogue_ids_of(frames))

@@ -9,7 +9,7 @@ import numpy as np
 from sgdx_dataset.io.errors import SgdxError
 
 from ..columns import Ints
-from ..robustness import HEADLINE, dialogue_sums, figures
+from ..robustness import HEADLINE, dialogue_sums, headline_statistics
 from ..units import ALL, SEEN, UNSEEN
 from .results import Results, read_runs
 
@@ -46,30 +46,34 @@ def summarise(paths: Sequence[Path]) -> dict[str, Any]:
     }
 
 
-def _group(runs: Sequence[Results], these: Ints) -> dict[str, Any]:
+def _group(runs: Sequence[Results], members: Ints) -> dict[str, Any]:
     """The figures of some frames, averaged over the runs."""
-    headline, by_variant = zip(*(_figures(run, these) for run in runs), strict=True)
+    headline, by_variant = zip(*(_figures(run, members) for run in runs), strict=True)
     return {
-        "frames": len(these),
-        **{name: _spread([found[name] for found in headline]) for name in headline[0]},
+        "frames": len(members),
+        **{name: _spread([run_scores[name] for run_scores in headline]) for name in headline[0]},
         "by_variant": {
-            name: _spread([found[name] for found in by_variant]) for name in by_variant[0]
+            name: _spread([run_scores[name] for run_scores in by_variant]) for name in by_variant[0]
         },
     }
 
 
-def _figures(run: Results, these: Ints) -> tuple[dict[str, float | None], dict[str, float | None]]:
+def _figures(
+    run: Results, members: Ints
+) -> tuple[dict[str, float | None], dict[str, float | None]]:
     """One run's headline figures of some frames, and its joint goal accuracy by variant."""
     variants = list(run.jga)
-    sums = dialogue_sums(run.jga, run.frame_index, these, run.rules)
+    sums = dialogue_sums(run.jga, run.frame_index, members, run.rules)
     if not len(sums.total):
         return dict.fromkeys(HEADLINE), dict.fromkeys(variants)
     means = sums.means(np.ones((1, len(sums.total))))
-    found = {name: _number(value[0]) for name, value in figures(means, variants).items()}
-    original, reworded = found.get("jga_orig"), found.get("jga_v1-5")
+    scores = {
+        name: _number(value[0]) for name, value in headline_statistics(means, variants).items()
+    }
+    original, reworded = scores.get("jga_orig"), scores.get("jga_v1-5")
     if original and reworded is not None:
-        found["relative_difference"] = (reworded - original) / original
-    headline = {name: found.get(name) for name in dict.fromkeys((*HEADLINE, *found))}
+        scores["relative_difference"] = (reworded - original) / original
+    headline = {name: scores.get(name) for name in dict.fromkeys((*HEADLINE, *scores))}
     return headline, {name: _number(value) for name, value in zip(variants, means[0])}
 
 

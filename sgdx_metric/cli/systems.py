@@ -38,71 +38,72 @@ class Metadata(msgspec.Struct, omit_defaults=True):
     counts: Any = None
 
 
-def about_system(said: Metadata) -> dict[str, Any]:
-    """What is said of the system, for scores.json: what is unsaid is left out."""
-    facts: dict[str, Any] = msgspec.to_builtins(said)
+def about_system(metadata: Metadata) -> dict[str, Any]:
+    """What a prediction file states about its system, for scores.json; the rest is left out."""
+    facts: dict[str, Any] = msgspec.to_builtins(metadata)
     return {key: value for key, value in facts.items() if key not in ("split", "variant")}
 
 
-def check_one_system(said: Mapping[str, Metadata]) -> None:
+def check_one_system(metadata: Mapping[str, Metadata]) -> None:
     """Refuse predictions that say of themselves that they are of different systems.
 
     Args:
-        said: What the predictions of each variant say. What is unsaid is taken to be the same.
+        metadata: What the predictions of each variant say. What they do not say is taken to be the
+            same.
 
     Raises:
         SgdxError: Two variants' predictions are of different models, or one is of an oracle and
             another one is not.
     """
-    names = list(said)
+    names = list(metadata)
     for i, name in enumerate(names):
         for other in names[:i]:
-            if key := _apart(said[other], said[name]):
+            if key := _apart(metadata[other], metadata[name]):
                 raise SgdxError(
-                    f"predictions for {name}: {key} is {_shown(said[name], key)}, and "
-                    f"{_shown(said[other], key)} in those for {other}: expected the predictions of "
-                    "one system"
+                    f"predictions for {name}: {key} is {_shown(metadata[name], key)}, and "
+                    f"{_shown(metadata[other], key)} in those for {other}: expected the "
+                    "predictions of one system"
                 )
 
 
-def _apart(one: Metadata, other: Metadata) -> str:
+def _apart(first: Metadata, second: Metadata) -> str:
     """The key by which two files are of different systems; empty if they may be of one."""
-    if None not in (one.oracle, other.oracle) and one.oracle != other.oracle:
+    if None not in (first.oracle, second.oracle) and first.oracle != second.oracle:
         return "oracle"
     for key in _IDENTITY:
-        left, right = getattr(one, key), getattr(other, key)
+        left, right = getattr(first, key), getattr(second, key)
         if left is not None and right is not None:
             return "" if left == right else key
     return ""
 
 
-def _shown(said: Metadata, key: str) -> str:
-    text = msgspec.json.encode(getattr(said, key)).decode()
+def _shown(metadata: Metadata, key: str) -> str:
+    text = msgspec.json.encode(getattr(metadata, key)).decode()
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def is_oracle(said: Mapping[str, Metadata]) -> bool:
+def is_oracle(metadata: Mapping[str, Metadata]) -> bool:
     """Whether any variant's predictions say that they are of an oracle."""
-    return any(one.oracle for one in said.values())
+    return any(variant.oracle for variant in metadata.values())
 
 
-def unread_answers(said: Mapping[str, Metadata]) -> dict[str, tuple[int, int]]:
+def unread_answers(metadata: Mapping[str, Metadata]) -> dict[str, tuple[int, int]]:
     """How many answers could not be read, and of how many, by variant; only where that is said."""
-    found = {}
-    for name, one in said.items():
-        counts = one.counts if isinstance(one.counts, dict) else {}
+    unread = {}
+    for name, variant in metadata.items():
+        counts = variant.counts if isinstance(variant.counts, dict) else {}
         invalid, requests = counts.get("invalid"), counts.get("requests")
         if type(invalid) is int and type(requests) is int:
-            found[name] = (invalid, requests)
-    return found
+            unread[name] = (invalid, requests)
+    return unread
 
 
-def system_acts(said: Mapping[str, Metadata], chosen: str | None) -> str:
+def system_acts(metadata: Mapping[str, Metadata], option: str | None) -> str:
     """Whether the predictions used the system's dialogue acts, for the signature.
 
     Args:
-        said: What the predictions of each variant say.
-        chosen: "yes" or "no" for those that do not say; None where that is unknown.
+        metadata: What the predictions of each variant say.
+        option: "yes" or "no" for those that do not say; None where that is unknown.
 
     Returns:
         "yes", "no", "unknown", or "mixed" where the variants differ.
@@ -110,13 +111,13 @@ def system_acts(said: Mapping[str, Metadata], chosen: str | None) -> str:
     Raises:
         SgdxError: The predictions say otherwise than what was chosen.
     """
-    words = {True: "yes", False: "no", None: chosen or "unknown"}
-    answers = {name: words[one.system_acts] for name, one in said.items()}
+    words = {True: "yes", False: "no", None: option or "unknown"}
+    answers = {name: words[variant.system_acts] for name, variant in metadata.items()}
     for name, answer in answers.items():
-        if chosen and answer != chosen:
+        if option and answer != option:
             raise SgdxError(
-                f"--system-acts {chosen}: the predictions for {name} say '{answer}' themselves, "
-                f"expected '{chosen}' or nothing"
+                f"--system-acts {option}: the predictions for {name} say '{answer}' themselves, "
+                f"expected '{option}' or nothing"
             )
-    found = set(answers.values())
-    return found.pop() if len(found) == 1 else "mixed"
+    distinct = set(answers.values())
+    return distinct.pop() if len(distinct) == 1 else "mixed"

@@ -15,7 +15,7 @@ from sgdx_dataset.io.console import escape_controls
 from .explain import Line
 
 _GROUPS = {"all": "#ALL_SERVICES", "seen": "#SEEN_SERVICES", "unseen": "#UNSEEN_SERVICES"}
-_FIGURES = {
+_TITLES = {
     "jga_orig": "JGA_orig",
     "jga_v1-5": "JGA_v1-5",
     "relative_difference": "Diff_rel",
@@ -65,7 +65,7 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
         console: Where to print.
     """
     sgdx = result["sgdx"]
-    names = {key: _title(key) for key in (*_FIGURES, *_wider(sgdx["confidence"]))}
+    names = {key: _title(key) for key in (*_TITLES, *_wider(sgdx["confidence"]))}
     rows = []
     for group in _GROUPS:
         figures = sgdx if group == "all" else sgdx[group]
@@ -149,8 +149,8 @@ def print_calls(result: dict[str, Any], console: Console) -> None:
     decided = [(name, figures) for name, figures in result["decision"].items() if figures]
     rows = [[name, percent(accuracies[name])] for name in accuracies]
     _print_table("Accuracy of whole calls by variant, in %", ["variant", "all"], rows, console)
-    for name, found in decided:
-        shares = f"precision {percent(found['precision'])}, recall {percent(found['recall'])}"
+    for name, decision in decided:
+        shares = f"precision {percent(decision['precision'])}, recall {percent(decision['recall'])}"
         _print_line(f"{name}: decision to call: {shares}", console)
     _print_line(_CALLS_LEGEND, console)
     _print_line(result["signature"], console)
@@ -178,10 +178,10 @@ def print_comparison(result: dict[str, Any], names: tuple[str, str], console: Co
     _print_table("Joint goal accuracy by variant, in %", ["variant", *headers], rows, console)
     several = max(result["runs"].values()) > 1
     _print_line(_COMPARE_RUNS_LEGEND if several else _COMPARE_LEGEND, console)
-    for place, name in zip(("first", "second"), names):
-        oracle = ", oracle" if result["oracle"][place] == "yes" else ""
+    for which, name in zip(("first", "second"), names):
+        oracle = ", oracle" if result["oracle"][which] == "yes" else ""
         _print_line(
-            f"{place}: {name} (system acts: {result['system_acts'][place]}{oracle})", console
+            f"{which}: {name} (system acts: {result['system_acts'][which]}{oracle})", console
         )
     _print_line(result["signature"], console)
 
@@ -294,7 +294,7 @@ def _wider(keys: dict[str, Any]) -> list[str]:
 
 def _title(key: str) -> str:
     """The title of a figure's column: `SS(v1..v5+mine)` for the key `ss_jga(v1..v5+mine)`."""
-    return _FIGURES.get(key, key.replace("ss_jga", "SS"))
+    return _TITLES.get(key, key.replace("ss_jga", "SS"))
 
 
 def _print_table(

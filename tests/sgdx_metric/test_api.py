@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sgdx_metric.api
-from sgdx_dataset import frame_tables, open_release
+from sgdx_dataset import SgdxError, frame_tables, open_release
 from sgdx_dataset.release.open import SAMPLE
 from sgdx_metric import Rules, ScoreError, score, score_files
 
@@ -161,7 +161,7 @@ def test_what_cannot_be_scored_is_named(tmp_path: Path) -> None:
         score(pd.DataFrame({"frame_id": [1, [2]], "variant": ["v1", "v1"]}), references)
     with pytest.raises(ScoreError, match=r"dialogues: 1 of 1 .* the first is none"):
         score(predictions, references, dialogues=["none"])
-    with pytest.raises(ScoreError, match=r"none\.jsonl: No such file"):
+    with pytest.raises(SgdxError, match=r"none\.jsonl: No such file"):
         score_files({"v1": "none.jsonl"}, source="sample", output=tmp_path / "scores.json")
     assert not list(tmp_path.iterdir())
 

@@ -8,8 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sgdx_metric.bootstrap import Sums, bootstrap, randomisation, resampled, with_replacement
-from sgdx_metric.robustness import dialogue_sums, figures
+from sgdx_metric.bootstrap import (
+    Statistics,
+    Sums,
+    bootstrap,
+    randomisation,
+    resampled,
+    with_replacement,
+)
+from sgdx_metric.columns import Floats
+from sgdx_metric.robustness import dialogue_sums, headline_statistics
 from sgdx_metric.signature import OFFICIAL, Rules
 from sgdx_metric.units import index_frames
 
@@ -60,7 +68,7 @@ def test_interval_has_the_width_that_theory_gives() -> None:
     """400 dialogues of 5 equal frames, half of them right: as 400 independent observations."""
     total = np.array([[0.0, 0.0]] * 200 + [[5.0, 5.0]] * 200)
     sums = Sums(total, np.full_like(total, 5))
-    found = bootstrap(lambda weights: figures(sums.means(weights), ["original"]), 400)
+    found = bootstrap(lambda weights: headline_statistics(sums.means(weights), ["original"]), 400)
     low, high = found["jga_orig"] or (0, 0)
     standard_error = (0.5 * 0.5 / 400) ** 0.5
     assert (low, high) == pytest.approx(
@@ -74,8 +82,11 @@ def test_interval_holds_the_truth_19_times_in_20() -> None:
     for _ in range(200):
         right = random.random(60) < random.beta(2, 2, 60)  # dialogues of one frame, mean 0.5
         sums = Sums(np.tile(right[:, None], 2).astype(float), np.ones((60, 2)))
-        found = bootstrap(lambda weights, s=sums: figures(s.means(weights), ["original"]), 60)  # type: ignore[misc]
-        low, high = found["jga_orig"] or (0, 0)
+
+        def statistic(weights: Floats, sums: Sums = sums) -> Statistics:
+            return headline_statistics(sums.means(weights), ["original"])
+
+        low, high = bootstrap(statistic, 60)["jga_orig"] or (0, 0)
         held += low <= 0.5 <= high
     assert 180 <= held <= 200
 
@@ -89,16 +100,16 @@ def test_p_is_the_share_of_swaps_with_as_large_a_difference() -> None:
     change = (second.total - first.total)[:, 0]
     every = [abs(change @ signs) >= abs(observed) for signs in product((1, -1), repeat=8)]
     difference = {"jga_orig": np.array([observed / 32])}
-    p = randomisation(first, second, lambda means: figures(means, ["original"]), difference)[
-        "jga_orig"
-    ]
+    p = randomisation(
+        first, second, lambda means: headline_statistics(means, ["original"]), difference
+    )["jga_orig"]
     assert p == pytest.approx(sum(every) / len(every), abs=0.02)
 
 
 def test_equal_systems_do_not_differ() -> None:
     sums = dialogue_sums(JGA, PLACE, np.arange(4), OFFICIAL)
     none = {"jga_orig": np.zeros(1), "ss_jga": np.zeros(1)}
-    assert randomisation(sums, sums, lambda means: figures(means, VARIANTS), none) == {
+    assert randomisation(sums, sums, lambda means: headline_statistics(means, VARIANTS), none) == {
         "jga_orig": 1,
         "ss_jga": 1,
     }

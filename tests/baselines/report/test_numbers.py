@@ -20,7 +20,7 @@ from baselines.report.numbers import (
 from baselines.report.systems import TrackerGroup, group_runs
 from sgdx_dataset.schema import Slot
 from sgdx_metric.bootstrap import compared
-from sgdx_metric.robustness import dialogue_sums, figures
+from sgdx_metric.robustness import dialogue_sums, headline_statistics
 
 from .conftest import VARIANTS, sgdx_part
 
@@ -30,7 +30,9 @@ def test_a_paired_interval_is_that_of_the_metric(runs: dict[str, Path]) -> None:
     (group,) = group_runs(trackers)
     results = [tracker.results for tracker in trackers]
     left, right = (dialogue_sums(r.jga, r.frame_index, np.arange(273), r.rules) for r in results)
-    expected = compared(left, right, lambda means: figures(means, list(results[0].jga)), 10)
+    expected = compared(
+        left, right, lambda means: headline_statistics(means, list(results[0].jga)), 10
+    )
     differences = paired_differences(*group.systems)
     assert list(differences) == ["jga_orig", "jga_v1-5", "ss_jga"]
     for name, difference in differences.items():
