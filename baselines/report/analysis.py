@@ -136,7 +136,6 @@ def _kinds(layout: SlotLayout, services: Mapping[str, Service]) -> Ints:
 
 
 def _kind(slot: Slot) -> str:
-    if not slot.is_categorical:
-        return FREE
-    values = {value.lower() for value in slot.possible_values}
-    return BOOLEAN if values and values <= {"true", "false"} else CATEGORICAL
+    if slot.is_categorical:
+        return BOOLEAN if slot.is_boolean else CATEGORICAL
+    return FREE

@@ -19,7 +19,7 @@ from sgdx_dataset.release.release import Release
 from sgdx_dataset.schema import Service, read_service
 from sgdx_metric.cli.references import open_folder
 from sgdx_metric.columns import column, strings
-from sgdx_metric.rows import REFERENCE, ScoreError
+from sgdx_metric.rows import REFERENCE
 
 Turns = list[tuple[str, str]]  # the speaker and the utterance of each turn
 
@@ -82,7 +82,7 @@ def open_references(folder: Path, variants: list[str]) -> ReferenceData:
         variants: The variants that will be asked for.
 
     Raises:
-        ScoreError: A file is missing or is not one of frame rows.
+        SgdxError, ScoreError: A file is missing or is not one of frame rows.
     """
     references = open_folder(folder, variants)
 
@@ -136,7 +136,7 @@ def _schemas_of_frames(path: Path) -> dict[str, Service]:
     try:
         return {schema["original_name"]: read_service(schema) for schema in services}
     except (msgspec.ValidationError, KeyError) as error:
-        raise ScoreError(f"{path}: schema: {error}, expected that of a frame row") from None
+        raise SgdxError(f"{path}: schema: {error}, expected that of a frame row") from None
 
 
 def select_frames(data: ReferenceData, variant: str, frame_ids: pa.Array) -> pa.Table:
@@ -148,7 +148,7 @@ def select_frames(data: ReferenceData, variant: str, frame_ids: pa.Array) -> pa.
         frame_ids: The frames' ids, sorted [frames].
 
     Raises:
-        ScoreError: The data lacks one of the frames.
+        SgdxError: The data lacks one of the frames.
     """
     table = data.frames(variant)
     available = strings(column(table, "frame_id"))
@@ -157,7 +157,7 @@ def select_frames(data: ReferenceData, variant: str, frame_ids: pa.Array) -> pa.
     rows = pc.index_in(frame_ids, value_set=available)
     if rows.null_count:
         first = frame_ids.filter(rows.is_null())[0].as_py()
-        raise ScoreError(
+        raise SgdxError(
             f"{data.name}: lacks {rows.null_count} of the run's {len(frame_ids)} frames under "
             f"{variant}, the first is {first}; was the run scored on other data?"
         )

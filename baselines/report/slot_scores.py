@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sgdx_dataset import SgdxError
 from sgdx_metric.cli.predictions import read_predictions, with_frame_ids
 from sgdx_metric.columns import (
     AlignedRows,
@@ -22,7 +23,6 @@ from sgdx_metric.columns import (
     positions,
     strings,
 )
-from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import split_name
 from sgdx_metric.slots import SchemaSlots, score_slots
 
@@ -113,7 +113,7 @@ def score_variants(run: TrackerRun, data: ReferenceData) -> Iterator[ScoredVaria
         )
         layout = layout or _layout(run, schema, slots.active)
         if not np.array_equal(slots.active, layout.active):
-            raise ScoreError(
+            raise SgdxError(
                 f"{data.name}: the slots or the gold states under {variant} are not those under "
                 "the other variants, expected the same dialogues"
             )
@@ -128,7 +128,7 @@ def _predictions(run: TrackerRun, variant: str, references: pa.Table) -> pa.Tabl
     """The run's predictions for the frames that were scored, in their order."""
     path = run.predictions.get(variant)
     if path is None:
-        raise ScoreError(f"{run.path}: found no predictions of {variant} beside scores.json")
+        raise SgdxError(f"{run.path}: found no predictions of {variant} beside scores.json")
     split = split_name(run.signature_parts.get("split", "test"))
     rows = with_frame_ids(read_predictions(path, split, variant), references)
     ids, frame_ids = strings(column(rows, "frame_id")), run.results.frame_ids
@@ -168,7 +168,7 @@ def _check_scores(run: TrackerRun, variant: str, joint: Floats, data: ReferenceD
     different = ~np.isclose(joint, run.results.jga[variant], rtol=0, atol=1e-9, equal_nan=True)
     if different.any():
         first = run.results.frame_ids[int(np.flatnonzero(different)[0])]
-        raise ScoreError(
+        raise SgdxError(
             f"{run.path}: the predictions of {variant} score otherwise on {data.name} than "
             f"scores.json says in {int(different.sum())} frames, the first is {first}; were they "
             "changed, or scored on other data?"

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
+from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
-from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import signature_parts
 from sgsacc_metric.signature import NAME
 
@@ -189,7 +189,7 @@ def read_generator_run(path: Path, file: Path) -> GeneratorRun:
     scores = parse_json(read_file(file), GeneratorScores, str(file), what)
     signature_parts(scores.signature, str(path), NAME)
     if not scores.counts.turns.get("all") or not scores.variants:
-        raise ScoreError(f"{path}: found no turns in scores.json, expected at least one")
+        raise SgdxError(f"{path}: found no turns in scores.json, expected at least one")
     # `score` writes SYSTEM.json beside the folder SYSTEM of predictions as often as into it.
     folder = file.with_suffix("") if file.with_suffix("").is_dir() else file.parent
     predictions = find_predictions(folder, list(scores.variants))
