@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sgdx_dataset import SgdxError, frame_tables, open_release
-from sgdx_dataset.release.dialogue import FrameState, read_dialogues
+from sgdx_dataset.release.dialogue import BriefFrame, read_dialogues
 from sgdx_dataset.release.release import Release
 from sgdx_dataset.schema import Service, read_service
 from sgdx_metric.cli.references import open_folder
@@ -105,7 +105,7 @@ def _turns_of_release(release: Release, split: str) -> dict[str, Turns]:
     turns = {}
     for file in release.dialogue_files(split):
         data, path = release.read(file), f"{release.name}: {file}"
-        for dialogue in read_dialogues(data, path, FrameState):
+        for dialogue in read_dialogues(data, path, BriefFrame):
             turns[dialogue.dialogue_id] = [
                 (turn.speaker, turn.utterance) for turn in dialogue.turns
             ]

@@ -16,9 +16,8 @@ from .errors import SgdxError
 # The largest file of the release has 6 MB. What is far larger is no file of its kind, and would
 # fill the memory.
 MAX_FILE_BYTES = 1 << 26
-_LONGEST_NAME = (
-    100  # bytes; a longer name of a file is not part of the name of its unfinished write
-)
+# Bytes. The unfinished write of a file with a longer name has a digest in its name instead.
+_LONGEST_NAME = 100
 
 
 def read_file(path: Path) -> bytes:

@@ -26,7 +26,7 @@ MAX_ENTRIES = 10_000
 Read = Callable[[str], bytes]
 
 _SPLIT = "(?:train|dev|test)"
-_WANTED = re.compile(
+_RELEASE_FILE = re.compile(
     rf"([^/]+/)?((?:sgd_x/data/v[0-9]+/)?{_SPLIT}/schema\.json"
     rf"|{_SPLIT}/dialogues_[0-9]+\.json|backtrans/[a-z]+\.json)"
 )
@@ -48,7 +48,7 @@ def read_directory(root: Path) -> tuple[str, set[str], Read]:
         file: path
         for folder in _FOLDERS
         for path in root.glob(f"{folder}*.json")
-        if _WANTED.fullmatch(f"top/{(file := path.relative_to(root).as_posix())}")
+        if _RELEASE_FILE.fullmatch(f"top/{(file := path.relative_to(root).as_posix())}")
     }
     digests = {file: digest(read_file(path)) for file, path in sorted(path_of.items())}
     state = "".join(f"{file} {file_digest}\n" for file, file_digest in digests.items())
@@ -100,7 +100,7 @@ def digest(content: bytes) -> str:
 
 
 class _Listing:
-    """The release's files that an archive's entries have turned out to be.
+    """The release's files among the entries of an archive that have been looked at so far.
 
     Attributes:
         files: The path of each, as the release has it.
@@ -125,7 +125,7 @@ class _Listing:
         if path.startswith("/") or ".." in path.split("/"):
             expected = "leads out of the archive, expected paths inside it"
             raise SgdxError(f"{self.name}: {path}: {expected}")
-        match = _WANTED.fullmatch(
+        match = _RELEASE_FILE.fullmatch(
             "/".join(part for part in path.split("/") if part not in ("", "."))
         )
         if match is None:

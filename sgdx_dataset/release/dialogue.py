@@ -58,15 +58,15 @@ class Frame(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=F
     service_results: list[dict[str, str]] | None = None
 
 
-class FrameState(msgspec.Struct, gc=False):
-    """The part of a ``Frame`` that scoring reads; a parser passes over the rest, unchecked."""
+class BriefFrame(msgspec.Struct, gc=False):
+    """The part of a ``Frame`` that scoring reads. The rest of the JSON is skipped unchecked."""
 
     service: str
     slots: list[Span]
     state: State | None = None
 
 
-AnyFrame = TypeVar("AnyFrame", Frame, FrameState)
+AnyFrame = TypeVar("AnyFrame", Frame, BriefFrame)
 
 
 class Turn(msgspec.Struct, Generic[AnyFrame], forbid_unknown_fields=True, gc=False):
@@ -91,7 +91,7 @@ def read_dialogues(data: bytes, path: str, frame: type[AnyFrame]) -> list[Dialog
     Args:
         data: The file's content.
         path: Where it comes from, for error messages.
-        frame: What to read of the frames: all of them (``Frame``), or ``FrameState``.
+        frame: What to read of the frames: all of them (``Frame``), or ``BriefFrame``.
 
     Raises:
         SgdxError: It is malformed or has no dialogue; the message names the dialogue at fault.

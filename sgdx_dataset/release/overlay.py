@@ -12,26 +12,26 @@ from ..schema import Intent, Service, Slot
 from .schema import Schema, Wording, check_distinct, reworded
 
 
-class Text(msgspec.Struct, forbid_unknown_fields=True):
+class TranslatedText(msgspec.Struct, forbid_unknown_fields=True):
     """A name or description in the pivot language, and its translation back to English."""
 
     pivot: str
     text: str
 
 
-class Element(msgspec.Struct, forbid_unknown_fields=True):
+class ElementOverlay(msgspec.Struct, forbid_unknown_fields=True):
     """The texts of a slot or intent that the translation changed."""
 
-    name: Text | None = None
-    description: Text | None = None
+    name: TranslatedText | None = None
+    description: TranslatedText | None = None
 
 
 class ServiceOverlay(msgspec.Struct, forbid_unknown_fields=True):
     """The texts of a service that changed; slots and intents go by their original names."""
 
-    description: Text | None = None
-    slots: dict[str, Element] = {}
-    intents: dict[str, Element] = {}
+    description: TranslatedText | None = None
+    slots: dict[str, ElementOverlay] = {}
+    intents: dict[str, ElementOverlay] = {}
 
 
 class Overlay(msgspec.Struct):
@@ -96,7 +96,7 @@ def _translated(service: Service, changes: ServiceOverlay, overlay: Overlay) -> 
 
 
 def _wording(
-    record: str, elements: Sequence[Slot | Intent], changes: dict[str, Element]
+    record: str, elements: Sequence[Slot | Intent], changes: dict[str, ElementOverlay]
 ) -> Wording:
     """The names and descriptions of slots or intents after the changes."""
     names = [element.name for element in elements]
@@ -104,7 +104,7 @@ def _wording(
         raise SgdxError(f"{record} {min(unknown)} is not in its schema, expected one of {names}")
     wording = {}
     for element in elements:
-        change = changes.get(element.name, Element())
+        change = changes.get(element.name, ElementOverlay())
         name = change.name.text if change.name else element.name
         description = change.description.text if change.description else element.description
         wording[element.name] = name, description

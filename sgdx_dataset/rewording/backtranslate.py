@@ -16,17 +16,17 @@ import msgspec
 
 from ..io.errors import SgdxError
 from ..io.files import write_bytes
-from ..release.overlay import Text, apply_overlay, read_overlay
+from ..release.overlay import TranslatedText, apply_overlay, read_overlay
 from ..release.release import Release
 from ..release.schema import Schema
 from ..schema import Intent, Service, Slot
 from .phrases import distinct, identifier, one_line, phrase
-from .translations import Settings, translate_round_trip
+from .translations import TranslationSettings, translate_round_trip
 
 Json = dict[str, Any]
 
 
-def backtranslate(release: Release, output: Path, settings: Settings) -> str:
+def backtranslate(release: Release, output: Path, settings: TranslationSettings) -> str:
     """Write an overlay of a release's train schemas, translated to a pivot language and back.
 
     Finished batches of translations are kept in ``.OUTPUT.partial.jsonl`` beside the output until
@@ -85,7 +85,7 @@ class Changes:
         counts: How many names and descriptions there are, changed, and stayed for which reason.
     """
 
-    translations: Mapping[str, Text]
+    translations: Mapping[str, TranslatedText]
     originals: frozenset[str]
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -125,7 +125,7 @@ class Changes:
     def name(self, name: str) -> Json:
         """A name's entry in the overlay; empty where the name stays as it is."""
         self.counts["name"] += 1
-        pair = self.translations.get(phrase(name), Text("", ""))
+        pair = self.translations.get(phrase(name), TranslatedText("", ""))
         new_name = identifier(pair.text, name)
         if new_name in (name, identifier(phrase(name), name)) and new_name:
             return self._keep("same")
@@ -135,7 +135,7 @@ class Changes:
         """A description's entry in the overlay; empty where the description stays as it is."""
         self.counts["description"] += 1
         sent = one_line(description)
-        pair = self.translations.get(sent, Text("", ""))
+        pair = self.translations.get(sent, TranslatedText("", ""))
         if pair.text == sent:
             return self._keep("same")
         entry = self._change(pair.pivot, "" if pair.text in self.originals else pair.text)

@@ -14,14 +14,14 @@ import numpy as np
 
 from ..io.errors import SgdxError
 from ..io.progress import advance, progress
-from ..release.overlay import Text
+from ..release.overlay import TranslatedText
 from .phrases import one_line
 from .translators import Translator, command_translator, model_translator
 
 _ADVICE = "delete it to begin anew"
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class TranslationSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings that decide how texts are translated: the options of ``backtranslate``.
 
     For each direction there is either a model or a command, see ``translators``.
@@ -105,7 +105,9 @@ def open_finished_batches(path: Path, header: dict[str, Any]) -> FinishedBatches
     return FinishedBatches(path, header, [translations for _, translations in done])
 
 
-def translate_round_trip(texts: Sequence[str], settings: Settings, path: Path) -> dict[str, Text]:
+def translate_round_trip(
+    texts: Sequence[str], settings: TranslationSettings, path: Path
+) -> dict[str, TranslatedText]:
     """Translate texts to the pivot language and back.
 
     Batches follow from the texts, and a batch's random numbers from its number and the seed. So the
@@ -130,13 +132,13 @@ def translate_round_trip(texts: Sequence[str], settings: Settings, path: Path) -
     different = list(dict.fromkeys(pivot for text in texts if (pivot := pivots[text])))
     begin = len(batches(texts, settings.batch_size))
     backs = _translate(finished, "backward", different, backward, begin)
-    return {text: Text(pivots[text], backs.get(pivots[text], "")) for text in texts}
+    return {text: TranslatedText(pivots[text], backs.get(pivots[text], "")) for text in texts}
 
 
-def read_settings(options: dict[str, Any]) -> Settings:
+def read_settings(options: dict[str, Any]) -> TranslationSettings:
     """Make settings of a command's options; ``SgdxError`` where one is out of its range."""
     try:
-        settings = msgspec.convert(options, Settings)
+        settings = msgspec.convert(options, TranslationSettings)
     except msgspec.ValidationError as error:
         raise SgdxError(f"options: {error}") from None
     if settings.sample and not (settings.forward or settings.backward):
@@ -144,7 +146,7 @@ def read_settings(options: dict[str, Any]) -> Settings:
     return settings
 
 
-def translators(settings: Settings) -> tuple[Translator, Translator]:
+def translators(settings: TranslationSettings) -> tuple[Translator, Translator]:
     """The translators to the pivot language and back."""
     source, pivot = settings.languages or (None, None)
     temperature = settings.temperature if settings.sample else None

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ..io.errors import SgdxError
 from ..io.progress import advance
-from ..release.dialogue import Frame, FrameState, read_dialogues
+from ..release.dialogue import BriefFrame, Frame, read_dialogues
 from ..release.release import Release
 from ..release.schema import SPLITS
 from .dialogue_columns import dialogue_columns
@@ -64,7 +64,7 @@ def read_split(
         SgdxError: A file is at fault, or two dialogues have the same id.
     """
     coder = Coder.from_schema(release.schema(split, "original"))
-    frame: Any = FrameState if brief else Frame
+    frame: Any = BriefFrame if brief else Frame
     file_of: dict[str, str] = {}
     parsed = []
     for file in release.dialogue_files(split):

@@ -23,7 +23,7 @@ def frame_column(frames: Sequence[AnyFrame], frame: type[AnyFrame], coder: Coder
     """Gather frames, laid end to end, into a column of records.
 
     The records have the fields of ``frame``, the frames' class: those of ``Frame`` are ``FRAME``,
-    and those of ``FrameState`` have no other than its fields.
+    and those of ``BriefFrame`` have no other than its fields.
 
     Raises:
         SgdxError: A frame names a service, slot or intent that the schema lacks.

@@ -8,11 +8,11 @@ from typing import Any
 from ..io.extras import require
 from ..io.files import staged
 
-Figures = dict[str, Any]
+Statistics = dict[str, Any]
 _COLOURS = {"train": "#0072B2", "validation": "#E69F00", "test": "#009E73"}  # Okabe and Ito's
 
 
-def plot(figures: Figures, folder: Path) -> list[Path]:
+def plot(figures: Statistics, folder: Path) -> list[Path]:
     """Write ``dialogue_lengths.png``, ``acts.png`` and, if there are variants, ``variants.png``.
 
     Args:
@@ -41,7 +41,7 @@ def _save(figure: Any, path: Path) -> Path:
     return path
 
 
-def _lengths(lengths: Figures, missing: str) -> Any:
+def _lengths(lengths: Statistics, missing: str) -> Any:
     figure, axes = _axes()
     for split, counts in lengths.items():
         share = [100 * dialogues / sum(counts.values()) for dialogues in counts.values()]
@@ -53,7 +53,7 @@ def _lengths(lengths: Figures, missing: str) -> Any:
     return _finish(figure, axes, missing)
 
 
-def _acts(acts: Figures, missing: str) -> Any:
+def _acts(acts: Statistics, missing: str) -> Any:
     """Each act's share of a speaker's actions, with a bar for each split."""
     figure, all_axes = require("matplotlib.pyplot").subplots(
         1, 2, figsize=(9, 4.5), layout="constrained"
@@ -76,11 +76,11 @@ def _acts(acts: Figures, missing: str) -> Any:
     return figure
 
 
-def _variant_rows(variants: Figures) -> Figures:
+def _variant_rows(variants: Statistics) -> Statistics:
     return {name: row for name, row in variants.items() if name not in ("original", "average")}
 
 
-def _variants(rows: Figures, published: Figures | None) -> Any:
+def _variants(rows: Statistics, published: Statistics | None) -> Any:
     """The distance of names and the BLEU of descriptions of each variant, beside the paper's."""
     published_rows = published["schemas"]["variants"] if published else {}
     figure, all_axes = require("matplotlib.pyplot").subplots(

@@ -15,8 +15,9 @@ from ..io.console import escape_controls
 from ..io.files import write_bytes
 from .leaks import overlap_lines
 
-Figures = dict[str, Any]
-_ROWS = {  # label, format of ours, of the published
+Statistics = dict[str, Any]
+# By the name of a figure: its label, the format of what is computed here, that of the published.
+_ROWS = {
     "slots_seen": ("% slots seen", ".1f", ".0f"),
     "intents_seen": ("% intents seen", ".1f", ".0f"),
     "name_distance": ("distance", ".3f", ".2f"),
@@ -26,12 +27,12 @@ _BIN = 4  # numbers of turns in a row of the table of lengths; dialogues have ev
 _BAR = 12  # length of the longest bar, in characters
 
 
-def write_json(figures: Figures, path: Path) -> None:
+def write_json(figures: Statistics, path: Path) -> None:
     """Write what ``statistics`` returned to a file; ``SgdxError`` where it cannot be written."""
     write_bytes(path, json.dumps(figures, indent=2, ensure_ascii=False).encode() + b"\n")
 
 
-def print_report(figures: Figures, console: Console | None = None, lists: bool = False) -> None:
+def print_report(figures: Statistics, console: Console | None = None, lists: bool = False) -> None:
     """Print what ``statistics`` returned as tables; for SGD, with the published figures beside.
 
     ``lists`` is that of ``stats``.
@@ -40,12 +41,14 @@ def print_report(figures: Figures, console: Console | None = None, lists: bool =
     published = figures["published"]
     note = f"Partial copy of SGD: {figures['missing']}." if figures["missing"] else ""
     schemas = figures["schemas"]
-    ours = published["schemas"] if published else None
+    published_schemas = published["schemas"] if published else None
     for part, title in (("variants", "Schema variants"), ("backtrans", "Back-translated schemas")):
         if schemas[part]:
-            console.print(_schema_table(title, schemas[part], ours and ours[part]))
+            console.print(
+                _schema_table(title, schemas[part], published_schemas and published_schemas[part])
+            )
             prefix = "" if part == "variants" else "backtrans_"
-            _print_self_bleu(console, schemas, ours, f"{prefix}self_bleu")
+            _print_self_bleu(console, schemas, published_schemas, f"{prefix}self_bleu")
     if overlaps := schemas["overlaps"]:
         console.print(_overlap_table(overlaps))
     console.print(
@@ -69,7 +72,7 @@ def print_report(figures: Figures, console: Console | None = None, lists: bool =
             console.print(escape_controls(line), markup=False, soft_wrap=True)
 
 
-def _schema_table(title: str, rows: Figures, published: Figures | None) -> Table:
+def _schema_table(title: str, rows: Statistics, published: Statistics | None) -> Table:
     table = _table(title, rows)
     for name, (label, form, their_form) in _ROWS.items():
         values = [row.get(name) for row in rows.values()]
@@ -86,7 +89,7 @@ def _schema_table(title: str, rows: Figures, published: Figures | None) -> Table
 
 
 def _print_self_bleu(
-    console: Console, schemas: Figures, published: Figures | None, name: str
+    console: Console, schemas: Statistics, published: Statistics | None, name: str
 ) -> None:
     if scores := schemas[name]:
         beside = f" {_beside(published[name], '.1f')}" if published else ""
@@ -94,7 +97,7 @@ def _print_self_bleu(
         console.print(f"{text}{beside}")
 
 
-def _overlap_table(overlaps: Figures) -> Table:
+def _overlap_table(overlaps: Statistics) -> Table:
     table = _table("Train texts that v1..v5 have and the original lacks (same element)", overlaps)
     for part in ("names", "descriptions"):
         counts = [entry[part] for entry in overlaps.values()]
@@ -102,7 +105,7 @@ def _overlap_table(overlaps: Figures) -> Table:
     return table
 
 
-def _count_table(split: str, kinds: Figures, published: Figures, note: str) -> Table:
+def _count_table(split: str, kinds: Statistics, published: Statistics, note: str) -> Table:
     table = _table(f"Dialogues of {split}", kinds, note)
     for name in kinds["combined"]:
         form = ",.3f" if "_per_" in name else ",d"
@@ -114,7 +117,7 @@ def _count_table(split: str, kinds: Figures, published: Figures, note: str) -> T
     return table
 
 
-def _domain_table(domains: Figures, published: Figures, note: str) -> Table:
+def _domain_table(domains: Statistics, published: Statistics, note: str) -> Table:
     table = _table("Dialogues by domain", domains, note)
     for name in sorted(
         {name for counts in (*domains.values(), *published.values()) for name in counts}
@@ -129,7 +132,7 @@ def _domain_table(domains: Figures, published: Figures, note: str) -> Table:
     return table
 
 
-def _length_table(lengths: Figures, note: str) -> Table:
+def _length_table(lengths: Statistics, note: str) -> Table:
     table = _table("Dialogues by number of turns", lengths, note, justify="left")
     binned = {split: _bins(counts) for split, counts in lengths.items()}
     for start in sorted({start for counts in binned.values() for start in counts}):
@@ -138,7 +141,7 @@ def _length_table(lengths: Figures, note: str) -> Table:
     return table
 
 
-def _act_table(acts: Figures, note: str) -> Table:
+def _act_table(acts: Statistics, note: str) -> Table:
     table = _table("Actions by speaker and act", acts, note)
     total: dict[tuple[str, str], int] = {}
     for of_split in acts.values():
@@ -175,8 +178,8 @@ def _table(
     return table
 
 
-def _pair(ours: str, published: float | None, form: str) -> str:
-    return ours if published is None else f"{ours} {_beside(published, form)}"
+def _pair(text: str, published: float | None, form: str) -> str:
+    return text if published is None else f"{text} {_beside(published, form)}"
 
 
 def _beside(published: float | None, form: str) -> str:

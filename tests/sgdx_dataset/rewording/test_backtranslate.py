@@ -19,7 +19,7 @@ from sgdx_dataset.__main__ import main
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.release.overlay import apply_overlay, read_overlay
 from sgdx_dataset.rewording.backtranslate import backtranslate
-from sgdx_dataset.rewording.translations import Settings, batches
+from sgdx_dataset.rewording.translations import TranslationSettings, batches
 
 from ...conftest import ROOT, Run
 from ..conftest import write
@@ -99,7 +99,7 @@ def made(mini: Path, folder: Path, **words: Json) -> tuple[Json, str]:
     said = backtranslate(
         open_release(mini),
         folder / "zh.json",
-        Settings(forward_command=there, backward_command=back),
+        TranslationSettings(forward_command=there, backward_command=back),
     )
     return json.loads((folder / "zh.json").read_bytes()), said
 
@@ -248,7 +248,7 @@ def test_killed_in_the_middle(mini: Path, tmp_path: Path, lines: int, half: byte
 
 def test_a_line_that_is_not_whole_is_made_anew(mini: Path, tmp_path: Path) -> None:
     there, _ = commands(tmp_path)
-    settings = Settings(forward_command=there, backward_command="false", batch_size=4)
+    settings = TranslationSettings(forward_command=there, backward_command="false", batch_size=4)
     work = tmp_path / ".zh.json.partial.jsonl"
     with pytest.raises(SgdxError, match="command 'false'"):
         backtranslate(open_release(mini), tmp_path / "zh.json", settings)
@@ -263,13 +263,13 @@ def test_a_line_that_is_not_whole_is_made_anew(mini: Path, tmp_path: Path) -> No
 def test_a_command_that_fails_in_the_middle(mini: Path, tmp_path: Path) -> None:
     """What it did is kept, under the same settings only."""
     there, back = commands(tmp_path)
-    settings = Settings(forward_command=there, backward_command="false", batch_size=4)
+    settings = TranslationSettings(forward_command=there, backward_command="false", batch_size=4)
     release, output = open_release(mini), tmp_path / "zh.json"
     with pytest.raises(SgdxError, match="^command 'false': exit status 1; it said: nothing$"):
         backtranslate(release, output, settings)
     work = tmp_path / ".zh.json.partial.jsonl"
     assert len(work.read_bytes().splitlines()) == 3
-    other = Settings(forward_command=there, backward_command=back, batch_size=4)
+    other = TranslationSettings(forward_command=there, backward_command=back, batch_size=4)
     with pytest.raises(SgdxError) as error:
         backtranslate(release, output, other)
     assert str(error.value) == (
@@ -296,7 +296,7 @@ def test_a_command_that_fails_in_the_middle(mini: Path, tmp_path: Path) -> None:
 )
 def test_a_damaged_file_of_batches(mini: Path, tmp_path: Path, edit: Any, message: str) -> None:
     there, _ = commands(tmp_path)
-    settings = Settings(forward_command=there, backward_command="false", batch_size=4)
+    settings = TranslationSettings(forward_command=there, backward_command="false", batch_size=4)
     for _ in range(2):
         with pytest.raises(SgdxError, match="command 'false'"):
             backtranslate(open_release(mini), tmp_path / "zh.json", settings)
@@ -334,7 +334,7 @@ def test_one_line_per_fault(
 
 def test_an_output_that_cannot_be_written(mini: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    settings = Settings(forward_command="cat", backward_command="cat")
+    settings = TranslationSettings(forward_command="cat", backward_command="cat")
     with pytest.raises(SgdxError, match=r"file/\.zh\.json\.partial\.jsonl: cannot be written: "):
         backtranslate(open_release(mini), tmp_path / "file" / "zh.json", settings)
 
@@ -347,7 +347,9 @@ def test_the_real_release(release_archive: Path, tmp_path: Path) -> None:
     """There with a mark before each text; back without it and with the words turned round."""
     release, output = open_release(release_archive), tmp_path / "zh.json"
     there, back = "sed s/^/*/", shlex.join([sys.executable, "-c", REVERSE])
-    said = backtranslate(release, output, Settings(forward_command=there, backward_command=back))
+    said = backtranslate(
+        release, output, TranslationSettings(forward_command=there, backward_command=back)
+    )
     assert said == (
         f"{output}: 449 texts translated; 200 of 268 names and 294 of 294 descriptions changed;"
         " kept: 68 that came back the same, 0 whose translation is unusable, 0 that would have"

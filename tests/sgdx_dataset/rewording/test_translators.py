@@ -30,7 +30,7 @@ from transformers import (
 from sgdx_dataset import SgdxError
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.rewording.backtranslate import backtranslate
-from sgdx_dataset.rewording.translations import Settings
+from sgdx_dataset.rewording.translations import TranslationSettings
 from sgdx_dataset.rewording.translators import command_translator, model_translator
 
 from .test_backtranslate import killed
@@ -292,7 +292,9 @@ def test_killed_in_the_middle_while_sampling(models: Path, mini: Path, tmp_path:
     release = open_release(mini)
 
     def overlay(folder: str, seed: int) -> bytes:
-        settings = Settings(forward=there, backward=back, sample=True, seed=seed, batch_size=1)
+        settings = TranslationSettings(
+            forward=there, backward=back, sample=True, seed=seed, batch_size=1
+        )
         backtranslate(release, tmp_path / folder / "zh.json", settings)
         return (tmp_path / folder / "zh.json").read_bytes()
 
