@@ -83,7 +83,7 @@ def _json_numbers(scores: Floats) -> list[float | None]:
     return listed
 
 
-def nothing_scores(variants: Mapping[str, FrameScores]) -> float | None:
+def empty_state_jga(variants: Mapping[str, FrameScores]) -> float | None:
     """The joint goal accuracy of a system that predicts no slot at all.
 
     It is the share of frames whose reference has no slot. In those alone, the average goal accuracy

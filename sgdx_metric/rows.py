@@ -60,7 +60,7 @@ class Reference(Prediction, kw_only=True):
     """The part of a frame row that scoring reads.
 
     `slots` and `utterance` are needed only where spans are predicted. `schema` is looked at only
-    under a wording of one's own, and `wording` then takes its place: the schema's digest.
+    under a variant of the user's own, where `wording`, the schema's digest, then takes its place.
     """
 
     service: str
@@ -172,13 +172,13 @@ def _rows_of_dataset(dataset: Any, kind: type[msgspec.Struct]) -> Iterator[Any]:
 
 
 def _needed(names: list[str], kind: type[msgspec.Struct], variants: Iterable[Any]) -> list[str]:
-    """The columns that `kind` has; the large schema only under wordings of one's own."""
+    """The columns that `kind` has; the large schema only under variants of the user's own."""
     unneeded = set() if own_wordings(variants) else {"schema"}
     return [name for name in names if name in kind.__struct_fields__ and name not in unneeded]
 
 
 def _mark_wording(row: Reference) -> None:
-    """Put the digest of the schema, which marks a wording of one's own, in the schema's place.
+    """Put the digest of the schema, which marks a variant of the user's own, in the schema's place.
 
     Raises:
         ScoreError: The schema is not that of a frame row.

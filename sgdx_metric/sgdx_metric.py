@@ -51,8 +51,8 @@ Args:
         have slot tagging scored, `slots` [{`slot`, `start`, `exclusive_end`}].
     references: frame rows of the same variants: the keys of a prediction, `service`, `seen`,
         `schema_slots` [{`name`, `is_categorical`}], and `utterance` where spans are predicted.
-        Other keys are skipped, but `schema`, if it is there, marks a wording of one's own in the
-        signature.
+        Other keys are skipped, but `schema`, if it is there, marks a variant of the user's own in
+        the signature.
     split, release: names of the split and of the data (a commit), for the signature; the split
         `dev` is `validation`.
     system_acts: whether the predictions used the system's dialogue acts, for the signature.

@@ -57,7 +57,7 @@ class Setup:
     """Which data was scored and how: what a signature states beside the variants and the counts.
 
     Attributes:
-        split: "train", "validation", "test" or a name of one's own; None where it is unknown.
+        split: "train", "validation", "test" or another name; None where it is unknown.
         release: The commit of the data, or a name of other data; None where it is unknown.
         rules: How the frames were scored.
         system_acts: Whether the predictions used the system's dialogue acts: "yes", "no", "mixed"

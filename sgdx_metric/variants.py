@@ -10,7 +10,7 @@ PAPER_VARIANTS = ("v1", "v2", "v3", "v4", "v5")
 
 
 def own_wordings(variants: Iterable[str]) -> list[str]:
-    """The variants that are neither the original nor one of the paper's, such as one's own."""
+    """The variants that are neither the original nor one of the paper's: the user's own."""
     return [name for name in variants if name not in (ORIGINAL, *PAPER_VARIANTS)]
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from sgdx_dataset import SgdxError
-from sgdx_metric.cli.explain import explain, frame_of
+from sgdx_metric.cli.explain import explain, frame_row
 from sgdx_metric.cli.predictions import read_predictions
 from sgdx_metric.cli.references import open_references
 from sgdx_metric.report import report
@@ -133,7 +133,7 @@ def _explain_frame(references: Tables, frame_id: str, predictions: Tables) -> st
         lines = explain(frame_id, predicted, predictions)
     except (ScoreError, SgdxError) as error:
         raise gr.Error(escape(str(error))) from None
-    frame = frame_of(next(iter(predicted.values())), frame_id, "references")
+    frame = frame_row(next(iter(predicted.values())), frame_id, "references")
     return explanation(frame["utterance"][0].as_py() or "", lines)
 
 

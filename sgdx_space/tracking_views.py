@@ -75,7 +75,7 @@ def explanation(utterance: str, lines: list[Line]) -> str:
     variants = list(dict.fromkeys(line.variant for line in lines))
     head = "".join(f"<th>{escape(name)}</th>" for name in ("", *variants))
     body = []
-    for (_, aspect), group in groupby(lines, key=lambda line: (line.place, line.aspect)):
+    for (_, aspect), group in groupby(lines, key=lambda line: (line.position, line.aspect)):
         cells = {line.variant: _cell(line) for line in group}
         row = "".join(f"<td>{cells.get(name, '')}</td>" for name in variants)
         body.append(f"<tr><th>{escape(aspect)}</th>{row}</tr>")

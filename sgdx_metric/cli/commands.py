@@ -12,7 +12,7 @@ from ..api import score_files
 from ..scoring import score_frames
 from ..signature import Rules
 from .compare import compare
-from .explain import broken, explain, frame_of
+from .explain import broken_frames, explain, frame_row
 from .files import check_apart, check_output, write_json
 from .inputs import Inputs
 from .predictions import Predictions, parse_predictions, read_predictions, with_frame_ids
@@ -133,8 +133,8 @@ def _explain_frame(
                 "expected DIALOGUE/TURN/SERVICE of one that they have"
             )
         rows = with_frame_ids(variant_predictions, frames)
-        true[name] = frame_of(frames, frame_id, f"references for {name}")
-        predicted[name] = frame_of(rows, frame_id, f"predictions for {name}")
+        true[name] = frame_row(frames, frame_id, f"references for {name}")
+        predicted[name] = frame_row(rows, frame_id, f"predictions for {name}")
     lines = explain(frame_id, true, predicted, rules)
     row = next(iter(true.values())).to_pylist()[0]
     dialogue = [(turn["speaker"], turn["utterance"]) for turn in row.get("history", [])]
@@ -155,7 +155,7 @@ def _explain_changed(
     for name in changed:
         frames = references.frames(name)
         scores.append(score_frames(frames, with_frame_ids(predictions[name], frames), name, rules))
-    print_broken(broken(*scores), len(scores[0].seen), changed, terminal())
+    print_broken(broken_frames(*scores), len(scores[0].seen), changed, terminal())
 
 
 def _inputs(args: argparse.Namespace, dialogues: Path | None = None) -> Inputs:

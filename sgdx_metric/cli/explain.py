@@ -24,11 +24,11 @@ class Line:
     """What one aspect of a frame scores under one variant, and why.
 
     Attributes:
-        place: Where the aspect stands: -3 for the joint goal, -2 for the active intent, -1 for the
-            requested slots, then the schema's slots from 0 in their order, and after them slots
-            that the schema lacks.
-        aspect: The name that all lines of one place share. A slot goes by its name under the first
-            variant.
+        position: The aspect's position: -3 for the joint goal, -2 for the active intent, -1 for
+            the requested slots, the slots of the schema from 0 in their order, and one more for
+            slots that the schema lacks.
+        aspect: The name that all lines of one position share. A slot goes by its name under the
+            first variant.
         variant: The schema variant.
         slot: The slot's name under this variant; empty for an aspect that is not a slot.
         reference, predicted: The values on each side, [] for none.
@@ -36,7 +36,7 @@ class Line:
         why: What decided the score, in a few words.
     """
 
-    place: int
+    position: int
     aspect: str
     variant: str
     slot: str
@@ -60,7 +60,7 @@ def explain(
         rules: How the frame is scored.
 
     Returns:
-        Lines sorted by place, and within a place in the order in which the variants were given.
+        Lines sorted by position, and then in the order in which the variants were given.
         Slots that have no value on either side under any variant are left out.
 
     Raises:
@@ -70,8 +70,8 @@ def explain(
     lines: list[Line] = []
     aspects: list[str] = []
     for variant, table in references.items():
-        true_row = frame_of(table, frame_id, f"references for {variant}")
-        predicted_row = frame_of(predictions[variant], frame_id, f"predictions for {variant}")
+        true_row = frame_row(table, frame_id, f"references for {variant}")
+        predicted_row = frame_row(predictions[variant], frame_id, f"predictions for {variant}")
         scores = score_frames(true_row, predicted_row, variant, rules).scores
         reference, predicted = true_row.to_pylist()[0], predicted_row.to_pylist()[0]
         names = [slot["name"] for slot in reference["schema_slots"]]
@@ -81,12 +81,14 @@ def explain(
                 f"references for {variant}: frame {frame_id} has {len(names)} slots in its schema, "
                 f"expected {len(aspects)} as under the first variant"
             )
-        lines += _whole(variant, reference, predicted, {m: float(v[0]) for m, v in scores.items()})
-        lines += _slots(variant, reference, predicted, aspects, rules)
-    return list(_shown(sorted(lines, key=lambda line: (line.place, line.aspect))))
+        lines += _frame_lines(
+            variant, reference, predicted, {m: float(v[0]) for m, v in scores.items()}
+        )
+        lines += _slot_lines(variant, reference, predicted, aspects, rules)
+    return list(_with_values(sorted(lines, key=lambda line: (line.position, line.aspect))))
 
 
-def frame_of(table: pa.Table, frame_id: str, whose: str) -> pa.Table:
+def frame_row(table: pa.Table, frame_id: str, whose: str) -> pa.Table:
     """Find the one row of a frame.
 
     Args:
@@ -107,7 +109,7 @@ def frame_of(table: pa.Table, frame_id: str, whose: str) -> pa.Table:
     return rows
 
 
-def broken(first: FrameScores, second: FrameScores) -> list[tuple[str, float, float]]:
+def broken_frames(first: FrameScores, second: FrameScores) -> list[tuple[str, float, float]]:
     """Find the frames whose joint goal accuracy is less under a second variant than under a first.
 
     Args:
@@ -123,15 +125,15 @@ def broken(first: FrameScores, second: FrameScores) -> list[tuple[str, float, fl
     return sorted(rows, key=lambda row: (row[2] - row[1], row[0]))
 
 
-def _shown(lines: list[Line]) -> Iterator[Line]:
+def _with_values(lines: list[Line]) -> Iterator[Line]:
     """Leave out the slots that have no value on either side under any variant."""
-    for _, same in groupby(lines, key=lambda line: (line.place, line.aspect)):
-        group = list(same)
-        if any(line.reference or line.predicted or line.place < 0 for line in group):
-            yield from group
+    for _, group in groupby(lines, key=lambda line: (line.position, line.aspect)):
+        aspect_lines = list(group)
+        if any(line.reference or line.predicted or line.position < 0 for line in aspect_lines):
+            yield from aspect_lines
 
 
-def _whole(
+def _frame_lines(
     variant: str, reference: Row, predicted: Row, scores: Mapping[str, float]
 ) -> Iterator[Line]:
     """The lines of the joint goal, the active intent and the requested slots."""
@@ -148,17 +150,17 @@ def _whole(
     yield Line(-1, "requested slots", variant, "", requested, asked, score, why)
 
 
-def _slots(
+def _slot_lines(
     variant: str, reference: Row, predicted: Row, aspects: list[str], rules: Rules
 ) -> Iterator[Line]:
     """A line for each slot of the schema, and for each predicted slot that the schema lacks."""
-    true, guess = _state(reference), _state(predicted)
+    true_values, predicted_values = _state(reference), _state(predicted)
     for position, slot in enumerate(reference["schema_slots"]):
         name = slot["name"]
-        values = true.get(name, []), guess.pop(name, [])
+        values = true_values.get(name, []), predicted_values.pop(name, [])
         judged = _judge(*values, slot["is_categorical"], rules)
         yield Line(position, aspects[position], variant, name, *values, *judged)
-    for name, unknown in guess.items():
+    for name, unknown in predicted_values.items():
         yield Line(len(aspects), name, variant, name, [], unknown, None, "ignored: not a slot")
 
 

@@ -122,7 +122,7 @@ class Results:
 
     def part(self, key: str) -> str:
         """A part of the signature; where the signature lacks it, what that means."""
-        return self.parts.get(key, _DEFAULT_PARTS.get(key, "unsaid"))
+        return self.parts.get(key, _DEFAULT_PARTS.get(key, "unstated"))
 
 
 def read_results(path: Path) -> Results:

@@ -12,7 +12,7 @@ from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.subset import read_dialogue_ids
 
 from ..calls import CALL_REFERENCE, report_calls, score_calls
-from ..report import nothing_scores, paired, report
+from ..report import empty_state_jga, paired, report
 from ..rows import REFERENCE
 from ..scoring import score_frames
 from ..signature import Rules, Setup
@@ -151,7 +151,7 @@ def score_states(
         _warn(scores, scored.setup.oracle)
         print_scores(scores, terminal())
         unread = unread_answers(scored.metadata)
-        print_unread(unread, nothing_scores(scored.variants), terminal())
+        print_unread(unread, empty_state_jga(scored.variants), terminal())
     return scores
 
 

@@ -73,12 +73,12 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
         rows.append([group, str(result["frames"][group]), *cells])
     title = "Joint goal accuracy and schema sensitivity, in %"
     _print_table(title, ["services", "frames", *names.values()], rows, console)
-    for key, ends in sgdx["confidence"].items():
-        if ends and key == "drop":
+    for key, interval in sgdx["confidence"].items():
+        if interval and key == "drop":
             drop = f"JGA_v1-5 - JGA_orig: {percent(sgdx[key])}"
-            _print_line(f"{drop}, 95 % interval {_interval(ends)}", console)
-        elif ends:
-            _print_line(f"{names[key]}: 95 % interval {_interval(ends)}", console)
+            _print_line(f"{drop}, 95 % interval {_interval(interval)}", console)
+        elif interval:
+            _print_line(f"{names[key]}: 95 % interval {_interval(interval)}", console)
     _print_line("", console)
     _print_variants(result, console)
     _print_line(_SCORE_LEGEND, console)
@@ -93,23 +93,21 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
 
 
 def print_unread(
-    unread: Mapping[str, tuple[int, int]], nothing: float | None, console: Console
+    unread: Mapping[str, tuple[int, int]], empty_state_jga: float | None, console: Console
 ) -> None:
     """Print how many answers could not be read, which the scores count as the empty state.
 
     Args:
-        unread: How many, and of how many, by variant; nothing is printed where it is empty.
-        nothing: The joint goal accuracy of the empty state in all frames.
+        unread: How many of how many answers, by variant. If it is empty, nothing is printed.
+        empty_state_jga: The joint goal accuracy of the empty state in all frames.
         console: Where to print.
     """
     for name, (invalid, requests) in unread.items():
         share = percent(invalid / requests if requests else None)
         _print_line(f"{name}: {invalid} of {requests} answers invalid ({share} %)", console)
     if unread:
-        _print_line(
-            f"An invalid answer counts as the empty state, whose JGA is {percent(nothing)} %.",
-            console,
-        )
+        jga = percent(empty_state_jga)
+        _print_line(f"An invalid answer counts as the empty state, whose JGA is {jga} %.", console)
 
 
 def _print_variants(result: dict[str, Any], console: Console) -> None:
@@ -118,10 +116,14 @@ def _print_variants(result: dict[str, Any], console: Console) -> None:
     rows = []
     for name, groups in result["variants"].items():
         means = (groups.get(key, {}).get("joint_goal_accuracy") for key in _GROUPS.values())
-        to = result["sgdx"]["differences"].get(name, {})
-        ends = None if to.get("low") is None else [to["low"], to["high"]]
+        change = result["sgdx"]["differences"].get(name, {})
+        interval = None if change.get("low") is None else [change["low"], change["high"]]
         rows.append(
-            [name, *map(percent, means), *_difference(to.get("difference"), ends, to.get("p"))]
+            [
+                name,
+                *map(percent, means),
+                *_difference(change.get("difference"), interval, change.get("p")),
+            ]
         )
     _print_table("Joint goal accuracy by variant, in %", headers, rows, console)
 
@@ -140,9 +142,9 @@ def print_calls(result: dict[str, Any], console: Console) -> None:
             keys = ("original", "v1-5", "sensitivity")
             name = f"{_CALLS[metric]}, {group}"
             cells = (percent(figures[key]) for key in keys)
-            ends = figures["confidence"]["drop"]
+            interval = figures["confidence"]["drop"]
             rows.append([name, str(result["frames"][group]), *cells, percent(figures["drop"]),
-                         _interval(ends) if ends else "-"])  # fmt: skip
+                         _interval(interval) if interval else "-"])  # fmt: skip
     headers = ["calls", "frames", "original", "v1-5", "SS", "drop", "95 % interval"]
     _print_table("Accuracy of calls and its sensitivity, in %", headers, rows, console)
     accuracies = result["calls"]["call_accuracy"]["by_variant"]
@@ -258,7 +260,7 @@ def print_broken(
     """List the frames that score less under a second variant than under a first.
 
     Args:
-        frames: What `broken` returned.
+        frames: What `broken_frames` returned.
         count: How many frames there are in all.
         variants: The names of the first and the second variant.
         console: Where to print.
@@ -276,15 +278,19 @@ def percent(fraction: float | None) -> str:
     return "-" if fraction is None else f"{100 * fraction:.2f}"
 
 
-def _interval(ends: Sequence[float]) -> str:
-    return f"{percent(ends[0])} to {percent(ends[1])}"
+def _interval(interval: Sequence[float]) -> str:
+    return f"{percent(interval[0])} to {percent(interval[1])}"
 
 
 def _difference(
-    difference: float | None, ends: Sequence[float] | None, p: float | None
+    difference: float | None, interval: Sequence[float] | None, p: float | None
 ) -> list[str]:
     """The cells of a difference, its interval and its p."""
-    return [percent(difference), _interval(ends) if ends else "-", "-" if p is None else f"{p:.4f}"]
+    return [
+        percent(difference),
+        _interval(interval) if interval else "-",
+        "-" if p is None else f"{p:.4f}",
+    ]
 
 
 def _wider(keys: dict[str, Any]) -> list[str]:

@@ -169,7 +169,11 @@ def test_dropped_files_are_scored(page: Any, tmp_path: Path, gold: dict[str, lis
 def test_a_bad_file_is_named(page: Any, tmp_path: Path, gold: dict[str, list[Row]]) -> None:
     rows = [gold["v1"][0] | {"slot_values": [{"slot": "<b>", "values": []}]}, *gold["v1"][1:]]
     drop(page, written(tmp_path / "broken.jsonl", rows))
-    until(lambda: "broken.jsonl:1: Expected `array` of length >= 1" in text(page))
+    until(
+        lambda: (
+            "broken.jsonl:1: not a prediction row: Expected `array` of length >= 1" in text(page)
+        )
+    )
     assert str(tmp_path) not in text(page) and "/uploads/" not in text(page)
 
 

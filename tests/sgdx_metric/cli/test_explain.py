@@ -44,14 +44,14 @@ def test_verdicts(
     sides = (state({slot: values} if values else {}) for values in (true, guess))
     gold, said = sides
     lines = lines_of(reference() | {"slot_values": gold}, prediction() | {"slot_values": said})
-    (line,) = [line for line in lines if line.place >= 0]
-    assert line == Line(line.place, slot, "original", slot, true, guess, score, why)
+    (line,) = [line for line in lines if line.position >= 0]
+    assert line == Line(line.position, slot, "original", slot, true, guess, score, why)
 
 
 def test_exact_match_has_no_fuzzy_verdict() -> None:
     rules = Rules(use_fuzzy_match=False)
     lines = lines_of(reference({"city": ["Rome"]}), prediction({"city": ["Rom"]}), rules)
-    assert [(line.score, line.why) for line in lines if line.place == 0] == [(0, "differs")]
+    assert [(line.score, line.why) for line in lines if line.position == 0] == [(0, "differs")]
 
 
 def test_variants_line_up_by_the_place_in_the_schema() -> None:
@@ -95,7 +95,7 @@ def test_the_product_of_the_slots_is_the_joint_goal(
     lines = lines_of(reference(true), prediction(guess), rules)
     tables = reference_table(reference(true)), prediction_table(prediction(guess))
     joint = score_frames(*tables, "original", rules).scores["joint_goal_accuracy"][0]
-    scores = [line.score for line in lines if line.place >= 0 and line.score is not None]
+    scores = [line.score for line in lines if line.position >= 0 and line.score is not None]
     assert math.prod(scores) == pytest.approx(joint)
     assert lines[0].score == joint
 
