@@ -10,10 +10,14 @@ import datasets
 import evaluate
 import msgspec
 
-from sgsacc_metric import Options
-from sgsacc_metric.api import score_structs
-from sgsacc_metric.nli import Nli
-from sgsacc_metric.rows import Prediction, Turn, read_prediction_rows, read_turn_rows
+# Indented: for imports at the margin that lack, `evaluate` asks to install packages of their names.
+try:
+    from sgsacc_metric import Options
+    from sgsacc_metric.api import score_structs
+    from sgsacc_metric.nli import Nli
+    from sgsacc_metric.rows import Prediction, Turn, read_prediction_rows, read_turn_rows
+except ImportError as error:
+    raise ImportError(f"sgsacc_metric needs {error.name}: pip install sgdx") from error
 
 _DESCRIPTION = """\
 How faithful a system's responses are to the dialogue actions they should put into words, on

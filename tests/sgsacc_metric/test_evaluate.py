@@ -115,6 +115,15 @@ def test_by_name_in_a_fresh_process(run: Run, tmp_path: Path, copies: Path, metr
     assert json.loads(done.stdout) == metric.compute(**rows, nli="lexical")
 
 
+def test_without_the_package_it_says_what_to_install(run: Run, tmp_path: Path) -> None:
+    code = 'import sys\nsys.modules["sgsacc_metric"] = None\n'
+    load = f"evaluate.load({str(ROOT / 'sgsacc_metric')!r})\n"
+    (tmp_path / "without.py").write_text(code + EVALUATE + load)
+    done = run("without", PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
+    assert done.returncode == 1
+    assert done.stderr.rstrip().endswith("sgsacc_metric needs sgsacc_metric: pip install sgdx")
+
+
 def test_the_example_of_the_description(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)  # where evaluate finds the folder by its name
     text = evaluate.load("sgsacc_metric").inputs_description
