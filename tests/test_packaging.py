@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from configparser import ConfigParser
 
-from baselines.training.settings import find_recipe
-
 from .conftest import ROOT
 
 
@@ -35,12 +33,3 @@ def test_what_entry_points_name_is_there() -> None:
     assert "baselines.llm.inspect_state" in modules
     for module in modules:
         assert (ROOT / module.replace(".", "/")).with_suffix(".py").is_file(), module
-
-
-def test_a_recipe_of_the_package_is_found_by_name() -> None:
-    recipes = sorted((ROOT / "baselines").glob("*/config/*.yaml"))
-    assert len(recipes) > 15
-    for recipe in recipes:
-        assert find_recipe(f"{recipe.parts[-3]}/{recipe.stem}") == recipe
-        assert find_recipe(str(recipe)) == recipe
-    assert str(find_recipe("onepass/none")) == "onepass/none"

@@ -93,7 +93,7 @@ def test_classes_by_name() -> None:
     assert list(three.values()) == [(2, 1, 0), (0, 1, 2), (1, 2, 0)]
     assert entailment_classes({0: "entailment", 1: "not_entailment"}, "two") == (0, None, 1)
     for labels in (["LABEL_0", "LABEL_1", "LABEL_2"], ["yes", "no"], ["entail", "a", "b", "c"]):
-        with pytest.raises(ScoreError, match="expected names that begin with entail, neutral and"):
+        with pytest.raises(ScoreError, match="expected names .*entail"):
             entailment_classes(dict(enumerate(labels)), "model")
 
 
@@ -108,7 +108,7 @@ def test_batches_have_a_budget_of_tokens() -> None:
 def test_a_model_that_cannot_be_loaded(tmp_path: Path, checkpoint: Path) -> None:
     with pytest.raises(ScoreError, match="cannot be loaded as a model: "):
         load_nli(str(tmp_path / "none"))
-    with pytest.raises(ScoreError, match="dtype is 'int8', expected one of float32, bfloat16"):
+    with pytest.raises(ScoreError, match="dtype is 'int8', expected "):
         load_nli(str(checkpoint), dtype="int8")
 
 

@@ -147,7 +147,7 @@ def test_a_folder_of_corruptions_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_no_such_augmentation(tmp_path: Path) -> None:
-    with pytest.raises(SgdxError, match="paraphrases: no such folder, expected one of variants"):
+    with pytest.raises(SgdxError, match="paraphrases: no such folder"):
         training_frames(settings("paraphrases"), "sample", oracle=False)
     with pytest.raises(SgdxError, match="has no variant, expected"):
         training_frames(settings(tmp_path), "sample", oracle=False)

@@ -113,7 +113,7 @@ def test_augmented_each_turn_is_there_once_under_each_schema() -> None:
 
 
 def test_variants_that_are_judged_on_are_refused_in_the_trackers_words() -> None:
-    with pytest.raises(SgdxError, match="^augment: oracle has texts of variants that trackers are"):
+    with pytest.raises(SgdxError, match="^augment: oracle "):
         training_turns(settings("oracle"), "sample", oracle=False)
 
 

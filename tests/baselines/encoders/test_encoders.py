@@ -169,7 +169,7 @@ def test_what_is_no_encoder_is_refused_in_one_line(tmp_path: Path, kind: str, me
 def test_a_folder_without_a_tokenizer(tmp_path: Path) -> None:
     # transformers makes one of special tokens alone up
     tiny_encoder(["Where to?"], 60, 32)[0].save_pretrained(tmp_path)
-    with pytest.raises(SgdxError, match=": has no tokenizer, expected one with a vocabulary$"):
+    with pytest.raises(SgdxError, match=": has no tokenizer"):
         load_encoder(str(tmp_path))
 
 

@@ -17,11 +17,8 @@ from transformers import AutoModel, AutoTokenizer
 from baselines import predict, train
 from baselines.onepass.card_example import example as card_example
 from baselines.onepass.modeling import OnePassModel
-from baselines.onepass.tracker import OnePassSettings
 from baselines.training import loop
-from baselines.training.settings import read_recipe
 
-from ...conftest import ROOT
 from ..conftest import command, write_recipe
 from ..training import broken_off
 
@@ -140,15 +137,6 @@ def test_the_card_s_example_runs_without_the_project(trained: Path, tmp_path: Pa
     assert printed.keys() == {"intent", "requested", "status", "destination", "shared"}
     assert printed["destination"]
     assert {len(printed["requested"]), len(printed["status"])} == {2}
-
-
-@pytest.mark.parametrize("recipe", sorted((ROOT / "baselines/onepass/config").glob("*.yaml")))
-def test_recipes_can_be_read(recipe: Path) -> None:
-    assert read_recipe(recipe, OnePassSettings).tracker == "onepass"
-    text = recipe.read_text()
-    assert "# Hardware: " in text
-    assert "Time: " in text
-    assert "# Result: " in text or "# Expected: " in text
 
 
 @pytest.mark.parametrize(

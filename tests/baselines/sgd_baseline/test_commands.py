@@ -20,9 +20,9 @@ from baselines.sgd_baseline.modeling import SgdBaselineModel
 from baselines.sgd_baseline.tracker import SgdOptions, SgdSettings, SgdTracker
 from baselines.training import loop
 from baselines.training.accelerator import make_accelerator
-from baselines.training.settings import read_recipe
+from baselines.training.settings import find_recipe, read_recipe
 
-from ...conftest import ROOT, Run
+from ...conftest import Run
 from ..conftest import LAUNCH, STATE, command, state_of_the_cards_dialogue, write_recipe
 
 
@@ -219,14 +219,8 @@ def test_bad_predictions(
     assert not output.exists()
 
 
-def test_the_recipes_are_read() -> None:
-    recipes = sorted((ROOT / "baselines" / "sgd_baseline" / "config").glob("*.yaml"))
-    assert [path.stem for path in recipes] == ["minilm_cpu", "paper", "sample", "smoke"]
-    for path in recipes:
-        assert read_recipe(path, SgdSettings).augment is None
-        for said in ("# Expected result", "# Hardware: "):
-            assert said in path.read_text()
-    paper = read_recipe(recipes[1], SgdSettings)
+def test_the_papers_recipe() -> None:
+    paper = read_recipe(find_recipe("sgd_baseline/paper"), SgdSettings)
     assert (paper.learning_rate, paper.batch_size, paper.max_turn) == (1e-4, 32, 80)
     assert (paper.weight_decay, paper.epsilon, paper.bias_correction) == (0.01, 1e-6, False)
     assert (paper.dropout, paper.epochs, paper.steps) == (0.1, 80, None)

@@ -16,10 +16,10 @@ from baselines.model_card import published
 from baselines.sgp_dst.card_example import example
 from baselines.sgp_dst.submodels import PARTS, SgpSettings
 from baselines.training import loop
-from baselines.training.settings import read_recipe
+from baselines.training.settings import find_recipe, read_recipe
 from sgdx_dataset import frames, load
 
-from ...conftest import ROOT, Run
+from ...conftest import Run
 from ..conftest import (
     LAUNCH,
     STATE,
@@ -113,10 +113,8 @@ def test_dev_is_whole_dialogues() -> None:
     assert whole_dialogues(rows, 10**6)["frame_id"] == rows["frame_id"]
 
 
-def test_the_recipes_are_read() -> None:
-    for path in sorted((ROOT / "baselines" / "sgp_dst" / "config").glob("*.yaml")):
-        assert read_recipe(path, SgpSettings).expected
-    paper = read_recipe(ROOT / "baselines" / "sgp_dst" / "config" / "paper.yaml", SgpSettings)
+def test_the_papers_recipe() -> None:
+    paper = read_recipe(find_recipe("sgp_dst/paper"), SgpSettings)
     own = {name: getattr(paper.parts, name) for name in PARTS}
     assert [(p.epochs, p.warmup, p.max_tokens) for p in own.values()] == [
         (1, 0.1, 196), (3, 0.1, 144), (1, 0.7, 160), (1, 0.3, 160),

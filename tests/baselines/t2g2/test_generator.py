@@ -317,7 +317,7 @@ def test_what_cannot_be_said_or_loaded(
     assert isinstance(say(load_tracker(str(fine_tuned)), SERVICE, ACTIONS), str)
     with pytest.raises(SgdxError, match="lexical: is a tracker, expected a generator"):
         say(load_tracker("lexical"), SERVICE, ACTIONS)
-    with pytest.raises(SgdxError, match="input derived: found a folder of templates, expected one"):
+    with pytest.raises(SgdxError, match="input derived: found a folder"):
         _write_templates(tmp_path / "t")
         load_tracker(str(fine_tuned), templates=str(tmp_path / "t"))
     place = tmp_path / "moved"
@@ -331,7 +331,7 @@ def test_what_cannot_be_said_or_loaded(
     with pytest.raises(SgdxError, match="prefix.safetensors: prefix cannot be loaded"):
         load_generator(str(place))
     (place / "prefix.safetensors").unlink()
-    with pytest.raises(SgdxError, match=r"found no prefix.safetensors, expected one beside"):
+    with pytest.raises(SgdxError, match=r"found no prefix.safetensors"):
         load_generator(str(place))
     (place / "config.json").write_text('{"sgdx": {"tracker": "t5dst"}}')
     with pytest.raises(SgdxError, match="config.json: sgdx: .* missing required field `input`"):

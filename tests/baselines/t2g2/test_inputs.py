@@ -133,9 +133,9 @@ def test_t2g2(tmp_path: Path) -> None:
 
 
 def test_templates_go_with_the_input_t2g2_alone() -> None:
-    with pytest.raises(SgdxError, match="input t2g2: found no folder of templates, expected one"):
+    with pytest.raises(SgdxError, match="^input t2g2: found no folder"):
         input_of("t2g2", None)
-    with pytest.raises(SgdxError, match="input naive: found a folder of templates, expected one w"):
+    with pytest.raises(SgdxError, match="^input naive: found a folder"):
         input_of("naive", {})
 
 

@@ -105,9 +105,7 @@ def test_shuffled_prediction_reads_its_answers_by_the_order_that_it_showed(
 
 
 def test_shuffling_a_format_that_is_not_shuffled(trained: Path) -> None:
-    with pytest.raises(
-        SgdxError, match=r"^--shuffle: the format t5dst is not shuffled in training"
-    ):
+    with pytest.raises(SgdxError, match=r"^--shuffle: .* t5dst "):
         T5Tracker.load(str(trained), T5Options(shuffle=1), make_accelerator())
 
 

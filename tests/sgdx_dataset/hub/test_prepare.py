@@ -129,7 +129,7 @@ def test_a_fault_of_the_source_leaves_the_cache_as_it_was(mini: Path, tmp_path: 
 
 
 def test_an_unknown_config(tmp_path: Path) -> None:
-    with pytest.raises(SgdxError, match="unknown config 'v6', expected one of original, v1, v2"):
+    with pytest.raises(SgdxError, match="config 'v6'"):
         prepare("sample", ["v1", "v6"], tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -193,7 +193,7 @@ def test_what_map_keeps_beside_the_rows_does_not_make_them_stale(mini: Path) -> 
 
 
 def test_load_an_unknown_split(mini: Path) -> None:
-    with pytest.raises(SgdxError, match="unknown split 'devel', expected one of train, validat"):
+    with pytest.raises(SgdxError, match="split 'devel'"):
         load("v2", "devel", mini)
 
 

@@ -61,7 +61,7 @@ def test_the_command_takes_it(run: Run, mini: Path, own: Path, tmp_path: Path) -
 
 def test_it_has_to_line_up_with_the_original(mini: Path, own: Path) -> None:
     write(own / "test" / "schema.json", [MINE | {"slots": MINE["slots"][:2]}])
-    with pytest.raises(SgdxError, match="service Homes_1: number of slots is 2, expected 3 as in"):
+    with pytest.raises(SgdxError, match="service Homes_1: .*2, expected 3"):
         load("mine", "test", mini, {"mine": own})
 
 
@@ -69,7 +69,7 @@ def test_names_that_are_taken_and_folders_without_schemas(mini: Path, own: Path)
     for name in ("v1", "original", "backtrans-zh", "a/b"):
         with pytest.raises(SgdxError, match=f"variant '{name}': expected a name of letters"):
             open_release(mini, {name: own})
-    with pytest.raises(SgdxError, match="nowhere: has no schema.json in train, dev or test"):
+    with pytest.raises(SgdxError, match="nowhere: has no schema.json"):
         open_release(mini, {"mine": own / "nowhere"})
     with pytest.raises(SgdxError, match="has no dialogues in train under mine"):
         load("mine", "train", mini, {"mine": own})

@@ -135,7 +135,7 @@ def test_a_source_without_a_variants_schema(mini: Path) -> None:
 
 
 def test_a_source_that_does_not_exist() -> None:
-    with pytest.raises(SgdxError, match="/no/such: no such source, expected a directory, an arch"):
+    with pytest.raises(SgdxError, match="^/no/such: "):
         open_release("/no/such")
 
 
@@ -174,9 +174,7 @@ def test_an_archive_that_climbs_out_is_refused(mini: Path, name: str) -> None:
 
 
 def test_an_archive_of_two_releases_is_refused(mini: Path) -> None:
-    with pytest.raises(
-        SgdxError, match="other/test/schema.json: is there twice, expected one copy"
-    ):
+    with pytest.raises(SgdxError, match="other/test/schema.json: is there twice"):
         open_release(_zip_with(mini, "other/test/schema.json"))
 
 
@@ -217,9 +215,7 @@ def test_a_flip_in_a_zips_list_is_noticed(mini: Path) -> None:
     name = f"{TOP}/test/dialogues_001.json".encode()
     listed = content.rindex(name)
     archive.write_bytes(content[:listed] + b"e" + content[listed + 1 :])
-    with pytest.raises(
-        SgdxError, match="found an entry 'dstc8-.*' in its place, expected what its list says"
-    ):
+    with pytest.raises(SgdxError, match="found an entry 'dstc8-"):
         open_release(archive)
 
 

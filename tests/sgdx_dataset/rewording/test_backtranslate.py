@@ -279,7 +279,7 @@ def test_a_command_that_fails_in_the_middle(mini: Path, tmp_path: Path) -> None:
     changed = json.loads((mini / "train" / "schema.json").read_bytes())
     changed[0]["description"] = "Homes"
     write(mini / "train" / "schema.json", changed)
-    with pytest.raises(SgdxError, match="jsonl: was begun with texts '.*; delete it to begin anew"):
+    with pytest.raises(SgdxError, match="jsonl: was begun with texts '"):
         backtranslate(open_release(mini), output, settings)
     assert not output.exists()
 
