@@ -19,9 +19,9 @@ def test_predictions_that_do_not_fit() -> None:
     rows = [Prediction(one.turn_id, "v1", "x") for one in turns]
     with pytest.raises(ScoreError, match="predictions for v1: turn 1_00000/1 is there twice"):
         utterances_by_variant(turns, [*rows, rows[0]])
-    with pytest.raises(ScoreError, match="turn 9/9 is not in the references; are these predi"):
+    with pytest.raises(ScoreError, match="turn 9/9 is not in the references"):
         utterances_by_variant(turns, [*rows, Prediction("9/9", "v1", "x")])
-    with pytest.raises(ScoreError, match="1 of 2 turns are missing, the first is 1_00000/3"):
+    with pytest.raises(ScoreError, match="1 of 2 turns .* 1_00000/3"):
         utterances_by_variant(turns, rows[:1])
     with pytest.raises(ScoreError, match="no predictions, expected rows of one variant"):
         utterances_by_variant(turns, [])
