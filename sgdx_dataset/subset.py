@@ -146,7 +146,7 @@ def write_subset(sample: Subset, path: Path) -> None:
 
 
 def read_dialogue_ids(path: Path) -> list[str]:
-    """Read which dialogues are chosen.
+    """Read the ids of a choice of dialogues.
 
     Args:
         path: A file of ``python -m sgdx_dataset subset``, a JSON list of dialogue ids, or a text

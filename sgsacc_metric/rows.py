@@ -36,7 +36,11 @@ class Intent(msgspec.Struct, frozen=True):
 
 
 class Service(msgspec.Struct, frozen=True):
-    """The schema of a service under one wording."""
+    """The part of a service's schema under one wording that this metric reads.
+
+    Rows may have more of it: the whole type is `sgdx_dataset.schema.Service`. This one is short, as
+    it goes through `evaluate` with every turn.
+    """
 
     service_name: str
     description: str

@@ -61,7 +61,7 @@ def upload(
 
     Raises:
         SgdxError: There is no access token, the Hub refuses it or cannot be reached, the repository
-            has other content, or the tag stands on other files; each is told in one line.
+            has other content, or the tag stands on other files. The message is one line.
     """
     check_upload(repo_id)
     api = HfApi()

@@ -15,7 +15,7 @@ DELAY = 2.0  # seconds: work that is done sooner shows no bar
 
 @dataclass
 class _Work:
-    """Work that is being done, with its bar once it has one."""
+    """A command's work in progress. It has no bar before ``DELAY`` seconds have passed."""
 
     description: str
     total: int

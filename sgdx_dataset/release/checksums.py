@@ -1,4 +1,4 @@
-"""The SHA-256 of the release's files, by which a copy's files are told from others of their name.
+"""The SHA-256 of the published files, which show whether a copy's files are the published ones.
 
 ``sgd.sha256`` has those of SGD's commit ``download.COMMIT`` that are known: all schemas, and 137 of
 the 181 dialogue files. ``sample.sha256`` has those of the sample corpus. Both are in the format of

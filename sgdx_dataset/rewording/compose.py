@@ -62,7 +62,7 @@ def compose(
 def _of_services(
     release: Release, schemas: dict[str, Schema], services: Collection[str] | None
 ) -> list[Schema]:
-    """The schemas with the chosen services alone; ``SgdxError`` where one is in none of them."""
+    """The schemas with these services alone; ``SgdxError`` where no schema has one of them."""
     if services is None:
         return list(schemas.values())
     names = {name for schema in schemas.values() for name in schema.service_names()}

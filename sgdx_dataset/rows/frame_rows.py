@@ -59,7 +59,7 @@ def frame_tables(
         release: What ``open_release`` returned.
         split: ``train``, ``validation`` or ``test``.
         config: One of ``CONFIGS``, or of the release's own variants.
-        columns: Names of the columns to make, in the order wanted; None for all columns of
+        columns: Names of the columns to make, in the order of the result; None for all columns of
             ``FRAME_COLUMNS``. Leaving out ``history`` and ``schema`` saves most of the work.
 
     Returns:
@@ -114,7 +114,7 @@ def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa
 
     Args:
         dialogues: The dialogue rows.
-        columns: Names of the columns to make, in the order wanted; None stands for all of them.
+        columns: Names of the columns to make, in the order of the result; None stands for all.
     """
     # All turns of the dialogues are laid end to end, and so are all frames of these turns. The
     # parent index of an item is the position of its turn, or of its dialogue, in the level above.

@@ -74,7 +74,7 @@ def turn_tables(
         release: What ``open_release`` returned.
         split: ``train``, ``validation`` (or ``dev``) or ``test``.
         config: One of ``CONFIGS``, or of the release's own variants.
-        columns: Names of the columns to make, in the order wanted; None for all columns of
+        columns: Names of the columns to make, in the order of the result; None for all columns of
             ``TURN_COLUMNS``. Leaving out ``schemas`` saves most of the memory.
 
     Returns:
@@ -115,7 +115,7 @@ def turn_table(
     Args:
         dialogues: The dialogue rows.
         seen_domains: The domains of the original train split.
-        columns: Names of the columns to make, in the order wanted; None stands for all of them.
+        columns: Names of the columns to make, in the order of the result; None stands for all.
 
     Raises:
         SgdxError: A service was seen in training and its domain was not.

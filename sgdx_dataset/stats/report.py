@@ -33,9 +33,12 @@ def write_json(figures: Statistics, path: Path) -> None:
 
 
 def print_report(figures: Statistics, console: Console | None = None, lists: bool = False) -> None:
-    """Print what ``statistics`` returned as tables; for SGD, with the published figures beside.
+    """Print what ``statistics`` returned as tables; for SGD, beside the published figures.
 
-    ``lists`` is that of ``stats``.
+    Args:
+        figures: What ``statistics`` returned.
+        console: Where to print; None for standard output.
+        lists: Whether to print the long lists of texts after the tables too.
     """
     console = console or Console(highlight=False)
     published = figures["published"]
