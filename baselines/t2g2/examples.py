@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerBase
 from sgdx_dataset import SgdxError
 from sgsacc_metric.rows import Action, Service, Turn
 
-from ..t5dst.inputs import IGNORED, padded, special_tokens
+from ..t5dst.inputs import padded, special_tokens, with_targets
 from ..training.batching import Ints
 
 Row = dict[str, Any]
@@ -133,11 +133,8 @@ class UtteranceExamples:
         """
         targets = [self.targets[index] for index in indices.tolist()]
         widths = self.limits if static else (None, None)
-        return {
-            **self.batch(self.input_numbers[indices], widths[0]),
-            "labels": padded(targets, IGNORED, widths[1]),
-            "weight": torch.tensor(float(sum(map(len, targets)))),
-        }
+        batch = self.batch(self.input_numbers[indices], widths[0])
+        return with_targets(batch, targets, widths[1])
 
 
 def _tokens(

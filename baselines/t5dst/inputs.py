@@ -213,11 +213,25 @@ class Inputs:
         """
         answers = [self.answers[number] for number in self.targets[indices].tolist()]
         widths = (self.limits.max_input, self.limits.max_target) if static else (None, None)
-        return {
-            **self.batch(indices, widths[0]),
-            "labels": padded(answers, IGNORED, widths[1]),
-            "weight": torch.tensor(float(sum(map(len, answers)))),
-        }
+        return with_targets(self.batch(indices, widths[0]), answers, widths[1])
+
+
+def with_targets(
+    batch: dict[str, torch.Tensor], targets: list[Ints], width: int | None
+) -> dict[str, torch.Tensor]:
+    """A batch with the tokens that the model is to generate.
+
+    Args:
+        batch: The tensors of the inputs.
+        targets: The target tokens of each input.
+        width: Number of tokens to pad the targets to; None for the longest, rounded up.
+
+    Returns:
+        The batch with ``labels`` [inputs, tokens] and ``weight``, the number of target tokens, by
+        which the training loop weighs the batch's mean loss.
+    """
+    weight = torch.tensor(float(sum(map(len, targets))))
+    return {**batch, "labels": padded(targets, IGNORED, width), "weight": weight}
 
 
 def padded(rows: list[Ints], fill: int, width: int | None) -> torch.Tensor:
