@@ -38,7 +38,7 @@ def test_it_runs_and_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("SGDX_SOURCE")
     notebook = read()
     again = read()
-    NotebookClient(again, timeout=300, resources={"metadata": {"path": ROOT / "docs"}}).execute()
+    NotebookClient(again, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
     for source in (
         "compute(",
         "baselines.evaluate --tracker",

@@ -11,7 +11,7 @@ from tools.names import ROOMS, bindings, names_of, pronouns
 from ..conftest import ROOT
 
 # Highest share of pronouns in a room, in percent.
-LIMIT = 5.8
+LIMIT = 1.0
 # Each way in which a function binds a name, and the names that it binds in order of their lines.
 FORMS = {
     "parameters": ("def f(a, /, b, *c, d, **e): pass", "a b c d e"),
