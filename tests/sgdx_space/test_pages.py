@@ -208,6 +208,7 @@ catch (error) { document.querySelector("h1").append(" " + error.name) }
     frame = page.find_element(By.CSS_SELECTOR, "iframe[title=Report]")
     assert frame.get_attribute("sandbox") == "allow-scripts"
     page.switch_to.frame(frame)
+    until(lambda: page.find_elements(By.TAG_NAME, "h1"))  # The frame loads on its own.
     assert page.find_element(By.TAG_NAME, "h1").text == "Saved SecurityError"
     page.switch_to.default_content()
 
