@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import torch
 from accelerate import Accelerator
@@ -33,9 +32,8 @@ from baselines.onepass.layout import MARKERS, sequences
 from baselines.onepass.teacher import gold_answer, gold_examples
 from baselines.onepass.tracker import (
     READS,
-    About,
     OnePassOptions,
-    OnePassSettings,
+    OnePassProvenance,
     OnePassTracker,
     new_model,
 )
@@ -64,22 +62,11 @@ _READINGS = {
 
 def untrained(name: str, accelerator: Accelerator) -> OnePassTracker:
     """A tracker with random heads on an encoder."""
-    about = About(acts=True, utterances=2, max_tokens=512)
-    model, vocabulary = new_model(name, about, recipe(name))
+    provenance = OnePassProvenance(acts=True, utterances=2, max_tokens=512)
+    encoder, tokenizer = load_encoder(name)
+    model = new_model(encoder, tokenizer, provenance)
     model.train(False).to(accelerator.device)
-    return OnePassTracker(model, vocabulary, about, OnePassOptions(), accelerator)
-
-
-def recipe(name: str) -> OnePassSettings:
-    """Settings of a training, of which a benchmark needs only some."""
-    return msgspec.convert(
-        {
-            "tracker": "onepass", "model": name, "epochs": 1, "batch_size": 32,
-            "token_budget": 8192, "optimizer": "adamw", "learning_rate": 1e-4, "save_every": 1,
-            "evaluate_every": 1, "attention_dropout": 0.0, "expected": "nothing",
-        },
-        OnePassSettings,
-    )  # fmt: skip
+    return OnePassTracker(model, tokenizer, provenance, OnePassOptions(), accelerator)
 
 
 def onepass_tracking(tracker: OnePassTracker, rows: Dataset) -> tuple[float, float, float]:
@@ -88,7 +75,7 @@ def onepass_tracking(tracker: OnePassTracker, rows: Dataset) -> tuple[float, flo
     dialogues, gold = list(read_dialogues(seen)), dict(gold_frames(seen))
     counts = np.zeros(2)
     for frame in inputs_of(dialogues, rows, tracker.reading):
-        parts = sequences(frame, tracker.vocabulary, tracker.about.max_tokens)
+        parts = sequences(frame, tracker.vocabulary, tracker.provenance.max_tokens)
         counts += len(parts), sum(len(part.ids) for part in parts)
     seconds: dict[str, float] = {}
 
@@ -148,7 +135,9 @@ def training(tracker: OnePassTracker, rows: Dataset, steps: int) -> tuple[float,
     seen = training_columns(rows, tracker.READS)
     dialogues = list(read_dialogues(seen))
     examples, _ = gold_examples(dialogues, dict(gold_frames(seen)), tracker.reading)
-    data = FrameExamples(examples, tracker.vocabulary, tracker.about.max_tokens, SchemaNoise(), 0)
+    data = FrameExamples(
+        examples, tracker.vocabulary, tracker.provenance.max_tokens, SchemaNoise(), 0
+    )
     batches = epoch(data.lengths, 12, 4096, 0, 0)[:steps]
     optimizer = torch.optim.AdamW(tracker.model.parameters(), lr=1e-4)
     device, seconds = tracker.accelerator.device, dict[str, float]()

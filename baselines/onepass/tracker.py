@@ -7,10 +7,9 @@ answers are right.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -26,14 +25,10 @@ from sgdx_dataset import SgdxError
 from ..data.dialogues import (
     Dialogue,
     State,
-    chunks_side_by_side,
-    dialogue_bounds,
     prediction_rows,
     read_dialogues,
 )
 from ..data.frames import SYSTEM_ACTS, describe, input_columns, whole_dialogues
-from ..encoders.load import load_encoder, load_tokenizer
-from ..encoders.tiny import corpus_texts, tiny_encoder
 from ..system import (
     BatchOptions,
     BatchSize,
@@ -42,15 +37,23 @@ from ..system import (
     Tracker,
     TrainableSystem,
 )
-from ..training.batching import Ints, by_length, epoch, share
-from ..training.checkpoint import load_errors_as_sgdx, load_strict, weights_digest
-from ..training.chunks import run_chunks
+from ..trained import (
+    TrainedModel,
+    answer_batches,
+    fingerprint,
+    load_trained,
+    predict_dialogues,
+    pretrained_encoder,
+    with_steps,
+)
+from ..training.batching import Ints
+from ..training.checkpoint import weights_digest
 from ..training.evaluation import joint_goal_accuracy
-from ..training.loop import initial_model, last_checkpoint
-from ..training.settings import Count, EncoderSettings, Fraction, Settings
+from ..training.loop import last_checkpoint
+from ..training.settings import Count, EpochSettings, Fraction, Settings
 from ..training.task import Evaluation, Provenance, Run, Task
 from .answers import merge_parts, read_answers
-from .batches import Item, Tensors, make_batch
+from .batches import Item, make_batch
 from .calibration import Answers, best_keep_bias, cached
 from .card_example import example
 from .decode import Answer, decode
@@ -75,14 +78,12 @@ Row = dict[str, Any]
 READS = ("history", "utterance", "schema", SYSTEM_ACTS)
 
 
-class OnePassSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class OnePassSettings(EpochSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The settings that recipes of onepass have besides the common ones.
 
     The examples of a batch are frames.
 
     Attributes:
-        epochs: Number of epochs, which determines the number of steps.
-        steps: Maximum number of steps, if the epochs would take more; None for no maximum.
         acts: Whether the system's dialogue acts are read: ``true``, ``false``, or ``sometimes``.
             With ``sometimes`` they are left out of a third of the train dialogues, drawn with
             ``seed``; the model then serves dialogues with acts and dialogues of text alone
@@ -103,8 +104,6 @@ class OnePassSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, 
         expected: The expected result and its source, for the reader of the recipe.
     """
 
-    epochs: Count
-    steps: Count | None = None  # type: ignore[assignment]  # the epochs determine the steps
     acts: Acts = True
     utterances: Count = 2
     max_tokens: Annotated[int, msgspec.Meta(ge=32)] = 512
@@ -140,7 +139,7 @@ class OnePassOptions(BatchOptions, frozen=True, kw_only=True):
     ] = True
 
 
-class About(Provenance, frozen=True, kw_only=True):
+class OnePassProvenance(Provenance, frozen=True, kw_only=True):
     """Provenance of a model, stored in its ``config.json`` under ``sgdx``.
 
     Attributes:
@@ -155,13 +154,14 @@ class About(Provenance, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class OnePassTracker(Tracker, TrainableSystem[OnePassOptions, OnePassSettings]):
+class OnePassTracker(
+    TrainedModel[OnePassModel, OnePassProvenance],
+    Tracker,
+    TrainableSystem[OnePassOptions, OnePassSettings],
+):
     """Predicts the changes that turns make to the states of services.
 
     Attributes:
-        model: The model, on the accelerator's device.
-        vocabulary: Tokenizer of the encoder, with the markers.
-        about: Provenance of the model.
         options: Options of prediction.
         accelerator: The processes and the device.
     """
@@ -171,30 +171,31 @@ class OnePassTracker(Tracker, TrainableSystem[OnePassOptions, OnePassSettings]):
     OPTIONS: ClassVar[type[OnePassOptions]] = OnePassOptions
     SETTINGS: ClassVar[type[Settings]] = OnePassSettings
 
-    model: OnePassModel
-    vocabulary: Vocabulary
-    about: About
     options: OnePassOptions
     accelerator: Accelerator
 
     @classmethod
     def load(cls, model: str, options: OnePassOptions, accelerator: Accelerator) -> OnePassTracker:
         """Load a trained model from a folder or the Hub."""
-        loaded, vocabulary, about = load_model(model)
-        loaded.to(accelerator.device)
-        kind = OnePassTracker if about.acts and options.acts else TextOnlyTracker
-        return kind(loaded, vocabulary, about, options, accelerator)
+        loaded, tokenizer, provenance = load_trained(
+            model, OnePassModel, OnePassProvenance, accelerator.device
+        )
+        tracker_class = OnePassTracker if provenance.acts and options.acts else TextOnlyTracker
+        return tracker_class(loaded, tokenizer, provenance, options, accelerator)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The tokenizer with the markers, which remembers the tokens of the texts so far."""
+        return Vocabulary(self.tokenizer)
 
     @property
     def reading(self) -> Reading:
         """How much of a dialogue the model reads."""
-        return Reading(self.about.acts, self.about.utterances)
+        return Reading(self.provenance.acts, self.provenance.utterances)
 
     def describe(self) -> Row:
         """The model's digest and provenance, and the bias that was chosen for it."""
-        bias = self.model.config.keep_bias
-        weights = weights_digest(self.model)
-        return {"weights": weights, "keep_bias": bias, **msgspec.to_builtins(self.about)}
+        return {**super().describe(), "keep_bias": self.model.config.keep_bias}
 
     def predict(self, rows: Dataset, chunks: Path) -> Predictions:
         """Predict turn by turn, for all dialogues of a chunk together."""
@@ -211,21 +212,15 @@ class OnePassTracker(Tracker, TrainableSystem[OnePassOptions, OnePassSettings]):
         Returns:
             The prediction row of each frame, the same in every process.
         """
-        bounds = dialogue_bounds(rows)
-        variants = np.array(rows["variant"])[bounds[:-1]]
-
-        def work(indices: Ints) -> list[list[Row]]:
-            kept = [np.arange(bounds[index], bounds[index + 1]) for index in indices]
-            dialogues = list(read_dialogues(rows.select(np.concatenate(kept))))
-            tracked = self.track_dialogues(model, dialogues)
-            return [prediction_rows(*pair) for pair in zip(dialogues, tracked)]
-
-        cut = chunks_side_by_side(variants, self.options.chunk_size)
-        bias = model.config.keep_bias
-        decisive = repr((weights_digest(model), bias, self.about, describe(rows), self.options))
-        folder = chunks / hashlib.sha256(decisive.encode()).hexdigest()[:16]
-        predicted = run_chunks(self.accelerator, cut, work, folder)
-        return [row for dialogue in predicted for row in dialogue]
+        name = fingerprint(
+            weights_digest(model),
+            model.config.keep_bias,
+            self.provenance,
+            describe(rows),
+            self.options,
+        )
+        track = partial(self.track_dialogues, model)
+        return predict_dialogues(self.accelerator, rows, self.options, track, chunks / name)
 
     def track_dialogues(
         self, model: OnePassModel, dialogues: Sequence[Dialogue]
@@ -260,27 +255,27 @@ class OnePassTracker(Tracker, TrainableSystem[OnePassOptions, OnePassSettings]):
 
     def answers(self, model: OnePassModel, frames: Sequence[FrameInput]) -> list[Answer]:
         """What the model says about frames, which are read in large batches of similar length."""
-        parts = [sequences(frame, self.vocabulary, self.about.max_tokens) for frame in frames]
+        limit = self.provenance.max_tokens
+        parts = [sequences(frame, self.vocabulary, limit) for frame in frames]
         items = [Item(frame, part) for frame, of_frame in zip(frames, parts) for part in of_frame]
-        found: list[Answer | None] = [None] * len(items)
         lengths = np.array([len(item.sequence.ids) for item in items], np.int64)
-        for batch in by_length(lengths, self.options.batch_size, self.options.token_budget):
-            chosen = [items[index] for index in batch.tolist()]
-            for index, answer in zip(batch.tolist(), self._answer(model, chosen)):
-                found[index] = answer
-        in_order = iter([answer for answer in found if answer is not None])
-        return [merge_parts([next(in_order) for _ in of_frame]) for of_frame in parts]
+
+        def answer(batch: Ints) -> list[Answer]:
+            return self._answer(model, [items[index] for index in batch.tolist()])
+
+        answers = iter(answer_batches(lengths, self.options, answer))
+        return [merge_parts([next(answers) for _ in of_frame]) for of_frame in parts]
 
     def examples(self, rows: Dataset) -> list[Example]:
         """The frames of rows with their gold annotations, along the states of right answers."""
         dialogues = read_dialogues(input_columns(rows, self.READS))
-        if self.about.acts == "sometimes":
-            dialogues = drop_acts_of_some(dialogues, self.about.seed)
+        if self.provenance.acts == "sometimes":
+            dialogues = drop_acts_of_some(dialogues, self.provenance.seed)
         return all_examples(dialogues, gold_frames(rows), self.reading)
 
     @torch.inference_mode()
     def _answer(self, model: OnePassModel, items: Sequence[Item]) -> list[Answer]:
-        batch = make_batch(items, self.vocabulary.tokenizer.pad_token_id)
+        batch = make_batch(items, self.tokenizer.pad_token_id)
         on_device = {name: tensor.to(model.device) for name, tensor in batch.items()}
         return read_answers(items, model.compute_logits(on_device))
 
@@ -293,7 +288,6 @@ class OnePassTracker(Tracker, TrainableSystem[OnePassOptions, OnePassSettings]):
     def task(cls, run: Run[OnePassSettings], name: str) -> Task:
         """Build the task of fine-tuning the model."""
         tracker = _initial_tracker(run)
-        tracker.model.to(run.accelerator.device)
         settings = run.settings
         with many_objects():
             examples = FrameExamples(
@@ -308,13 +302,10 @@ class OnePassTracker(Tracker, TrainableSystem[OnePassOptions, OnePassSettings]):
         def evaluate(model: Any) -> Evaluation:
             return tracker.dev_score(model, run.dev)
 
-        def save(folder: Path, model: Any, weights: Tensors) -> None:
-            save_model(model, tracker.vocabulary.tokenizer, tracker.about, folder, weights)
-
         settings = with_steps(settings, examples.lengths, run.accelerator.num_processes)
         facts = {"examples": len(examples.lengths), "labels": examples.counts}
         return Task(
-            tracker.model, settings, examples.lengths, examples.batch, evaluate, save, facts
+            tracker.model, settings, examples.lengths, examples.batch, evaluate, tracker.save, facts
         )
 
     @staticmethod
@@ -329,81 +320,54 @@ class TextOnlyTracker(OnePassTracker):
     READS: ClassVar[tuple[str, ...]] = tuple(part for part in READS if part != SYSTEM_ACTS)
 
 
-def with_steps(settings: OnePassSettings, lengths: Ints, processes: int) -> OnePassSettings:
-    """The recipe with the number of steps that its epochs take.
-
-    The last step is full: it may begin the next epoch.
-
-    Args:
-        settings: The recipe.
-        lengths: Number of tokens of each example [examples].
-        processes: Number of processes.
-    """
-    size = share(settings.batch_size, settings.accumulation, processes)
-    epochs = (
-        epoch(lengths, size, settings.token_budget, settings.seed, number)
-        for number in range(settings.epochs)
-    )
-    of_epochs = -(-sum(map(len, epochs)) // (settings.accumulation * processes))
-    steps = min(settings.steps or of_epochs, of_epochs)
-    return msgspec.structs.replace(settings, steps=steps)
-
-
 def _initial_tracker(run: Run[OnePassSettings]) -> OnePassTracker:
-    """The tracker that training starts from: the last checkpoint, or the recipe's encoder.
-
-    The recipe's model ``tiny`` is made here, with random weights.
-    """
-    settings = run.settings
-    options = OnePassOptions()
-    if last := last_checkpoint(run, ""):
-        return OnePassTracker.load(str(last), options, run.accelerator)
-    about = About(
+    """The tracker that training starts from: the last checkpoint, or the recipe's encoder."""
+    settings, accelerator, options = run.settings, run.accelerator, OnePassOptions()
+    if checkpoint := last_checkpoint(run, ""):
+        return OnePassTracker.load(str(checkpoint), options, accelerator)
+    provenance = run.provenance.extended(
+        OnePassProvenance,
         acts=settings.acts,
         utterances=settings.utterances,
         max_tokens=settings.max_tokens,
-        **msgspec.structs.asdict(run.provenance),
     )
-
-    def write_tiny(folder: Path) -> None:
-        texts = [*corpus_texts(run.rows), " ".join(MARKERS.values())]
-        for component in tiny_encoder(texts, seed=settings.seed):
-            component.save_pretrained(folder)
-
-    name = str(initial_model(run, write_tiny)) if settings.model == "tiny" else settings.model
-    model, vocabulary = new_model(name, about, settings)
-    kind = OnePassTracker if about.acts else TextOnlyTracker
-    return kind(model, vocabulary, about, options, run.accelerator)
+    encoder, tokenizer = pretrained_encoder(run, [" ".join(MARKERS.values())])
+    model = new_model(encoder, tokenizer, provenance, settings.dropout).to(accelerator.device)
+    tracker_class = OnePassTracker if provenance.acts else TextOnlyTracker
+    return tracker_class(model, tokenizer, provenance, options, accelerator)
 
 
 def new_model(
-    name: str, about: About, settings: OnePassSettings
-) -> tuple[OnePassModel, Vocabulary]:
+    encoder: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    provenance: OnePassProvenance,
+    dropout: float = 0.1,
+) -> OnePassModel:
     """Create a model of a pretrained encoder, vectors of the markers, and random heads.
 
     The vector of a marker begins as the mean of the vectors of the pieces of a word.
 
     Args:
-        name: Name of the encoder on the Hub, or its folder.
-        about: Provenance of the model, whose ``seed`` determines the heads.
-        settings: The recipe.
+        encoder: The encoder.
+        tokenizer: The encoder's tokenizer, to which the markers are added.
+        provenance: Provenance of the model, whose ``seed`` determines the heads.
+        dropout: Probability of dropout on the encoder's outputs, in [0, 1].
 
     Raises:
-        SgdxError: The encoder cannot be loaded, or cannot read ``about.max_tokens`` tokens.
+        SgdxError: The encoder cannot read ``provenance.max_tokens`` tokens.
     """
-    encoder, tokenizer = load_encoder(name, settings.attention_dropout)
-    most = getattr(encoder.config, "max_position_embeddings", None) or about.max_tokens
-    most -= first_position(encoder)
-    if most < about.max_tokens:
-        raise SgdxError(f"{name}: reads {most} tokens, expected max_tokens: {about.max_tokens}")
-    vocabulary = Vocabulary(tokenizer)
-    _add_markers(encoder, vocabulary)
-    torch.manual_seed(about.seed)
-    config = OnePassConfig(encoder=encoder.config.to_dict(), dropout=settings.dropout)
-    model = OnePassModel(config)
+    max_tokens = provenance.max_tokens
+    positions = getattr(encoder.config, "max_position_embeddings", None) or max_tokens
+    positions -= first_position(encoder)
+    if positions < max_tokens:
+        name = encoder.name_or_path
+        raise SgdxError(f"{name}: reads {positions} tokens, expected max_tokens: {max_tokens}")
+    _add_markers(encoder, Vocabulary(tokenizer))
+    torch.manual_seed(provenance.seed)
+    model = OnePassModel(OnePassConfig(encoder=encoder.config.to_dict(), dropout=dropout))
     model.reset_heads()
     model.use_encoder(encoder)
-    return model, vocabulary
+    return model
 
 
 def _add_markers(encoder: PreTrainedModel, vocabulary: Vocabulary) -> None:
@@ -416,45 +380,3 @@ def _add_markers(encoder: PreTrainedModel, vocabulary: Vocabulary) -> None:
         for marker, word in MARKERS.items():
             pieces = vocabulary.tokens(word).ids
             embedded.weight[vocabulary.markers[marker]] = embedded.weight[pieces].mean(0)
-
-
-def load_model(name: str) -> tuple[OnePassModel, Vocabulary, About]:
-    """Load a trained model, in evaluation mode, with its tokenizer and provenance.
-
-    Args:
-        name: Name on the Hub, or a folder.
-
-    Raises:
-        SgdxError: The model cannot be loaded, or is not a onepass model.
-    """
-    with load_errors_as_sgdx(name, "model"):
-        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
-        if not isinstance(config, OnePassConfig):
-            raise SgdxError(f"{name}: is a {config.model_type} model, expected one of onepass")
-        model: OnePassModel = load_strict(OnePassModel.from_pretrained, name)
-    try:
-        about = msgspec.convert(getattr(config, "sgdx", None), About)
-    except msgspec.ValidationError as error:
-        raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
-    return model.train(False), Vocabulary(load_tokenizer(name)), about
-
-
-def save_model(
-    model: OnePassModel,
-    tokenizer: PreTrainedTokenizerBase,
-    about: About,
-    folder: Path,
-    weights: Tensors,
-) -> None:
-    """Write a model for ``AutoModel`` (with ``trust_remote_code``) and ``AutoTokenizer``.
-
-    Args:
-        model: The model.
-        tokenizer: Tokenizer of the encoder, with the markers.
-        about: Provenance of the model.
-        folder: Folder for the files.
-        weights: The weights to write, by parameter name.
-    """
-    model.config.sgdx = msgspec.to_builtins(about)
-    model.save_pretrained(folder, state_dict=weights)
-    tokenizer.save_pretrained(folder)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import Literal, NamedTuple
 
-from ..data.dialogues import Dialogue, Memory, State, UserTurn
+from ..data.dialogues import Dialogue, OpenTurn, State, UserTurn, track_in_step
 from .frames import FrameInput, frame_input, last_utterances
 
 Acts = bool | Literal["sometimes"]
@@ -45,34 +44,25 @@ def track_dialogues(
 ) -> list[list[State]]:
     """Predict the state of every frame of several dialogues.
 
-    The first turns of all dialogues are predicted together, then all second turns, and so on. What
-    is read of a frame depends on the utterances, the system's dialogue acts and the states that
-    ``reader`` returned before.
+    What is read of a frame depends on the utterances, the system's dialogue acts and the states
+    that ``reader`` returned before.
 
     Returns:
         For each dialogue the states of its frames, in order.
     """
-    memories = [Memory() for _ in dialogues]
-    states: list[list[State]] = [[] for _ in dialogues]
-    for depth in range(max((len(dialogue.turns) for dialogue in dialogues), default=0)):
-        unfinished = [i for i, dialogue in enumerate(dialogues) if len(dialogue.turns) > depth]
-        frames = []
-        for i in unfinished:
-            dialogue, memory = dialogues[i], memories[i]
-            turns = dialogue.turns[: depth + 1]
+
+    def predict(open_turns: Sequence[OpenTurn]) -> Sequence[State]:
+        frames: list[tuple[str, str, FrameInput]] = []
+        for memory, variant, turns in open_turns:
             turn = turns[-1]
             acts, utterances = reading.at(turns)
             if acts:
                 memory.add_system_turn(turn.acts)
             heard = last_utterances(turns, utterances, acts=bool(acts))
             frames += [
-                (dialogue.variant, frame.frame_id, frame_input(memory, heard, turn, frame))
+                (variant, frame.frame_id, frame_input(memory, heard, turn, frame))
                 for frame in turn.frames
             ]
-        predicted = iter(reader(frames))
-        for i in unfinished:
-            turn = dialogues[i].turns[depth]
-            of_turn = list(islice(predicted, len(turn.frames)))
-            memories[i].add_user_turn(turn, of_turn)
-            states[i] += of_turn
-    return states
+        return reader(frames)
+
+    return track_in_step(dialogues, predict)

@@ -69,7 +69,7 @@ def test_batches_chunks_and_other_variants_change_nothing(
     together = track(tracker, rows, tmp_path / "a").rows
     few = msgspec.structs.replace(tracker.options, batch_size=2, chunk_size=1)
     alone = OnePassTracker(
-        tracker.model, tracker.vocabulary, tracker.about, few, tracker.accelerator
+        tracker.model, tracker.tokenizer, tracker.provenance, few, tracker.accelerator
     )
     assert states(track(alone, rows, tmp_path / "b").rows) == states(together)
     others = frames(load("v5", "test", "sample")).select(range(30))
@@ -89,8 +89,10 @@ def test_parts_of_a_schema_give_what_the_whole_gives(
             asked.extend(zip(frames, found))
             return found
 
-    about = msgspec.structs.replace(tracker.about, max_tokens=200)
-    cut = Listening(tracker.model, tracker.vocabulary, about, tracker.options, tracker.accelerator)
+    provenance = msgspec.structs.replace(tracker.provenance, max_tokens=200)
+    cut = Listening(
+        tracker.model, tracker.tokenizer, provenance, tracker.options, tracker.accelerator
+    )
     cut.track_dialogues(cut.model, list(read_dialogues(input_columns(rows, cut.READS))))
     assert len(asked) == 30
     for frame, answer in asked:
@@ -101,9 +103,9 @@ def test_parts_of_a_schema_give_what_the_whole_gives(
 def test_a_tracker_without_acts_does_not_get_them(
     tracker: OnePassTracker, rows: Dataset, tmp_path: Path
 ) -> None:
-    about = msgspec.structs.replace(tracker.about, acts=False, utterances=4)
+    provenance = msgspec.structs.replace(tracker.provenance, acts=False, utterances=4)
     silent = TextOnlyTracker(
-        tracker.model, tracker.vocabulary, about, tracker.options, tracker.accelerator
+        tracker.model, tracker.tokenizer, provenance, tracker.options, tracker.accelerator
     )
     assert SYSTEM_ACTS not in silent.READS
     assert SYSTEM_ACTS in tracker.READS
@@ -115,7 +117,7 @@ def test_a_tracker_without_acts_does_not_get_them(
             return super().answers(model, frames)
 
     listening = Listening(
-        tracker.model, tracker.vocabulary, about, tracker.options, tracker.accelerator
+        tracker.model, tracker.tokenizer, provenance, tracker.options, tracker.accelerator
     )
     predicted = track(listening, rows, tmp_path).rows
     assert len(predicted) == len(heard) == 30
