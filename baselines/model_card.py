@@ -168,8 +168,8 @@ def write_card(output: Path, repository: str, example: str) -> None:
     except SgdxError as error:
         raise SgdxError(f"{output / 'run.json'}: {error}") from None
     use, code = _USE[rows]
-    place = output / "scores.json"
-    scores = read_json(place, _SCORES[rows], "a scores.json") if place.exists() else None
+    path = output / "scores.json"
+    scores = read_json(path, _SCORES[rows], "a scores.json") if path.exists() else None
     sections = [
         f"# {_title(run)}",
         _ORACLE if run["oracle"] else "",
@@ -239,7 +239,7 @@ def _eval_results(run: dict[str, Any], scores: dict[str, Any]) -> list[EvalResul
     """Entries of the Hub's model-index: each figure over all services that is defined, in %."""
     split = run.get("evaluation", {}).get("split", "test")
     rows = _rows(run)
-    found = {n: (key, scores["sgdx"].get(key)) for n, (key, _) in _FIGURES[rows].items()}
+    values = {name: (key, scores["sgdx"].get(key)) for name, (key, _) in _FIGURES[rows].items()}
     return [
         EvalResult(
             task_type=_TASK[rows],
@@ -251,7 +251,7 @@ def _eval_results(run: dict[str, Any], scores: dict[str, Any]) -> list[EvalResul
             metric_value=round(_scaled(key, value), 2),
             metric_args={"signature": scores["signature"]},
         )
-        for name, (key, value) in found.items()
+        for name, (key, value) in values.items()
         if value is not None
     ]
 
@@ -270,8 +270,8 @@ def _results(rows: str, scores: dict[str, Any] | None) -> str:
     table = [f"| services | {rows} | {' | '.join(figures)} |", "|---" * (2 + len(figures)) + "|"]
     counts = scores["frames"] if rows == "frames" else scores["counts"]["turns"]
     for group in ("all", "seen", "unseen"):
-        of = scores["sgdx"] if group == "all" else scores["sgdx"][group]
-        cells = [_shown(key, of.get(key)) for key, _ in figures.values()]
+        values = scores["sgdx"] if group == "all" else scores["sgdx"][group]
+        cells = [_percent(key, values.get(key)) for key, _ in figures.values()]
         table.append(f"| {group} | {counts[group]} | {' | '.join(cells)} |")
     legend = "; ".join(f"{name}: {meaning}" for name, (_, meaning) in figures.items())
     unit = "In percent." if rows == "frames" else "BLEU is from 0 to 100, all else in percent."
@@ -283,7 +283,7 @@ def _scaled(key: str, value: float) -> float:
     return value if key.startswith("bleu") else 100 * value
 
 
-def _shown(key: str, value: float | None) -> str:
+def _percent(key: str, value: float | None) -> str:
     return "-" if value is None else f"{round(_scaled(key, value), 2) + 0.0:.2f}"  # never -0.00
 
 
@@ -293,10 +293,10 @@ def _training(output: Path, run: dict[str, Any]) -> str:
     key, measure, unit = _DEV[rows]
     dev = [line for line in read_log(output) if key in line]
     best = max(dev, key=lambda line: line[key], default=None)
-    seen, data = run["record"]["seen"], run["record"]["data"]
+    provenance, data = run["record"]["seen"], run["record"]["data"]
     facts = {
-        "schema variants trained on": ", ".join(seen["train"]),
-        "augmentation": _augmentation(seen),
+        "schema variants trained on": ", ".join(provenance["train"]),
+        "augmentation": _augmentation(provenance),
         "oracle": "yes" if run["oracle"] else "no",
         "release": data["release"],
         f"train {rows}": data["train"][rows],
@@ -306,18 +306,18 @@ def _training(output: Path, run: dict[str, Any]) -> str:
         "hardware": run.get("hardware", f"{run['record']['processes']} processes"),
         "versions": ", ".join(f"{name} {number}" for name, number in run["versions"].items()),
     }
-    set_ones = {k: v for k, v in run["record"]["settings"].items() if v is not None}
-    settings = msgspec.yaml.encode(set_ones).decode()
+    recipe = {k: v for k, v in run["record"]["settings"].items() if v is not None}
+    settings = msgspec.yaml.encode(recipe).decode()
     lines = "\n".join(f"- {name}: {fact}" for name, fact in facts.items())
     return f"{lines}\n\n```yaml\n{settings}```"
 
 
-def _augmentation(seen: dict[str, Any]) -> str:
-    augment = seen["augment"]
+def _augmentation(provenance: dict[str, Any]) -> str:
+    augment = provenance["augment"]
     if augment is None:
         return "none"
     recipe = f"{augment['schemas']}, ratio {augment['ratio']}, seed {augment['seed']}"
-    return f"{recipe}; {seen['overlaps']} of its texts are v1..v5's and not the original's"
+    return f"{recipe}; {provenance['overlaps']} of its texts are v1..v5's and not the original's"
 
 
 def published(output: Path, tasks: Sequence[str] = ("",)) -> list[str]:
@@ -329,8 +329,8 @@ def published(output: Path, tasks: Sequence[str] = ("",)) -> list[str]:
     """
     folders = dict.fromkeys([output, *(output / task for task in tasks)])
     files = (file for folder in folders for kind in _PUBLISHED for file in folder.glob(kind))
-    kept = (file for file in files if file.name not in _NOT_PUBLISHED)
-    return sorted(file.relative_to(output).as_posix() for file in kept)
+    public = (file for file in files if file.name not in _NOT_PUBLISHED)
+    return sorted(file.relative_to(output).as_posix() for file in public)
 
 
 def push(output: Path, repository: str, tasks: Sequence[str] = ("",)) -> str:

@@ -46,9 +46,9 @@ def load_encoder(
         model: Any = load_strict(
             AutoModel.from_pretrained, name, optional="pooler.", config=config, dtype=torch.float32
         )
-    known = model.get_input_embeddings().num_embeddings
-    if len(tokenizer) > known:
-        raise SgdxError(f"{name}: the tokenizer has {len(tokenizer)} tokens, the encoder {known}")
+    size = model.get_input_embeddings().num_embeddings
+    if len(tokenizer) > size:
+        raise SgdxError(f"{name}: the tokenizer has {len(tokenizer)} tokens, the encoder {size}")
     return model, tokenizer
 
 

@@ -23,12 +23,12 @@ def corpus_texts(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
     Args:
         rows: Frame rows with ``history``, ``utterance`` and ``schema``.
     """
-    seen: set[str] = set()
+    texts: set[str] = set()
     for row in rows:
         utterances = (turn["utterance"] for turn in row["history"])
         for text in (*utterances, row["utterance"], *schema_texts(row["schema"])):
-            if text not in seen:
-                seen.add(text)
+            if text not in texts:
+                texts.add(text)
                 yield text
 
 
@@ -79,17 +79,17 @@ def tiny_tokenizer(texts: Iterable[str], vocabulary: int = 2000) -> PreTrainedTo
     words = Counter(word for text in texts for word, _ in split(normalizer.normalize_str(text)))
     letters = sorted({letter for word in words for letter in word})
     frequent = sorted(words, key=lambda word: (-words[word], word))
-    pieces = dict.fromkeys([*names, *letters, *(f"##{each}" for each in letters)])
+    pieces = dict.fromkeys([*names, *letters, *(f"##{letter}" for letter in letters)])
     pieces |= dict.fromkeys(frequent[: max(0, vocabulary - len(pieces))])
-    places = {piece: place for place, piece in enumerate(pieces)}
-    tokenizer = Tokenizer(models.WordPiece(places, unk_token="[UNK]"))  # noqa: S106  # no password
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))  # noqa: S106  # no password
     tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[(name, places[name]) for name in ("[CLS]", "[SEP]")],
+        special_tokens=[(name, ids[name]) for name in ("[CLS]", "[SEP]")],
     )
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,

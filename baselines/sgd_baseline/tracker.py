@@ -284,7 +284,7 @@ def predict_batch(
     cpu_batch, questions = examples.batch(indices.tolist())
     batch = {name: tensor.to(model.device) for name, tensor in cpu_batch.items()}
     pooled, tokens = model.encode(**{n: batch[n] for n in ENCODER_INPUTS if n in batch})
-    logits = {name: each.float().cpu() for name, each in model.run_heads(pooled, batch).items()}
+    logits = {name: tensor.float().cpu() for name, tensor in model.run_heads(pooled, batch).items()}
     spans = _spans(model, examples, indices, tokens, batch, logits, questions)
     changes = iter(read_changes(examples, questions, logits, spans))
     return [[next(changes) for _ in examples.groups[index]] for index in indices.tolist()]
@@ -302,10 +302,11 @@ def _spans(
     """The best spans of the free-form slots that are active: slot, first token, last token."""
     active = (logits["free_status"].argmax(-1) == ACTIVE).nonzero()[:, 0]
     with_spans = batch | {"span": active.to(tokens.device)}
-    found = model.spans(tokens, batch["attention_mask"], with_spans)
+    span_logits = model.spans(tokens, batch["attention_mask"], with_spans)
     sides = examples.turns.batch_sides(examples.texts[indices].tolist(), tokens.shape[1])
     turn = batch["turn"].cpu()[torch.from_numpy(questions.free_frame)[active]]
-    first, last = best_spans(found["start"].float().cpu(), found["end"].float().cpu(), sides[turn])
+    start, end = (span_logits[name].float().cpu() for name in ("start", "end"))
+    first, last = best_spans(start, end, sides[turn])
     return list(zip(active.tolist(), first.tolist(), last.tolist()))
 
 

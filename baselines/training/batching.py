@@ -118,6 +118,6 @@ def _endless(lengths: Ints, size: int, budget: int, seed: int, whole: bool) -> I
     number = 0
     while True:
         batches = epoch(lengths, size, budget, seed, number)
-        kept = [batch for batch in batches if len(batch) == size] if whole else batches
-        yield from kept or batches
+        full = [batch for batch in batches if len(batch) == size] if whole else batches
+        yield from full or batches
         number += 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -70,22 +70,8 @@ def last_checkpoint(run: Run[Any], task: str) -> Path | None:
         run: The training run.
         task: Name of the training task.
     """
-    found = checkpoint.folders(run.output / task) if run.resume else []
-    return found[-1] if found else None
-
-
-def initial_model(run: Run[Any], write: Callable[[Path], None]) -> Path:
-    """The folder of a newly made model that training starts from, created on the first call.
-
-    Args:
-        run: The training run.
-        write: Writes the model into the folder that it is given.
-    """
-    folder = run.output / "initial"
-    if run.accelerator.is_main_process and not folder.exists():
-        checkpoint.write_folder(folder, write)
-    run.accelerator.wait_for_everyone()
-    return folder
+    folders = checkpoint.folders(run.output / task) if run.resume else []
+    return folders[-1] if folders else None
 
 
 def train(run: Run[Any], task: Task, name: str = "") -> Progress:
@@ -194,11 +180,12 @@ def _step(
     """
     set_rate(optimizer, learning_rate(step, settings))
     model.train()
-    taken = list(islice(batches, settings.accumulation))
-    scales = _scales(accelerator, [batch.pop("weight", None) for batch, _ in taken])
-    for number, ((batch, tokens), scale) in enumerate(zip(taken, scales)):
-        place = number * accelerator.num_processes + accelerator.process_index
-        set_seed(int(np.random.SeedSequence((settings.seed, step, place)).generate_state(1)[0]))
+    of_step = list(islice(batches, settings.accumulation))
+    scales = _scales(accelerator, [batch.pop("weight", None) for batch, _ in of_step])
+    for number, ((batch, tokens), scale) in enumerate(zip(of_step, scales)):
+        # The number of the batch among those of all processes in this step.
+        position = number * accelerator.num_processes + accelerator.process_index
+        set_seed(int(np.random.SeedSequence((settings.seed, step, position)).generate_state(1)[0]))
         with accelerator.accumulate(model):
             with autocast(settings.precision, accelerator.device):
                 loss = model(**batch).loss * scale
@@ -223,12 +210,12 @@ def _scales(
         weights: Weight of each batch of this process, a scalar on the device, such as its number of
             target tokens; all None for equal weights.
     """
-    given = [weight for weight in weights if weight is not None]
-    if not given:
+    tensors = [weight for weight in weights if weight is not None]
+    if not tensors:
         return [1.0] * len(weights)
-    total = accelerator.reduce(torch.stack(given).sum(), "sum")
-    count = len(given) * accelerator.num_processes
-    return [weight * count / total for weight in given]
+    total = accelerator.reduce(torch.stack(tensors).sum(), "sum")
+    count = len(tensors) * accelerator.num_processes
+    return [weight * count / total for weight in tensors]
 
 
 def _stopped(progress: Progress, settings: Settings) -> bool:
@@ -329,9 +316,9 @@ def _save(
         weights = whole.state_dict()
         folder = output / "checkpoints" / f"step-{progress.step:08d}"
 
-        def write(place: Path) -> None:
-            task.save(place, whole, weights)
-            average.save(place)
+        def write(staging: Path) -> None:
+            task.save(staging, whole, weights)
+            average.save(staging)
 
         checkpoint.save(folder, numbers, state, write)
     accelerator.wait_for_everyone()

@@ -96,15 +96,17 @@ class UncorrectedAdamW(torch.optim.AdamW):
         """
         state: Any = next(iter(self.state.values()), {"step": 0})
         step = float(state["step"]) + 1
-        given = [(group["lr"], group["eps"], group["weight_decay"]) for group in self.param_groups]
-        for group, (rate, epsilon, decay) in zip(self.param_groups, given):
+        settings = [
+            (group["lr"], group["eps"], group["weight_decay"]) for group in self.param_groups
+        ]
+        for group, (rate, epsilon, decay) in zip(self.param_groups, settings):
             first, second = (1 - beta**step for beta in group["betas"])
             factor = first / second**0.5
             group["lr"], group["weight_decay"] = rate * factor, decay / factor
             group["eps"] = epsilon / second**0.5
         loss = super().step(closure)
-        for group, numbers in zip(self.param_groups, given):
-            group["lr"], group["eps"], group["weight_decay"] = numbers
+        for group, of_group in zip(self.param_groups, settings):
+            group["lr"], group["eps"], group["weight_decay"] = of_group
         return loss
 
 

@@ -23,13 +23,13 @@ _PACKAGES = ("torch", "transformers", "accelerate", "datasets")
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the key packages that are installed."""
-    found = {"python": platform.python_version()}
+    numbers = {"python": platform.python_version()}
     for name in _PACKAGES:
         try:
-            found[name] = version(name)
+            numbers[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return numbers
 
 
 @contextmanager
@@ -45,7 +45,7 @@ def locked(folder: Path) -> Iterator[None]:
     Raises:
         SgdxError: Another run is at work in the folder.
     """
-    created = [place for place in (folder, *folder.parents) if not place.exists()]
+    created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".lock")
     try:
@@ -61,8 +61,8 @@ def locked(folder: Path) -> Iterator[None]:
         (folder / ".lock").unlink(missing_ok=True)
         lock.release()
         with suppress(OSError):  # a folder with files stays
-            for place in created:
-                place.rmdir()
+            for parent in created:
+                parent.rmdir()
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -232,8 +232,8 @@ def trim_log(output: Path, step: int) -> None:
     lines = read_file(path).splitlines(keepends=True) if path.exists() else []
     # A run that was killed may have written only part of its last line.
     whole = [line for line in lines if line.endswith(b"\n")]
-    kept = [line for number, line in enumerate(whole, 1) if _step(path, number, line) <= step]
-    write_bytes(path, b"".join(kept))
+    before = [line for number, line in enumerate(whole, 1) if _step(path, number, line) <= step]
+    write_bytes(path, b"".join(before))
 
 
 def _step(path: Path, number: int, line: bytes) -> int:
