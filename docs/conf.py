@@ -34,6 +34,7 @@ autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
 autodoc_inherit_docstrings = False
+napoleon_use_ivar = True  # else attributes that autodoc finds too are described twice
 napoleon_use_rtype = False
 suppress_warnings = ["myst.header"]
 
