@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 import msgspec
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 
@@ -19,6 +19,9 @@ from ..training.task import Provenance
 from .modeling import CombineModel, CopyModel, IntentModel, SgpConfig
 from .prompts import FEATURES
 from .sequences import Vocabulary
+
+# With this, AutoTokenizer knows the submodels' configuration without the code beside the weights.
+AutoConfig.register(SgpConfig.model_type, SgpConfig, exist_ok=True)
 
 Part = Literal["intent", "combine", "copy", "cross"]
 PARTS: tuple[Part, ...] = get_args(Part)
