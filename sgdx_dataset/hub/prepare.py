@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 import shutil
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import datasets
 from datasets.arrow_reader import ArrowReader
@@ -16,7 +18,7 @@ from datasets.exceptions import DatasetGenerationError
 from filelock import FileLock
 
 from ..io.errors import SgdxError
-from ..io.files import flush
+from ..io.files import file_digest, flush
 from ..io.progress import progress
 from ..release.open import Source, Variants, open_release
 from ..release.release import Release
@@ -31,6 +33,12 @@ _HASH = "sgdx"
 _STAGING = ".sgdx-preparing"
 # A split is cut into files of about this size, so that several workers can stream a large one.
 MAX_SHARD_SIZE = "20MB"
+# What is noted of each file of a config, and of what the config was made from, which has no size.
+_ENTRY = ("num_bytes", "checksum")
+# How often a config is read again because another process has replaced it meanwhile.
+_MOST_READINGS = 100
+
+_Loaded: TypeAlias = datasets.Dataset | datasets.DatasetDict
 
 
 def prepare(
@@ -109,17 +117,46 @@ def load(
     release.check_config(config)
     if split is not None:
         split = _checked_slice(release, config, split)
-    cache = cache_folder(None)
+    shared = cache = cache_folder(None)
     together = ["original", *VARIANTS]
-    if not _is_prepared(release, config, cache):
-        if remembered_source(cache) != release.source:
+    for _ in range(_MOST_READINGS):
+        if (loaded := _read_whole(release, config, cache, split)) is not None:
+            return loaded
+        if cache == shared and remembered_source(cache) != release.source:
             name = hashlib.sha256(release.source.encode("utf-8", "surrogateescape")).hexdigest()
             cache = cache / "sgdx-sources" / name[:16]
-        elif _foreign_configs(release, cache):
+            continue
+        if cache == shared and _foreign_configs(release, cache):
             text = f"{release.name} has changed since it was prepared: it is prepared anew"
             warnings.warn(text, stacklevel=2)
         _prepare_missing(release, together if config in together else [config], cache)
-    return _read(_config_folder(config, cache), split)
+    expected = "expected a cache (HF_HOME) that other processes do not replace again and again"
+    raise SgdxError(f"{cache}: {config} cannot be read, {expected}")
+
+
+def _read_whole(release: Release, config: str, cache: Path, split: str | None) -> _Loaded | None:
+    """Read a prepared config; None where it is not there, or is replaced while it is read.
+
+    A folder that is replaced is renamed and never comes back, so that what is read between two
+    looks that find the same folder is of that folder. While it is open, no other one can get its
+    number. Readers take no lock, as they may have no right to write to the cache.
+    """
+    folder = _config_folder(config, cache)
+    if os.name != "posix":  # there a folder whose files are open cannot be renamed
+        return _read(folder, split) if _is_prepared(release, config, cache, split) else None
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        if not _is_prepared(release, config, cache, split):
+            return None
+        loaded = _read(folder, split)
+        return loaded if os.path.samestat(os.fstat(descriptor), folder.stat()) else None
+    except OSError:  # a file that has just been there
+        return None
+    finally:
+        os.close(descriptor)
 
 
 def _checked_slice(release: Release, config: str, split: str) -> str:
@@ -139,7 +176,7 @@ def _checked_slice(release: Release, config: str, split: str) -> str:
     return instruction
 
 
-def _read(folder: Path, split: str | None) -> datasets.Dataset | datasets.DatasetDict:
+def _read(folder: Path, split: str | None) -> _Loaded:
     """Read a prepared config, without writing anything: the cache may be a read-only one."""
     info = datasets.DatasetInfo.from_directory(str(folder))
     reader = ArrowReader(str(folder), info)
@@ -225,27 +262,44 @@ def _checksums(folder: Path) -> list[str]:
 
     The first is that of the config itself, the second, if there is one, that of the whole source.
     """
-    return [entry["checksum"] for entry in _record(folder).values() if entry["checksum"]]
+    return [e["checksum"] for e in _record(folder).values() if e["num_bytes"] is None]
 
 
 def _record(folder: Path) -> dict[str, dict[str, Any]]:
-    """What is noted of a prepared config: its fingerprints, and the sizes of its files.
+    """What is noted of a prepared config: its fingerprints, and its files' sizes and digests.
 
     Nothing is noted where nothing is prepared, or where the note is damaged.
     """
     try:
-        return datasets.DatasetInfo.from_directory(str(folder)).download_checksums or {}
+        record = datasets.DatasetInfo.from_directory(str(folder)).download_checksums or {}
+        return {name: {key: entry[key] for key in _ENTRY} for name, entry in record.items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}
 
 
-def _is_prepared(release: Release, config: str, cache: Path) -> bool:
-    """Whether a config is in the cache already, whole, made from this very copy of the release."""
+def _is_prepared(release: Release, config: str, cache: Path, part: str | None = None) -> bool:
+    """Whether a config is in the cache already, whole, made from this very copy of the release.
+
+    The digests are compared of the files of the splits in ``part``, as in ``test[:10%]+train``, or
+    of all files where there is none.
+    """
     folder = _config_folder(config, cache)
-    made_from = _checksums(folder)[:1] == [release.fingerprint_of(config)]
-    return made_from and _sizes(folder) == {
-        name: entry["num_bytes"] for name, entry in _record(folder).items() if not entry["checksum"]
-    }
+    record = _record(folder)
+    if _checksums(folder)[:1] != [release.fingerprint_of(config)]:
+        return False
+    noted = {name: entry for name, entry in record.items() if entry["num_bytes"] is not None}
+    try:
+        if _sizes(folder) != {name: entry["num_bytes"] for name, entry in noted.items()}:
+            return False
+        splits = [re.match(r"\w+", text.strip()) for text in part.split("+")] if part else []
+        names = tuple(f"sgdx-{split[0]}" for split in splits if split) or ("",)
+        return all(
+            file_digest(folder / name) == entry["checksum"]
+            for name, entry in noted.items()
+            if name.startswith(names)
+        )
+    except OSError:  # another process replaces it
+        return False
 
 
 def _sizes(folder: Path) -> dict[str, int]:
@@ -273,13 +327,16 @@ def _build(release: Release, config: str, cache: Path) -> Path:
     except DatasetGenerationError as error:
         raise (error.__cause__ or error) from None
     folder = Path(builder.cache_dir)
-    sizes = {name: {"num_bytes": size, "checksum": None} for name, size in _sizes(folder).items()}
+    contents = {
+        name: {"num_bytes": size, "checksum": file_digest(folder / name)}
+        for name, size in _sizes(folder).items()
+    }
     fingerprints = {"config": release.fingerprint_of(config), "source": release.fingerprint}
     made_from = {
         f"{what} of {release.name}": {"num_bytes": None, "checksum": fingerprint}
         for what, fingerprint in fingerprints.items()
     }
-    builder.info.download_checksums = made_from | sizes
+    builder.info.download_checksums = made_from | contents
     builder.info.write_to_directory(str(folder))
     flush(folder)
     return folder

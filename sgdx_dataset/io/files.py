@@ -53,6 +53,16 @@ def read_input(path: Path) -> bytes:
         raise SgdxError(f"{path}: {error.strerror or error}") from None
 
 
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file of any size, in hexadecimal.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 @contextmanager
 def staged(target: Path) -> Iterator[Path]:
     """Give a path beside ``target`` to write to; what is written becomes ``target`` at the end.

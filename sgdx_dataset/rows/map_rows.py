@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..io.errors import SgdxError
+from ..io.files import file_digest
 from ..io.progress import advance, progress
 from . import columns as column_types
 from .columns import DIALOGUE_COLUMNS
@@ -93,22 +94,51 @@ def _dataset(
     from datasets import IterableDataset
 
     _check_columns(dialogues.column_names)
-    total = 0
-    cached: dict[str, str] = {}
-    if not isinstance(dialogues, IterableDataset):
-        total = len(dialogues)
+    settings: dict[str, Any] = {
+        "batched": True,
+        "batch_size": 256,
+        "features": features,
+        "remove_columns": [name for name in dialogues.column_names if name not in features],
+    }
+    batch = partial(_batch, make=make)
+    with progress(f"Making {what}", _length(dialogues), " dialogues"):
+        if isinstance(dialogues, IterableDataset):
+            return dialogues.with_format("arrow").map(batch, **settings).with_format(None)
         key = f"{dialogues._fingerprint} {what} {made_by}"
-        cached["new_fingerprint"] = sha256(key.encode()).hexdigest()[:32]
-    with progress(f"Making {what}", total, " dialogues"):
-        rows = dialogues.with_format("arrow").map(
-            partial(_batch, make=make),
-            batched=True,
-            batch_size=256,
-            features=features,
-            remove_columns=[name for name in dialogues.column_names if name not in features],
-            **cached,
-        )
-    return rows.with_format(None)
+        settings["new_fingerprint"] = sha256(key.encode()).hexdigest()[:32]
+        rows = dialogues.with_format("arrow")
+        try:
+            made = rows.map(batch, **settings)
+            if not _is_as_it_was_made(made):
+                made = rows.map(batch, load_from_cache_file=False, **settings)
+                _is_as_it_was_made(made)
+        except FileNotFoundError:  # another process prepares another source in this cache
+            made = rows.map(batch, keep_in_memory=True, **settings)
+    return made.with_format(None)
+
+
+def _length(dialogues: Dataset | IterableDataset) -> int:
+    """The number of dialogues, or 0 where it is not known before they are read."""
+    return len(dialogues) if hasattr(dialogues, "__len__") else 0
+
+
+def _is_as_it_was_made(rows: Dataset) -> bool:
+    """Whether the files of ``map``'s result have the digests that were noted beside them.
+
+    Where none is noted, the files were made just now, and theirs are noted. A cache that cannot be
+    written to has none.
+    """
+    for file in rows.cache_files:
+        path = Path(file["filename"])
+        note, digest = path.with_name(f"{path.name}.sha256"), file_digest(path)
+        try:
+            if note.exists() and note.read_text() != digest:
+                note.unlink()
+                return False
+            note.write_text(digest)
+        except OSError:
+            continue
+    return True
 
 
 def _batch(dialogues: pa.Table, make: MakeTable) -> pa.Table:

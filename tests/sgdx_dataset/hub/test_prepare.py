@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from inspect import getsource
@@ -134,7 +135,7 @@ def test_an_unknown_config(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("damage", ["deleted", "empty", "cut", "no record"])
+@pytest.mark.parametrize("damage", ["deleted", "empty", "cut", "a bit", "no record"])
 def test_a_damaged_cache_is_noticed_and_made_again(mini: Path, tmp_path: Path, damage: str) -> None:
     (place,) = prepare(mini, ["v1"], tmp_path / "cache")
     file = place / "sgdx-test.arrow"
@@ -143,6 +144,8 @@ def test_a_damaged_cache_is_noticed_and_made_again(mini: Path, tmp_path: Path, d
         (place / "dataset_info.json").write_text("{")
     elif damage == "deleted":
         file.unlink()
+    elif damage == "a bit":
+        file.write_bytes(content.replace(b"Weststadt", b"Weststaft"))
     else:
         file.write_bytes(content[: {"empty": 0, "cut": -8}[damage]])
     prepare(mini, ["v1"], tmp_path / "cache")
@@ -190,6 +193,50 @@ def test_what_map_keeps_beside_the_rows_does_not_make_them_stale(mini: Path) -> 
     before = [file.stat().st_ino for file in files[0].parent.iterdir()]
     frames(load("v1", "test", mini))
     assert [file.stat().st_ino for file in files[0].parent.iterdir()] == before
+
+
+def test_load_notices_a_changed_bit_in_the_cache(mini: Path, tmp_path: Path) -> None:
+    """Of the rows of dialogues, and of the frame rows that ``map`` keeps beside them."""
+    rows, turns = load("original", "test", mini), frames(load("original", "test", mini))
+    expected = rows.to_list(), turns.to_list()
+    for made in (rows, turns):
+        (file,) = (Path(file["filename"]) for file in made.cache_files)
+        content = file.read_bytes()
+        damaged = tmp_path / "damaged"  # the old file stays in the memory of this process
+        damaged.write_bytes(content.replace(b"Weststadt", b"Weststaft"))
+        damaged.replace(file)
+        again = load("original", "test", mini)
+        assert (again.to_list(), frames(again).to_list()) == expected
+        assert file.read_bytes() == content
+
+
+REPLACE = """
+import sys, time
+from sgdx_dataset import prepare
+end = time.monotonic() + 6
+while time.monotonic() < end:
+    for source in sys.argv[1:]:
+        prepare(source, ["v1"])
+"""
+
+
+def test_load_gives_its_sources_rows_while_others_are_prepared(
+    mini: Path, tmp_path: Path, hugging_face_home: Path
+) -> None:
+    """Another process prepares two sources in turn, in the cache that is read here."""
+    other = tmp_path / "other"
+    shutil.copytree(mini, other)
+    write(other / "test" / "dialogues_001.json", [DIALOGUE])
+    prepare(mini, ["v1"])
+    environment = {**os.environ, "HF_HOME": str(hugging_face_home), "SGDX_SOURCE": ""}
+    command = [sys.executable, "-c", REPLACE, str(other), str(mini)]
+    with subprocess.Popen(command, env=environment) as process:
+        readings = 0
+        while process.poll() is None:
+            assert len(frames(load("v1", "test", mini))) == 4
+            readings += 1
+    assert process.returncode == 0
+    assert readings > 20
 
 
 def test_load_an_unknown_split(mini: Path) -> None:
