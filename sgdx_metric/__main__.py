@@ -104,6 +104,9 @@ def _add_compare(command: argparse.ArgumentParser) -> None:
             metavar="SCORES",
             help=f"instead, the scores.json of each run of {which} tracker, such as of each seed",
         )
+    add_dialogues(
+        command, "where the two files are of different dialogues, those of the one that has fewer"
+    )
     add_json_output(command)
 
 
@@ -122,6 +125,7 @@ def _add_explain(command: argparse.ArgumentParser) -> None:
         "under FIRST, as in --changed original v5",
     )
     _add_inputs(command)
+    add_dialogues(command)
 
 
 def _add_inputs(command: argparse.ArgumentParser) -> None:

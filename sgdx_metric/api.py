@@ -106,7 +106,8 @@ def score_files(
             frames` writes them.
         split: The split that was predicted: "train", "validation" (or "dev") or "test".
         own_variants: Schema variants of the user's own, as paths by name.
-        dialogues: A file with the ids of the dialogues to score; None for all.
+        dialogues: A file with the ids of the dialogues to score; None for those that the files say
+            they are of, or all where they do not say.
         rules: How frames are scored.
         system_acts: Whether the tracker was given the system's dialogue acts, where the files do
             not say so themselves; None where that is unknown.

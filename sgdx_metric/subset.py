@@ -24,9 +24,14 @@ class Subset:
     available: int
 
     def mark(self) -> str:
-        """The number of dialogues and the first 8 hex digits of a SHA-256 of their sorted ids."""
-        ids = sorted(set(self.dialogue_ids))
-        return f"{len(ids)}@{short_digest(ids)}"
+        """The part `dialogues` of a signature."""
+        return dialogues_mark(self.dialogue_ids)
+
+
+def dialogues_mark(dialogue_ids: Collection[str]) -> str:
+    """The number of dialogues and the first 8 hex digits of a SHA-256 of their sorted ids."""
+    ids = sorted(set(dialogue_ids))
+    return f"{len(ids)}@{short_digest(ids)}"
 
 
 def subset_of(references: pa.Table, dialogue_ids: Collection[str], where: str) -> Subset:

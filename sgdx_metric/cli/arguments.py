@@ -141,14 +141,21 @@ def add_predictions(command: argparse.ArgumentParser, layouts: str = "") -> None
     )
 
 
-def add_dialogues(command: argparse.ArgumentParser) -> None:
-    """Add the argument that chooses dialogues."""
+def add_dialogues(
+    command: argparse.ArgumentParser, default: str = "those that the predictions say they are of"
+) -> None:
+    """Add the argument that chooses dialogues.
+
+    Args:
+        command: The command's parser.
+        default: A clause on which dialogues are chosen without it.
+    """
     command.add_argument(
         "--dialogues",
         type=Path,
         metavar="FILE",
-        help="score these dialogues only: a file of `python -m sgdx_dataset subset`, a text file "
-        "with one dialogue id a line, or a JSON list; predictions of others are passed over",
+        help="look at these dialogues only: a file of `python -m sgdx_dataset subset`, a text file "
+        f"with one dialogue id a line, or a JSON list; default: {default}, else all",
     )
 
 

@@ -1,6 +1,7 @@
 """What each command does: read its files, compute, write and print."""
 
 import argparse
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,14 +11,15 @@ from sgdx_dataset.io.errors import SgdxError
 
 from ..api import score_files
 from ..scoring import score_frames
-from ..signature import Rules
+from ..signature import Rules, signature_parts
+from ..subset import only_dialogues, subset_of
 from .compare import compare
 from .explain import broken_frames, explain, frame_row
 from .files import check_apart, check_output, write_json
 from .inputs import Inputs
 from .predictions import Predictions, parse_predictions, read_predictions, with_frame_ids
 from .references import References
-from .score import score_api_calls
+from .score import note_subset, score_api_calls
 from .summarise import summarise
 from .terminal import (
     print_broken,
@@ -71,9 +73,13 @@ def run_compare(args: argparse.Namespace) -> None:
     if args.json:
         check_output("--json", args.json)
         check_apart({"--json": args.json}, [*first, *second])
-    result = compare(first, second)
+    result = compare(first, second, args.dialogues)
     if args.json:
         write_json(result, args.json)
+    parts = signature_parts(result["signature"], "signature")
+    if "dialogues" in parts:
+        count, _, digest = parts["dialogues"].partition("@")
+        print(f"note: compared on {count} dialogues of the split ({digest})", file=sys.stderr)
     print_comparison(result, (_joined(first), _joined(second)), terminal())
 
 
@@ -108,12 +114,12 @@ def run_explain(args: argparse.Namespace) -> None:
     """Print one frame slot by slot, or list the frames that broke between two variants."""
     if (args.frame_id is None) == (args.changed is None):
         raise SgdxError("explain: expected either FRAME_ID or --changed FIRST SECOND, one of both")
-    inputs = _inputs(args)
+    inputs = _inputs(args, args.dialogues)
     predictions = inputs.read(read_predictions)
     references = inputs.open_references()
     rules = Rules(not args.no_fuzzy_match)
     if args.changed:
-        _explain_changed(predictions, references, args.changed, rules)
+        _explain_changed(predictions, references, args.changed, rules, inputs)
     else:
         _explain_frame(predictions, references, args.frame_id, rules)
 
@@ -143,7 +149,11 @@ def _explain_frame(
 
 
 def _explain_changed(
-    predictions: dict[str, Predictions], references: References, changed: list[str], rules: Rules
+    predictions: dict[str, Predictions],
+    references: References,
+    changed: list[str],
+    rules: Rules,
+    inputs: Inputs,
 ) -> None:
     """List the frames that score less under the second of two variants than under the first."""
     if lacking := [name for name in changed if name not in predictions]:
@@ -151,10 +161,17 @@ def _explain_changed(
             f"--changed {' '.join(changed)}: found no predictions for '{lacking[0]}', expected one "
             f"of {', '.join(predictions)}"
         )
+    ids = inputs.dialogue_ids({name: predictions[name] for name in changed})
     scores = []
     for name in changed:
         frames = references.frames(name)
-        scores.append(score_frames(frames, with_frame_ids(predictions[name], frames), name, rules))
+        rows = with_frame_ids(predictions[name], frames)
+        if ids:
+            subset = subset_of(frames, ids, inputs.name_of_dialogues(name))
+            frames, rows = only_dialogues(frames, subset), only_dialogues(rows, subset)
+        scores.append(score_frames(frames, rows, name, rules))
+    if ids and not inputs.dialogues:
+        note_subset(subset)
     print_broken(broken_frames(*scores), len(scores[0].seen), changed, terminal())
 
 

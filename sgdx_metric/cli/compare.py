@@ -6,15 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from sgdx_dataset.subset import read_dialogue_ids
+
 from ..bootstrap import RESAMPLES, TRIALS, Statistics, compared, compared_runs
 from ..columns import Floats, Ints
 from ..robustness import dialogue_sums, headline_statistics
-from .results import SYSTEM_PARTS, Results, check_alike, read_runs
+from .results import SYSTEM_PARTS, Results, check_alike, only_dialogues, read_runs
 
 Sides = tuple[list[Results], list[Results]]
 
 
-def compare(first: Sequence[Path], second: Sequence[Path]) -> dict[str, Any]:
+def compare(
+    first: Sequence[Path], second: Sequence[Path], dialogues: Path | None = None
+) -> dict[str, Any]:
     """Compare two systems that were scored alike on the same frames.
 
     With one run a side, the interval is of resampled dialogues and p of swapped ones (`compared`).
@@ -23,6 +27,8 @@ def compare(first: Sequence[Path], second: Sequence[Path]) -> dict[str, Any]:
 
     Args:
         first, second: Files that `score` wrote, one for each run of a system.
+        dialogues: A file with the ids of the dialogues to compare on. None for all of them, and
+            where one side was scored on a subset and the other on all dialogues, for that subset.
 
     Returns:
         `signature`, which all files share but for the system's own parts; `system_acts` of the
@@ -44,7 +50,7 @@ def compare(first: Sequence[Path], second: Sequence[Path]) -> dict[str, Any]:
             signatures differ, except in what is a system's own: whether it was given the system's
             dialogue acts, and whether it is an oracle.
     """
-    sides = read_runs(first), read_runs(second)
+    sides = _on_the_same_dialogues((read_runs(first), read_runs(second)), dialogues)
     first_run, second_run = sides[0][0], sides[1][0]
     check_alike(first_run, second_run, free=SYSTEM_PARTS)
     variants = list(first_run.jga)
@@ -67,6 +73,24 @@ def compare(first: Sequence[Path], second: Sequence[Path]) -> dict[str, Any]:
         },
         "by_variant": _compared(sides, every, lambda means: _by_variant(means, variants)),
     }
+
+
+def _on_the_same_dialogues(sides: Sides, dialogues: Path | None) -> Sides:
+    """Both sides, narrowed to the file's dialogues or to those of the side that has a subset."""
+    if dialogues:
+        ids = read_dialogue_ids(dialogues)
+        first, second = ([only_dialogues(run, ids, str(dialogues)) for run in s] for s in sides)
+        return first, second
+    first, second = sides
+    if first[0].part("dialogues") == "all" and second[0].part("dialogues") != "all":
+        return [_narrowed(run, second[0]) for run in first], second
+    if second[0].part("dialogues") == "all" and first[0].part("dialogues") != "all":
+        return first, [_narrowed(run, first[0]) for run in second]
+    return sides
+
+
+def _narrowed(run: Results, subset: Results) -> Results:
+    return only_dialogues(run, subset.dialogue_ids(), str(subset.path))
 
 
 def _by_variant(means: Floats, variants: Sequence[str]) -> Statistics:

@@ -101,12 +101,33 @@ def frame_row(table: pa.Table, frame_id: str, whose: str) -> pa.Table:
     """
     rows = table.filter(pc.equal(table["frame_id"], frame_id))
     if rows.num_rows != 1:
-        turn = "" if rows.num_rows else same_turn(frame_id, strings(column(table, "frame_id")))
-        raise SgdxError(
-            f"{whose}: frame {frame_id} is there {rows.num_rows} times among {table.num_rows} "
-            f"rows, expected once{turn}"
-        )
+        if rows.num_rows:
+            raise SgdxError(f"{whose}: found frame {frame_id} {rows.num_rows} times, expected once")
+        raise SgdxError(f"{whose}: {_not_found(frame_id, strings(column(table, 'frame_id')))}")
     return rows
+
+
+def _not_found(frame_id: str, known_ids: pa.Array) -> str:
+    """What an error message says of a frame that is not there."""
+    if turn := same_turn(frame_id, known_ids):
+        return f"found no frame {frame_id}{turn}"
+    of_dialogue = known_ids.filter(pc.starts_with(known_ids, f"{frame_id}/")).to_pylist()
+    if of_dialogue:
+        return (
+            f"{frame_id} is a dialogue's id, expected one of its {len(of_dialogue)} frames, "
+            f"DIALOGUE/TURN/SERVICE: {', '.join(of_dialogue)}"
+        )
+    dialogue_id = frame_id.rsplit("/", 2)[0]
+    of_dialogue = known_ids.filter(pc.starts_with(known_ids, f"{dialogue_id}/")).to_pylist()
+    if of_dialogue:
+        return (
+            f"found no frame {frame_id}, expected one of the {len(of_dialogue)} frames of "
+            f"dialogue {dialogue_id}: {', '.join(of_dialogue)}"
+        )
+    return (
+        f"found no frame of dialogue {dialogue_id}, expected one of theirs, such as "
+        f"{known_ids[0].as_py() if len(known_ids) else 'DIALOGUE/TURN/SERVICE'}"
+    )
 
 
 def broken_frames(first: FrameScores, second: FrameScores) -> list[tuple[str, float, float]]:

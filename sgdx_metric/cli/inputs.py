@@ -8,8 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.subset import read_dialogue_ids
 
 from ..rows import REFERENCE
+from ..subset import dialogue_ids_of, dialogues_mark
 from ..variants import ORIGINAL, PAPER_VARIANTS
 from .predictions import Predictions, prediction_paths
 from .references import References, open_folder, open_references
@@ -25,7 +27,8 @@ class Inputs:
         source: Where the references come from, as `sgdx_dataset.open_release` takes it.
         references: Instead of a source, a folder of `VARIANT.parquet`; None for none.
         own_variants: Schema variants of the user's own, as paths by name.
-        dialogues: A file with the ids of the dialogues to score; None for all.
+        dialogues: A file with the ids of the dialogues to score; None for those that the
+            predictions say they are of.
     """
 
     predictions: Mapping[str, Path] | Path
@@ -63,6 +66,47 @@ class Inputs:
         """
         paths = self.prediction_paths()
         return {name: read_file(path, self.split, name) for name, path in paths.items()}
+
+    def dialogue_ids(self, predictions: Mapping[str, Predictions]) -> list[str]:
+        """The dialogues to score: the file's, else those that the predictions state.
+
+        Args:
+            predictions: What `read` returned.
+
+        Returns:
+            The ids of the dialogues, each once; none for the whole split.
+
+        Raises:
+            SgdxError: The file cannot be read, or the predictions state other dialogues than those
+                that they have, or not all the same.
+        """
+        if self.dialogues:
+            return read_dialogue_ids(self.dialogues)
+        stated = {
+            name: of_variant.metadata.dialogues
+            for name, of_variant in predictions.items()
+            if of_variant.metadata.dialogues is not None
+        }
+        ids: list[str] = []
+        for name, mark in stated.items():
+            ids = sorted(dialogue_ids_of(predictions[name].rows))
+            if mark != dialogues_mark(ids):
+                raise SgdxError(
+                    f"predictions for {name}: found rows of the dialogues {dialogues_mark(ids)}, "
+                    f"expected {mark} as their first line says (how many @ a digest of the ids); "
+                    "name the dialogues to score with --dialogues FILE"
+                )
+        if len(set(stated.values())) > 1:
+            marks = ", ".join(f"{mark} for {name}" for name, mark in stated.items())
+            raise SgdxError(
+                f"predictions: found those of other dialogues for each variant ({marks}), expected "
+                "the same; name the dialogues to score with --dialogues FILE"
+            )
+        return ids
+
+    def name_of_dialogues(self, variant: str) -> str:
+        """Where the ids of the dialogues to score are from, for an error message."""
+        return str(self.dialogues or f"predictions for {variant}")
 
     def files(self) -> list[Path]:
         """Every file and folder that is read."""

@@ -1,7 +1,7 @@
 """Read scores.json, the file that `score` writes, and check whether several of them compare."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +14,8 @@ from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import parse_json
 
 from ..columns import Floats, positions
-from ..signature import Rules, rules_of, signature_parts
+from ..signature import NAME, Rules, rules_of, signature_parts
+from ..subset import dialogues_mark
 from ..units import FrameIndex, index_frames
 
 # Parts of a signature that belong to the system. They may differ where two systems are compared.
@@ -120,6 +121,10 @@ class Results:
         """The line that says how it was scored."""
         return self.scores.signature
 
+    def dialogue_ids(self) -> list[str]:
+        """The ids of the dialogues that were scored, each once, sorted."""
+        return sorted({frame_id.rsplit("/", 2)[0] for frame_id in self.frame_ids.to_pylist()})
+
     def part(self, key: str) -> str:
         """A part of the signature; where the signature lacks it, what that means."""
         return self.parts.get(key, _DEFAULT_PARTS.get(key, "unstated"))
@@ -154,6 +159,47 @@ def read_results(path: Path) -> Results:
             variant: np.array(jga, dtype=np.float64)[order]
             for variant, jga in paired.joint_goal_accuracy.items()
         },
+    )
+
+
+def only_dialogues(results: Results, dialogue_ids: Sequence[str], where: str) -> Results:
+    """The results of some dialogues alone.
+
+    Args:
+        results: The results.
+        dialogue_ids: The dialogues to keep, each once.
+        where: Where the ids are from, for the error message.
+
+    Returns:
+        Results with the signature and the frames of these dialogues. The means in `scores` stay
+        those of all frames.
+
+    Raises:
+        SgdxError: The results lack one of the dialogues.
+    """
+    if lacking := sorted(set(dialogue_ids) - set(results.dialogue_ids())):
+        raise SgdxError(
+            f"{results.path}: lacks {len(lacking)} of the {len(dialogue_ids)} dialogues of "
+            f"{where}, the first is {lacking[0]}"
+        )
+    kept_ids = set(dialogue_ids)
+    dialogues = [frame_id.rsplit("/", 2)[0] for frame_id in results.frame_ids.to_pylist()]
+    members = np.flatnonzero([dialogue in kept_ids for dialogue in dialogues])
+    frame_ids = results.frame_ids.take(pa.array(members))
+    parts: dict[str, str] = {}
+    for key, value in results.parts.items():
+        if key == "frames":
+            parts |= {"dialogues": dialogues_mark(dialogue_ids), "frames": str(len(members))}
+        elif key != "dialogues":
+            parts[key] = value
+    line = "|".join([NAME, *(f"{key}:{value}" for key, value in parts.items())])
+    return replace(
+        results,
+        scores=msgspec.structs.replace(results.scores, signature=line),
+        parts=parts,
+        frame_ids=frame_ids,
+        frame_index=index_frames(frame_ids, results.frame_index.seen[members]),
+        jga={variant: jga[members] for variant, jga in results.jga.items()},
     )
 
 

@@ -9,7 +9,6 @@ from typing import Any, Generic, TypeVar
 import pyarrow as pa
 
 from sgdx_dataset.io.console import escape_controls
-from sgdx_dataset.subset import read_dialogue_ids
 
 from ..calls import CALL_REFERENCE, report_calls, score_calls
 from ..report import empty_state_jga, paired, report
@@ -148,6 +147,8 @@ def score_states(
     if outputs.scores:
         write_scores(scores, outputs.scores)
     if verbose:
+        if scored.setup.subset and not inputs.dialogues:
+            note_subset(scored.setup.subset)
         _warn(scores, scored.setup.oracle)
         print_scores(scores, terminal())
         unread = unread_answers(scored.metadata)
@@ -186,8 +187,8 @@ def score_variants(
         ScoreError, SgdxError: A file is malformed, the predictions are of different systems, or
             they are not those of the references' frames.
     """
-    chosen_ids = read_dialogue_ids(inputs.dialogues) if inputs.dialogues else []
     predictions = inputs.read(task.read)
+    chosen_ids = inputs.dialogue_ids(predictions)
     references = inputs.open_references(task.columns)
     metadata = {name: variant.metadata for name, variant in predictions.items()}
     check_one_system(metadata)
@@ -202,7 +203,9 @@ def score_variants(
         if own_wordings([name]):
             wordings[name] = references.fingerprint(name, frames)
         if chosen_ids:
-            subset = subset_of(frames, chosen_ids, str(inputs.dialogues))
+            subset = subset_of(
+                frames, chosen_ids, str(inputs.dialogues or f"predictions for {name}")
+            )
             frames, rows = only_dialogues(frames, subset), only_dialogues(rows, subset)
         scores[name] = task.score(frames, rows, name, rules)
         dialogues = len(dialogue_ids_of(frames))
@@ -216,6 +219,15 @@ def score_variants(
         subset=subset,
     )
     return Scored(scores, setup, dialogues, metadata)
+
+
+def note_subset(subset: Subset) -> None:
+    """Say on standard error that only the dialogues that the predictions name are looked at."""
+    print(
+        f"note: {len(set(subset.dialogue_ids))} of {subset.available} dialogues, those that the "
+        "predictions say they are of; --dialogues FILE chooses others",
+        file=sys.stderr,
+    )
 
 
 def _warn(scores: Mapping[str, Any], oracle: bool) -> None:

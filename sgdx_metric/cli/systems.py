@@ -10,6 +10,7 @@ from sgdx_dataset.io.errors import SgdxError
 # By the first of these that two files both state, they are of one system or of two: a digest of the
 # model's weights counts more than the name of the model.
 _IDENTITY = ("weights", "model", "tracker", "seed")
+_OF_DATA = ("split", "variant", "dialogues")  # what a file states about its rows
 
 
 class Metadata(msgspec.Struct, omit_defaults=True):
@@ -17,6 +18,8 @@ class Metadata(msgspec.Struct, omit_defaults=True):
 
     Attributes:
         split, variant: What the predictions are for.
+        dialogues: The number and digest of the dialogues, as a signature has them, where the
+            predictions are of some dialogues of the split alone.
         model: The model's name, such as a folder or a repository.
         tracker: The name of the tracker.
         weights: A digest of the model's weights.
@@ -29,6 +32,7 @@ class Metadata(msgspec.Struct, omit_defaults=True):
 
     split: str | None = None
     variant: str | None = None
+    dialogues: str | None = None
     model: Any = None
     tracker: Any = None
     weights: Any = None
@@ -41,7 +45,7 @@ class Metadata(msgspec.Struct, omit_defaults=True):
 def about_system(metadata: Metadata) -> dict[str, Any]:
     """What a prediction file states about its system, for scores.json; the rest is left out."""
     facts: dict[str, Any] = msgspec.to_builtins(metadata)
-    return {key: value for key, value in facts.items() if key not in ("split", "variant")}
+    return {key: value for key, value in facts.items() if key not in _OF_DATA}
 
 
 def check_one_system(metadata: Mapping[str, Metadata]) -> None:

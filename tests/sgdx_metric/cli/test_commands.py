@@ -13,6 +13,7 @@ import pytest
 from ...conftest import Run
 from ..frames import Row, written
 
+SAMPLE = ("--source", "sample", "--split", "test")
 SCORE = ("sgdx_metric", "score", "--source", "sample", "--split", "test", "--output", "s.json")
 
 
@@ -144,15 +145,53 @@ def test_a_subset_of_dialogues(tmp_path: Path, command: Run, gold: dict[str, lis
         assert "|release:sample|dialogues:2@82354a53|frames:11|" in scores["signature"]
     done = command(*SCORE[:-1], "all.json", "--predictions", f"v1={path}")
     assert done.returncode == 0, done.stderr
-    done = command("sgdx_metric", "compare", "all.json", "s.json")
-    assert done.stderr == (
-        "sgdx-metric: error: s.json: dialogues is '2@82354a53' in the signature, and 'all' in that "
-        "of all.json: scores do not compare\n"
-    )
+    done = command("sgdx_metric", "compare", "all.json", "s.json", "--json", "c.json")
+    assert done.stderr == "note: compared on 2 dialogues of the split (82354a53)\n"
+    compared = json.loads((tmp_path / "c.json").read_text())
+    assert compared["signature"] == scores["signature"]
+    assert compared["by_variant"]["v1"]["first"] == compared["by_variant"]["v1"]["second"] == 1
+    assert compared["groups"]["all"]["frames"] == 11
+    (tmp_path / "one.txt").write_text("1_00001\n")
+    done = command("sgdx_metric", "compare", "all.json", "s.json", "--dialogues", "one.txt")
+    assert done.stderr.startswith("note: compared on 1 dialogues") and "|frames:5|" in done.stdout
+    (tmp_path / "one.txt").write_text("1_00000\n1_00003\n")
+    done = command("sgdx_metric", "compare", "all.json", "s.json", "--dialogues", "one.txt")
+    assert done.returncode == 2
+    assert "s.json: lacks 1 of the 2 dialogues of one.txt, the first is 1_00003" in done.stderr
     (tmp_path / "s.json").unlink()
     (tmp_path / "ids.txt").write_text("1_00000\nnone\n")
     line = failed(tmp_path, command, "--predictions", f"v1={path}", "--dialogues", "ids.txt")
     assert "ids.txt: 1 of 2 dialogues are not in the references, the first is none" in line
+
+
+def test_predictions_name_their_dialogues(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    """A header that states a subset is believed where the rows are those of that subset."""
+
+    def predictions(mark: str, dialogues: tuple[str, ...]) -> list[str]:
+        words = []
+        for variant in ("original", "v1"):
+            rows = [row for row in gold[variant] if row["frame_id"].startswith(dialogues)]
+            path = written(tmp_path / f"{variant}.jsonl", rows, dialogues=mark)
+            words += ["--predictions", f"{variant}={path}"]
+        return words
+
+    words = predictions("2@82354a53", ("1_00000/", "1_00001/"))
+    done = command(*SCORE, *words)
+    assert done.returncode == 0 and "note: 2 of 36 dialogues, those that the" in done.stderr
+    assert "|dialogues:2@82354a53|frames:11|" in done.stdout
+    done = command("sgdx_metric", "explain", "--changed", "original", "v1", *SAMPLE, *words)
+    assert "0 of 11 frames score less" in done.stdout and "note: 2 of 36" in done.stderr
+    (tmp_path / "one.txt").write_text("1_00001\n")
+    changed = ("explain", "--changed", "original", "v1", "--dialogues", "one.txt")
+    done = command("sgdx_metric", *changed, *SAMPLE, *words)
+    assert "0 of 5 frames score less" in done.stdout and done.stderr == ""
+    line = failed(tmp_path, command, *predictions("2@82354a53", ("1_00000/",)))
+    assert "predictions for original: found rows of the dialogues 1@" in line
+    words = predictions("2@82354a53", ("1_00000/", "1_00001/"))
+    written(tmp_path / "v1.jsonl", gold["v1"], dialogues="36@6dd46d8b")
+    assert "found rows of the dialogues 36@" in failed(tmp_path, command, *words)
 
 
 def test_system_acts_are_set_where_the_predictions_do_not_say(

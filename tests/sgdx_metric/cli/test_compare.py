@@ -194,7 +194,12 @@ def test_explain(command: Run, folder: Path, gold: dict[str, list[Row]]) -> None
             "frame no/0/Such: the references for original have no dialogue 'no', expected",
         ),
         ("nonsense", "frame nonsense: the references for original have no dialogue 'nonsense'"),
-        ("1_00000/0/Hotels_9", "frame 1_00000/0/Hotels_9 is there 0 times among 6 rows, expected"),
+        (
+            "1_00000/0/Hotels_9",
+            "found no frame 1_00000/0/Hotels_9; that turn has 1_00000/0/Cabs",
+        ),
+        ("1_00000", "1_00000 is a dialogue's id, expected one of its 6 frames, DIALOGUE/TURN/SERV"),
+        ("1_00000/1/Cabs_1", "found no frame 1_00000/1/Cabs_1, expected one of the 6 frames of"),
     ):
         done = command("sgdx_metric", "explain", frame_id, *SAMPLE, *arguments)
         (line,) = done.stderr.splitlines()
