@@ -6,24 +6,31 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
 from huggingface_hub import (
     CommitOperationAdd,
     CommitOperationDelete,
     HfApi,
     RepoUrl,
     get_token,
+    hf_hub_download,
 )
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from ..io.errors import SgdxError
+from ..io.files import read_file
+from ..io.json import parse_json
 
 # What the HTTP client of huggingface_hub raises, whichever one it is: cut connections too.
 _HTTP_ERROR: type[Exception] = HfHubHTTPError.__bases__[0]
 _OF_THE_HUB = (".gitattributes", "README.md", "LICENSE")  # a repository made by hand may have these
+# The list of the files that an upload has brought. The next one removes no others.
+LIST = ".sgdx-files.json"
 
 
 def upload(
@@ -40,9 +47,10 @@ def upload(
 ) -> str:
     """Upload files to a repository on the Hub, which is created if need be.
 
-    All files come in one commit, so that nobody ever loads a half of them. Files of an earlier
-    upload that are not among them are removed in the same commit. A commit whose answer was lost is
-    found again, not made twice. If nothing has changed, no commit is made.
+    All files come in one commit, so that nobody ever loads a half of them. Files of the upload
+    before that are not among them are removed in the same commit; they are in a list that it left
+    there (``LIST``). Files that others have added stay. A commit whose answer was lost is found
+    again, not made twice. If nothing has changed, no commit is made.
 
     Args:
         files: The files by their path in the repository.
@@ -73,8 +81,7 @@ def upload(
             exist_ok=True,
             space_sdk=sdk,
         )
-        _check_content(api, url, own, mark)
-        _commit(api, files, url, message)
+        _commit(api, files, url, message, own, mark)
         if tag is not None:
             _tag(api, files, url, tag)
     except SgdxError:  # which is a ValueError
@@ -104,8 +111,8 @@ def check_upload(repo_id: str) -> None:
         )
 
 
-def _check_content(api: HfApi, url: RepoUrl, own: Sequence[str], mark: str) -> None:
-    paths = [path for path in _files(api, url) if path not in _OF_THE_HUB]
+def _check_content(url: RepoUrl, paths: Iterable[str], own: Sequence[str], mark: str) -> None:
+    paths = [path for path in paths if path not in (*_OF_THE_HUB, LIST)]
     foreign = [path for path in paths if not any(fnmatch(path, pattern) for pattern in own)]
     if not any(fnmatch(path, mark) for path in paths):
         foreign = paths
@@ -116,13 +123,24 @@ def _check_content(api: HfApi, url: RepoUrl, own: Sequence[str], mark: str) -> N
         )
 
 
-def _commit(api: HfApi, files: Mapping[str, Path], url: RepoUrl, message: str) -> None:
+def _commit(
+    api: HfApi,
+    files: Mapping[str, Path],
+    url: RepoUrl,
+    message: str,
+    own: Sequence[str],
+    mark: str,
+) -> None:
+    """Make the commit on top of what was looked at, so that nothing that comes between is lost."""
     repository: dict[str, Any] = {"repo_id": url.repo_id, "repo_type": url.repo_type}
-    parent = api.repo_info(**repository).sha
-    paths = _files(api, url, str(parent))
-    stale = [path for path in paths if path not in files and path not in _OF_THE_HUB]
+    parent = str(api.repo_info(**repository).sha)
+    paths = _files(api, url, parent)
+    _check_content(url, paths, own, mark)
+    uploaded = _listed(url, parent) if LIST in paths else []
+    stale = paths.keys() & set(uploaded) - files.keys() - set(_OF_THE_HUB)
     operations: list[CommitOperationAdd | CommitOperationDelete] = [
         *(CommitOperationAdd(path, str(file)) for path, file in sorted(files.items())),
+        CommitOperationAdd(LIST, msgspec.json.format(msgspec.json.encode(sorted(files)))),
         *(CommitOperationDelete(path) for path in sorted(stale)),
     ]
     try:
@@ -133,6 +151,20 @@ def _commit(api: HfApi, files: Mapping[str, Path], url: RepoUrl, message: str) -
         # The connection may have been cut after the commit was made; again would be twice.
         if not _has(api, files, url):
             raise
+
+
+def _listed(url: RepoUrl, revision: str) -> list[str]:
+    """The paths that the upload before has brought.
+
+    Raises:
+        SgdxError: The list of them is none.
+    """
+    with TemporaryDirectory() as folder:
+        file = hf_hub_download(
+            url.repo_id, LIST, repo_type=url.repo_type, revision=revision, local_dir=folder
+        )
+        what = "the list of the files of an upload"
+        return parse_json(read_file(Path(file)), list[str], f"{url.repo_id}: {LIST}", what)
 
 
 def _tag(api: HfApi, files: Mapping[str, Path], url: RepoUrl, tag: str) -> None:
@@ -155,11 +187,12 @@ def _files(api: HfApi, url: RepoUrl, revision: str = "main") -> dict[str, RepoFi
 
 
 def _has(api: HfApi, files: Mapping[str, Path], url: RepoUrl, revision: str = "main") -> bool:
-    """Whether a revision has exactly these files, beside the ones that the Hub adds."""
+    """Whether a revision has these files, whatever else others have added."""
     uploaded = _files(api, url, revision)
-    if uploaded.keys() - files.keys() - set(_OF_THE_HUB) or files.keys() - uploaded.keys():
-        return False
-    return all(_is_same(uploaded[path], file.read_bytes()) for path, file in files.items())
+    return all(
+        path in uploaded and _is_same(uploaded[path], file.read_bytes())
+        for path, file in files.items()
+    )
 
 
 def _is_same(entry: RepoFile, content: bytes) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.hub.upload import folder_files, upload
+from sgdx_dataset.hub.upload import LIST, folder_files, upload
 
 from ...hub import TOKEN, Answer, Hub, Repository
 
@@ -51,7 +51,7 @@ def test_the_files_come_in_one_commit_and_nothing_else(push: Push, online: Hub) 
     assert push("you/rows", tag="v1.0.0") == f"{online.url}/datasets/you/rows"
     repository = of(online, "you/rows")
     assert sorted(repository.files) == [
-        ".gitattributes", "README.md", "data/v1/large.parquet", "data/v1/test-0.parquet",
+        ".gitattributes", LIST, "README.md", "data/v1/large.parquet", "data/v1/test-0.parquet",
     ]  # fmt: skip
     assert repository.files["data/v1/large.parquet"] == b"x" * 20_000
     assert len(repository.commits) == 2  # one is the Hub's own
@@ -64,14 +64,44 @@ def test_the_same_again_makes_no_commit(push: Push, online: Hub) -> None:
     assert len(of(online, "you/rows").commits) == 2
 
 
-def test_files_of_an_earlier_upload_are_removed(push: Push, online: Hub) -> None:
+def test_files_of_an_earlier_upload_are_removed(push: Push, online: Hub, tmp_path: Path) -> None:
+    """And no files of others, although their paths are like those of an upload."""
+    of_an_old_variant = tmp_path / "data" / "v9" / "test-0.parquet"
+    of_an_old_variant.parent.mkdir(parents=True)
+    of_an_old_variant.write_bytes(b"rows")
     push("you/rows")
     repository = of(online, "you/rows")
-    repository.commit({**repository.files, "data/v9/test-0.parquet": b"of an old variant"})
-    push("you/rows", content=b"other rows")
+    assert "data/v9/test-0.parquet" in repository.files
+    repository.commit({**repository.files, "data/ours/test-0.parquet": b"of somebody else"})
+    of_an_old_variant.unlink()
+    push("you/rows", content=b"other rows", tag="v1.0.0")
     assert "data/v9/test-0.parquet" not in repository.files
     assert repository.files["data/v1/test-0.parquet"] == b"other rows"
+    assert repository.files["data/ours/test-0.parquet"] == b"of somebody else"
     assert len(repository.commits) == 4
+
+
+def test_what_is_committed_while_the_repository_is_looked_at_stays(push: Push, online: Hub) -> None:
+    """Between the look at its files and the look at its newest commit."""
+    push("you/rows")
+
+    def meanwhile(method: str, path: str) -> Answer | None:
+        repository = of(online, "you/rows")
+        is_info = path.startswith("/api/datasets/you/rows") and "/tree/" not in path
+        if method == "GET" and is_info and len(repository.commits) == 2:
+            repository.commit({**repository.files, "chapters/one.csv": b"precious"})
+        return None
+
+    online.fault = meanwhile
+    fails(push, "you/rows", content=b"other rows")
+    assert of(online, "you/rows").files["chapters/one.csv"] == b"precious"
+
+
+def test_a_list_of_an_upload_that_is_none(push: Push, online: Hub) -> None:
+    push("you/rows")
+    repository = of(online, "you/rows")
+    repository.commit({**repository.files, LIST: b"{}"})
+    assert LIST in fails(push, "you/rows", content=b"other rows")
 
 
 def test_a_tag_never_moves(push: Push, online: Hub) -> None:
