@@ -63,6 +63,8 @@ def track_dialogue(
     Raises:
         SgdxError: The schema or the dialogue lacks something.
     """
+    if isinstance(utterances, str):
+        raise SgdxError(f"found the text {utterances!r:.60}, expected a list of utterances")
     if not utterances:
         raise SgdxError("found no utterances, expected at least one of the user")
     schema = _checked_schema(service)

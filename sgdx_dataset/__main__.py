@@ -73,6 +73,7 @@ def _prepare(options: Namespace) -> None:
     example = "v3" if "v3" in configs else configs[0]
     print("next, in Python: from datasets import load_dataset", file=sys.stderr)
     print(f'                 load_dataset("sgdx", "{example}"{folder})', file=sys.stderr)
+    print("off line set HF_HUB_OFFLINE=1, so that it does not wait for the Hub", file=sys.stderr)
 
 
 def _build(options: Namespace) -> None:

@@ -71,6 +71,11 @@ class Reference(Prediction, kw_only=True):
     wording: str | None = None
 
 
+# A prediction row, for error messages.
+EXAMPLE_ROW = (
+    '{"frame_id": "1_00000/0/Hotels_2", "variant": "v1", "active_intent": "SearchHouse", '
+    '"requested_slots": ["rating"], "slot_values": [{"slot": "city", "values": ["Rome"]}]}'
+)
 _SPANS = pa.list_(
     pa.struct([("slot", pa.string()), ("start", pa.int64()), ("exclusive_end", pa.int64())])
 )
@@ -122,7 +127,8 @@ def json_lines(rows: Any, kind: type[Prediction], side: str) -> list[str]:
                 _mark_wording(checked)
             lines.append(encode(checked).decode())
         except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
-            raise ScoreError(f"{side}[{i}]: {error}") from None
+            example = f"; expected a row as {EXAMPLE_ROW}" if side == "predictions" else ""
+            raise ScoreError(f"{side}[{i}]: {error}{example}") from None
     return lines
 
 

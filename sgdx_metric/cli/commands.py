@@ -16,7 +16,7 @@ from ..subset import only_dialogues, subset_of
 from .compare import compare
 from .explain import broken_frames, explain, frame_row
 from .files import check_apart, check_output, write_json
-from .inputs import Inputs
+from .inputs import Inputs, stated_dialogues
 from .predictions import Predictions, parse_predictions, read_predictions, with_frame_ids
 from .references import References
 from .score import note_subset, score_api_calls
@@ -161,7 +161,7 @@ def _explain_changed(
             f"--changed {' '.join(changed)}: found no predictions for '{lacking[0]}', expected one "
             f"of {', '.join(predictions)}"
         )
-    ids = inputs.dialogue_ids({name: predictions[name] for name in changed})
+    ids = inputs.named_dialogues() or stated_dialogues({v: predictions[v] for v in changed})
     scores = []
     for name in changed:
         frames = references.frames(name)

@@ -67,42 +67,13 @@ class Inputs:
         paths = self.prediction_paths()
         return {name: read_file(path, self.split, name) for name, path in paths.items()}
 
-    def dialogue_ids(self, predictions: Mapping[str, Predictions]) -> list[str]:
-        """The dialogues to score: the file's, else those that the predictions state.
-
-        Args:
-            predictions: What `read` returned.
-
-        Returns:
-            The ids of the dialogues, each once; none for the whole split.
+    def named_dialogues(self) -> list[str]:
+        """The ids of the dialogues in the file of `dialogues`, each once; none without a file.
 
         Raises:
-            SgdxError: The file cannot be read, or the predictions state other dialogues than those
-                that they have, or not all the same.
+            SgdxError: The file cannot be read.
         """
-        if self.dialogues:
-            return read_dialogue_ids(self.dialogues)
-        stated = {
-            name: of_variant.metadata.dialogues
-            for name, of_variant in predictions.items()
-            if of_variant.metadata.dialogues is not None
-        }
-        ids: list[str] = []
-        for name, mark in stated.items():
-            ids = sorted(dialogue_ids_of(predictions[name].rows))
-            if mark != dialogues_mark(ids):
-                raise SgdxError(
-                    f"predictions for {name}: found rows of the dialogues {dialogues_mark(ids)}, "
-                    f"expected {mark} as their first line says (how many @ a digest of the ids); "
-                    "name the dialogues to score with --dialogues FILE"
-                )
-        if len(set(stated.values())) > 1:
-            marks = ", ".join(f"{mark} for {name}" for name, mark in stated.items())
-            raise SgdxError(
-                f"predictions: found those of other dialogues for each variant ({marks}), expected "
-                "the same; name the dialogues to score with --dialogues FILE"
-            )
-        return ids
+        return read_dialogue_ids(self.dialogues) if self.dialogues else []
 
     def name_of_dialogues(self, variant: str) -> str:
         """Where the ids of the dialogues to score are from, for an error message."""
@@ -130,3 +101,39 @@ class Inputs:
         if self.references:
             return open_folder(self.references, self.prediction_paths(), columns)
         return open_references(self.source, self.split, self.own_variants, columns)
+
+
+def stated_dialogues(predictions: Mapping[str, Predictions]) -> list[str]:
+    """The dialogues that predictions say they are of.
+
+    Args:
+        predictions: What `Inputs.read` returned.
+
+    Returns:
+        The ids of the dialogues, each once; none where the predictions do not name a subset.
+
+    Raises:
+        SgdxError: The predictions state other dialogues than those that they have, or not all the
+            same.
+    """
+    stated = {
+        name: of_variant.metadata.dialogues
+        for name, of_variant in predictions.items()
+        if of_variant.metadata.dialogues is not None
+    }
+    ids: list[str] = []
+    for name, mark in stated.items():
+        ids = sorted(dialogue_ids_of(predictions[name].rows))
+        if mark != dialogues_mark(ids):
+            raise SgdxError(
+                f"predictions for {name}: found rows of the dialogues {dialogues_mark(ids)}, "
+                f"expected {mark} as their first line says (how many @ a digest of the ids); "
+                "name the dialogues to score with --dialogues FILE"
+            )
+    if len(set(stated.values())) > 1:
+        marks = ", ".join(f"{mark} for {name}" for name, mark in stated.items())
+        raise SgdxError(
+            f"predictions: found those of other dialogues for each variant ({marks}), expected "
+            "the same; name the dialogues to score with --dialogues FILE"
+        )
+    return ids

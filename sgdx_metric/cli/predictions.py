@@ -15,7 +15,16 @@ from sgdx_dataset.io.json import decode_json, parse_json
 
 from ..calls import CALL_PREDICTION
 from ..columns import column, strings
-from ..rows import PREDICTION, Prediction, ScoreError, SlotValue, Span, Values, arrow_table
+from ..rows import (
+    EXAMPLE_ROW,
+    PREDICTION,
+    Prediction,
+    ScoreError,
+    SlotValue,
+    Span,
+    Values,
+    arrow_table,
+)
 from ..signature import split_name
 from .systems import Metadata
 
@@ -75,10 +84,15 @@ def prediction_paths(
 
 def _paths_in(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
     """The one path of each of the variants that a folder has predictions for."""
+    if not folder.exists():
+        raise SgdxError(
+            f"--predictions {folder}: found no such folder, expected one with VARIANT.jsonl or "
+            "VARIANT/ for each variant, or VARIANT=PATH, as in v1=v1.jsonl"
+        )
     if not folder.is_dir():
         raise SgdxError(
-            f"--predictions {folder}: expected VARIANT=PATH, as in v1=v1.jsonl, or a folder with "
-            "VARIANT.jsonl or VARIANT/ for each variant"
+            f"--predictions {folder}: found a file, expected VARIANT=PATH, as in "
+            "v1=v1.jsonl, or a folder with VARIANT.jsonl or VARIANT/ for each variant"
         )
     if _dialogue_files(folder):
         raise SgdxError(
@@ -234,8 +248,14 @@ def _check_rows(
     for number, line in _numbered(lines):
         try:
             row = decoder.decode(line)
-        except (ValueError, RecursionError):  # The same once more raises the named error.
-            row = decode_json(line, kind, f"{path}:{number}", "a prediction row")
+        except (ValueError, RecursionError) as error:
+            example = ""
+            if kind is Prediction and isinstance(error, msgspec.ValidationError):
+                example = f"; expected a row as {EXAMPLE_ROW}"
+            try:  # The same once more raises the named error.
+                row = decode_json(line, kind, f"{path}:{number}", "a prediction row")
+            except SgdxError as named_error:
+                raise SgdxError(f"{named_error}{example}") from None
         if row.variant != variant:
             raise SgdxError(f"{path}:{number}: variant is '{row.variant}', not '{variant}'")
 

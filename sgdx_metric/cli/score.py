@@ -26,7 +26,7 @@ from .files import (
     write_per_frame,
     write_scores,
 )
-from .inputs import Inputs
+from .inputs import Inputs, stated_dialogues
 from .predictions import Predictions, read_calls, read_predictions, with_frame_ids
 from .systems import (
     Metadata,
@@ -187,8 +187,9 @@ def score_variants(
         ScoreError, SgdxError: A file is malformed, the predictions are of different systems, or
             they are not those of the references' frames.
     """
+    named_ids = inputs.named_dialogues()
     predictions = inputs.read(task.read)
-    chosen_ids = inputs.dialogue_ids(predictions)
+    chosen_ids = named_ids or stated_dialogues(predictions)
     references = inputs.open_references(task.columns)
     metadata = {name: variant.metadata for name, variant in predictions.items()}
     check_one_system(metadata)

@@ -37,3 +37,5 @@ def test_a_dialogue_of_ones_own() -> None:
         track_dialogue(load_tracker("lexical"), {"service_name": "A"}, ["Hi"])
     with pytest.raises(SgdxError, match="found no utterances"):
         track_dialogue(load_tracker("lexical"), service, [])
+    with pytest.raises(SgdxError, match="found the text 'a cab', expected a list of utterances"):
+        track_dialogue(load_tracker("lexical"), service, "a cab")

@@ -28,6 +28,7 @@ def test_prepare_takes_configs_in_either_spelling(run: Run, mini: Path, tmp_path
     assert (done.returncode, done.stdout) == (0, f"{cache}/sgdx/v1/1.0.0/sgdx\n"), done.stderr
     configs = ["--config", "v2", "v3", "--config", "original"]
     done = run("sgdx_dataset", "prepare", "--source", mini, "--cache-dir", cache, *configs)
+    assert "HF_HUB_OFFLINE=1" in done.stderr.splitlines()[-1]
     assert done.returncode == 0, done.stderr
     assert sorted(p.name for p in (cache / "sgdx").iterdir()) == ["original", "v1", "v2", "v3"]
 

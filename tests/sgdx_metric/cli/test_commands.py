@@ -187,6 +187,7 @@ def test_predictions_name_their_dialogues(
     changed = ("explain", "--changed", "original", "v1", "--dialogues", "one.txt")
     done = command("sgdx_metric", *changed, *SAMPLE, *words)
     assert "0 of 5 frames score less" in done.stdout and done.stderr == ""
+    (tmp_path / "s.json").unlink()
     line = failed(tmp_path, command, *predictions("2@82354a53", ("1_00000/",)))
     assert "predictions for original: found rows of the dialogues 1@" in line
     words = predictions("2@82354a53", ("1_00000/", "1_00001/"))
@@ -366,7 +367,10 @@ def test_predictions_are_refused_before_the_source_is_opened(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--predictions", "p.jsonl"], "--predictions p.jsonl: expected VARIANT=PATH, as in"),
+        (
+            ["--predictions", "p.jsonl"],
+            "--predictions p.jsonl: found a file, expected VARIANT=PATH",
+        ),
         (["--predictions", "v1=.", "--predictions", "v1=q"], "variant 'v1' is there twice"),
         (["--predictions", "v1=nowhere"], "nowhere: No such file or directory"),
         (["--predictions", "v1=p", "--split", "all"], "argument --split: invalid choice: 'all'"),

@@ -70,7 +70,8 @@ def test_keys_of_its_own_and_long_values_are_no_matter(tmp_path: Path) -> None:
         ),
         (
             changed(slot_values={}),
-            "Expected `array`, got `object` - at `$.slot_values`",
+            "Expected `array`, got `object` - at `$.slot_values`; expected a row as "
+            '{"frame_id": "1_00000/0/Hotels_2", "variant": "v1", ',
         ),
         (
             changed(slot_values=[{"slot": "city", "values": []}]),
@@ -291,9 +292,9 @@ def test_several_paths_keep_the_order_given(tmp_path: Path) -> None:
         (
             ["p.jsonl"],
             ["p.jsonl"],
-            "--predictions p.jsonl: expected VARIANT=PATH, as in v1=v1.js",
+            "--predictions p.jsonl: found a file, expected VARIANT=PATH, as in v1=v1.js",
         ),
-        ([], ["nowhere"], "--predictions nowhere: expected VARIANT=PATH, as in v1=v1.jsonl, o"),
+        ([], ["nowhere"], "--predictions nowhere: found no such folder, expected one with"),
         ([], ["v1=nowhere"], "nowhere: No such file or directory"),
         ([], ["=p"], "--predictions =p: expected VARIANT=PATH"),
     ],
