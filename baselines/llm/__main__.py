@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.extras import require
 
 from ..command_line import add_data, run_command
@@ -109,7 +110,8 @@ def _predict(options: Namespace) -> int:
                 print(f"sent: {format_counts(counts) or 'nothing'}", file=sys.stderr)
             else:
                 send = connect(base_url(options.base_url))
-                report = asyncio.run(send_all(plan, answers, send, limits, advance=advance))
+                sending = send_all(plan, answers, send, limits, advance=advance, say=_say)
+                report = asyncio.run(sending)
                 print(sending_line(report, limits.price), file=sys.stderr)
                 if report.stopped:
                     print(f"stopped: {report.stopped}", file=sys.stderr)
@@ -160,6 +162,13 @@ def _open_answers(options: Namespace) -> Iterator[AnswerFile]:
         else:
             with locked(path.parent), AnswerFile(path) as answers:
                 yield answers
+
+
+def _say(text: str) -> None:
+    """Print a line above the progress bar."""
+    from datasets.utils import tqdm
+
+    tqdm.write(escape_controls(text), file=sys.stderr)
 
 
 @contextmanager

@@ -146,4 +146,4 @@ def answer_in(line: Any) -> Any:
     if not isinstance(response, dict) or response.get("status_code", 200) != 200:
         return None
     body: Json | None = response.get("body")
-    return body if isinstance(body, dict) and "error" not in body else None
+    return body if isinstance(body, dict) and not body.get("error") else None

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import json
 import os
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.extras import require
@@ -19,6 +22,10 @@ from .functions import Json
 OPENAI = "https://api.openai.com/v1"
 KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 TIMEOUT = 120.0  # seconds that a server may be silent
+LONGEST = 900.0  # seconds that an answer may take, however its parts come in
+MOST_BYTES = 10_000_000  # of an answer; the longest that a model writes has a twentieth
+# Secrets of fewer characters are names such as "none" or "x", which stand in any answer.
+_SHORTEST_SECRET = 16
 # Statuses after which the same request may be answered a little later, beside all from 500 on.
 _LATER = (408, 409, 425, 429)
 _TOO_MANY = (429, 503, 529)  # statuses by which a server says that it has too many requests
@@ -65,15 +72,20 @@ def host_of(url: str) -> str:
     return urlunsplit((parts.scheme, f"{host}{port}", parts.path, "", ""))
 
 
-def connect(url: str, timeout: float = TIMEOUT) -> Send:
+def connect(
+    url: str, timeout: float = TIMEOUT, longest: float = LONGEST, most_bytes: int = MOST_BYTES
+) -> Send:
     """A function that sends requests to a server, with the key in ``$OPENAI_API_KEY``.
 
     The function raises ``LaterError`` after a fault that may pass, and ``SgdxError`` after one that
-    will not. No message and no answer of it contains the key, even if the server repeats it.
+    will not. No message of it contains the key or a password, even if the server repeats it, and
+    no answer does where it has 16 characters or more: a short one may be a word of the answer.
 
     Args:
         url: Address of the server, which ends in ``/v1`` with most servers.
         timeout: How many seconds the server may be silent.
+        longest: How many seconds an answer may take.
+        most_bytes: How many bytes an answer may have.
 
     Raises:
         SgdxError: There is no key for OpenAI's own server, or the library ``openai`` is missing.
@@ -82,29 +94,64 @@ def connect(url: str, timeout: float = TIMEOUT) -> Send:
     key = os.environ.get(KEY, "")
     if not key and url == OPENAI:
         raise SgdxError(f"found no key in the environment variable {KEY}, expected one of OpenAI")
-    host = host_of(url)
+    host, secrets = host_of(url), _secrets(key, url)
     client = openai.AsyncOpenAI(base_url=url, api_key=key or "none", max_retries=0, timeout=timeout)
+    # The library then leaves the reading of the answer to its caller.
+    options = {"headers": {"X-Stainless-Raw-Response": "stream"}}
+
+    async def read(body: Json) -> bytes:
+        response = await client.post("/chat/completions", body=body, cast_to=str, options=options)
+        content = bytearray()
+        try:
+            async for part in response.http_response.aiter_bytes():
+                content += part
+                if len(content) > most_bytes:
+                    raise LaterError(f"the answer has over {most_bytes} bytes")
+        except LaterError:
+            raise
+        except Exception as error:  # of whichever library the client reads with
+            raise LaterError(_redact(secrets, f"{type(error).__name__}: {error}")) from None
+        finally:
+            await response.http_response.aclose()
+        return bytes(content)
 
     async def send(body: Json) -> Any:
         try:
-            text = await client.post("/chat/completions", body=body, cast_to=str)
-            return json.loads(_redact(key, text))
+            async with asyncio.timeout(longest):
+                content = await read(body)
+            answer = json.loads(content)
         except openai.APIStatusError as error:
-            return _refusal(error, host, key)
+            return _refusal(error, host, secrets)
+        except TimeoutError:
+            raise LaterError(f"the answer is not there after {longest:g} seconds") from None
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
-            raise LaterError(_redact(key, f"{type(error).__name__}: {cause}")) from None
+            raise LaterError(_redact(secrets, f"{type(error).__name__}: {cause}")) from None
         except (ValueError, RecursionError):  # such as an answer that was cut off
             raise LaterError("the answer is no JSON") from None
+        if is_error(answer):
+            text = _redact(secrets, " ".join(json.dumps(answer["error"]).split()))[:300]
+            raise LaterError(f"status 200 with an error: {text}")
+        return _redact_values([s for s in secrets if len(s) >= _SHORTEST_SECRET], answer)
 
     return send
 
 
-def _refusal(error: Any, host: str, key: str) -> Json:
+def is_error(answer: Any) -> bool:
+    """Whether an answer tells of an error in place of what a model wrote.
+
+    Gateways give these with status 200. What a filter refused is an answer: it will stay so.
+    """
+    error = answer.get("error") if isinstance(answer, dict) else None
+    filtered = isinstance(error, dict) and error.get("code") == "content_filter"
+    return bool(error) and not filtered
+
+
+def _refusal(error: Any, host: str, secrets: Sequence[str]) -> Json:
     """The answer that stands for content that a filter refused; raises after any other error."""
     status, code = error.status_code, error.code
     message = error.body.get("message") if isinstance(error.body, dict) else None
-    text = _redact(key, " ".join(str(message or error.response.text).split()))[:300]
+    text = _redact(secrets, " ".join(str(message or error.response.text).split()))[:300]
     if status == 400 and code == "content_filter":
         return {"error": {"code": code, "message": text}}
     lasting = code in ("insufficient_quota", "billing_hard_limit_reached")
@@ -131,12 +178,42 @@ def retry_after(header: str | None) -> float | None:
         pass
     try:
         moment = parsedate_to_datetime(header)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):  # such as a year of 20 digits
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return min(max((moment - datetime.now(UTC)).total_seconds(), 0.0), _ONE_DAY)
 
 
-def _redact(key: str, text: str) -> str:
-    """A text with ``[key]`` in place of the key."""
-    return text.replace(key, "[key]") if key else text
+def _secrets(key: str, url: str) -> list[str]:
+    """What must not be shown: the key, and the password of an address in the forms that it has."""
+    parts = urlsplit(url)
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    basic = base64.b64encode(f"{user}:{password}".encode()).decode() if user or password else ""
+    secrets = {key, parts.password or "", password, basic}
+    return sorted(filter(None, secrets), key=len, reverse=True)
+
+
+def _redact(secrets: Sequence[str], text: str) -> str:
+    """A text with ``[key]`` in place of secrets, also of those with escapes as in JSON."""
+    for secret in secrets:
+        text = re.sub("".join(map(_any_spelling, secret)), "[key]", text)
+    return text
+
+
+def _any_spelling(character: str) -> str:
+    """A pattern of a character as it is, or with the backslashes of JSON, perhaps within JSON."""
+    escapes = "" if character.isalnum() else r"[\\]*"
+    return rf"(?:{escapes}{re.escape(character)}|[\\]+u(?i:{ord(character):04x}))"
+
+
+def _redact_values(secrets: Sequence[str], value: Any) -> Any:
+    """A JSON value without secrets in its texts and keys."""
+    if isinstance(value, str):
+        return _redact(secrets, value)
+    if isinstance(value, list):
+        return [_redact_values(secrets, item) for item in value]
+    if isinstance(value, dict):
+        return {
+            _redact(secrets, name): _redact_values(secrets, item) for name, item in value.items()
+        }
+    return value

@@ -74,6 +74,8 @@ class Plan:
         repeats: How often every request is sent. With more than 1 there is one schema variant, and
             the predictions are called ``r1``, ``r2``, and so on.
         retry_invalid: How often a request is sent again after an invalid answer.
+        program: Digest of the program that is asked; empty for a server. Answers of a program that
+            has changed since are asked for again.
     """
 
     data: RequestedData
@@ -82,6 +84,7 @@ class Plan:
     host: str
     repeats: int = 1
     retry_invalid: int = 0
+    program: str = ""
 
     def __post_init__(self) -> None:
         if self.repeats < 1 or self.retry_invalid < 0:
@@ -137,7 +140,7 @@ class Plan:
                 frames,
                 services,
                 bodies,
-                [request_key(each_body, self.host, repeat) for each_body in bodies],
+                [request_key(each_body, self.host + self.program, repeat) for each_body in bodies],
             )
 
     def gold(self, name: str) -> dict[str, Row]:

@@ -28,6 +28,7 @@ def header(plan: Plan) -> Json:
         "model": plan.settings.model,
         "tracker": "llm",
         "host": plan.host,
+        **({"program": plan.program} if plan.program else {}),
         **plan.settings.facts(),
         "mapping": MAPPING,
         "services": "dialogue" if plan.settings.task == "calls" else "frame",

@@ -7,6 +7,7 @@ request, and either the ``state`` or, as ``{"response": {"body": {...}}}``, a ch
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 import subprocess
@@ -15,12 +16,15 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, Any
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.files import file_digest
 
 from .answer_file import AnswerFile
 from .batch_files import answer_in
+from .endpoint import MOST_BYTES
 from .functions import Json
 from .plan import Plan, Request
 
@@ -95,6 +99,24 @@ def split_command(line: str) -> list[str]:
     return arguments
 
 
+def program_digest(line: str) -> str:
+    """A digest of the files that a command line names: a program that is mended is another one.
+
+    It is empty where the line names no file, as in ``python -m MODULE``.
+
+    Raises:
+        SgdxError: The line cannot be split.
+    """
+    digests = []
+    for word in split_command(line):
+        try:
+            if (path := Path(word)).is_file():
+                digests.append(file_digest(path))
+        except (OSError, ValueError):  # such as a text that is too long for a name
+            continue
+    return hashlib.sha256("".join(digests).encode()).hexdigest()[:16] if digests else ""
+
+
 def request_line(request: Request) -> Json:
     """The line that a program reads: the request's name, the frame row and the body for a model.
 
@@ -124,6 +146,8 @@ def _lines(
 
 def _keep(written: bytes, keys: dict[str, str], answers: AnswerFile) -> bool:
     """Keep the answer in a line; False if the line has none, or none to a request of this run."""
+    if len(written) > MOST_BYTES:
+        return False
     try:
         answer: Any = json.loads(written)
     except (ValueError, RecursionError):

@@ -19,6 +19,7 @@ from .usage import Price, Usage, usage_of
 
 # After so many requests in a row that were given up, the server is taken to be gone.
 _MOST_GIVEN_UP = 8
+_LONG_WAIT = 60.0  # seconds; a longer wait is told
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ async def send_all(
     limits: SendLimits,
     retry: RetryPolicy | None = None,
     advance: Callable[[], None] = lambda: None,
+    say: Callable[[str], None] = lambda text: None,
 ) -> SendingReport:
     """Send every request that has no answer yet, and keep the answers.
 
@@ -76,13 +78,20 @@ async def send_all(
         limits: Where to stop.
         retry: How often to try, and how long to wait; None for the default.
         advance: Called for each request that is done with, answered or given up.
+        say: Called with a line for whoever waits, where the server asks for a long wait.
 
     Raises:
         SgdxError: The server refuses a request for good, or answers cannot be kept. The answers to
             requests that were under way are still waited for and kept.
     """
     sender = _Sender(
-        plan, answers, send, limits, retry or RetryPolicy(), ConcurrencyLimit(limits.concurrency)
+        plan,
+        answers,
+        send,
+        limits,
+        retry or RetryPolicy(),
+        ConcurrencyLimit(limits.concurrency),
+        say,
     )
     requests = plan.requests()
     workers = [sender.work(requests, advance) for _ in range(limits.concurrency)]
@@ -100,10 +109,12 @@ class _Sender:
     limits: SendLimits
     retry: RetryPolicy
     concurrency: ConcurrencyLimit
+    say: Callable[[str], None]
     report: SendingReport = field(default_factory=SendingReport)
     fault: SgdxError | None = None
     under_way: set[str] = field(default_factory=set)  # keys, as two requests may be the same
     given_up: int = 0  # requests in a row
+    waits_until: float = 0.0  # the end of the longest wait that was told, on the loop's clock
     highest_cost: float | None = None  # the highest cost of an answer so far
 
     async def work(self, requests: Iterator[Request], advance: Callable[[], None]) -> None:
@@ -164,9 +175,18 @@ class _Sender:
                 self.report.counts["retried"] += 1
                 wait = self.retry.wait(faults, later.asked)
                 self.report.waited += wait
+                self._tell(wait, later)
                 await asyncio.sleep(wait)
         self._give_up(later)
         return None
+
+    def _tell(self, wait: float, later: LaterError) -> None:
+        """Say that there is a long wait, once for all requests that wait together."""
+        end = asyncio.get_running_loop().time() + wait
+        if wait >= _LONG_WAIT and end > self.waits_until + _LONG_WAIT:
+            self.waits_until = end
+            again = "Ctrl-C ends the run, and the same command goes on"
+            self.say(f"the server asks to wait {wait:.0f} seconds ({later.reason}); {again}")
 
     def _give_up(self, later: LaterError) -> None:
         self.report.counts["given_up"] += 1

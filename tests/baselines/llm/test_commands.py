@@ -185,6 +185,22 @@ for line in sys.stdin:
 """
 
 
+def test_a_program_that_was_mended_is_asked_again(
+    three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "system.py"
+    program.write_text(PROGRAM)
+    arguments = ("--dialogues", three, "--command", f"{sys.executable} {program}")
+    answers = ("--answers", tmp_path / "answers" / "a.jsonl")
+    assert ask("predict", *arguments, *answers, "--output", tmp_path / "before") == 0
+    program.write_text(PROGRAM.replace("lower() in said", "lower() not in said"))
+    assert ask("predict", *arguments, *answers, "--output", tmp_path / "before") == 2
+    assert "holds another run's predictions: program is" in capsys.readouterr().err
+    assert ask("predict", *arguments, *answers, "--output", tmp_path / "after") == 0
+    before, after = (read(tmp_path / name / "original.jsonl") for name in ("before", "after"))
+    assert before[1] != after[1]
+
+
 def test_a_program_is_asked(
     plan: Plan, three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

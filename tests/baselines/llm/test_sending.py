@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
+import socket
+import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -108,15 +113,119 @@ def test_what_a_filter_stops_is_an_answer(
 def test_a_key_is_in_no_file_and_no_message(
     plan: Plan, stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
-    stand_in.answer = lambda body: empty_state(body) | {"echo": "Bearer sk-very-secret"}
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key")
+    stand_in.answer = lambda body: empty_state(body) | {"echo": "Bearer sk-very-secret-key"}
     sent(plan, tmp_path / "a.jsonl", connect(stand_in.url))
-    assert stand_in.keys == {"Bearer sk-very-secret"}
-    assert "sk-very-secret" not in (tmp_path / "a.jsonl").read_text()
-    stand_in.faults.append(failing(401, message="Incorrect API key sk-very-secret"))
+    assert stand_in.keys == {"Bearer sk-very-secret-key"}
+    assert "sk-very-secret-key" not in (tmp_path / "a.jsonl").read_text()
+    stand_in.faults.append(failing(401, message="Incorrect API key sk-very-secret-key"))
     with pytest.raises(SgdxError, match="Incorrect API key \\[key\\]") as error:
         sent(plan, tmp_path / "b.jsonl", connect(stand_in.url), SendLimits(concurrency=1))
     assert "secret" not in str(error.value)
+
+
+def escaped(text: str) -> str:
+    return "".join(f"\\u{ord(character):04X}" for character in text)
+
+
+def test_a_key_with_escapes_is_in_no_file_and_no_message(
+    plan: Plan, stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it is escaped in JSON, or in JSON that is a text of JSON, as of a call."""
+    key = "sk-very/secret-key"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    echo = {"arguments": escaped(key), key: [f"{key[:7]}\\/{key[8:]}"]}
+    stand_in.answer = lambda body: empty_state(body) | echo
+    sent(plan, tmp_path / "a.jsonl", connect(stand_in.url))
+    kept = [json.loads(line)["body"] for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert {answer["arguments"] for answer in kept} == {"[key]"}
+    assert [answer["[key]"] for answer in kept] == [["[key]"]] * len(kept)
+    content = b'{"error": {"message": "%b"}}' % escaped(key).encode()
+    stand_in.faults.append((401, {}, content.replace(b"message", b"detail")))
+    with pytest.raises(SgdxError, match=r"\[key\]") as error:
+        sent(plan, tmp_path / "b.jsonl", connect(stand_in.url), SendLimits(concurrency=1))
+    assert "u0073" not in str(error.value).lower()
+
+
+def test_a_short_key_changes_no_answer(
+    plan: Plan, stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "e")
+    stand_in.answer = lambda body: empty_state(body) | {"text": "The key of the house"}
+    sent(plan, tmp_path / "a.jsonl", connect(stand_in.url))
+    for line in (tmp_path / "a.jsonl").read_text().splitlines():
+        assert json.loads(line)["body"]["text"] == "The key of the house"
+
+
+def test_a_password_of_an_address_is_in_no_message(
+    plan: Plan, stand_in: StandIn, tmp_path: Path
+) -> None:
+    """The client sends it as ``Basic`` and base64, which the server repeats."""
+    url = stand_in.url.replace("//", "//me:very-secret-word@")
+    for echo in ("bWU6dmVyeS1zZWNyZXQtd29yZA==", "very-secret-word"):
+        stand_in.faults.append(failing(401, message=f"no user Basic {echo}"))
+        with pytest.raises(SgdxError, match=r"Basic \[key\]"):
+            sent(plan, tmp_path / "a.jsonl", connect(url), SendLimits(concurrency=1))
+
+
+def test_an_error_with_status_200_is_no_answer(
+    plan: Plan, stand_in: StandIn, tmp_path: Path, distinct: int
+) -> None:
+    """Gateways send these; earlier versions have kept them as answers."""
+    error = {"error": {"message": "upstream is away", "code": 502}}
+    stand_in.faults.append((200, {}, json.dumps(error).encode()))
+    found = sent(plan, tmp_path / "a.jsonl", connect(stand_in.url))
+    assert (found.counts["retried"], found.counts["answered"]) == (1, distinct)
+    first, *rest = (tmp_path / "a.jsonl").read_text().splitlines()
+    kept_before = json.dumps(json.loads(first) | {"body": error})
+    (tmp_path / "a.jsonl").write_text("\n".join([kept_before, *rest]) + "\n")
+    assert missing(plan, tmp_path / "a.jsonl") > 0
+    sent(plan, tmp_path / "a.jsonl", connect(stand_in.url))
+    assert missing(plan, tmp_path / "a.jsonl") == 0
+
+
+def dripping() -> tuple[socket.socket, str]:
+    """A server that begins an answer and then sends a blank every tenth of a second."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listening.accept()
+                connection.recv(100_000)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+                for _ in range(40):
+                    connection.sendall(b" ")
+                    time.sleep(0.1)
+                connection.close()
+
+    threading.Thread(target=serve, daemon=True).start()
+    return listening, f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+
+
+def test_a_server_that_drips_is_left() -> None:
+    """It is never silent for long, so that only the time of the whole answer tells."""
+    listening, url = dripping()
+    with listening, pytest.raises(LaterError, match=r"not there after 0\.3 seconds"):
+        asyncio.run(connect(url, timeout=10, longest=0.3)({"model": "m"}))  # type: ignore[arg-type]
+
+
+def test_an_answer_without_an_end_is_not_kept(stand_in: StandIn) -> None:
+    stand_in.faults.append((200, {}, b'"' + b"x" * 3_000_000 + b'"'))
+    with pytest.raises(LaterError, match="over 1000000 bytes"):
+        asyncio.run(connect(stand_in.url, most_bytes=1_000_000)({"model": "m"}))  # type: ignore[arg-type]
+
+
+def test_a_long_wait_is_told_once(plan: Plan, tmp_path: Path) -> None:
+    async def send(body: Json) -> Json:
+        raise LaterError("status 429: later", 3600.0, too_many=True)
+
+    told: list[str] = []
+    with AnswerFile(tmp_path / "a.jsonl") as answers, pytest.raises(TimeoutError):
+        sending = send_all(plan, answers, send, SendLimits(), say=told.append)
+        asyncio.run(asyncio.wait_for(sending, 0.5))
+    (line,) = told
+    assert "asks to wait 3600 seconds (status 429: later)" in line
 
 
 def test_an_address_is_shown_without_credentials() -> None:
@@ -136,6 +245,7 @@ def test_openai_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("header", "seconds"),
     [(None, None), ("7", 7.0), ("0.5", 0.5), ("-1", None), ("soon", None), ("nan", None),
+     ("1e400", None), ("Thu, 01 Jan 99999999999999999999 00:00:00 GMT", None),
      ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0), ("Thu, 01 Jan 2970 00:00:00 GMT", 86400.0)],
 )  # fmt: skip
 def test_how_long_a_server_asks_to_wait(header: str | None, seconds: float | None) -> None:
