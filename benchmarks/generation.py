@@ -18,10 +18,12 @@ from datasets import Dataset, concatenate_datasets
 
 from baselines.data.frames import input_columns
 from baselines.t5dst.formats import get_format
+from baselines.t5dst.generate import answer_all
 from baselines.t5dst.inputs import Inputs, Texts
 from baselines.t5dst.model import T5Provenance
+from baselines.t5dst.settings import T5Options
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
-from baselines.t5dst.tracker import T5Options, T5Tracker, answer_all
+from baselines.t5dst.tracker import T5Tracker
 from baselines.training.accelerator import make_accelerator
 from benchmarks.clock import timed, wall_clock
 from sgdx_dataset import VARIANTS, frames, load
@@ -82,7 +84,9 @@ def main() -> None:
         tracker = untrained(texts, own, accelerator)
     inputs = Inputs(texts, tracker.tokenizer, tracker.prompt, tracker.limits)
     with tempfile.TemporaryDirectory() as folder:
-        ours, (answers, unique) = timed(answer_all, tracker, inputs, Path(folder), clock=wall_clock)
+        ours, (answers, unique) = timed(
+            answer_all, tracker, inputs, own, accelerator, Path(folder), clock=wall_clock
+        )
     theirs, expected = timed(plain, tracker, texts, options.token_budget, clock=wall_clock)
     same = sum(map(str.__eq__, answers, expected))
     print(f"weights: {options.model or 'untrained'}; device: {accelerator.device}")

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import torch
 from accelerate import Accelerator
-from transformers import GenerationConfig, PreTrainedTokenizerBase
+from transformers import GenerationConfig
 
 from ..system import BatchOptions
+from ..t5dst.generate import texts_of
 from ..trained import TrainedModel, fingerprint, predict_in_chunks
 from ..training.batching import Ints
 from ..training.checkpoint import weights_digest
@@ -83,7 +84,8 @@ def generate_all(
         ids, mask = (tensors[name].to(model.device) for name in ("input_ids", "attention_mask"))
         tokens, likelihoods = beam_search(model, ids, mask, settings)
         rounded = [round(likelihood, 6) for likelihood in likelihoods.tolist()]
-        return list(zip(texts_of(trained.tokenizer, tokens), rounded, strict=True))
+        texts = [text.strip() for text in texts_of(trained.tokenizer, tokens)]
+        return list(zip(texts, rounded, strict=True))
 
     weights = weights_digest(model)
     folder = chunks / fingerprint(
@@ -91,11 +93,3 @@ def generate_all(
     )
     distinct = predict_in_chunks(accelerator, lengths, options, generate_batch, folder)
     return [(distinct[index][0], distinct[index][1]) for index in examples.input_numbers.tolist()]
-
-
-def texts_of(tokenizer: PreTrainedTokenizerBase, tokens: torch.Tensor) -> list[str]:
-    """The texts of outputs, from tokens [inputs, tokens]."""
-    decoded: list[str] = tokenizer.batch_decode(
-        tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
-    )
-    return [text.strip() for text in decoded]

@@ -1,4 +1,4 @@
-"""Greedy generation for an encoder-decoder.
+"""Greedy generation with an encoder-decoder, in batches of inputs of about the same length.
 
 By default, finished sequences leave the batch. XLA compiles a program for every new combination of
 shapes, so for XLA all sequences stay until all have ended, and no shape changes from step to step.
@@ -6,16 +6,108 @@ shapes, so for XLA all sequences stay until all have ended, and no shape changes
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import DynamicCache, EncoderDecoderCache, PreTrainedModel, StaticCache
+from accelerate import Accelerator
+from transformers import (
+    DynamicCache,
+    EncoderDecoderCache,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    StaticCache,
+)
 from transformers.modeling_outputs import BaseModelOutput
 
+from ..trained import TrainedModel, fingerprint, predict_in_chunks
 from ..training.batching import Ints
+from ..training.checkpoint import weights_digest
+from .inputs import Inputs
+from .model import T5Provenance
+from .settings import T5Options
 
 _DROP = 4  # finished sequences are removed once they are at least 1 / _DROP of the batch
+
+
+def answer_all(
+    trained: TrainedModel[PreTrainedModel, T5Provenance],
+    inputs: Inputs,
+    options: T5Options,
+    accelerator: Accelerator,
+    chunks: Path,
+) -> tuple[list[str], int]:
+    """Generate the answers to all inputs; equal inputs are read once.
+
+    Args:
+        trained: The model, on the accelerator's device, and its tokenizer and limits.
+        inputs: The inputs.
+        options: The limits of a batch and of a chunk, and whether shapes are static.
+        accelerator: The processes and the device.
+        chunks: Folder for partial results, from which a killed run can resume.
+
+    Returns:
+        The answer to each input, and the number of distinct inputs.
+    """
+    device = accelerator.device
+    _, first, input_of = np.unique(inputs.pairs, axis=0, return_index=True, return_inverse=True)
+    static = options.static_shapes or device.type == "xla"
+    widths = inputs.lengths[first]
+    if static:
+        widths = bucket_widths(widths, inputs.limits.max_input)
+
+    def answer(batch: Ints) -> list[str]:
+        width = int(widths[batch].max()) if static else None
+        rows = static_rows(batch, width, options) if width else batch
+        tensors = inputs.batch(first[rows], width)
+        ids, mask = (tensors[name].to(device) for name in ("input_ids", "attention_mask"))
+        tokens = greedy(trained.model, ids, mask, trained.provenance.max_target, static)
+        return texts_of(trained.tokenizer, tokens[: len(batch)])
+
+    folder = chunks / fingerprint(
+        weights_digest(trained.model),
+        trained.provenance,
+        options,
+        inputs=(inputs.ids(index) for index in first.tolist()),
+    )
+    answers = predict_in_chunks(accelerator, widths, options, answer, folder)
+    return [answers[index] for index in input_of.reshape(-1).tolist()], len(first)
+
+
+def bucket_widths(lengths: Ints, longest: int) -> Ints:
+    """The few widths that inputs are padded to where shapes are static.
+
+    Args:
+        lengths: Number of tokens of each input [inputs].
+        longest: Maximum number of tokens of an input.
+
+    Returns:
+        For each input the smallest of ``longest`` and its half, quarter and eighth that holds it,
+        rounded up to a multiple of 8 [inputs].
+    """
+    widths = np.array([-(-longest // (8 * parts)) * 8 for parts in (8, 4, 2, 1)], np.int64)
+    return widths[np.searchsorted(widths, lengths)]
+
+
+def static_rows(batch: Ints, width: int, options: T5Options) -> Ints:
+    """A batch as large as every batch of its width is, filled up with copies of its last input.
+
+    Args:
+        batch: Indices of the inputs, which have at most ``width`` tokens.
+        width: Number of tokens to pad to.
+        options: The options, which limit the inputs and tokens of a batch.
+    """
+    size = max(1, min(options.batch_size, options.token_budget // width))
+    return np.concatenate([batch, np.repeat(batch[-1:], size - len(batch))])
+
+
+def texts_of(tokenizer: PreTrainedTokenizerBase, tokens: Ints | torch.Tensor) -> list[str]:
+    """The texts that a model has written, from tokens [texts, tokens] without special ones."""
+    decoded: list[str] = tokenizer.batch_decode(
+        tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
+    )
+    return decoded
 
 
 @torch.inference_mode()

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 from huggingface_hub import hf_hub_download
 from transformers import (
@@ -22,6 +23,8 @@ from sgdx_dataset import SgdxError
 from ..trained import pretrained_name, save_trained
 from ..training.checkpoint import load_errors_as_sgdx, load_strict
 from ..training.task import Provenance, Run
+from .formats import get_format
+from .settings import T5Options
 from .tiny import tiny_t5, tiny_tokenizer
 
 
@@ -106,6 +109,41 @@ def load_model(
         if getattr(tokenizer, token) is None:
             raise SgdxError(f"{name}: the tokenizer has no {token}, expected one")
     return model, tokenizer
+
+
+def provenance_under(options: T5Options, name: str, model: PreTrainedModel) -> T5Provenance:
+    """The provenance of a model, with the limits from the options where these give them.
+
+    A model without provenance needs a format from the options.
+
+    Args:
+        options: Options of prediction.
+        name: Name or folder of the model, for error messages.
+        model: The model.
+
+    Raises:
+        SgdxError: The model is not of this tracker; it has no provenance and no format is given; or
+            it cannot read ``options.max_input`` tokens.
+    """
+    stored: Any = getattr(model.config, "sgdx", None)
+    if stored is None and options.format is None:
+        raise SgdxError(
+            f"{name}: config.json has no 'sgdx', expected a model of baselines.train; "
+            "for another give --format"
+        )
+    by_default = {"format": options.format, "max_input": 512, "max_target": 256}
+    try:
+        provenance = msgspec.convert(stored or {"tracker": "t5dst", **by_default}, T5Provenance)
+    except msgspec.ValidationError as error:
+        raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
+    provenance = msgspec.structs.replace(
+        provenance,
+        max_input=options.max_input or provenance.max_input,
+        max_target=options.max_target or provenance.max_target,
+    )
+    get_format(provenance.format)
+    check_positions(name, model, provenance)
+    return provenance
 
 
 def check_positions(name: str, model: PreTrainedModel, provenance: T5Provenance) -> None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import msgspec
-import numpy as np
 from accelerate import Accelerator
 from datasets import Dataset
 from transformers import PreTrainedModel
@@ -21,26 +20,16 @@ from sgdx_dataset import SgdxError
 
 from ..data.frames import evenly_spaced, track
 from ..data.prediction_files import prediction_row
-from ..system import (
-    BatchOptions,
-    BatchSize,
-    ChunkSize,
-    Predictions,
-    TokenBudget,
-    Tracker,
-    TrainableSystem,
-)
-from ..trained import TrainedModel, Weights, fingerprint, predict_in_chunks
-from ..training.batching import Ints
-from ..training.checkpoint import weights_digest
+from ..system import Predictions, Row, Tracker, TrainableSystem
+from ..trained import TrainedModel, Weights
 from ..training.evaluation import score_dev
 from ..training.loop import last_checkpoint
-from ..training.settings import Count, Settings
+from ..training.settings import Settings
 from ..training.task import Evaluation, Run, Task
 from .card_example import example
 from .formats import Format, get_format, shown_schema
 from .formats.values import AnswerState
-from .generate import greedy
+from .generate import answer_all
 from .inputs import Inputs, Texts, TokenLimits
 from .model import (
     T5Provenance,
@@ -49,71 +38,10 @@ from .model import (
     generation_settings,
     load_model,
     pretrained_t5,
+    provenance_under,
     save_model,
 )
-
-Row = dict[str, Any]
-
-
-class T5Settings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The settings that recipes of T5 trackers have besides the common ones.
-
-    Attributes:
-        format: Name of the prompt format in ``formats.FORMATS``.
-        revision: Branch, tag or commit of the model on the Hub; None for its main branch.
-        max_input: Maximum number of tokens of an input; longer ones lose the beginning of the
-            history.
-        max_target: Maximum number of tokens of an answer.
-        prediction_tokens: Maximum number of tokens in a batch when dev is predicted.
-    """
-
-    format: str
-    revision: str | None = None
-    max_input: Count
-    max_target: Count
-    prediction_tokens: Count = 16384
-
-    def __post_init__(self) -> None:
-        get_format(self.format)
-
-
-class T5Options(BatchOptions, frozen=True, kw_only=True):
-    """The options of prediction with a T5 tracker; batches and chunks consist of inputs."""
-
-    batch_size: BatchSize = 256
-    token_budget: TokenBudget = 16384
-    chunk_size: ChunkSize = 256  # a kill on CPUs costs about a minute
-    static_shapes: Annotated[
-        bool,
-        msgspec.Meta(
-            description="whether tensors have few different shapes, as XLA needs, where this is "
-            "always so; needs more memory and time on other devices"
-        ),
-    ] = False
-    shuffle: Annotated[
-        int | None,
-        msgspec.Meta(
-            description="random seed by which the elements of schemas are shuffled, independently "
-            "for each frame and variant; default: the order of the schema"
-        ),
-    ] = None
-    format: Annotated[
-        str | None, msgspec.Meta(description="prompt format, for a model that does not record it")
-    ] = None
-    max_input: Annotated[
-        Count | None,
-        msgspec.Meta(
-            description="maximum number of tokens of an input; default: as in training, with "
-            "--format 512"
-        ),
-    ] = None
-    max_target: Annotated[
-        Count | None,
-        msgspec.Meta(
-            description="maximum number of tokens of an answer; default: as in training, with "
-            "--format 256"
-        ),
-    ] = None
+from .settings import T5Options, T5Settings
 
 
 @dataclass(frozen=True)
@@ -170,7 +98,7 @@ class T5Tracker(
         texts = Texts()
         texts.read(rows, self.prompt, self.options.shuffle)
         inputs = self.inputs(texts)
-        answers, unique = answer_all(self, inputs, chunks)
+        answers, unique = answer_all(self, inputs, self.options, self.accelerator, chunks)
         states = list(_states(self, rows, texts.counts, answers))
         counts = {
             "frames": len(rows),
@@ -252,114 +180,6 @@ class T5Tracker(
     def example(repository: str, settings: Row) -> str:
         """Python code that tracks one turn and imports only transformers."""
         return example(repository, settings["format"], settings["max_target"])
-
-
-def provenance_under(options: T5Options, name: str, model: PreTrainedModel) -> T5Provenance:
-    """The provenance of a model, with the limits from the options where these give them.
-
-    A model without provenance needs a format from the options.
-
-    Args:
-        options: Options of prediction.
-        name: Name or folder of the model, for error messages.
-        model: The model.
-
-    Raises:
-        SgdxError: The model is not of this tracker; it has no provenance and no format is given; or
-            it cannot read ``options.max_input`` tokens.
-    """
-    stored: Any = getattr(model.config, "sgdx", None)
-    if stored is None and options.format is None:
-        raise SgdxError(
-            f"{name}: config.json has no 'sgdx', expected a model of baselines.train; "
-            "for another give --format"
-        )
-    by_default = {"format": options.format, "max_input": 512, "max_target": 256}
-    try:
-        provenance = msgspec.convert(
-            stored or {"tracker": T5Tracker.NAME, **by_default}, T5Provenance
-        )
-    except msgspec.ValidationError as error:
-        raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
-    provenance = msgspec.structs.replace(
-        provenance,
-        max_input=options.max_input or provenance.max_input,
-        max_target=options.max_target or provenance.max_target,
-    )
-    get_format(provenance.format)
-    check_positions(name, model, provenance)
-    return provenance
-
-
-def answer_all(tracker: T5Tracker, inputs: Inputs, chunks: Path) -> tuple[list[str], int]:
-    """Generate the answers to all inputs; equal inputs are read once.
-
-    Args:
-        tracker: The tracker.
-        inputs: The inputs.
-        chunks: Folder for partial results, from which a killed run can resume.
-
-    Returns:
-        The answer to each input, and the number of distinct inputs.
-    """
-    options, device = tracker.options, tracker.accelerator.device
-    _, first, input_of = np.unique(inputs.pairs, axis=0, return_index=True, return_inverse=True)
-    static = options.static_shapes or device.type == "xla"
-    widths = inputs.lengths[first]
-    if static:
-        widths = bucket_widths(widths, inputs.limits.max_input)
-
-    def answer(batch: Ints) -> list[str]:
-        width = int(widths[batch].max()) if static else None
-        rows = static_rows(batch, width, options) if width else batch
-        tensors = inputs.batch(first[rows], width)
-        ids, mask = (tensors[name].to(device) for name in ("input_ids", "attention_mask"))
-        tokens = greedy(tracker.model, ids, mask, tracker.provenance.max_target, static)
-        return _texts(tracker, tokens[: len(batch)])
-
-    folder = chunks / fingerprint(
-        weights_digest(tracker.model),
-        tracker.provenance,
-        options,
-        inputs=(inputs.ids(index) for index in first.tolist()),
-    )
-    answers = predict_in_chunks(tracker.accelerator, widths, options, answer, folder)
-    return [answers[index] for index in input_of.reshape(-1).tolist()], len(first)
-
-
-def bucket_widths(lengths: Ints, longest: int) -> Ints:
-    """The few widths that inputs are padded to where shapes are static.
-
-    Args:
-        lengths: Number of tokens of each input [inputs].
-        longest: Maximum number of tokens of an input.
-
-    Returns:
-        For each input the smallest of ``longest`` and its half, quarter and eighth that holds it,
-        rounded up to a multiple of 8 [inputs].
-    """
-    widths = np.array([-(-longest // (8 * parts)) * 8 for parts in (8, 4, 2, 1)], np.int64)
-    return widths[np.searchsorted(widths, lengths)]
-
-
-def static_rows(batch: Ints, width: int, options: T5Options) -> Ints:
-    """A batch as large as every batch of its width is, filled up with copies of its last input.
-
-    Args:
-        batch: Indices of the inputs, which have at most ``width`` tokens.
-        width: Number of tokens to pad to.
-        options: The options, which limit the inputs and tokens of a batch.
-    """
-    size = max(1, min(options.batch_size, options.token_budget // width))
-    return np.concatenate([batch, np.repeat(batch[-1:], size - len(batch))])
-
-
-def _texts(tracker: T5Tracker, tokens: Ints) -> list[str]:
-    """The texts of answers, from tokens [inputs, tokens]."""
-    decoded: list[str] = tracker.tokenizer.batch_decode(
-        tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
-    )
-    return decoded
 
 
 def _states(

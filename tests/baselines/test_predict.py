@@ -15,7 +15,8 @@ import pytest
 
 from baselines import evaluate, predict
 from baselines.data.frames import GOLD, IDENTITY, INPUTS, track
-from baselines.t5dst.tracker import T5Options, T5Tracker
+from baselines.t5dst.settings import T5Options
+from baselines.t5dst.tracker import T5Tracker
 from baselines.training.accelerator import make_accelerator
 from sgdx_dataset import frames, load
 from sgdx_metric import __main__ as metric

@@ -18,7 +18,7 @@ from baselines.sgd_baseline.frames import read_frames
 from baselines.sgp_dst.batches import ExampleColumns, training_examples
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.inputs import Texts
-from baselines.t5dst.tracker import T5Settings
+from baselines.t5dst.settings import T5Settings
 from baselines.training.settings import Augment
 from baselines.training.task import Provenance
 from sgdx_dataset import SgdxError, frames, load

@@ -21,9 +21,11 @@ from transformers import (
 from baselines import predict, train
 from baselines.data.frames import track
 from baselines.t5dst import tracker as tracker_module
+from baselines.t5dst.generate import bucket_widths
 from baselines.t5dst.model import T5Provenance
+from baselines.t5dst.settings import T5Options
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
-from baselines.t5dst.tracker import T5Options, T5Tracker, bucket_widths
+from baselines.t5dst.tracker import T5Tracker
 from baselines.training.accelerator import make_accelerator
 from sgdx_dataset import SgdxError, frames, load
 
@@ -78,7 +80,7 @@ def test_shuffled_prediction_reads_its_answers_by_the_order_that_it_showed(
     model = tiny_t5(len(tokenizer)).eval()
     provenance = T5Provenance(tracker="t5dst", format="t5dst-options", max_input=512, max_target=8)
     monkeypatch.setattr(
-        tracker_module, "answer_all", lambda tracker, inputs, folder: (["a"] * len(inputs.pairs), 1)
+        tracker_module, "answer_all", lambda tracker, inputs, *_: (["a"] * len(inputs.pairs), 1)
     )
     found = {}
     for seed in (None, 1, 2):

@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save_file
 from baselines import evaluate, predict, publish, train
 from baselines.command_line import run_command
 from baselines.model_card import write_card
-from baselines.t5dst.tracker import T5Settings
+from baselines.t5dst.settings import T5Settings
 from baselines.training.checkpoint import load_strict
 from baselines.training.run_folder import locked
 from baselines.training.settings import read_recipe

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file
 
 from baselines import train
-from baselines.t5dst.tracker import T5Settings
+from baselines.t5dst.settings import T5Settings
 from baselines.training import loop
 from baselines.training.optimizer import learning_rate
 from baselines.training.settings import read_recipe

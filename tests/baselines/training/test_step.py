@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from baselines import train
-from baselines.t5dst.tracker import T5Settings
+from baselines.t5dst.settings import T5Settings
 from baselines.training import loop
 from baselines.training.accelerator import make_accelerator
 from baselines.training.batching import share

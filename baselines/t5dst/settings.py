@@ -1,0 +1,72 @@
+"""The settings of recipes of T5 trackers, and the options of prediction with one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from ..system import BatchOptions, BatchSize, ChunkSize, TokenBudget
+from ..training.settings import Count, Settings
+from .formats import get_format
+
+
+class T5Settings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The settings that recipes of T5 trackers have besides the common ones.
+
+    Attributes:
+        format: Name of the prompt format in ``formats.FORMATS``.
+        revision: Branch, tag or commit of the model on the Hub; None for its main branch.
+        max_input: Maximum number of tokens of an input; longer ones lose the beginning of the
+            history.
+        max_target: Maximum number of tokens of an answer.
+        prediction_tokens: Maximum number of tokens in a batch when dev is predicted.
+    """
+
+    format: str
+    revision: str | None = None
+    max_input: Count
+    max_target: Count
+    prediction_tokens: Count = 16384
+
+    def __post_init__(self) -> None:
+        get_format(self.format)
+
+
+class T5Options(BatchOptions, frozen=True, kw_only=True):
+    """The options of prediction with a T5 tracker; batches and chunks consist of inputs."""
+
+    batch_size: BatchSize = 256
+    token_budget: TokenBudget = 16384
+    chunk_size: ChunkSize = 256  # a kill on CPUs costs about a minute
+    static_shapes: Annotated[
+        bool,
+        msgspec.Meta(
+            description="whether tensors have few different shapes, as XLA needs, where this is "
+            "always so; needs more memory and time on other devices"
+        ),
+    ] = False
+    shuffle: Annotated[
+        int | None,
+        msgspec.Meta(
+            description="random seed by which the elements of schemas are shuffled, independently "
+            "for each frame and variant; default: the order of the schema"
+        ),
+    ] = None
+    format: Annotated[
+        str | None, msgspec.Meta(description="prompt format, for a model that does not record it")
+    ] = None
+    max_input: Annotated[
+        Count | None,
+        msgspec.Meta(
+            description="maximum number of tokens of an input; default: as in training, with "
+            "--format 512"
+        ),
+    ] = None
+    max_target: Annotated[
+        Count | None,
+        msgspec.Meta(
+            description="maximum number of tokens of an answer; default: as in training, with "
+            "--format 256"
+        ),
+    ] = None
