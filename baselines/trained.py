@@ -110,11 +110,11 @@ def load_trained(
     Raises:
         SgdxError: The model cannot be loaded, or is of another class.
     """
-    provenance = read_provenance(name, provenance_class)
     config_class: Any = model_class.config_class
     model_type, expected = _read_config(name).get("model_type"), config_class.model_type
     if model_type != expected:
         raise SgdxError(f"{name}: is a {model_type} model, expected one of {expected}")
+    provenance = read_provenance(name, provenance_class)
     with load_errors_as_sgdx(name, "model"):
         model: Any = load_strict(model_class.from_pretrained, name)
     return model.eval().to(device), load_tokenizer(name), provenance
