@@ -29,14 +29,10 @@ from baselines.onepass.decode import decode
 from baselines.onepass.examples import FrameExamples, SchemaNoise
 from baselines.onepass.frames import FrameInput, gold_frames
 from baselines.onepass.layout import MARKERS, sequences
+from baselines.onepass.model import OnePassProvenance, new_model
+from baselines.onepass.settings import OnePassOptions
 from baselines.onepass.teacher import gold_answer, gold_examples
-from baselines.onepass.tracker import (
-    READS,
-    OnePassOptions,
-    OnePassProvenance,
-    OnePassTracker,
-    new_model,
-)
+from baselines.onepass.tracker import READS, OnePassTracker
 from baselines.onepass.tracking import Reading, track_dialogues
 from baselines.sgp_dst.decode import Answer
 from baselines.sgp_dst.questions import Question

@@ -25,8 +25,10 @@ from baselines.encoders.load import load_encoder
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.sgd_baseline.batches import TurnExamples
 from baselines.sgd_baseline.labels import ACTIVE, UNCHANGED
+from baselines.sgd_baseline.model import SgdProvenance, new_model
 from baselines.sgd_baseline.modeling import ENCODER_INPUTS
-from baselines.sgd_baseline.tracker import SgdOptions, SgdProvenance, SgdTracker, new_model
+from baselines.sgd_baseline.settings import SgdOptions
+from baselines.sgd_baseline.tracker import SgdTracker
 from baselines.training.batching import by_length, training_batches
 from benchmarks.clock import timed
 from sgdx_dataset import VARIANTS, frames, load

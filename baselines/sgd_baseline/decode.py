@@ -1,4 +1,4 @@
-"""Turn the model's logits into changes of the dialogue state."""
+"""From a batch to the model's logits, the changes of states that they mean, and prediction rows."""
 
 from __future__ import annotations
 
@@ -8,14 +8,48 @@ import torch
 
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT
 
+from ..data.prediction_files import prediction_row
+from ..system import Row
+from ..training.batching import Ints
 from .batches import SlotQuestions, TurnExamples
 from .labels import ACTIVE, IS_DONTCARE
-from .modeling import CLS
+from .modeling import CLS, ENCODER_INPUTS, SgdBaselineModel
 from .schema_embeddings import ElementTable
-from .states import Change
+from .states import Change, accumulate
 from .turns import SYSTEM, USER
 
 Spot = tuple[int, int, int]  # index of a free-form slot in the batch, first and last token
+
+
+@torch.inference_mode()
+def predict_batch(
+    model: SgdBaselineModel, examples: TurnExamples, indices: Ints
+) -> list[list[Change]]:
+    """Predict the changes that the frames of some examples make.
+
+    Args:
+        model: The model, in evaluation mode.
+        examples: All examples.
+        indices: Indices of the examples of this batch.
+
+    Returns:
+        For each example the changes of its frames.
+    """
+    cpu_batch, questions = examples.batch(indices.tolist())
+    batch = {name: tensor.to(model.device) for name, tensor in cpu_batch.items()}
+    pooled, tokens = model.encode(**{n: batch[n] for n in ENCODER_INPUTS if n in batch})
+    logits = {name: tensor.float().cpu() for name, tensor in model.run_heads(pooled, batch).items()}
+    # Spans are looked for in the free-form slots alone that have a value in the turn.
+    active = (logits["free_status"].argmax(-1) == ACTIVE).nonzero()[:, 0]
+    with_spans = batch | {"span": active.to(tokens.device)}
+    span_logits = model.spans(tokens, batch["attention_mask"], with_spans)
+    start, end = (span_logits[name].float().cpu() for name in ("start", "end"))
+    sides = examples.turns.batch_sides(examples.texts[indices].tolist(), tokens.shape[1])
+    turn = batch["turn"].cpu()[torch.from_numpy(questions.free_frame)[active]]
+    first, last = best_spans(start, end, sides[turn])
+    spans = list(zip(active.tolist(), first.tolist(), last.tolist()))
+    changes = iter(read_changes(examples, questions, logits, spans))
+    return [[next(changes) for _ in examples.groups[index]] for index in indices.tolist()]
 
 
 def best_spans(
@@ -113,3 +147,14 @@ def _free(
     for slot, first, last in spans:
         if first >= 0:
             yield before + slot, examples.turns.turn(int(texts[slot])).text(first, last)
+
+
+def prediction_rows(examples: TurnExamples, changes: list[Change]) -> Iterator[Row]:
+    """The prediction row of each frame, whose slot values are the sum of the changes so far."""
+    frames = examples.frames
+    groups = map(frames.group, range(len(frames)))
+    for index, values in enumerate(accumulate(groups, changes)):
+        frame = {"frame_id": frames.ids[index], "variant": frames.variants[index]}
+        change = changes[index]
+        in_lists = {slot: [value] for slot, value in values.items()}
+        yield prediction_row(frame, change.active_intent, sorted(change.requested_slots), in_lists)

@@ -6,30 +6,17 @@ of a turn, under all schema variants. Source: Rastogi et al. 2020 (arXiv 1909.05
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 import torch
 from accelerate import Accelerator
 from datasets import Dataset
-from transformers import AutoConfig, AutoModel, PreTrainedModel
-
-from sgdx_dataset import SgdxError
 
 from ..data.frames import input_columns, whole_dialogues
-from ..data.prediction_files import prediction_row
-from ..system import (
-    BatchOptions,
-    BatchSize,
-    ChunkSize,
-    Predictions,
-    TokenBudget,
-    Tracker,
-    TrainableSystem,
-)
+from ..system import Predictions, Row, Tracker, TrainableSystem
 from ..trained import (
     TrainedModel,
     fingerprint,
@@ -42,64 +29,19 @@ from ..training.batching import Ints
 from ..training.checkpoint import weights_digest
 from ..training.evaluation import score_dev
 from ..training.loop import last_checkpoint
-from ..training.settings import Count, EpochSettings, Fraction, Settings
-from ..training.task import Evaluation, Provenance, Run, Task
-from .batches import SlotQuestions, Tensors, TurnExamples
+from ..training.settings import Settings
+from ..training.task import Evaluation, Run, Task
+from .batches import Tensors, TurnExamples
 from .card_example import example
-from .decode import best_spans, read_changes
+from .decode import predict_batch, prediction_rows
 from .frames import by_text, by_turn, read_frames
-from .labels import ACTIVE, read_labels
-from .modeling import ENCODER_INPUTS, SgdBaselineConfig, SgdBaselineModel
+from .labels import read_labels
+from .model import SgdProvenance, new_model
+from .modeling import SgdBaselineModel
 from .schema_embeddings import ElementTable, default_cache, embeddings
-from .states import Change, accumulate
+from .settings import SgdOptions, SgdSettings
+from .states import Change
 from .turns import TokenizedTurns
-
-# With this, AutoModel uses the project's classes instead of the copied code beside the weights.
-AutoConfig.register(SgdBaselineConfig.model_type, SgdBaselineConfig, exist_ok=True)
-AutoModel.register(SgdBaselineConfig, SgdBaselineModel, exist_ok=True)
-Row = dict[str, Any]
-
-
-class SgdSettings(EpochSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The settings that recipes of the SGD baseline have besides the common ones.
-
-    The examples of a batch are user turns.
-
-    Attributes:
-        max_turn: Maximum number of tokens of the system's and the user's utterance together.
-        dropout: Probability of dropout on the outputs of the turn encoder, in [0, 1].
-        prediction_turns: Maximum number of turns in a batch when dev is predicted.
-    """
-
-    max_turn: Annotated[int, msgspec.Meta(ge=16)] = 80
-    dropout: Fraction = 0.1
-    prediction_turns: Count = 128
-
-    def __post_init__(self) -> None:
-        if self.static_shapes:
-            raise ValueError("static_shapes: services differ in size, expected false")
-
-
-class SgdOptions(BatchOptions, frozen=True, kw_only=True):
-    """The options of prediction with the SGD baseline; batches and chunks consist of turns."""
-
-    batch_size: BatchSize = 128
-    token_budget: TokenBudget = 8192
-    chunk_size: ChunkSize = 256  # a kill on CPUs costs seconds
-    cache: Annotated[
-        str | None,
-        msgspec.Meta(description="folder for schema embeddings; default: in the Hugging Face home"),
-    ] = None
-
-
-class SgdProvenance(Provenance, frozen=True, kw_only=True):
-    """Provenance of a model, stored in its ``config.json`` under ``sgdx``.
-
-    Attributes:
-        max_turn: Maximum number of tokens of a turn.
-    """
-
-    max_turn: int
 
 
 @dataclass(frozen=True)
@@ -177,7 +119,7 @@ class SgdTracker(
 
         Args:
             model: The model, in evaluation mode, on the accelerator's device.
-            examples: TurnExamples that ``read_inputs`` returned.
+            examples: The turns that ``read_inputs`` returned.
             chunks: Folder for partial results, from which a killed run can resume.
 
         Returns:
@@ -239,83 +181,3 @@ class SgdTracker(
     def example(repository: str, settings: Row) -> str:
         """Python code that predicts for one turn and imports only torch and transformers."""
         return example(repository)
-
-
-def new_model(
-    encoder: PreTrainedModel, provenance: SgdProvenance, dropout: float = 0.1
-) -> SgdBaselineModel:
-    """Create a model of a trainable and a frozen copy of an encoder, and random heads.
-
-    Args:
-        encoder: The pretrained encoder.
-        provenance: Provenance of the model, whose ``seed`` determines the heads.
-        dropout: Probability of dropout on the encoder's outputs, in [0, 1].
-
-    Raises:
-        SgdxError: The encoder cannot read turns of ``provenance.max_turn`` tokens.
-    """
-    max_turn = provenance.max_turn
-    longest = getattr(encoder.config, "max_position_embeddings", max_turn)
-    if max_turn > longest:
-        raise SgdxError(f"max_turn: is {max_turn}, the encoder reads {longest} tokens")
-    torch.manual_seed(provenance.seed)
-    model = SgdBaselineModel(SgdBaselineConfig(encoder=encoder.config, dropout=dropout))
-    for head in model.heads.values():
-        head.reset()  # type: ignore[operator]
-    for copy in (model.encoder, model.schema_encoder):
-        copy.load_state_dict(encoder.state_dict())
-    return model
-
-
-@torch.inference_mode()
-def predict_batch(
-    model: SgdBaselineModel, examples: TurnExamples, indices: Ints
-) -> list[list[Change]]:
-    """Predict the changes that the frames of some examples make.
-
-    Args:
-        model: The model, in evaluation mode.
-        examples: All examples.
-        indices: Indices of the examples of this batch.
-
-    Returns:
-        For each example the changes of its frames.
-    """
-    cpu_batch, questions = examples.batch(indices.tolist())
-    batch = {name: tensor.to(model.device) for name, tensor in cpu_batch.items()}
-    pooled, tokens = model.encode(**{n: batch[n] for n in ENCODER_INPUTS if n in batch})
-    logits = {name: tensor.float().cpu() for name, tensor in model.run_heads(pooled, batch).items()}
-    spans = _spans(model, examples, indices, tokens, batch, logits, questions)
-    changes = iter(read_changes(examples, questions, logits, spans))
-    return [[next(changes) for _ in examples.groups[index]] for index in indices.tolist()]
-
-
-def _spans(
-    model: SgdBaselineModel,
-    examples: TurnExamples,
-    indices: Ints,
-    tokens: torch.Tensor,
-    batch: Tensors,
-    logits: Tensors,
-    questions: SlotQuestions,
-) -> list[tuple[int, int, int]]:
-    """The best spans of the free-form slots that are active: slot, first token, last token."""
-    active = (logits["free_status"].argmax(-1) == ACTIVE).nonzero()[:, 0]
-    with_spans = batch | {"span": active.to(tokens.device)}
-    span_logits = model.spans(tokens, batch["attention_mask"], with_spans)
-    sides = examples.turns.batch_sides(examples.texts[indices].tolist(), tokens.shape[1])
-    turn = batch["turn"].cpu()[torch.from_numpy(questions.free_frame)[active]]
-    start, end = (span_logits[name].float().cpu() for name in ("start", "end"))
-    first, last = best_spans(start, end, sides[turn])
-    return list(zip(active.tolist(), first.tolist(), last.tolist()))
-
-
-def prediction_rows(examples: TurnExamples, changes: list[Change]) -> Iterator[Row]:
-    """The prediction row of each frame, whose slot values are the sum of the changes so far."""
-    frames = examples.frames
-    groups = map(frames.group, range(len(frames)))
-    for index, values in enumerate(accumulate(groups, changes)):
-        frame = {"frame_id": frames.ids[index], "variant": frames.variants[index]}
-        change = changes[index]
-        in_lists = {slot: [value] for slot, value in values.items()}
-        yield prediction_row(frame, change.active_intent, sorted(change.requested_slots), in_lists)

@@ -10,8 +10,9 @@ import pytest
 import torch
 from accelerate import Accelerator
 
+from baselines.sgd_baseline.model import SgdProvenance
 from baselines.sgd_baseline.modeling import SgdBaselineModel
-from baselines.sgd_baseline.tracker import SgdOptions, SgdProvenance
+from baselines.sgd_baseline.settings import SgdOptions
 from baselines.trained import (
     answer_batches,
     fingerprint,

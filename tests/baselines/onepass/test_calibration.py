@@ -9,7 +9,8 @@ from baselines.data.frames import dev_frames, track, whole_dialogues
 from baselines.onepass.calibration import BIASES, best_keep_bias, cached
 from baselines.onepass.decode import Answer
 from baselines.onepass.frames import FrameInput
-from baselines.onepass.tracker import OnePassOptions, OnePassTracker
+from baselines.onepass.settings import OnePassOptions
+from baselines.onepass.tracker import OnePassTracker
 from baselines.training.accelerator import make_accelerator
 from baselines.training.evaluation import joint_goal_accuracy
 from sgdx_dataset.schema import Service

@@ -20,7 +20,8 @@ from baselines.data.frames import (
 )
 from baselines.onepass.decode import Answer
 from baselines.onepass.frames import FrameInput
-from baselines.onepass.tracker import OnePassOptions, OnePassTracker, TextOnlyTracker
+from baselines.onepass.settings import OnePassOptions
+from baselines.onepass.tracker import OnePassTracker, TextOnlyTracker
 from baselines.training.accelerator import make_accelerator
 from sgdx_dataset import frames, load
 
@@ -59,8 +60,8 @@ def test_gold_states_change_nothing(tracker: OnePassTracker, rows: Dataset, tmp_
         list(read_dialogues(select(rows, tracker.READS)))
         for select in (input_columns, training_columns)
     )
-    with_gold = tracker.track_dialogues(tracker.model, seeing)
-    assert with_gold == tracker.track_dialogues(tracker.model, blind)
+    with_gold = tracker.track_dialogues(seeing)
+    assert with_gold == tracker.track_dialogues(blind)
 
 
 def test_batches_chunks_and_other_variants_change_nothing(
@@ -93,7 +94,7 @@ def test_parts_of_a_schema_give_what_the_whole_gives(
     cut = Listening(
         tracker.model, tracker.tokenizer, provenance, tracker.options, tracker.accelerator
     )
-    cut.track_dialogues(cut.model, list(read_dialogues(input_columns(rows, cut.READS))))
+    cut.track_dialogues(list(read_dialogues(input_columns(rows, cut.READS))))
     assert len(asked) == 30
     for frame, answer in asked:
         assert list(answer.slots) == list(frame.schema.slots_by_name)

@@ -17,7 +17,8 @@ from baselines import evaluate, predict, train
 from baselines.encoders.load import load_encoder
 from baselines.sgd_baseline.card_example import example as card_example
 from baselines.sgd_baseline.modeling import SgdBaselineModel
-from baselines.sgd_baseline.tracker import SgdOptions, SgdSettings, SgdTracker
+from baselines.sgd_baseline.settings import SgdOptions, SgdSettings
+from baselines.sgd_baseline.tracker import SgdTracker
 from baselines.training import loop
 from baselines.training.accelerator import make_accelerator
 from baselines.training.settings import find_recipe, read_recipe

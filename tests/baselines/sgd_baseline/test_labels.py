@@ -10,13 +10,13 @@ import torch
 from datasets import Dataset
 
 from baselines.sgd_baseline.batches import TurnExamples, ranges
-from baselines.sgd_baseline.decode import best_spans, read_changes
+from baselines.sgd_baseline.decode import best_spans, prediction_rows, read_changes
 from baselines.sgd_baseline.frames import by_turn, read_frames
 from baselines.sgd_baseline.labels import ACTIVE, IS_DONTCARE, Labels, read_labels
 from baselines.sgd_baseline.modeling import CLS, IGNORED
 from baselines.sgd_baseline.schema_embeddings import ElementTable
 from baselines.sgd_baseline.states import differences
-from baselines.sgd_baseline.tracker import SgdTracker, prediction_rows
+from baselines.sgd_baseline.tracker import SgdTracker
 from baselines.sgd_baseline.turns import TokenizedTurns
 from baselines.training.evaluation import joint_goal_accuracy
 

@@ -11,7 +11,8 @@ from datasets import Dataset
 
 from baselines.data.frames import track
 from baselines.sgd_baseline.frames import last_utterances, read_frames
-from baselines.sgd_baseline.tracker import SgdSettings, SgdTracker
+from baselines.sgd_baseline.settings import SgdSettings
+from baselines.sgd_baseline.tracker import SgdTracker
 from baselines.trained import with_steps
 
 from ..conftest import RECIPES

@@ -1,0 +1,78 @@
+"""Where a model comes from: its provenance, and how a new one is made of a pretrained encoder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModel, PreTrainedModel, PreTrainedTokenizerBase
+
+from sgdx_dataset import SgdxError
+
+from ..training.task import Provenance
+from .layout import MARKERS, Vocabulary
+from .modeling import OnePassConfig, OnePassModel, first_position
+from .tracking import Acts
+
+# With this, AutoModel uses the project's classes instead of the copied code beside the weights.
+AutoConfig.register(OnePassConfig.model_type, OnePassConfig, exist_ok=True)
+AutoModel.register(OnePassConfig, OnePassModel, exist_ok=True)
+
+
+class OnePassProvenance(Provenance, frozen=True, kw_only=True):
+    """Provenance of a model, stored in its ``config.json`` under ``sgdx``.
+
+    Attributes:
+        acts: Whether the system's dialogue acts are read: always, never or ``sometimes``.
+        utterances: Maximum number of utterances that are read.
+        max_tokens: Maximum number of tokens of a sequence.
+    """
+
+    acts: Acts
+    utterances: int
+    max_tokens: int
+
+
+def new_model(
+    encoder: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    provenance: OnePassProvenance,
+    dropout: float = 0.1,
+) -> OnePassModel:
+    """Create a model of a pretrained encoder, vectors of the markers, and random heads.
+
+    The vector of a marker begins as the mean of the vectors of the pieces of a word.
+
+    Args:
+        encoder: The encoder.
+        tokenizer: The encoder's tokenizer, to which the markers are added.
+        provenance: Provenance of the model, whose ``seed`` determines the heads.
+        dropout: Probability of dropout on the encoder's outputs, in [0, 1].
+
+    Raises:
+        SgdxError: The encoder cannot read ``provenance.max_tokens`` tokens.
+    """
+    max_tokens = provenance.max_tokens
+    positions = getattr(encoder.config, "max_position_embeddings", None) or max_tokens
+    positions -= first_position(encoder)
+    if positions < max_tokens:
+        name = encoder.name_or_path
+        raise SgdxError(f"{name}: reads {positions} tokens, expected max_tokens: {max_tokens}")
+    _add_markers(encoder, Vocabulary(tokenizer))
+    torch.manual_seed(provenance.seed)
+    model = OnePassModel(OnePassConfig(encoder=encoder.config.to_dict(), dropout=dropout))
+    model.reset_heads()
+    model.use_encoder(encoder)
+    return model
+
+
+def _add_markers(encoder: PreTrainedModel, vocabulary: Vocabulary) -> None:
+    """Give the markers vectors: each the mean of the vectors of the pieces of its word."""
+    embedded: Any = encoder.get_input_embeddings()
+    size = len(vocabulary.tokenizer)
+    if size > embedded.num_embeddings:
+        embedded = encoder.resize_token_embeddings(size, mean_resizing=False)
+    with torch.no_grad():
+        for marker, word in MARKERS.items():
+            pieces = vocabulary.tokens(word).ids
+            embedded.weight[vocabulary.markers[marker]] = embedded.weight[pieces].mean(0)

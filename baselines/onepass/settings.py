@@ -1,0 +1,72 @@
+"""The settings of recipes of onepass, and the options of prediction with it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from ..system import BatchOptions, BatchSize, TokenBudget
+from ..training.settings import Count, EpochSettings, Fraction
+from .tracking import Acts
+
+
+class OnePassSettings(EpochSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The settings that recipes of onepass have besides the common ones.
+
+    The examples of a batch are frames.
+
+    Attributes:
+        acts: Whether the system's dialogue acts are read: ``true``, ``false``, or ``sometimes``.
+            With ``sometimes`` they are left out of a third of the train dialogues, drawn with
+            ``seed``; the model then serves dialogues with acts and dialogues of text alone
+            (``Reading``).
+        utterances: Maximum number of utterances that are read, the user's last one included. With
+            ``acts: sometimes`` it holds where there are acts; four are read where there are none.
+        max_tokens: Maximum number of tokens of a sequence; a longer schema is read in parts.
+        dropout: Probability of dropout on the encoder's outputs, in [0, 1].
+        shuffle: Whether the elements of a schema stand in random order in training. This matters
+            only for encoders such as DeBERTa, which are not told where a token stands.
+        drop_names: Fraction of the schema elements whose name is left out of a training example,
+            in [0, 1].
+        drop_descriptions: Fraction of the schema elements whose description is left out of a
+            training example, in [0, 1].
+        drop_carried: Fraction of the carried values, of those that a turn confirms or says again,
+            that are dropped in training, so that the model learns to correct (``StateNoise``).
+        replace_carried: Fraction of the same values that are replaced by others.
+        expected: The expected result and its source, for the reader of the recipe.
+    """
+
+    acts: Acts = True
+    utterances: Count = 2
+    max_tokens: Annotated[int, msgspec.Meta(ge=32)] = 512
+    dropout: Fraction = 0.1
+    shuffle: bool = False
+    drop_names: Fraction = 0.0
+    drop_descriptions: Fraction = 0.0
+    drop_carried: Fraction = 0.0
+    replace_carried: Fraction = 0.0
+    expected: str
+
+    def __post_init__(self) -> None:
+        if self.static_shapes:
+            raise ValueError("static_shapes: schemas differ in size, expected false")
+        if self.drop_names + self.drop_descriptions > 1:
+            raise ValueError("drop_names and drop_descriptions: expected 1 or less together")
+        if self.drop_carried + self.replace_carried > 1:
+            raise ValueError("drop_carried and replace_carried: expected 1 or less together")
+
+
+class OnePassOptions(BatchOptions, frozen=True, kw_only=True):
+    """The options of prediction with onepass; batches consist of frames, chunks of dialogues."""
+
+    batch_size: BatchSize = 128
+    token_budget: TokenBudget = 4096
+    chunk_size: Annotated[
+        Count,
+        msgspec.Meta(description="number of dialogues whose results are saved together to resume"),
+    ] = 192
+    acts: Annotated[
+        bool,
+        msgspec.Meta(description="false: hide the system's dialogue acts from a model that can"),
+    ] = True

@@ -1,0 +1,51 @@
+"""Where a model comes from: its provenance, and how a new one is made of a pretrained encoder."""
+
+from __future__ import annotations
+
+import torch
+from transformers import AutoConfig, AutoModel, PreTrainedModel
+
+from sgdx_dataset import SgdxError
+
+from ..training.task import Provenance
+from .modeling import SgdBaselineConfig, SgdBaselineModel
+
+# With this, AutoModel uses the project's classes instead of the copied code beside the weights.
+AutoConfig.register(SgdBaselineConfig.model_type, SgdBaselineConfig, exist_ok=True)
+AutoModel.register(SgdBaselineConfig, SgdBaselineModel, exist_ok=True)
+
+
+class SgdProvenance(Provenance, frozen=True, kw_only=True):
+    """Provenance of a model, stored in its ``config.json`` under ``sgdx``.
+
+    Attributes:
+        max_turn: Maximum number of tokens of a turn.
+    """
+
+    max_turn: int
+
+
+def new_model(
+    encoder: PreTrainedModel, provenance: SgdProvenance, dropout: float = 0.1
+) -> SgdBaselineModel:
+    """Create a model of a trainable and a frozen copy of an encoder, and random heads.
+
+    Args:
+        encoder: The pretrained encoder.
+        provenance: Provenance of the model, whose ``seed`` determines the heads.
+        dropout: Probability of dropout on the encoder's outputs, in [0, 1].
+
+    Raises:
+        SgdxError: The encoder cannot read turns of ``provenance.max_turn`` tokens.
+    """
+    max_turn = provenance.max_turn
+    longest = getattr(encoder.config, "max_position_embeddings", max_turn)
+    if max_turn > longest:
+        raise SgdxError(f"max_turn: is {max_turn}, the encoder reads {longest} tokens")
+    torch.manual_seed(provenance.seed)
+    model = SgdBaselineModel(SgdBaselineConfig(encoder=encoder.config, dropout=dropout))
+    for head in model.heads.values():
+        head.reset()  # type: ignore[operator]
+    for copy in (model.encoder, model.schema_encoder):
+        copy.load_state_dict(encoder.state_dict())
+    return model
