@@ -6,8 +6,11 @@ For several processes, accelerate launch -m baselines.train --config RECIPE.
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +21,7 @@ from datasets import Dataset
 
 from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.hub.upload import check_upload
+from sgdx_dataset.io.console import Terminated
 
 from .command_line import add_source, run_command
 from .data.augment import ORACLE
@@ -169,17 +173,46 @@ def train_task(
     if accelerator.is_main_process:
         facts = {"oracle": run.provenance.oracle, "batch": batch, **task.facts, **_environment(run)}
         write_json(folder / "run.json", {"record": record, **facts})
-        print(
-            f"{label}{settings.steps} steps of {settings.batch_size} examples ({processes} "
-            f"processes x {settings.accumulation} batches x {batch['examples_per_process']}) in "
-            f"{settings.precision}; oracle: {run.provenance.oracle}; {task.facts}"
-        )
+        print(f"{label}{_opening(settings, batch, facts['hardware'], run.provenance.oracle)}")
+        if task.facts:
+            print(f"{label}learns from {in_words(task.facts)}", flush=True)
     progress = train(run, task, name)
     accelerator.free_memory()
     if accelerator.is_main_process:
         measure = task.measure.replace("_", " ")
         print(f"{label}best {measure} {progress.best:.4f} at step {progress.best_step}")
     return progress
+
+
+def _opening(settings: Settings, batch: Mapping[str, int], hardware: str, oracle: bool) -> str:
+    """What a training begins with: steps, batches, precision, hardware."""
+    shares = ""
+    if batch["processes"] > 1 or batch["accumulation"] > 1:
+        shares = (
+            f" ({batch['processes']} processes x {batch['accumulation']} batches x "
+            f"{batch['examples_per_process']})"
+        )
+    warning = "; an oracle: trained on schemas that it is evaluated on" if oracle else ""
+    steps = f"{settings.steps} steps of {settings.batch_size} examples{shares}"
+    return f"{steps} in {settings.precision}, {hardware}{warning}"
+
+
+def in_words(facts: Mapping[str, Any]) -> str:
+    """Facts as words: numbers before their names, and groups of them after theirs.
+
+    >>> in_words({"turns": 482, "cut": 0, "labels": {"changes": 390, "not_in_turn": 44}})
+    '482 turns, 0 cut, labels: 390 changes, 44 not in turn'
+    """
+    words = []
+    for key, value in facts.items():
+        name = key.replace("_", " ")
+        if isinstance(value, Mapping):
+            words.append(f"{name}: {in_words(value)}")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            words.append(f"{value} {name}")
+        elif value is not None:
+            words.append(f"{name} {value}")
+    return ", ".join(words)
 
 
 def _environment(run: Run[Settings]) -> dict[str, Any]:
@@ -274,7 +307,24 @@ def main() -> int:
     )
     parser.add_argument("--push-to-hub", metavar="REPO", help="publish the best model at the end")
     options = parser.parse_args()
-    return run_command("baselines.train", lambda: run(options))
+    return run_command("baselines.train", lambda: _run_noting_the_way_on(options))
+
+
+def _run_noting_the_way_on(options: argparse.Namespace) -> None:
+    """Do what ``run`` does; a stop in the midst of training says how to go on."""
+    try:
+        run(options)
+    except (KeyboardInterrupt, Terminated) as stop:
+        if getattr(stop, "__notes__", None):  # the training loop has begun
+            stop.add_note(f"go on with: {_command_to_resume(sys.argv[1:])}")
+        raise
+
+
+def _command_to_resume(arguments: Sequence[str]) -> str:
+    """The command that goes on with a training that was begun with these arguments."""
+    launcher = "accelerate launch ... -m" if "WORLD_SIZE" in os.environ else "python -m"
+    resume = [] if "--resume" in arguments else ["--resume"]
+    return f"{launcher} baselines.train {shlex.join([*arguments, *resume])}"
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ from sgdx_dataset import SgdxError
 
 from .settings import Settings
 
+TINY = "tiny"  # the name in recipes of a small model of random weights, to try a recipe with
+
 
 def make_accelerator(**options: Any) -> Accelerator:
     """Create an ``Accelerator`` that joins all launched processes, also on CPUs.
@@ -82,6 +84,10 @@ def quiet_transformers() -> None:
 def training_accelerator(settings: Settings, output: Path) -> Accelerator:
     """Create an ``Accelerator`` with the gradient accumulation and the loggers of a recipe.
 
+    A tiny model is trained on one CPU thread unless ``OMP_NUM_THREADS`` says otherwise: its
+    operations are so short that threads mostly wait for each other, on a busy machine ten times as
+    long as one thread computes.
+
     Args:
         settings: The recipe.
         output: The run folder; loggers write into its subfolder ``logs``.
@@ -92,6 +98,8 @@ def training_accelerator(settings: Settings, output: Path) -> Accelerator:
     for name in settings.log_with:
         if importlib.util.find_spec(name) is None:
             raise SgdxError(f"log_with: {name} is not installed; pip install {name}")
+    if settings.model == TINY and "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(1)
     return make_accelerator(
         gradient_accumulation_steps=settings.accumulation,
         log_with=list(settings.log_with) or None,

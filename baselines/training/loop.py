@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -26,6 +27,7 @@ from torch.distributed.tensor import DTensor
 from torch.utils.data import DataLoader
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.console import Terminated
 
 from . import checkpoint
 from .accelerator import report, shows_no_bar
@@ -111,27 +113,40 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
     bar = _bar(accelerator, settings, progress)
     eta = Eta(progress.step, settings.steps)
     meter.resume()
-    while progress.step < settings.steps and not _stopped(progress, settings):
-        _step(accelerator, settings, model, optimizer, batches, progress.step, meter)
-        progress.step += 1
-        average.update(progress.step)
-        bar.update()
-        last_step = progress.step == settings.steps
-        if last_step or progress.step % settings.log_every == 0:
-            _log(accelerator, progress, meter, eta, bar, output)
-        evaluated = last_step or progress.step % settings.evaluate_every == 0
-        meter.pause()
-        if evaluated or progress.step % settings.save_every == 0:
-            _check_weights(accelerator, model, progress)
-            if evaluated:
-                with average.in_place(), whole.of(model) as current:
-                    _evaluate(accelerator, task, current, progress, output)
-            with whole.of(model) as current:
-                training = (progress, meter, average)
-                _save(accelerator, task, current, model, optimizer, training, output)
-        meter.resume()
+    with _stop_noted(progress, settings, output):
+        while progress.step < settings.steps and not _stopped(progress, settings):
+            _step(accelerator, settings, model, optimizer, batches, progress.step, meter)
+            progress.step += 1
+            average.update(progress.step)
+            bar.update()
+            last_step = progress.step == settings.steps
+            if last_step or progress.step % settings.log_every == 0:
+                _log(accelerator, progress, meter, eta, bar, output)
+            evaluated = last_step or progress.step % settings.evaluate_every == 0
+            meter.pause()
+            if evaluated or progress.step % settings.save_every == 0:
+                _check_weights(accelerator, model, progress)
+                if evaluated:
+                    with average.in_place(), whole.of(model) as current:
+                        _evaluate(accelerator, task, current, progress, output)
+                with whole.of(model) as current:
+                    training = (progress, meter, average)
+                    _save(accelerator, task, current, model, optimizer, training, output)
+            meter.resume()
     bar.close()
     return progress
+
+
+@contextmanager
+def _stop_noted(progress: Progress, settings: Settings, output: Path) -> Iterator[None]:
+    """Note in Ctrl-C or SIGTERM at which step it came, and from which checkpoint to go on."""
+    try:
+        yield
+    except (KeyboardInterrupt, Terminated) as stop:
+        kept = checkpoint.folders(output)
+        last = f"the last checkpoint is {kept[-1]}" if kept else "there is no checkpoint yet"
+        stop.add_note(f"at step {progress.step} of {settings.steps}; {last};")
+        raise
 
 
 def _batches(accelerator: Accelerator, task: Task, step: int) -> Iterator[tuple[Batch, int]]:
@@ -225,7 +240,7 @@ def _stopped(progress: Progress, settings: Settings) -> bool:
 def _bar(accelerator: Accelerator, settings: Settings, progress: Progress) -> Any:
     return tqdm(
         desc="Training",
-        unit=" steps",
+        unit="step",
         initial=progress.step,
         total=settings.steps,
         delay=2,
@@ -244,7 +259,7 @@ def _log(
     loss, speed, seconds = meter.read()
     if not math.isfinite(loss):
         raise _diverged(progress, f"the loss is {loss}")
-    bar.set_postfix({"loss": f"{loss:.4f}", "tokens/s": f"{speed:.0f}"})
+    bar.set_postfix_str(f"loss {loss:.3f}")  # more would not fit into 80 columns
     figures = f"loss {loss:.4f}, {speed:.0f} tokens/s, {eta.left(progress.step)} left"
     report(accelerator, f"step {progress.step} of {eta.end}: {figures}")
     figures_of_time = {"tokens_per_second": round(speed), "seconds": round(seconds, 2)}

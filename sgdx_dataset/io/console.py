@@ -26,13 +26,13 @@ _LONGEST = 1000  # characters; a longer message is cut in its middle, as it quot
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-class _Terminated(BaseException):
+class Terminated(BaseException):
     """The signal SIGTERM, which schedulers send; as an exception it lets files be cleaned up."""
 
 
 _SIGNALS: dict[int, type[BaseException]] = {
     signal.SIGINT: KeyboardInterrupt,
-    signal.SIGTERM: _Terminated,
+    signal.SIGTERM: Terminated,
 }
 
 
@@ -56,7 +56,7 @@ def run(
         The exit status: the command's own; 2 when the input cannot be used, something cannot be
         written, or there is too little memory; 1 where nobody reads standard output any more, as in
         ``| head``; 130 after Ctrl-C and 143 after SIGTERM, when what was being written has been
-        removed.
+        removed. A command that can go on says where it was stopped in notes of the exception.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # such as one that is ASCII alone
@@ -69,10 +69,10 @@ def run(
                 sys.stdout.flush()
     except faults as error:
         status, line = BAD_INPUT, f"error: {error}"
-    except KeyboardInterrupt:
-        status, line = 128 + signal.SIGINT, "interrupted"
-    except _Terminated:
-        status, line = 128 + signal.SIGTERM, "terminated"
+    except KeyboardInterrupt as stop:
+        status, line = 128 + signal.SIGINT, _with_notes("interrupted", stop)
+    except Terminated as stop:
+        status, line = 128 + signal.SIGTERM, _with_notes("terminated", stop)
     except MemoryError:
         status, line = BAD_INPUT, "error: found too little memory for this input"
     except BrokenPipeError:
@@ -85,6 +85,11 @@ def run(
     if line and is_main_process:
         say(program, line)
     return status
+
+
+def _with_notes(word: str, stop: BaseException) -> str:
+    """How a command was stopped, and what it has noted of how far it came (``add_note``)."""
+    return " ".join([word, *getattr(stop, "__notes__", ())])
 
 
 def say(program: str, message: str) -> None:

@@ -57,7 +57,10 @@ def test_loss_falls_on_the_sample(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 def test_a_killed_training_ends_in_the_same_weights(
-    monkeypatch: pytest.MonkeyPatch, trained: Path, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
+    trained: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     recipe = write_recipe(tmp_path / "recipe.yaml", "sgd_baseline")
     arguments = ("--config", recipe, "--output", tmp_path / "run")
@@ -71,6 +74,17 @@ def test_a_killed_training_ends_in_the_same_weights(
 
         patch.setattr(loop, "_step", killed)
         assert command(patch, train, *arguments) == 130
+    printed = capsys.readouterr()
+    assert printed.err.splitlines()[-1] == (
+        f"baselines.train: interrupted at step 5 of 8; the last checkpoint is {tmp_path}/run/"
+        f"checkpoints/step-00000004; go on with: python -m baselines.train --config {recipe} "
+        f"--output {tmp_path}/run --resume"
+    )
+    first, second, *_ = printed.out.splitlines()
+    assert first.startswith("8 steps of 16 examples in fp32, 1 process on 1 thread of ")
+    assert second == (
+        "learns from 482 turns, 0 cut, labels: 390 changes, 0 not in schema, 44 not in turn"
+    )
     assert command(monkeypatch, train, *arguments, "--resume") == 0
     assert weights(tmp_path / "run/checkpoints/step-00000008") == weights(
         trained / "checkpoints/step-00000008"

@@ -369,7 +369,7 @@ def test_predictions_are_refused_before_the_source_is_opened(
     [
         (
             ["--predictions", "p.jsonl"],
-            "--predictions p.jsonl: found a file, expected VARIANT=PATH",
+            "--predictions p.jsonl: found no such folder",
         ),
         (["--predictions", "v1=.", "--predictions", "v1=q"], "variant 'v1' is there twice"),
         (["--predictions", "v1=nowhere"], "nowhere: No such file or directory"),
