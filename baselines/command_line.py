@@ -29,7 +29,7 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         "--source",
         metavar="PATH",
         help="SGD as a release directory or archive, 'sample', or 'download'; default: "
-        "$SGDX_SOURCE, else what sgdx_dataset prepare was given",
+        "$SGDX_SOURCE, else what python -m sgdx_dataset prepare was given",
     )
 
 

@@ -88,7 +88,7 @@ TASKS: dict[str, Callable[[Release, Path], None]] = {
 
 def main() -> None:
     """Run every task, or the one named, which is how this script calls itself."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser("python -m benchmarks.dataset", description=__doc__)
     parser.add_argument("--source", required=True)
     parser.add_argument("--task", choices=TASKS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)

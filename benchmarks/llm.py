@@ -49,7 +49,9 @@ def show(name: str, number: int, seconds: float, cpu: float) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure how fast requests are sent.")
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks.llm", description="Measure how fast requests are sent."
+    )
     parser.add_argument("--requests", type=int, default=2000, metavar="N")
     parser.add_argument("--concurrency", type=int, default=16, metavar="N")
     parser.add_argument("--delay", type=float, default=0.0, metavar="SECONDS")

@@ -1,4 +1,4 @@
-"""The command line: ``python -m sgdx_dataset``, or ``sgdx-dataset`` once it is installed."""
+"""The command line: ``python -m sgdx_dataset``."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def main(arguments: list[str] | None = None) -> int:
         The exit status, see ``console.run``.
     """
     options = parser().parse_args(arguments)
-    return run("sgdx-dataset", lambda: COMMANDS[options.command](options))
+    return run("sgdx_dataset", lambda: COMMANDS[options.command](options))
 
 
 if __name__ == "__main__":

@@ -24,10 +24,10 @@ A pool with two paraphrases of every text, from which v1 and v2 are made:
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line. It stores the command's name as ``command``."""
     program = argparse.ArgumentParser(
-        "sgdx-dataset",
+        "python -m sgdx_dataset",
         description="Get the SGD and SGD-X data sets into the Hugging Face libraries, look at what"
         " they hold, and make new variants of their schemas.",
-        epilog="sgdx-dataset COMMAND --help describes the options of a command.",
+        epilog="python -m sgdx_dataset COMMAND --help describes the options of a command.",
     )
     commands = program.add_subparsers(
         dest="command", required=True, metavar="COMMAND", title="commands"

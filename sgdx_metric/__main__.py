@@ -29,7 +29,7 @@ from .signature import ZERO_MEAN
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command; return the exit status, as `run_program` gives it."""
-    return run_program("sgdx-metric", __doc__, _COMMANDS, argv)
+    return run_program("sgdx_metric", __doc__, _COMMANDS, argv)
 
 
 def _add_score(command: argparse.ArgumentParser) -> None:

@@ -31,7 +31,7 @@ from .models import DEFAULT_MODEL, DTYPES
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command; return the exit status, as `run_program` gives it."""
-    return run_program("sgsacc-metric", __doc__, _COMMANDS, argv)
+    return run_program("sgsacc_metric", __doc__, _COMMANDS, argv)
 
 
 def _add_score(command: argparse.ArgumentParser) -> None:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from configparser import ConfigParser
+
+import pytest
+
+from sgdx_dataset.__main__ import main as dataset_main
+from sgdx_metric.__main__ import main as metric_main
+from sgsacc_metric.__main__ import main as sgsacc_main
 
 from .conftest import ROOT
 
@@ -33,3 +40,12 @@ def test_what_entry_points_name_is_there() -> None:
     assert "baselines.llm.inspect_state" in modules
     for module in modules:
         assert (ROOT / module.replace(".", "/")).with_suffix(".py").is_file(), module
+
+
+@pytest.mark.parametrize("main", [dataset_main, metric_main, sgsacc_main])
+def test_help_calls_a_command_as_the_readme_does(
+    main: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert capsys.readouterr().out.startswith(f"usage: python -m {main.__module__.split('.')[0]} ")

@@ -34,7 +34,7 @@ def run_program(
     """Run one of a metric's commands.
 
     Args:
-        program: The program's name, which every message begins with.
+        program: The program's module, which every message begins with, as in "sgdx_metric".
         description: What the program does.
         commands: Its commands.
         argv: The arguments; None for those of the process.
@@ -56,7 +56,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, as all others are."""
 
     def error(self, message: str) -> NoReturn:
-        program = self.prog.partition(" ")[0]  # Without the command's name.
+        program = self.prog.split()[2]  # Of `python -m PROGRAM COMMAND`.
         say(program, f"error: {message}")
         self.exit(BAD_INPUT)
 
@@ -64,7 +64,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser(
     program: str, description: str | None, commands: Iterable[Command]
 ) -> argparse.ArgumentParser:
-    parser = _Parser(prog=program, description=description)
+    parser = _Parser(prog=f"python -m {program}", description=description)
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in commands:
         text = f"{command.help[0].upper()}{command.help[1:]}."
@@ -98,7 +98,7 @@ def add_references(command: argparse.ArgumentParser, rows: str) -> None:
         metavar="PATH",
         help="where the references come from: the SGD release as a directory or an archive, or "
         "'sample' for the small corpus in the package; default: $SGDX_SOURCE, else what "
-        "sgdx_dataset prepare was given",
+        "python -m sgdx_dataset prepare was given",
     )
     command.add_argument(
         "--references",

@@ -63,25 +63,25 @@ def test_frames_of_two_splits_do_not_mix(run: Run, mini: Path, tmp_path: Path) -
     [
         (
             ["prepare", "--source", "/no/such"],
-            "sgdx-dataset: error: /no/such: no such source, expected a directory, an archive,"
+            "sgdx_dataset: error: /no/such: no such source, expected a directory, an archive,"
             " 'sample' or 'download'\n",
         ),
         (
             ["prepare", "--source", "sample", "--config", "v9"],
-            "sgdx-dataset: error: unknown config 'v9', expected one of original, v1, v2, v3, v4,"
+            "sgdx_dataset: error: unknown config 'v9', expected one of original, v1, v2, v3, v4,"
             " v5, backtrans\n",
         ),
         (
             ["export", "--config", "v1", "--split", "devel", "--output", "x"],
-            "sgdx-dataset: error: unknown split 'devel', expected one of train, validation, test\n",
+            "sgdx_dataset: error: unknown split 'devel', expected one of train, validation, test\n",
         ),
         (
             ["frames", "--split", "tset", "--output", "x"],
-            "sgdx-dataset: error: unknown split 'tset', expected one of train, validation, test\n",
+            "sgdx_dataset: error: unknown split 'tset', expected one of train, validation, test\n",
         ),
         (
             ["frames", "--split", "test", "--config", "w", "--output", "x"],
-            "sgdx-dataset: error: unknown config 'w', expected one of original, v1, v2, v3, v4,"
+            "sgdx_dataset: error: unknown config 'w', expected one of original, v1, v2, v3, v4,"
             " v5, backtrans\n",
         ),
     ],
@@ -96,7 +96,7 @@ def test_a_source_without_test_schema(run: Run, mini: Path) -> None:
     (mini / "test" / "schema.json").unlink()
     done = run("sgdx_dataset", "prepare", "--source", mini)
     expected = f"{mini}: has no test/schema.json, expected the release's layout"
-    assert (done.returncode, done.stderr) == (2, f"sgdx-dataset: error: {expected}\n")
+    assert (done.returncode, done.stderr) == (2, f"sgdx_dataset: error: {expected}\n")
 
 
 @pytest.mark.parametrize("command", WRITING)
@@ -108,7 +108,7 @@ def test_a_place_that_cannot_be_written(
     done = run("sgdx_dataset", *WRITING[command], tmp_path / place, "--source", mini)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert line.startswith("sgdx-dataset: error: ")
+    assert line.startswith("sgdx_dataset: error: ")
     assert "Not a directory" in line or "File exists" in line or "File name too long" in line
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "mini"]
 

@@ -84,7 +84,7 @@ def test_a_space_of_another_name_is_refused(tmp_path: Path) -> None:
         status, _, err = command(hub, tmp_path, PUSH, "sgdx_metric", "you/my_metric")
         assert status == 2
         assert err == (
-            "sgdx-metric: error: you/my_metric: found another name than the metric's, expected "
+            "sgdx_metric: error: you/my_metric: found another name than the metric's, expected "
             "YOU/sgdx_metric, since evaluate.load looks for a script of the Space's name\n"
         )
         assert hub.requests == []

@@ -55,7 +55,7 @@ def test_the_command_takes_it(run: Run, mini: Path, own: Path, tmp_path: Path) -
     done = run("sgdx_dataset", "export", *arguments, "--output", tmp_path / "out")
     assert (done.returncode, done.stdout) == (0, f"{tmp_path}/out/test\n"), done.stderr
     done = run("sgdx_dataset", "prepare", "--source", mini, "--variant", "mine")
-    expected = "sgdx-dataset: error: --variant mine: expected NAME=PATH\n"
+    expected = "sgdx_dataset: error: --variant mine: expected NAME=PATH\n"
     assert (done.returncode, done.stderr) == (2, expected)
 
 
@@ -155,7 +155,7 @@ def test_the_command_takes_an_overlay(run: Run, mini: Path, overlay: Path, tmp_p
     assert [slot["name"] for slot in made["slots"]] == ["city", "region", "intent"]
     done = run(*command, "--variant", "zh=no.json")
     assert done.returncode == 2
-    assert done.stderr.startswith("sgdx-dataset: error: no.json: cannot be read: [Errno 2]")
+    assert done.stderr.startswith("sgdx_dataset: error: no.json: cannot be read: [Errno 2]")
 
 
 def test_variants_in_a_folder(mini: Path, overlay: Path) -> None:

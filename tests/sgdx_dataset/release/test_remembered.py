@@ -53,7 +53,7 @@ def test_a_download_is_offered_and_not_begun(run: Run, tmp_path: Path) -> None:
     done = run("sgdx_dataset", "stats", **unnamed(tmp_path / "home"))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "sgdx-dataset: error: no source is named and none was prepared before: give --source (or"
+        "sgdx_dataset: error: no source is named and none was prepared before: give --source (or"
         " SGDX_SOURCE) a copy of the release, 'sample' for the small corpus of this package, or"
         " 'download' to fetch SGD from GitHub once (an archive of some 30 MB)\n"
     )
@@ -66,7 +66,7 @@ def test_a_remembered_source_that_is_gone(run: Run, mini: Path, tmp_path: Path) 
     done = run("sgdx_dataset", "stats", **unnamed(tmp_path / "home"))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"sgdx-dataset: error: {mini}: was prepared before, but is not there any more; name a"
+        f"sgdx_dataset: error: {mini}: was prepared before, but is not there any more; name a"
         " source with --source or SGDX_SOURCE\n"
     )
 
@@ -77,6 +77,6 @@ def test_a_damaged_note(run: Run, tmp_path: Path) -> None:
     done = run("sgdx_dataset", "stats", **unnamed(tmp_path / "home"))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"sgdx-dataset: error: {note}: found ['sample'], expected a source; delete it, or name a"
+        f"sgdx_dataset: error: {note}: found ['sample'], expected a source; delete it, or name a"
         " source with --source or SGDX_SOURCE\n"
     )

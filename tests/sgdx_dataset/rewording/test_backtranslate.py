@@ -128,7 +128,7 @@ def test_the_command(run: Run, mini: Path, tmp_path: Path) -> None:
     assert service.intents[0].optional_slots == {"region": "dontcare"}
     again = run(*command)
     expected = f"{output}: exists already, expected a new file for the overlay"
-    assert (again.returncode, again.stderr) == (2, f"sgdx-dataset: error: {expected}\n")
+    assert (again.returncode, again.stderr) == (2, f"sgdx_dataset: error: {expected}\n")
 
 
 def test_what_comes_back_the_same_is_not_in_it(mini: Path, tmp_path: Path) -> None:
@@ -327,7 +327,7 @@ def test_one_line_per_fault(
     command = ["backtranslate", "--output", output, "--backward-command", "cat", *arguments]
     assert main([*command, "--forward-command", "cat -\\?"]) == 2
     said = capsys.readouterr()
-    assert said.err.splitlines()[-1].startswith(f"sgdx-dataset: error: {message}")
+    assert said.err.splitlines()[-1].startswith(f"sgdx_dataset: error: {message}")
     assert said.out == ""
     assert list(tmp_path.iterdir()) == []
 

@@ -254,14 +254,14 @@ def test_the_command(run: Run, mini: Path, pool_file: Path, tmp_path: Path) -> N
     assert len(list((tmp_path / "out").rglob("schema.json"))) == 9
     done = run(*command)
     expected = "out: exists already, expected a new folder for variants"
-    assert (done.returncode, done.stderr) == (2, f"sgdx-dataset: error: {expected}\n")
+    assert (done.returncode, done.stderr) == (2, f"sgdx_dataset: error: {expected}\n")
 
 
 def test_the_command_without_a_pool(run: Run, mini: Path, tmp_path: Path) -> None:
     command = ["compose", "--source", mini, "--pool", "no.json", "--output", "out"]
     done = run("sgdx_dataset", *command)
     assert done.returncode == 2
-    assert done.stderr.startswith("sgdx-dataset: error: no.json: cannot be read: [Errno 2]")
+    assert done.stderr.startswith("sgdx_dataset: error: no.json: cannot be read: [Errno 2]")
     assert not (tmp_path / "out").exists()
 
 
@@ -321,5 +321,5 @@ def test_one_split_and_some_services(run: Run, mini: Path, pool_file: Path, tmp_
     done = run(*command, "--split", "dev", "--service", "Homes_1")
     assert (done.returncode, done.stderr) == (
         2,
-        f"sgdx-dataset: error: {mini}: has no service Homes_1, expected one of Flats_1\n",
+        f"sgdx_dataset: error: {mini}: has no service Homes_1, expected one of Flats_1\n",
     )

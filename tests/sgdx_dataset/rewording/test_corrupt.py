@@ -197,7 +197,7 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
         "out/corrupt-2/train/schema.json",
     ]
     done = run(*command, "out")
-    expected = "sgdx-dataset: error: out: exists already, expected a new folder for variants\n"
+    expected = "sgdx_dataset: error: out: exists already, expected a new folder for variants\n"
     assert (done.returncode, done.stderr) == (2, expected)
     assert run(*command, "again").returncode == 0
     for file in files:

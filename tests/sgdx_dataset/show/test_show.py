@@ -114,7 +114,7 @@ def test_what_is_not_there(run: Run, mini: Path) -> None:
     done = run("sgdx_dataset", "show", "9_99999", "--source", mini)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"sgdx-dataset: error: {mini}: test, validation, train: found no dialogue '9_99999',"
+        f"sgdx_dataset: error: {mini}: test, validation, train: found no dialogue '9_99999',"
         " expected an id such as 1_00000\n"
     )
     done = run("sgdx_dataset", "show", "1_00000", "--source", mini, "--config", "v7")

@@ -130,7 +130,7 @@ def test_own_wordings_of_one_name_are_told_apart(
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith(
-        "sgdx-metric: error: new/folder/two.json: found another wording 'mine' ("
+        "sgdx_metric: error: new/folder/two.json: found another wording 'mine' ("
     ) and line.endswith("expected the same schemas")
 
 
@@ -262,7 +262,7 @@ def test_plots_name_the_extra_that_they_need(tmp_path: Path, gold: dict[str, lis
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "sgdx-metric: error: --plots: found no matplotlib, expected the extra: pip install "
+        "sgdx_metric: error: --plots: found no matplotlib, expected the extra: pip install "
         "'sgdx[report]'\n"
     )
     assert not (tmp_path / "p").exists()
@@ -290,7 +290,7 @@ def test_a_missing_frame(tmp_path: Path, command: Run, gold: dict[str, list[Row]
     path = written(tmp_path / "p.jsonl", gold["v1"][1:])
     first = gold["v1"][0]["frame_id"]
     assert failed(tmp_path, command, "--predictions", f"v1={path}") == (
-        f"sgdx-metric: error: predictions for v1: 1 of {len(gold['v1'])} frames are missing, "
+        f"sgdx_metric: error: predictions for v1: 1 of {len(gold['v1'])} frames are missing, "
         f"the first is {first}"
     )
 
@@ -310,7 +310,7 @@ def test_the_datasets_own_error_is_passed_on(
     rows = [row | {"variant": "v9"} for row in gold["v1"]]
     path = written(tmp_path / "p.jsonl", rows)
     line = failed(tmp_path, command, "--predictions", f"v9={path}")
-    assert line.startswith("sgdx-metric: error: unknown config 'v9', expected one of original, v1")
+    assert line.startswith("sgdx_metric: error: unknown config 'v9', expected one of original, v1")
 
 
 def test_a_folder_of_predictions_and_a_folder_of_references(
@@ -361,7 +361,7 @@ def test_predictions_are_refused_before_the_source_is_opened(
     ):
         assert message in failed(tmp_path, command, *both, *arguments)
     line = failed(tmp_path, command, "--source", "nowhere", "--predictions", f"v1={good}")
-    assert line.startswith("sgdx-metric: error: nowhere: no such source")
+    assert line.startswith("sgdx_metric: error: nowhere: no such source")
 
 
 @pytest.mark.parametrize(
@@ -387,13 +387,13 @@ def test_predictions_are_refused_before_the_source_is_opened(
 )
 def test_bad_arguments(tmp_path: Path, command: Run, arguments: list[str], message: str) -> None:
     line = failed(tmp_path, command, *arguments)
-    assert line.startswith("sgdx-metric: error: ") and message in line
+    assert line.startswith("sgdx_metric: error: ") and message in line
 
 
 def test_bad_json_is_named(tmp_path: Path, command: Run) -> None:
     (tmp_path / "cut.jsonl").write_text('{"frame_id": "1_000')
     line = failed(tmp_path, command, "--predictions", "v1=cut.jsonl")
-    assert line == "sgdx-metric: error: cut.jsonl:1: not a prediction row: Input data was truncated"
+    assert line == "sgdx_metric: error: cut.jsonl:1: not a prediction row: Input data was truncated"
 
 
 def test_scoring_a_release_does_not_wait_for_datasets_or_torch(

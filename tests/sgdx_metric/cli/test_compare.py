@@ -139,7 +139,7 @@ def test_what_does_not_compare_is_refused(
     done = command("sgdx_metric", "compare", scored["good"], other, "--json", "c.json")
     (line,) = done.stderr.splitlines()
     assert (done.returncode, done.stdout) == (2, "")
-    assert line.startswith("sgdx-metric: error: ") and message in line
+    assert line.startswith("sgdx_metric: error: ") and message in line
     assert not (tmp_path / "c.json").exists()
 
 

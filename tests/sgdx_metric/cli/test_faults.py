@@ -129,7 +129,7 @@ def test_damaged_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str], name:
     assert main([*words, f"--output={tmp_path / 's.json'}"]) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and len(err) < 1100
-    assert err.startswith(f"sgdx-metric: error: {path}:3: ")
+    assert err.startswith(f"sgdx_metric: error: {path}:3: ")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["p.jsonl"]
 
 
@@ -214,7 +214,7 @@ def test_damaged_scores_json(
         assert main(words) == 2
         out, err = capsys.readouterr()
         assert out == "" and err.count("\n") == 1
-        assert err.startswith(f"sgdx-metric: error: {path}: "), err
+        assert err.startswith(f"sgdx_metric: error: {path}: "), err
 
 
 def test_nothing_in_common_with_the_rows_of_another_release(
@@ -226,7 +226,7 @@ def test_nothing_in_common_with_the_rows_of_another_release(
     words = ["score", "--source=sample", f"--predictions=original={path}"]
     assert main([*words, f"--output={tmp_path / 's.json'}"]) == 2
     assert capsys.readouterr().err == (
-        "sgdx-metric: error: predictions for original: 2 of 2 frames are not in the references, "
+        "sgdx_metric: error: predictions for original: 2 of 2 frames are not in the references, "
         "the first is 7_00000/0/Hotels_1; are these predictions for another split?\n"
     )
 
@@ -247,5 +247,5 @@ def test_a_slot_given_twice_in_a_row(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(words) == 2
     frame = rows[3]["frame_id"]
     assert capsys.readouterr().err == (
-        f"sgdx-metric: error: prediction of frame {frame} has the slot 'from' twice\n"
+        f"sgdx_metric: error: prediction of frame {frame} has the slot 'from' twice\n"
     )

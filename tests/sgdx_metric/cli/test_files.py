@@ -29,7 +29,7 @@ def refused(tmp_path: Path, command: Run, *words: object) -> str:
     assert (done.returncode, done.stdout) == (2, "")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     (line,) = done.stderr.splitlines()
-    assert line.startswith("sgdx-metric: error: ")
+    assert line.startswith("sgdx_metric: error: ")
     return line
 
 
@@ -122,7 +122,7 @@ def test_a_full_disk(
     tmp_path: Path, command: Run, score: tuple[object, ...], small_files: None
 ) -> None:
     line = refused(tmp_path, command, *score, "--output", "s.json")
-    assert line.startswith("sgdx-metric: error: s.json: cannot be written: ")
+    assert line.startswith("sgdx_metric: error: s.json: cannot be written: ")
     assert "File too large" in line
     for name in ("f.jsonl", "f.parquet"):
         line = refused(tmp_path, command, *score, "--output", "s.json", "--per-frame", name)

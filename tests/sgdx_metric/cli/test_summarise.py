@@ -226,7 +226,7 @@ def test_no_difference_has_p_1_and_a_large_one_has_little() -> None:
 
 def test_a_missing_file_is_named(command: Run) -> None:
     done = command("sgdx_metric", "summarise", "nowhere.json", "none.json")
-    assert done.stderr == "sgdx-metric: error: nowhere.json: No such file or directory\n"
+    assert done.stderr == "sgdx_metric: error: nowhere.json: No such file or directory\n"
     with pytest.raises(SgdxError, match="found 0 file"):
         from sgdx_metric.cli.summarise import summarise
 

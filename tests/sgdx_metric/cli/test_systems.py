@@ -55,7 +55,7 @@ def test_two_models_are_not_scored_together(
     done = command(*SCORE, f"--predictions=original={one}", f"--predictions=v1={other}")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        'sgdx-metric: error: predictions for v1: model is "B", and "A" in those for original: '
+        'sgdx_metric: error: predictions for v1: model is "B", and "A" in those for original: '
         "expected the predictions of one system\n"
     )
     assert not (tmp_path / "s.json").exists()

@@ -125,5 +125,5 @@ def test_an_interruption(tmp_path: Path) -> None:
         time.sleep(0.1)
         done.send_signal(signal.SIGINT)
         out, err = done.communicate(timeout=60)
-    assert (done.returncode, out, err) == (130, "", "sgdx-metric: interrupted\n")
+    assert (done.returncode, out, err) == (130, "", "sgdx_metric: interrupted\n")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["p.jsonl"]

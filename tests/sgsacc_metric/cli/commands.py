@@ -25,5 +25,5 @@ def scores_of(tmp_path: Path, predictions: Path, *options: str) -> dict[str, Any
 def error_of(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     assert main([*map(str, words)]) == 2
     err = capsys.readouterr().err
-    assert err.startswith("sgsacc-metric: error: ") and err.count("\n") == 1
-    return err.removeprefix("sgsacc-metric: error: ").rstrip()
+    assert err.startswith("sgsacc_metric: error: ") and err.count("\n") == 1
+    return err.removeprefix("sgsacc_metric: error: ").rstrip()
