@@ -36,6 +36,7 @@ from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
 
+from .training.run_folder import READY
 from .training.settings import AnySettings, Count, Precision, Settings
 from .training.task import Run, Task
 
@@ -277,10 +278,16 @@ def model_file(model: str, name: str) -> Path | None:
         name: Name of the file.
 
     Raises:
-        SgdxError: There is no such folder or repository.
+        SgdxError: There is no such folder or repository, or the training that wrote the folder was
+            stopped while it replaced one model by the next.
     """
     folder = Path(model)
     if folder.is_dir():
+        if (folder / READY).exists():
+            raise SgdxError(
+                f"{model}: found parts of two models, as its training was stopped while it replaced"
+                " one by the next, expected one; go on with baselines.train --resume"
+            )
         return folder / name if (folder / name).is_file() else None
     try:
         return Path(hf_hub_download(model, name))

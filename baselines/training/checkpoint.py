@@ -31,6 +31,8 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, staged
 from sgdx_dataset.io.json import parse_json
 
+from .run_folder import READY
+
 # DDP and FSDP may split tensors. Whole ones are saved from the CPU of the first process, and are
 # loaded by every process.
 _TO_SAVE = StateDictOptions(full_state_dict=True, cpu_offload=True)
@@ -65,18 +67,31 @@ def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
 
 
 def replace_files(folder: Path, write: Callable[[Path], None]) -> None:
-    """Replace some files of a folder, each completely or not at all.
+    """Replace some files of a folder, all or none, whenever the process may be killed.
+
+    The new files are written beside the old ones, and count from the moment that their folder is
+    called ``READY``. Who is killed while they are moved leaves that folder, which is noticed where
+    the model is loaded (``system.model_file``) and moved where the run goes on.
 
     Args:
         folder: The folder; its other files stay.
         write: Fills the folder that it is given: a temporary one, whose files are then moved.
     """
+    finish_replacing(folder)
     staging = folder / ".model.incomplete"
     shutil.rmtree(staging, ignore_errors=True)  # a killed run may have left it
     write_folder(staging, write)
-    for file in sorted(staging.iterdir()):
-        file.replace(folder / file.name)
-    staging.rmdir()
+    staging.rename(folder / READY)
+    finish_replacing(folder)
+
+
+def finish_replacing(folder: Path) -> None:
+    """Move the files of a replacement into place that a killed process has not ended."""
+    ready = folder / READY
+    if ready.is_dir():
+        for file in sorted(ready.iterdir()):
+            file.replace(folder / file.name)
+        ready.rmdir()
 
 
 def optimizer_state(
@@ -186,7 +201,8 @@ def load_strict(
         options: Further arguments of ``load``.
 
     Raises:
-        SgdxError: Weights are missing, are not known to the model, or have another shape.
+        SgdxError: Weights are missing, are not known to the model, have another shape, or are not
+            finite numbers.
     """
     model, report = load(
         name,
@@ -211,6 +227,12 @@ def load_strict(
             raise SgdxError(
                 f"{name}: model.safetensors {fault} weights {keys[0]}{more}, expected those that "
                 f"{type(model).__name__} has"
+            )
+    for weight, tensor in model.state_dict().items():
+        if tensor.is_floating_point() and not tensor.isfinite().all():
+            raise SgdxError(
+                f"{name}: model.safetensors: {weight} has values that are no finite numbers, "
+                "expected weights of a training that went well"
             )
     return model
 

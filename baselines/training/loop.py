@@ -106,6 +106,7 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
         progress = Progress(**state["progress"])
         meter.restore(state["meter"])
     if accelerator.is_main_process:
+        checkpoint.finish_replacing(output)
         trim_log(output, progress.step)
         if progress.step:
             print(f"going on at step {progress.step} of {settings.steps}", flush=True)

@@ -18,6 +18,8 @@ from sgdx_dataset.io.json import parse_json
 
 from .settings import Augment, Fraction
 
+# The folder of a run's new model while its files replace those of the one before.
+READY = ".model.ready"
 _PACKAGES = ("torch", "transformers", "accelerate", "datasets")
 
 

@@ -10,7 +10,7 @@ import msgspec
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.yaml import parse_yaml
 
-Count = Annotated[int, msgspec.Meta(ge=1)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=10**12)]
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Seed = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
 # Optimizers compute in float32, which ends at 3e38. A range also leaves out .nan and .inf.

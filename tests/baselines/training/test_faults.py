@@ -24,7 +24,7 @@ from baselines import evaluate, predict, publish, train
 from baselines.command_line import run_command
 from baselines.model_card import write_card
 from baselines.t5dst.settings import T5Settings
-from baselines.training.checkpoint import load_strict
+from baselines.training.checkpoint import finish_replacing, load_strict, replace_files
 from baselines.training.run_folder import locked
 from baselines.training.settings import read_recipe
 from sgdx_dataset import SgdxError
@@ -70,9 +70,14 @@ def misshapen(tensors: dict[str, torch.Tensor]) -> None:
     tensors["shared.weight"] = tensors["shared.weight"][:, :8].contiguous()
 
 
+def with_no_numbers(tensors: dict[str, torch.Tensor]) -> None:
+    tensors["shared.weight"][3, 1] = float("nan")
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
+        (with_no_numbers, "shared.weight has values that are no finite numbers"),
         (without, "model.safetensors lacks weights "),
         (with_another, "model.safetensors has the unknown weights extra.weight, expected"),
         (misshapen, "model.safetensors has misshapen weights "),
@@ -89,6 +94,39 @@ def test_weights_are_never_made_up(
     message = refused(predict, "--model", file.parent, "--output", tmp_path / "out")
     assert expected in message
     assert not (tmp_path / "out").exists()
+
+
+def test_a_kill_between_two_files_of_a_model(
+    trained: Path, tmp_path: Path, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The configuration is the new model's then, and the weights are the old one's."""
+    model = copied(trained, tmp_path)
+    old = {name: (model / name).read_bytes() for name in ("config.json", "model.safetensors")}
+    new = {name: content.replace(b"0", b"1") for name, content in old.items()}
+
+    def write(folder: Path) -> None:
+        for name, content in new.items():
+            (folder / name).write_bytes(content)
+
+    def contents() -> dict[str, bytes]:
+        return {name: (model / name).read_bytes() for name in old}
+
+    replace = Path.replace
+
+    def killed(file: Path, target: Path) -> Path:
+        if target == model / "model.safetensors":
+            raise KeyboardInterrupt
+        return replace(file, target)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Path, "replace", killed)
+        replace_files(model, write)
+    assert contents() == new | {"model.safetensors": old["model.safetensors"]}
+    message = refused(predict, "--model", model, "--output", tmp_path / "out")
+    assert f"{model}: found parts of two models" in message
+    finish_replacing(model)  # as a training that goes on does
+    assert contents() == new
+    assert not list(model.glob(".model*"))
 
 
 @pytest.mark.parametrize("size", [0, 5, 5000])
@@ -233,6 +271,9 @@ def test_every_field_of_a_recipe(tmp_path: Path) -> None:
 # Each line stands for nine times what the line before it stands for.
 LAUGHS = "a: &a [x]\n" + "".join(f"{b}: &{b} [{9 * f'*{a},'}]\n" for a, b in pairwise("abcdefghij"))
 
+RECIPE = "".join(f"{name}: {value}\n" for name, value in RECIPES["t5dst"].items())
+RECIPE = re.sub(r"\nsteps: .*", "\nsteps: 2", RECIPE)
+
 
 @pytest.mark.parametrize(
     ("text", "expected"),
@@ -240,6 +281,8 @@ LAUGHS = "a: &a [x]\n" + "".join(f"{b}: &{b} [{9 * f'*{a},'}]\n" for a, b in pai
         ("seed: 1\nseed: 2\n", "found 'seed' twice, expected each setting once"),
         ("augment: {seed: 1, schemas: x, seed: 2}\n", "found 'seed' twice, expected each"),
         (LAUGHS, "missing required field `tracker`"),
+        (RECIPE.replace("steps: 2", "steps: 99999999999999999999999"), "r.yaml: "),
+        ("tracker: 5", "r.yaml: Expected `str`, got `int` - at `$.tracker`"),
         ("[" * 100_000 + "]" * 100_000, "found over 20 lists or mappings in each other"),
         ("a: &a [*a]\n", "r.yaml: "),
         ("!!python/object/apply:os.system ['touch ran']\n", "could not determine a constructor"),
