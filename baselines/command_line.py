@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from sgdx_dataset import CONFIGS, SgdxError
-from sgdx_dataset.io.arguments import split_pairs
+from sgdx_dataset.io.arguments import paths_by_name
 from sgdx_dataset.io.console import run
 from sgdx_dataset.release.schema import split_name
 from sgdx_metric import ScoreError
@@ -68,7 +68,7 @@ def read_data(options: argparse.Namespace) -> tuple[RequestedData, list[str]]:
     Raises:
         SgdxError: A ``--variant`` is not NAME=PATH, or there is no such split.
     """
-    variants = dict(split_pairs("--variant", options.variant))
+    variants = paths_by_name("--variant", options.variant)
     configs = list(dict.fromkeys(options.config or (*DEFAULT_CONFIGS, *variants)))
     split = split_name(options.split)
     return RequestedData(options.source, split, variants, options.dialogues), configs

@@ -10,7 +10,7 @@ from pathlib import Path
 from .hub.build import build, push
 from .hub.export import export
 from .hub.prepare import cache_folder, prepare_release
-from .io.arguments import split_pairs
+from .io.arguments import paths_by_name
 from .io.console import run
 from .io.errors import SgdxError
 from .options import parser
@@ -34,7 +34,7 @@ def _release(options: Namespace, cache: Path | None = None) -> Release:
     ``cache`` is the cache whose remembered source is the default; None for the user's own.
     """
     release = open_release(
-        resolve_source(options.source, cache), dict(split_pairs("--variant", options.variant))
+        resolve_source(options.source, cache), paths_by_name("--variant", options.variant)
     )
     if missing_files := release.missing():
         print(f"note: a partial copy of SGD: {missing_files}", file=sys.stderr)

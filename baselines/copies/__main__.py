@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sgdx_dataset.io.arguments import split_pairs
+from sgdx_dataset.io.arguments import paths_by_name
 from sgdx_dataset.release.schema import split_name
 from sgsacc_metric.cli.references import open_references
 
@@ -38,7 +38,7 @@ def main() -> int:
 
     def command() -> None:
         system = copy_system(options.system, options.templates)
-        variants = dict(split_pairs("--variant", options.variant))
+        variants = paths_by_name("--variant", options.variant)
         split = split_name(options.split)
         references = open_references(options.source, None, split, variants)
         selection = options.dialogues, options.turns

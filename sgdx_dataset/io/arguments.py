@@ -30,3 +30,18 @@ def split_pairs(
             raise SgdxError(f"{option} {argument}: expected {form}")
         pairs.append((name, value))
     return pairs
+
+
+def paths_by_name(option: str, arguments: Iterable[str]) -> dict[str, str]:
+    """The paths that the NAME=PATH arguments of an option give, by name.
+
+    Raises:
+        SgdxError: An argument has no such form, or a name is given twice.
+    """
+    paths: dict[str, str] = {}
+    for name, path in split_pairs(option, arguments):
+        if name in paths:
+            found = f"found {name} twice, as {paths[name]} before"
+            raise SgdxError(f"{option} {name}={path}: {found}, expected each name once")
+        paths[name] = path
+    return paths

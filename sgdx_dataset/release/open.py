@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -141,8 +142,12 @@ def find_variants(folder: Path) -> dict[str, Path]:
 
 
 def _is_taken(name: str) -> bool:
-    """Whether a config of the release itself has this name."""
-    return name in CONFIGS or name.startswith(BACKTRANS)
+    """Whether a config of the release itself has this name, or one that a reader takes for it.
+
+    Such are ``V1``, ``Original``, and names in the full-width letters of Chinese and Japanese.
+    """
+    plain = unicodedata.normalize("NFKC", name).casefold()
+    return plain in CONFIGS or plain.startswith(BACKTRANS)
 
 
 def _with_variants(release: Release, variants: Variants) -> Release:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sgdx_dataset.io.arguments import split_pairs
+from sgdx_dataset.io.arguments import paths_by_name
 from sgdx_dataset.io.errors import SgdxError
 
 from ..api import score_files
@@ -51,7 +51,7 @@ def run_score(args: argparse.Namespace) -> None:
         source=args.source,
         references=args.references,
         split=args.split,
-        own_variants=dict(split_pairs("--variant", args.variant)),
+        own_variants=paths_by_name("--variant", args.variant),
         dialogues=args.dialogues,
         rules=Rules(not args.no_fuzzy_match, args.joint_acc_across_turn, args.zero_mean),
         system_acts={None: None, "yes": True, "no": False}[args.system_acts],
@@ -182,6 +182,6 @@ def _inputs(args: argparse.Namespace, dialogues: Path | None = None) -> Inputs:
         split=args.split,
         source=args.source,
         references=args.references,
-        own_variants=dict(split_pairs("--variant", args.variant)),
+        own_variants=paths_by_name("--variant", args.variant),
         dialogues=dialogues,
     )

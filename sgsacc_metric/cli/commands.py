@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from sgdx_dataset.io.arguments import split_pairs
+from sgdx_dataset.io.arguments import paths_by_name
 from sgdx_metric.cli.files import check_output, write_json
 from sgdx_metric.cli.predictions import parse_predictions
 from sgdx_metric.cli.terminal import terminal
@@ -48,7 +48,7 @@ def run_score(args: argparse.Namespace) -> None:
         source=args.source,
         references=args.references,
         split=args.split,
-        own_variants=dict(split_pairs("--variant", args.variant)),
+        own_variants=paths_by_name("--variant", args.variant),
         dialogues=args.dialogues,
         turns=args.turns,
         evaluator=args.evaluator,
@@ -160,7 +160,7 @@ def _inputs(
         split=args.split,
         source=args.source,
         references=args.references,
-        own_variants=dict(split_pairs("--variant", args.variant)),
+        own_variants=paths_by_name("--variant", args.variant),
         evaluator=evaluator,
         nli=args.nli,
         dtype=args.dtype,

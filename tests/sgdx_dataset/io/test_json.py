@@ -9,7 +9,7 @@ import pytest
 
 import sgdx_dataset.io.arguments
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.arguments import split_pairs
+from sgdx_dataset.io.arguments import paths_by_name, split_pairs
 from sgdx_dataset.io.json import check_keys, decode_json, parse_json
 from sgdx_dataset.schema import Service
 
@@ -55,6 +55,12 @@ def test_pairs_of_a_command_line() -> None:
     for argument in ("a", "a=", "=a", "="):
         with pytest.raises(SgdxError, match=f"^--set {argument}: expected KEY=JSON$"):
             split_pairs("--set", [argument], "KEY=JSON")
+
+
+def test_a_name_that_is_given_twice() -> None:
+    assert paths_by_name("--variant", ["a=x", "b=x"]) == {"a": "x", "b": "x"}
+    with pytest.raises(SgdxError, match="^--variant a=y: found a twice, as x before"):
+        paths_by_name("--variant", ["a=x", "a=y"])
 
 
 def test_a_file_with_a_known_checksum_is_not_searched_for_repeated_keys() -> None:
