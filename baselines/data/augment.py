@@ -13,15 +13,17 @@ import numpy as np
 from datasets import Dataset, concatenate_datasets
 from filelock import FileLock
 
-from sgdx_dataset import VARIANTS, SgdxError, find_variants, load, overlaps
+from sgdx_dataset import VARIANTS, SgdxError, find_variants, load
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.rewording.corrupt import corrupt
-from sgdx_dataset.rewording.leaks import train_variants
+from sgdx_dataset.rewording.leaks import find_leak, train_variants
 
 from ..training.settings import Augment
 
 # The named augmentations; any other name is the path of a folder of variants.
 BACKTRANS, ORACLE, CORRUPT = "backtrans", "oracle", "corrupt"
+
+_CORRUPTED = "sgdx-corrupted-2"  # the number rises when ``corrupt`` gives other words than before
 
 # Makes the rows that a model learns from, given dialogue rows, their split, and where SGD is.
 RowsOf = Callable[[Dataset, str, str | None], Dataset]
@@ -34,8 +36,8 @@ class AugmentedRows(NamedTuple):
         rows: Rows of the train split.
         schemas: SHA-256 of the schemas.
         overlaps: Number of the schemas' texts that v1..v5 contain and the original does not.
-        oracle: Whether the schemas are v1..v5 themselves, or share texts with v1..v5 that do not
-            come from translation.
+        oracle: Whether the schemas are v1..v5 themselves, or share more texts with v1..v5 than
+            translation yields (``find_leak``).
     """
 
     rows: Dataset
@@ -66,15 +68,12 @@ def augmented(augment: Augment, source: str | None, rows_of: RowsOf) -> Augmente
     )
     rows = rows_of(sampled(dialogues, augment.ratio, augment.seed), "train", source)
     schemas = {variant: schemas[variant] for variant in rows.unique("variant")}
-    leaked_texts = overlaps(release, schemas)
-    # A translation may produce a text of v1..v5 by chance; no other rewording should.
-    translated = {v for v, path in variants.items() if not path.is_dir()} if variants else schemas
-    leaks = any(overlap.location.variant not in translated for overlap in leaked_texts)
+    leak = find_leak(release, schemas)
     services = msgspec.json.encode(
         {variant: schema.services for variant, schema in schemas.items()}
     )
     digest = hashlib.sha256(services).hexdigest()
-    return AugmentedRows(rows, digest, len(leaked_texts), augment.schemas == ORACLE or leaks)
+    return AugmentedRows(rows, digest, leak.overlaps, augment.schemas == ORACLE or leak.oracle)
 
 
 def _variant_paths(augment: Augment, source: str | None) -> dict[str, Path]:
@@ -95,7 +94,7 @@ def _variant_paths(augment: Augment, source: str | None) -> dict[str, Path]:
 def _corrupted(seed: int, source: str | None) -> dict[str, Path]:
     """Paths of randomly corrupted schemas, which are made once and kept in the cache."""
     release = open_release(source)
-    cache = Path(datasets.config.HF_DATASETS_CACHE) / "sgdx-corrupted"
+    cache = Path(datasets.config.HF_DATASETS_CACHE) / _CORRUPTED
     cache.mkdir(parents=True, exist_ok=True)
     folder = cache / f"{release.fingerprint[:16]}-{seed}"
     with FileLock(f"{folder}.lock"):  # of several processes, only the first makes the schemas

@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from datasets import Dataset, DatasetInfo, Features, Value, concatenate_datasets
 
-from sgdx_dataset import SgdxError, frames, load
+from sgdx_dataset import SgdxError, frames, load, open_release
+from sgdx_dataset.rewording.leaks import Leak, copied_variants, find_leak
 
 from ..system import Predictions, System
 from ..training.settings import Settings
@@ -146,24 +147,65 @@ def training_rows(
         rows_of: Makes the rows, such as ``frame_rows``.
 
     Raises:
-        SgdxError: The augmentation has such schemas and ``oracle`` is false, or it cannot be used.
+        SgdxError: The source or the augmentation has such schemas and ``oracle`` is false, or it
+            cannot be used.
     """
+    source_leak = original_leak(source, oracle)
     rows = rows_of(load("original", "train", source), "train", source)
-    provenance = Provenance(tracker=settings.tracker, augment=settings.augment, seed=settings.seed)
-    if settings.augment is None:
-        return Training(random_dialogues(rows, settings), provenance)
-    more = augmented(settings.augment, source, rows_of)
-    if more.oracle and not oracle:
-        raise SgdxError(
-            f"augment: {settings.augment.schemas} has texts of variants that trackers are judged "
-            f"on ({more.overlaps}), expected none; for an upper bound that sees them, and says so, "
-            "give --oracle"
-        )
-    variants = ("original", *more.rows.unique("variant"))
-    provenance = msgspec.structs.replace(
-        provenance, train=variants, schemas=more.schemas, overlaps=more.overlaps, oracle=more.oracle
+    provenance = Provenance(
+        tracker=settings.tracker,
+        augment=settings.augment,
+        overlaps=source_leak.overlaps,
+        oracle=source_leak.oracle,
+        seed=settings.seed,
     )
-    return Training(random_dialogues(concatenate_datasets([rows, more.rows]), settings), provenance)
+    if settings.augment is not None:
+        more = augmented(settings.augment, source, rows_of)
+        if more.oracle and not oracle:
+            raise SgdxError(
+                _leak_message(f"augment: {settings.augment.schemas} has", more.overlaps)
+            )
+        provenance = msgspec.structs.replace(
+            provenance,
+            train=("original", *more.rows.unique("variant")),
+            schemas=more.schemas,
+            overlaps=source_leak.overlaps + more.overlaps,
+            oracle=source_leak.oracle or more.oracle,
+        )
+        rows = concatenate_datasets([rows, more.rows])
+    return Training(random_dialogues(rows, settings), provenance)
+
+
+def original_leak(source: str | None, oracle: bool) -> Leak:
+    """What the original train schemas of a source have in common with v1..v5.
+
+    Args:
+        source: Where SGD is, as for ``sgdx_dataset.load``.
+        oracle: Whether the original schemas may be those that trackers are evaluated on.
+
+    Raises:
+        SgdxError: They are and ``oracle`` is false: they have the words of v1..v5 of SGD or of the
+            sample corpus, or v1..v5 of the source have the words of the original schemas.
+    """
+    release = open_release(source)
+    leak = find_leak(release, {"original": release.schema("train", "original")})
+    if leak.oracle and not oracle:
+        raise SgdxError(_leak_message(f"{release.name}: train/schema.json has", leak.overlaps))
+    copies = copied_variants(release)
+    if copies and not oracle:
+        raise SgdxError(
+            f"{release.name}: {', '.join(copies)} have the original schemas' texts, expected other "
+            "words, without which they judge no robustness; to train all the same, as an upper "
+            "bound that says so, give --oracle"
+        )
+    return Leak(leak.overlaps, leak.oracle or bool(copies))
+
+
+def _leak_message(culprit: str, overlaps: int) -> str:
+    return (
+        f"{culprit} texts of variants that trackers are judged on ({overlaps}), expected none; for "
+        "an upper bound that sees them, and says so, give --oracle"
+    )
 
 
 def frame_rows(dialogues: Dataset, split: str, source: str | None) -> Dataset:

@@ -104,7 +104,8 @@ def _with_overlays(release: Release) -> Release:
     def read(file: str) -> bytes:
         return read_file(overlays[file]) if file in overlays else release.read(file)
 
-    return replace(release, files=release.files.union(overlays), _read=read)
+    paths = {file: str(path) for file, path in overlays.items()}
+    return replace(release, files=release.files.union(overlays), _read=read, added_paths=paths)
 
 
 def find_variants(folder: Path) -> dict[str, Path]:
@@ -169,7 +170,7 @@ def _with_variants(release: Release, variants: Variants) -> Release:
         files=release.files.union(own),
         _read=read,
         own_variants=tuple(variants),
-        own_paths=paths,
+        added_paths={**release.added_paths, **paths},
     )
 
 

@@ -38,7 +38,8 @@ class Release:
         files: The release's own relative paths, such as ``test/dialogues_001.json``.
         source: What opens it again from any directory: ``sample``, ``download`` or a whole path.
         own_variants: Names of the user's own variants; their schemas are among ``files``.
-        own_paths: The user's own paths of those schemas, for error messages.
+        added_paths: The paths of those of ``files`` that are not in the copy itself, for error
+            messages: schemas of the user's own variants, and the overlays of this package.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Release:
     _read: Read = field(repr=False)
     source: str = ""
     own_variants: tuple[str, ...] = ()
-    own_paths: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    added_paths: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def read(self, path: str) -> bytes:
         """The bytes of one of ``files``; ``SgdxError`` where it is missing or unreadable."""
@@ -105,7 +106,7 @@ class Release:
                 self.schema(split, "original"), read_overlay(self.read(file), path)
             )
         file = self.schema_file(split, variant)
-        schema = read_schema(self.read(file), self.own_paths.get(file, f"{self.name}: {file}"))
+        schema = read_schema(self.read(file), self.added_paths.get(file, f"{self.name}: {file}"))
         if variant != "original":
             original = self.schema(split, "original")
             check_aligned(original, schema)
@@ -159,15 +160,15 @@ class Release:
     def _published_files(self, split: str | None) -> list[str]:
         """The files, of a split or of all, that are neither a user's own nor of this package.
 
-        Back-translated schemas are of the train split; SGD itself has those of this package.
+        Back-translated schemas are of the train split.
         """
         folders = [SPLITS[split_name(split)]] if split else [*SPLITS.values()]
-        if "train" in folders and not self.is_sgd():
+        if "train" in folders:
             folders.append(BACKTRANS)
         return sorted(
             file
             for file in self.files
-            if file not in self.own_paths and file.split("/")[-2] in folders
+            if file not in self.added_paths and file.split("/")[-2] in folders
         )
 
     def is_altered(self, file: str, content: bytes) -> bool:

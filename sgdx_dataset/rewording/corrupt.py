@@ -17,9 +17,10 @@ from ..io.errors import SgdxError
 from ..release.release import Release, write_variants
 from ..release.schema import Schema, Wording, reworded
 from ..schema import Intent, Service, Slot
-from .leaks import DESCRIPTION, Key, released_texts, texts
+from .leaks import DESCRIPTION, Key, released_texts, text_key, texts
 
 _CAMEL_CASE = re.compile(r"[A-Z][A-Za-z0-9]*")
+KindAndText = tuple[str, str]  # the kind of a text (see leaks.Location.kind) and the text
 _DRAWS = 1000  # how many corruptions of a text are drawn before it is given up
 
 
@@ -88,14 +89,14 @@ def corrupt_schema(
         replace, window: See ``corrupt_words``. A name's words are replaced by words of other names,
             a description's by words of other descriptions, the more likely the more of these
             texts have them.
-        excluded: Texts that must not come out, with their kind (see ``leaks.Location``).
+        excluded: Texts that must not come out, as ``leaks.text_key`` makes them.
 
     Raises:
         SgdxError: No usable corruption of a text was drawn.
     """
     services = _services(schema)
     words = {key: _words(*key) for key in services}
-    corruption_of: dict[Key, str] = {}
+    corruption_of: dict[KindAndText, str] = {}
     for (kind, text), own in services.items():
         pool = _pool(words, (kind, text))
         barred = {
@@ -105,7 +106,7 @@ def corrupt_schema(
             drawn = corrupt_words(words[kind, text], pool, random, replace, window)
             new = _joined(drawn, kind, text)
             usable = kind == DESCRIPTION or (new not in barred and _in_style(new, text))
-            if usable and (kind, new) not in excluded:
+            if usable and text_key(kind, new) not in excluded:
                 corruption_of[kind, text] = new
                 break
         else:
@@ -138,15 +139,15 @@ def corrupt_words(
     return [drawn[i] for i in order]
 
 
-def _services(schema: Schema) -> dict[Key, set[str]]:
+def _services(schema: Schema) -> dict[KindAndText, set[str]]:
     """The names of the services in which each text occurs, in the schema's order."""
-    services: dict[Key, set[str]] = {}
+    services: dict[KindAndText, set[str]] = {}
     for location, text in texts("original", schema, schema):
         services.setdefault((location.kind, text), set()).add(location.service)
     return services
 
 
-def _pool(words: dict[Key, list[str]], key: Key) -> list[str]:
+def _pool(words: dict[KindAndText, list[str]], key: KindAndText) -> list[str]:
     """The words that may replace those of a text: of all other names, or other descriptions."""
     described = key[0] == DESCRIPTION
     others = [other for other in words if other != key and (other[0] == DESCRIPTION) == described]
@@ -176,7 +177,7 @@ def _in_style(name: str, original: str) -> bool:
     return name.isidentifier() or not original.isidentifier()
 
 
-def _reworded(service: Service, corruption_of: dict[Key, str]) -> Service:
+def _reworded(service: Service, corruption_of: dict[KindAndText, str]) -> Service:
     def wording(kind: str, elements: Sequence[Slot | Intent]) -> Wording:
         return {
             element.name: (

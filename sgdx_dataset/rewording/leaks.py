@@ -1,20 +1,37 @@
 """Finding texts of the benchmark's v1..v5 in schemas for training: a check against leaks.
 
 To train on reworded schemas and then score on v1..v5, one has to know which of their words the
-training has seen. Nothing is filtered here, as a translation may well find the same word.
+training has seen. Texts are compared without regard to case, blanks and punctuation, so that
+``VisitFlat``, ``visit_flat`` and ``Visit flat.`` are one text. Nothing is filtered here, as a
+translation may well find the same word: only from a certain share on (``LIMITS``) is it a leak.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
+from ..release.open import open_release
 from ..release.release import Release
 from ..release.schema import BACKTRANS, SPLITS, VARIANTS, Schema
 from ..schema import Intent, Slot
 
+# The largest share of the texts that the original schemas lack that v1..v5 may have. Of this
+# project's back-translations of SGD they have at most 66 % of the names and 3 % of the
+# descriptions; of a copy of v1..v5 they have all. Fewer texts than MIN_EQUAL are no leak.
+LIMITS = {"name": 0.8, "description": 0.1}
+MIN_EQUAL = 5
+
+_SGD_WORDS = Path(__file__).with_name("sgd_words.txt")
+
 DESCRIPTION = "description"
-Key = tuple[str, str]  # the kind of a text (see Location.kind) and the text
+Key = tuple[str, str]  # the kind of a text (see Location.kind) and the normalised text
+Digests = Sequence[tuple[str, str]]  # of texts: "name" or "description", and the digest of the key
 
 
 class Location(NamedTuple):
@@ -52,8 +69,8 @@ def overlaps(release: Release, variants: Mapping[str, Schema]) -> list[Overlap]:
     """Find texts of schemas for training that v1..v5 have and the original schemas lack.
 
     Names of slots are compared with names of slots, names of intents with names of intents, and
-    descriptions with descriptions, character by character. Of v1..v5 and the original, the schemas
-    of all splits count.
+    descriptions with descriptions, each as ``normalised`` makes it. Of v1..v5 and the original, the
+    schemas of all splits count.
 
     Args:
         release: The release that has v1..v5. Where it has none of them, nothing is found.
@@ -66,10 +83,131 @@ def overlaps(release: Release, variants: Mapping[str, Schema]) -> list[Overlap]:
     released = released_texts(release)
     original = release.schema("train", "original")
     return [
-        Overlap(location, text, released[location.kind, text])
+        Overlap(location, text, released[key])
         for variant, schema in variants.items()
         for location, text in texts(variant, original, schema)
-        if (location.kind, text) in released
+        if (key := text_key(location.kind, text)) in released
+    ]
+
+
+class Leak(NamedTuple):
+    """What schemas for training have in common with v1..v5.
+
+    Attributes:
+        overlaps: Number of their texts that v1..v5 have and the original schemas lack.
+        oracle: Whether these are more than rewording without a look at v1..v5 yields.
+    """
+
+    overlaps: int
+    oracle: bool
+
+
+def find_leak(release: Release, schemas: Mapping[str, Schema]) -> Leak:
+    """Whether schemas for training have the words of v1..v5: of the release, SGD or the sample.
+
+    Of the texts that the original schemas lack, v1..v5 may have the share ``LIMITS``, in each of
+    the schemas and in all of them together. SGD and the sample are compared with whatever the
+    release is, because a source that was made from them may have v1..v5 in the place of the
+    original schemas, or other schemas in the place of v1..v5.
+
+    Args:
+        release: The release whose original schemas ``schemas`` line up with.
+        schemas: Train schemas by variant; ``original`` may be among them.
+    """
+    original = release.schema("train", "original")
+    digests = {
+        variant: [
+            (place.part, _digest(text_key(place.kind, text)))
+            for place, text in texts(variant, original, schema)
+        ]
+        for variant, schema in schemas.items()
+    }
+    together = list(chain.from_iterable(digests.values()))
+    own = release_words(release)
+    leak = Leak(_count_equal(together, own), oracle=False)
+    for words in (own, *published_words()):
+        if any(_is_leak(group, words) for group in (*digests.values(), together)):
+            leak = Leak(max(leak.overlaps, _count_equal(together, words)), oracle=True)
+    return leak
+
+
+class Words(NamedTuple):
+    """The words of a corpus, as digests, because the sentences of SGD are not in this project.
+
+    Attributes:
+        original: Digests of the texts of the original schemas.
+        variants: Digests of the texts of v1..v5 that the original schemas lack.
+    """
+
+    original: frozenset[str]
+    variants: frozenset[str]
+
+
+def release_words(release: Release) -> Words:
+    """The words of a release's schemas of all splits."""
+    original = (text_key(location.kind, text) for location, text in _all_texts(release, "original"))
+    return Words(
+        frozenset(map(_digest, original)), frozenset(map(_digest, released_texts(release)))
+    )
+
+
+@cache
+def published_words() -> tuple[Words, ...]:
+    """The words of SGD, from the file of ``tools.checksums``, and those of the sample corpus."""
+    lines = [line.split() for line in _SGD_WORDS.read_text(encoding="utf-8").splitlines()]
+    groups = (
+        frozenset(digest for digest, group in lines if group == name)
+        for name in ("original", "variants")
+    )
+    return Words(*groups), release_words(open_release("sample"))
+
+
+def copied_variants(release: Release) -> list[str]:
+    """Those of v1..v5 most of whose texts are the original schemas': no other words at all.
+
+    In SGD-X at most 2 % of a variant's texts are the original ones.
+    """
+    return [variant for variant in VARIANTS if _is_copy(release, variant)]
+
+
+def _is_copy(release: Release, variant: str) -> bool:
+    same = [
+        normalised(text) == normalised(original_text)
+        for split in release.schema_splits(variant)
+        for original in [release.schema(split, "original")]
+        for (_, text), (_, original_text) in zip(
+            texts(variant, original, release.schema(split, variant)),
+            texts("original", original, original),
+        )
+    ]
+    return sum(same) > len(same) / 2
+
+
+def _is_leak(digests: Digests, words: Words) -> bool:
+    """Whether the share of texts that v1..v5 have is over the limit, of names or descriptions."""
+    for part, limit in LIMITS.items():
+        new = [text for text in digests if text[0] == part and text[1] not in words.original]
+        equal = _count_equal(new, words)
+        if equal >= MIN_EQUAL and equal > limit * len(new):
+            return True
+    return False
+
+
+def _count_equal(digests: Digests, words: Words) -> int:
+    return sum(digest in words.variants for _, digest in digests)
+
+
+def _digest(key: Key) -> str:
+    return hashlib.sha256(" ".join(key).encode()).hexdigest()[:12]
+
+
+def new_texts(release: Release, variant: str, schema: Schema) -> list[Location]:
+    """The places of the texts of a train schema that the original schemas of all splits lack."""
+    words = {text_key(place.kind, text) for place, text in _all_texts(release, "original")}
+    return [
+        place
+        for place, text in texts(variant, release.schema("train", "original"), schema)
+        if text_key(place.kind, text) not in words
     ]
 
 
@@ -84,14 +222,25 @@ def train_variants(release: Release) -> dict[str, Schema]:
 
 
 def released_texts(release: Release) -> dict[Key, list[Location]]:
-    """Where v1..v5 have texts that the original lacks, by kind (``Location.kind``) and text."""
-    original = {(location.kind, text) for location, text in _all_texts(release, "original")}
+    """Where v1..v5 have texts that the original lacks, by kind and normalised text."""
+    original = {text_key(location.kind, text) for location, text in _all_texts(release, "original")}
     locations: dict[Key, list[Location]] = {}
     for variant in VARIANTS:
         for location, text in _all_texts(release, variant):
-            if (location.kind, text) not in original:
-                locations.setdefault((location.kind, text), []).append(location)
+            if (key := text_key(location.kind, text)) not in original and key[1]:
+                locations.setdefault(key, []).append(location)
     return locations
+
+
+def normalised(text: str) -> str:
+    """The letters and digits of a text alone, in lower case."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(character for character in folded if character.isalnum())
+
+
+def text_key(kind: str, text: str) -> Key:
+    """The key by which a text is compared with others of its kind (``Location.kind``)."""
+    return kind, normalised(text)
 
 
 def _all_texts(release: Release, variant: str) -> list[tuple[Location, str]]:

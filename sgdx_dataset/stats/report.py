@@ -101,10 +101,14 @@ def _print_self_bleu(
 
 
 def _overlap_table(overlaps: Statistics) -> Table:
-    table = _table("Train texts that v1..v5 have and the original lacks (same element)", overlaps)
+    title = "Of train texts that the original lacks, those that v1..v5 have (same element)"
+    table = _table(title, overlaps)
     for part in ("names", "descriptions"):
-        counts = [entry[part] for entry in overlaps.values()]
-        table.add_row(part, *(f"{entry['count']} ({entry['of_same_element']})" for entry in counts))
+        cells = [
+            "{count} of {new} ({of_same_element})".format(**entry[part])
+            for entry in overlaps.values()
+        ]
+        table.add_row(part, *cells)
     return table
 
 

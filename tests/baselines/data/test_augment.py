@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -22,8 +24,11 @@ from baselines.t5dst.settings import T5Settings
 from baselines.training.settings import Augment
 from baselines.training.task import Provenance
 from sgdx_dataset import SgdxError, frames, load
+from sgdx_dataset.hub.export import export
 from sgdx_dataset.release.open import SAMPLE, open_release
+from sgdx_dataset.release.schema import SPLITS, reworded
 from sgdx_dataset.rewording.corrupt import corrupt
+from sgdx_dataset.schema import Intent, Service, Slot
 
 from ..conftest import command, write_recipe
 
@@ -134,6 +139,129 @@ def test_a_folder_of_the_benchmarks_own_schemas_is_an_oracle(tmp_path: Path) -> 
     assert provenance.oracle
     assert provenance.overlaps > 100
     assert provenance.train == ("original", "paraphrased")
+
+
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "as it is": lambda text: text,
+    "a blank behind": lambda text: f"{text} ",
+    "_ behind": lambda text: f"{text}_",
+    "capitals": str.upper,
+    "camel case": lambda text: text.replace("_", " ").title().replace(" ", ""),
+    "punctuation": lambda text: "-".join(text.split()) + ".",
+}
+
+
+def words_of(variant: str, spelling: str, pivot: bool) -> dict[str, Any]:
+    """The words of a variant of the sample, as a rewording file or, with pivots, an overlay."""
+    release = open_release("sample")
+    spell = SPELLINGS[spelling]
+
+    def words(text: str) -> Any:
+        return {"pivot": "x", "text": spell(text)} if pivot else spell(text)
+
+    def elements(old: Sequence[Slot | Intent], new: Sequence[Slot | Intent]) -> dict[str, Any]:
+        return {
+            before.name: {"name": words(after.name), "description": words(after.description)}
+            for before, after in zip(old, new, strict=True)
+        }
+
+    schemas = (release.schema("train", name).services for name in ("original", variant))
+    return {
+        old.service_name: {
+            "description": words(new.description),
+            "slots": elements(old.slots, new.slots),
+            "intents": elements(old.intents, new.intents),
+        }
+        for old, new in zip(*schemas, strict=True)
+    }
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("pivot", [False, True], ids=["rewording file", "overlay"])
+def test_a_file_with_the_words_of_v5_is_an_oracle_however_they_are_spelt(
+    tmp_path: Path, pivot: bool, spelling: str
+) -> None:
+    (tmp_path / "mine.json").write_text(json.dumps(words_of("v5", spelling, pivot)))
+    with pytest.raises(SgdxError, match=r"judged on \(126\), expected none; .* give --oracle"):
+        training_frames(settings(tmp_path), "sample", oracle=False)
+
+
+def test_files_of_one_slot_each_are_an_oracle_together(tmp_path: Path) -> None:
+    """In each of the files alone there are too few words of v5 to tell."""
+    for service, words in words_of("v5", "as it is", pivot=False).items():
+        slot, changes = next(iter(words["slots"].items()))
+        content = {service: {"slots": {slot: changes}}}
+        (tmp_path / f"{service}.json").write_text(json.dumps(content))
+    with pytest.raises(SgdxError, match=r"judged on \(\d\d+\), expected none; .* give --oracle"):
+        training_frames(settings(tmp_path), "sample", oracle=False)
+
+
+def test_an_oracle_among_the_sources_back_translations(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    shutil.copytree(SAMPLE, source)
+    assert not training_frames(settings("backtrans"), str(source), False).provenance.oracle
+    overlay = json.dumps(words_of("v5", "as it is", pivot=True))
+    (source / "backtrans" / "fr.json").write_text(overlay)
+    with pytest.raises(SgdxError, match=r"augment: backtrans has texts of variants .* --oracle"):
+        training_frames(settings("backtrans"), str(source), oracle=False)
+    assert training_frames(settings("backtrans"), str(source), oracle=True).provenance.oracle
+
+
+def source_with_variants(
+    source: Path, change: Callable[[Service], Service], corpus: Path = SAMPLE
+) -> Path:
+    """A copy of a corpus whose v1..v5 are its original schemas after a change."""
+    shutil.copytree(corpus, source)
+    release = open_release(corpus)
+    for variant in VARIANTS:
+        for split, folder in SPLITS.items():
+            services = [change(service) for service in release.schema(split, "original").services]
+            path = source / "sgd_x" / "data" / variant / folder / "schema.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(msgspec.json.encode(services))
+    return source
+
+
+def in_other_words(service: Service) -> Service:
+    """A service with a letter behind every name and description."""
+    slots, intents = (
+        {e.name: (f"{e.name}x", f"{e.description} x") for e in elements}
+        for elements in (service.slots, service.intents)
+    )
+    return reworded(service, service.service_name, f"{service.description} x", slots, intents)
+
+
+def test_v1_to_v5_are_known_where_the_source_has_others(tmp_path: Path) -> None:
+    source = source_with_variants(tmp_path / "source", in_other_words)
+    assert not training_frames(SETTINGS, str(source), oracle=False).provenance.oracle
+    variants = settings(SAMPLE / "sgd_x" / "data")
+    with pytest.raises(SgdxError, match=r"sgd_x/data has texts of variants .* give --oracle"):
+        training_frames(variants, str(source), oracle=False)
+    provenance = training_frames(variants, str(source), oracle=True).provenance
+    assert provenance.oracle
+    assert provenance.overlaps > 100
+
+
+def test_a_source_whose_v1_to_v5_are_the_original(tmp_path: Path) -> None:
+    source = str(source_with_variants(tmp_path / "source", lambda service: service))
+    expected = r"source: v1, v2, v3, v4, v5 have the original schemas' texts, .* give --oracle"
+    for each in (SETTINGS, settings(SAMPLE / "sgd_x" / "data")):
+        with pytest.raises(SgdxError, match=expected):
+            training_frames(each, source, oracle=False)
+        assert training_frames(each, source, oracle=True).provenance.oracle
+
+
+def test_a_source_made_of_v5(tmp_path: Path) -> None:
+    """What ``export --config v5`` writes, with v1..v5 that are copies, or in words of their own."""
+    export(open_release("sample"), "v5", tmp_path / "v5")
+    for number, change in enumerate((in_other_words, lambda service: service)):
+        source = source_with_variants(tmp_path / str(number), change, tmp_path / "v5")
+        for each in (SETTINGS, settings("oracle")):
+            with pytest.raises(SgdxError, match=r"train/schema.json has texts .* give --oracle"):
+                training_frames(each, str(source), oracle=False)
+        provenance = training_frames(SETTINGS, str(source), oracle=True).provenance
+        assert (provenance.train, provenance.oracle) == (("original",), True)
+        assert provenance.overlaps > 100
 
 
 def test_a_folder_of_corruptions_of_ones_own(tmp_path: Path) -> None:

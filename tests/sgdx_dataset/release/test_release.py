@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
 import os
 import re
 import resource
@@ -110,6 +111,26 @@ def test_sgd_with_another_file_is_not_called_sgd(release_archive: Path, tmp_path
     assert release.version("train") == ""
     with pytest.warns(UserWarning, match="test/dialogues_001.json: differs from the published"):
         list(dialogue_tables(release, "test", "v1"))
+
+
+@pytest.mark.release
+def test_sgd_with_other_back_translations_is_not_called_sgd(
+    release_archive: Path, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(release_archive) as archive:
+        for name in archive.namelist():
+            if name.endswith("schema.json"):
+                archive.extract(name, tmp_path)
+    root = next(tmp_path.iterdir())
+    assert open_release(root).variants("backtrans")  # those of this package
+    assert open_release(root).version() == ""
+    service = open_release(root).schema("train", "original").services[0].service_name
+    overlay = {service: {"description": {"pivot": "x", "text": "words"}}}
+    (root / "backtrans").mkdir()
+    (root / "backtrans" / "fr.json").write_text(json.dumps(overlay))
+    assert open_release(root).version().startswith("unverified:")
+    assert open_release(root).version("train").startswith("unverified:")
+    assert open_release(root).version("test") == ""
 
 
 def test_the_source_may_come_from_the_environment(

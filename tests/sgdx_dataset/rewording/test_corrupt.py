@@ -16,7 +16,7 @@ from sgdx_dataset import SgdxError, find_variants, frames, load, overlaps
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.release.schema import Schema, check_aligned, check_distinct
 from sgdx_dataset.rewording.corrupt import corrupt, corrupt_schema, corrupt_words
-from sgdx_dataset.rewording.leaks import Key, texts, train_variants
+from sgdx_dataset.rewording.leaks import text_key, texts, train_variants
 from sgdx_dataset.schema import Service, Slot
 
 from ...conftest import Run
@@ -61,7 +61,7 @@ def corrupted(seed: int, replace: float = 0.3, window: int = 3) -> Schema:
     return corrupt_schema(original(), np.random.default_rng(seed), replace, window)
 
 
-def made_of(schema: Schema) -> list[tuple[Key, str]]:
+def made_of(schema: Schema) -> list[tuple[tuple[str, str], str]]:
     """Every original text, with its kind, and what became of it."""
     pairs = zip(texts("", original(), original()), texts("", original(), schema), strict=True)
     return [((place.kind, old), new) for (place, old), (_, new) in pairs]
@@ -132,10 +132,10 @@ def test_no_name_begins_with_a_digit(seed: int) -> None:
 
 def test_what_is_excluded_is_drawn_again() -> None:
     drawn = {((kind, new), old) for (kind, old), new in made_of(corrupted(0)) if new != old}
-    excluded = {key for key, _ in drawn}
+    excluded = {text_key(*key) for key, _ in drawn}
     assert len(excluded) > 80
     schema = corrupt_schema(original(), np.random.default_rng(0), 0.3, 3, excluded)
-    assert not excluded & {(kind, new) for (kind, _), new in made_of(schema)}
+    assert not excluded & {text_key(kind, new) for (kind, _), new in made_of(schema)}
 
 
 def test_a_text_without_a_usable_corruption_is_named() -> None:

@@ -12,7 +12,21 @@ from msgspec import to_builtins
 
 from sgdx_dataset import SPLITS, VARIANTS, overlaps
 from sgdx_dataset.release.open import SAMPLE, open_release
-from sgdx_dataset.rewording.leaks import Location, Overlap, train_variants
+from sgdx_dataset.release.release import Release
+from sgdx_dataset.release.schema import Schema
+from sgdx_dataset.rewording.leaks import (
+    LIMITS,
+    Leak,
+    Location,
+    Overlap,
+    copied_variants,
+    find_leak,
+    new_texts,
+    normalised,
+    published_words,
+    release_words,
+    train_variants,
+)
 
 from ..conftest import service, write
 
@@ -24,6 +38,19 @@ def found(source: Path, tmp_path: Path, schema: Json) -> list[Overlap]:
     write(tmp_path / "mine" / "train" / "schema.json", [schema])
     release = open_release(source, {"mine": tmp_path / "mine"})
     return overlaps(release, train_variants(release))
+
+
+@pytest.mark.parametrize(
+    "text", ["VisitFlat", "visit_flat", " Visit flat. ", "visit-ﬂat", "VISIT FLAT_"]
+)
+def test_case_blanks_and_punctuation_make_no_difference(text: str) -> None:
+    assert normalised(text) == "visitflat"
+
+
+def test_a_text_that_is_spelt_otherwise_is_the_same(mini: Path, tmp_path: Path) -> None:
+    mine = service("Flats_1", ("Town ", "CITY", "ae"), ("search_flat", "findFlat"))
+    texts = [(overlap.text, overlap.same_element) for overlap in found(mini, tmp_path, mine)]
+    assert texts == [("Town ", True), ("Town ", True), ("search_flat", True)]
 
 
 def test_each_overlap_with_its_places(mini: Path, tmp_path: Path) -> None:
@@ -131,3 +158,108 @@ def test_the_variants_for_training_are_those_with_a_train_schema(
     original = open_release(mini).schema("train", "original")
     expected = to_builtins(original.services)
     assert [to_builtins(schema.services) for schema in made.values()] == [expected] * 2
+
+
+def mixed(release: Release, share: float) -> Schema:
+    """The train schema with v3's words in a share of its services, and the originals elsewhere."""
+    original, variant = (release.schema("train", name).services for name in ("original", "v3"))
+    count = round(share * len(original))
+    return Schema("mixed", [*variant[:count], *original[count:]])
+
+
+def test_words_of_v3_in_some_services_alone_are_a_leak() -> None:
+    """Shares are of the texts that are new, and so do not depend on how many services change."""
+    release = open_release("sample")
+    for share in (0.25, 0.5, 1):
+        leak = find_leak(release, {"mine": mixed(release, share)})
+        assert leak == Leak(len(overlaps(release, {"mine": mixed(release, share)})), oracle=True)
+
+
+def test_a_leak_is_found_beside_schemas_without_one() -> None:
+    """As one of many schemas, and as a part of each of several."""
+    release = open_release("sample")
+    schemas = train_variants(release)
+    assert find_leak(release, schemas) == Leak(len(overlaps(release, schemas)), oracle=False)
+    assert find_leak(release, schemas | {"mine": release.schema("train", "v2")}).oracle
+
+
+def test_few_equal_texts_are_counted_and_no_leak(mini: Path, tmp_path: Path) -> None:
+    """Four are none, five are one."""
+    for third, oracle in (("nothing", False), ("purpose", True)):
+        mine = service("Flats_1", ("town", "quarter", third), ("SearchFlat", "SeeFlat"))
+        for slot in mine["slots"]:
+            slot["description"] = "nothing"
+        write(tmp_path / "mine" / "train" / "schema.json", [mine])
+        release = open_release(mini, {"mine": tmp_path / "mine"})
+        leak = find_leak(release, train_variants(release))
+        assert leak == Leak(4 + oracle, oracle)
+
+
+def test_a_corpus_of_ones_own_is_no_leak(mini: Path) -> None:
+    """With variants of its own or without any."""
+    for _ in range(2):
+        release = open_release(mini)
+        original = release.schema("train", "original")
+        assert find_leak(release, {"original": original}) == Leak(0, oracle=False)
+        assert copied_variants(release) == []
+        shutil.rmtree(mini / "sgd_x", ignore_errors=True)
+
+
+def test_variants_that_are_copies_of_the_original(mini: Path) -> None:
+    for variant in ("v2", "v4"):
+        for split in SPLITS.values():
+            target = mini / "sgd_x" / "data" / variant / split / "schema.json"
+            shutil.copy(mini / split / "schema.json", target)
+    assert copied_variants(open_release(mini)) == ["v2", "v4"]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_v1_to_v5_as_the_original_schemas_of_a_source(variant: str, tmp_path: Path) -> None:
+    """Whether the source has them as its own v1..v5 too, or none."""
+    for split in SPLITS.values():
+        for folder in (Path(), Path("sgd_x/data/v1"), Path("sgd_x/data/v2")):
+            (tmp_path / folder / split).mkdir(parents=True)
+            schema = SAMPLE / "sgd_x" / "data" / variant / split / "schema.json"
+            shutil.copy(schema, tmp_path / folder / split)
+    for _ in range(2):
+        release = open_release(tmp_path)
+        leak = find_leak(release, {"original": release.schema("train", "original")})
+        assert leak.oracle
+        assert leak.overlaps > 100
+        shutil.rmtree(tmp_path / "sgd_x", ignore_errors=True)
+
+
+@pytest.mark.release
+def test_the_published_words_are_those_of_sgd(release_archive: Path) -> None:
+    assert published_words()[0] == release_words(open_release(release_archive))
+
+
+@pytest.mark.release
+def test_translations_of_sgd_are_within_the_limits(release_archive: Path) -> None:
+    """The largest shares of the three, which docs/augmentation.md names."""
+    release = open_release(release_archive)
+    shares: dict[str, list[float]] = {part: [] for part in LIMITS}
+    for variant, schema in train_variants(release).items():
+        equal = [overlap.location.part for overlap in overlaps(release, {variant: schema})]
+        new = [place.part for place in new_texts(release, variant, schema)]
+        for part, of_part in shares.items():
+            of_part.append(equal.count(part) / len([p for p in new if p == part]))
+    highest = {part: round(max(of_part), 3) for part, of_part in shares.items()}
+    assert highest == {"name": 0.658, "description": 0.027}
+    assert not find_leak(release, train_variants(release)).oracle
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_v1_to_v5_of_sgd_are_known_without_the_release(
+    variant: str, release_archive: Path, tmp_path: Path
+) -> None:
+    released = open_release(release_archive)
+    for split, folder in SPLITS.items():
+        write(
+            tmp_path / folder / "schema.json", to_builtins(released.schema(split, variant).services)
+        )
+    release = open_release(tmp_path)
+    leak = find_leak(release, {"original": release.schema("train", "original")})
+    assert leak.oracle
+    assert leak.overlaps > 500

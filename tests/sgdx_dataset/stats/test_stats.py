@@ -134,12 +134,12 @@ def test_overlaps_are_counted_and_listed(trained: Release) -> None:
     found = schema_statistics(trained)["overlaps"]
     assert list(found) == ["mine", "fr"]
     assert found["fr"] == {
-        "names": {"count": 0, "of_same_element": 0},
-        "descriptions": {"count": 0, "of_same_element": 0},
+        "names": {"count": 0, "of_same_element": 0, "new": 1},
+        "descriptions": {"count": 0, "of_same_element": 0, "new": 0},
         "texts": [],
     }
-    assert found["mine"]["names"] == {"count": 3, "of_same_element": 2}
-    assert found["mine"]["descriptions"] == {"count": 2, "of_same_element": 1}
+    assert found["mine"]["names"] == {"count": 3, "of_same_element": 2, "new": 4}
+    assert found["mine"]["descriptions"] == {"count": 2, "of_same_element": 1, "new": 3}
     assert [entry["text"] for entry in found["mine"]["texts"]] == [
         *("p", "p"),
         *("purpose", "purpose"),
@@ -170,7 +170,7 @@ def test_overlaps_are_printed_whatever_they_say(trained: Release) -> None:
     assert "SearchFlat" not in console.file.getvalue()  # type: ignore[attr-defined]
     print_report(figures, console, lists=True)
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
-    assert any(line.split() == "│ names │ 3 (2) │ 0 (0) │".split() for line in lines)
+    assert any(line.split() == "│ names │ 3 of 4 (2) │ 0 of 1 (0) │".split() for line in lines)
     assert f"mine, Flats_1 slot city: '[/red]{100 * 'x'}'*: v4 Flats_1" in lines
     assert "mine, Flats_1 intent FindFlat: 'SearchFlat'*: v1 Flats_1" in lines
 
@@ -182,9 +182,9 @@ def test_overlaps_of_the_samples_back_translations() -> None:
         for variant, of in found.items()
     }
     assert counts == {
-        "backtrans-ja": [(16, 15), (0, 0)],
-        "backtrans-ko": [(5, 3), (0, 0)],
-        "backtrans-zh": [(12, 11), (0, 0)],
+        "backtrans-ja": [(16, 15, 53), (0, 0, 66)],
+        "backtrans-ko": [(5, 3, 43), (0, 0, 66)],
+        "backtrans-zh": [(12, 11, 51), (0, 0, 64)],
     }
 
 
