@@ -48,7 +48,7 @@ def test_tasks_that_there_are_not(
     arguments = ("--config", recipe, "--output", tmp_path / "o", "--task", "copy")
     assert command(monkeypatch, train, *arguments) == 2
     assert "--task copy: t5dst has no such task, expected none" in error_line(capsys)
-    with pytest.raises(SgdxError, match="tracker 'lexical' learns nothing"):
+    with pytest.raises(SgdxError, match="'lexical' is not trained"):
         get_trainable("lexical")
     (tmp_path / "r.yaml").write_text("tracker: t7\n")
     assert command(monkeypatch, train, *arguments[:4]) == 2
