@@ -21,9 +21,10 @@ from transformers import PreTrainedTokenizerBase
 from baselines.data.turns import input_columns, turn_rows
 from baselines.t2g2.beams import generate_all
 from baselines.t2g2.examples import UtteranceExamples, read_turns
-from baselines.t2g2.generator import T2G2Generator, T2G2Options
+from baselines.t2g2.generator import T2G2Generator
 from baselines.t2g2.inputs import derived_input
 from baselines.t2g2.model import Model, T2G2Provenance, load_generator
+from baselines.t2g2.settings import T2G2Options
 from baselines.t5dst.generate import texts_of
 from baselines.t5dst.model import generation_settings
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer

@@ -1,12 +1,14 @@
-"""Load and save generators: whole models, and prefixes that name the T5 that they are for."""
+"""Start, load and save generators: whole models, and prefixes that name the T5 they are for."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import torch
+from accelerate.utils import set_seed
 from safetensors.torch import load_file, save_file
 from transformers import (
     GenerationConfig,
@@ -17,12 +19,20 @@ from transformers import (
 from sgdx_dataset import SgdxError
 
 from ..system import model_file
-from ..t5dst.model import generation_settings, load_model, save_model
+from ..t5dst.model import (
+    commit_of,
+    generation_settings,
+    load_model,
+    pretrained_t5,
+    save_model,
+)
 from ..trained import read_provenance
 from ..training.checkpoint import load_errors_as_sgdx, weights_digest
-from ..training.task import Provenance
+from ..training.loop import last_checkpoint
+from ..training.task import Provenance, Run
 from .inputs import InputName
 from .prefix import PrefixTuned
+from .settings import T2G2Settings
 
 Model = PreTrainedModel | PrefixTuned
 PREFIX, NETWORKS = "prefix.safetensors", "prefix_networks.safetensors"
@@ -78,6 +88,49 @@ def beam_settings(model: Model, provenance: T2G2Provenance) -> GenerationConfig:
     return generation_settings(
         base, provenance.max_target, provenance.beams, provenance.length_penalty
     )
+
+
+def initial_model(
+    run: Run[T2G2Settings], templates: str, texts: Sequence[str]
+) -> tuple[Model, PreTrainedTokenizerBase, T2G2Provenance]:
+    """The model that training starts from: the last checkpoint, or the recipe's model.
+
+    Args:
+        run: The training run.
+        templates: Digest of the hand-written templates, or "".
+        texts: All texts of training, for the tokenizer of the recipe's model ``tiny``.
+    """
+    settings = run.settings
+    provenance = run.provenance.extended(
+        T2G2Provenance,
+        input=settings.input,
+        templates=templates,
+        max_input=settings.max_input,
+        max_target=settings.max_target,
+        beams=settings.beams,
+        length_penalty=settings.length_penalty,
+    )
+    name = pretrained_t5(run, texts, provenance, settings.max_target)
+    checkpoint = last_checkpoint(run, "")
+    stored = read_provenance(str(checkpoint), T2G2Provenance) if checkpoint else None
+    commit = stored.pretrained_commit if stored else commit_of(name, settings.revision)
+    provenance = msgspec.structs.replace(provenance, pretrained_commit=commit)
+    if settings.prefix is None:
+        whole, tokenizer = (
+            load_model(str(checkpoint)) if checkpoint else load_model(name, commit or None)
+        )
+        return whole, tokenizer, provenance
+    # The tiny model lies in the run folder, beside the prefix, wherever that folder is moved.
+    recorded = "initial" if settings.model == "tiny" else name
+    base = stored.base if stored else None
+    base = base or Base(recorded, commit, "", settings.prefix, settings.prefix_hidden)
+    set_seed(settings.seed)  # of the networks' random weights
+    tuned, tokenizer = load_base(name, base, learnt=True)
+    if checkpoint:
+        load_networks(tuned, checkpoint)
+    elif not base.sha256:
+        base = msgspec.structs.replace(base, sha256=weights_digest(tuned.base))
+    return tuned, tokenizer, msgspec.structs.replace(provenance, base=base)
 
 
 def load_generator(name: str) -> tuple[Model, PreTrainedTokenizerBase]:

@@ -22,7 +22,8 @@ from baselines.data.turns import (
     turn_rows,
 )
 from baselines.system import Generator, Predictions
-from baselines.t2g2.generator import T2G2Generator, T2G2Settings
+from baselines.t2g2.generator import T2G2Generator
+from baselines.t2g2.settings import T2G2Settings
 from baselines.training.settings import Augment
 from baselines.training.task import Provenance
 from sgdx_dataset import SgdxError, load

@@ -23,8 +23,9 @@ from baselines import evaluate, predict, publish, train
 from baselines.model_card import published
 from baselines.system import recorded_name
 from baselines.t2g2 import beams
-from baselines.t2g2.generator import T2G2Settings, bleu
+from baselines.t2g2.generator import bleu
 from baselines.t2g2.model import Base, T2G2Provenance, load_generator
+from baselines.t2g2.settings import T2G2Settings
 from baselines.t5dst.model import generation_settings, save_model
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
 from baselines.trained import read_provenance
