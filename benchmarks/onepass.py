@@ -37,9 +37,10 @@ from baselines.onepass.tracking import Reading, track_dialogues
 from baselines.sgp_dst.decode import Answer
 from baselines.sgp_dst.questions import Question
 from baselines.sgp_dst.sequences import Questions, Sequences
+from baselines.sgp_dst.settings import SgpOptions
 from baselines.sgp_dst.submodels import PARTS, Part, SgpProvenance, new_part
 from baselines.sgp_dst.teacher import gold_submodels
-from baselines.sgp_dst.tracker import SgpOptions, SgpTracker
+from baselines.sgp_dst.tracker import SgpTracker
 from baselines.sgp_dst.tracking import Submodels
 from baselines.sgp_dst.tracking import track_dialogues as sgp_track_dialogues
 from baselines.training.accelerator import make_accelerator

@@ -45,9 +45,10 @@ from baselines.sgp_dst.questions import (
     values_elsewhere,
 )
 from baselines.sgp_dst.sequences import Questions, Sequences
+from baselines.sgp_dst.settings import SgpOptions
 from baselines.sgp_dst.submodels import PARTS, Part, SgpProvenance, SubModel, new_part
 from baselines.sgp_dst.teacher import gold_submodels
-from baselines.sgp_dst.tracker import SgpOptions, SgpTracker
+from baselines.sgp_dst.tracker import SgpTracker
 from baselines.sgp_dst.tracking import (
     Candidates,
     CombineAnswers,

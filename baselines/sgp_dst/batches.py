@@ -22,11 +22,10 @@ from ..training.task import Evaluation, Run, Task
 from .examples import EASY, EXAMPLES, HARD, MORE_EXAMPLES, POSITIVE, SYSTEM, Example
 from .selection import decision_f1, stratified
 from .sequences import Questions, Sequences
+from .settings import PartSettings, SgpSettings
 from .submodels import (
     Part,
-    PartSettings,
     SgpProvenance,
-    SgpSettings,
     SubModel,
     load_part,
     new_part,

@@ -1,4 +1,4 @@
-"""The four submodels by name: their classes, their settings, and how they are loaded and saved."""
+"""The four submodels by name: their classes, their provenance, and how they are made and loaded."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
 
-import msgspec
 import torch
 from transformers import AutoConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 
 from ..trained import TrainedModel, load_trained, read_provenance
-from ..training.settings import Count, EncoderSettings, Fraction
 from ..training.task import Provenance
 from .modeling import CombineModel, CopyModel, IntentModel, SgpConfig
 from .prompts import FEATURES
@@ -31,55 +29,6 @@ MODELS: dict[Part, type[IntentModel] | type[CombineModel] | type[CopyModel]] = {
     "copy": CopyModel,
     "cross": CopyModel,
 }
-
-
-class PartSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Settings of one submodel.
-
-    Attributes:
-        epochs: Number of epochs, which determines the number of steps.
-        steps: Maximum number of steps, if its epochs would take more; None for no maximum.
-        warmup: Fraction of the steps in which the learning rate rises, in [0, 1].
-        max_tokens: Maximum number of tokens of a sequence; of a longer turn the last are kept.
-        negatives: Number of easy negative examples for each positive one, sampled in every epoch.
-        hard: Fraction of the hard negative examples, sampled in every epoch, in [0, 1].
-        system: Fraction of the positive examples from system turns, sampled in every epoch, in
-            [0, 1]; only ``combine`` has some.
-    """
-
-    epochs: Count
-    steps: Count | None = None
-    warmup: Fraction
-    max_tokens: Count
-    negatives: float = 0.0
-    hard: Fraction = 1.0
-    system: Fraction = 1.0
-
-
-class PartsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Settings of the four submodels."""
-
-    intent: PartSettings
-    combine: PartSettings
-    copy: PartSettings
-    cross: PartSettings
-
-
-class SgpSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The settings that recipes of SGP-DST have besides the common ones.
-
-    ``evaluate_frames`` is the number of examples that a submodel is evaluated on, and the
-    approximate number of frames that the whole tracker is evaluated on, in whole dialogues.
-
-    Attributes:
-        parts: Settings of the four submodels.
-        steps: Maximum number of steps of each submodel, as in its own settings.
-        expected: The expected result and its source, for the reader of the recipe.
-    """
-
-    parts: PartsSettings
-    steps: Count | None = None  # type: ignore[assignment]  # no maximum but the epochs'
-    expected: str
 
 
 class SgpProvenance(Provenance, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 import torch
@@ -24,18 +24,11 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import NONE_INTENT
 
 from ..data.frames import describe
-from ..system import (
-    BatchOptions,
-    BatchSize,
-    Predictions,
-    TokenBudget,
-    Tracker,
-    TrainableSystem,
-)
+from ..system import Predictions, Row, Tracker, TrainableSystem
 from ..trained import answer_batches, fingerprint, predict_dialogues
 from ..training.batching import Ints
 from ..training.checkpoint import weights_digest
-from ..training.settings import Count, Settings
+from ..training.settings import Settings
 from ..training.task import Run, Task
 from .batches import READS, training_task
 from .card_example import example
@@ -43,21 +36,9 @@ from .decode import Answer, decode
 from .questions import Question, combine_questions, intent_question
 from .rules import Scored
 from .sequences import Questions, Sequences
-from .submodels import PARTS, Part, SgpSettings, SubModel, load_part
+from .settings import SgpOptions, SgpSettings
+from .submodels import PARTS, Part, SubModel, load_part
 from .tracking import Candidates, CombineAnswers, Queries, Submodels, track_dialogues
-
-Row = dict[str, Any]
-
-
-class SgpOptions(BatchOptions, frozen=True, kw_only=True):
-    """The options of prediction with SGP-DST; batches consist of sequences, chunks of dialogues."""
-
-    batch_size: BatchSize = 256
-    token_budget: TokenBudget = 4096  # larger batches hold more padding than they save time
-    chunk_size: Annotated[
-        Count,
-        msgspec.Meta(description="number of dialogues whose results are saved together to resume"),
-    ] = 96  # a kill on CPUs costs about a minute
 
 
 @dataclass(frozen=True)

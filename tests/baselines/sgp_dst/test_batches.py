@@ -23,13 +23,12 @@ from baselines.sgp_dst.batches import (
 from baselines.sgp_dst.examples import EASY, HARD, POSITIVE, SYSTEM
 from baselines.sgp_dst.modeling import SgpConfig
 from baselines.sgp_dst.selection import decision_f1, stratified
+from baselines.sgp_dst.settings import PartSettings, SgpSettings
 from baselines.sgp_dst.submodels import (
     MODELS,
     PARTS,
     Part,
-    PartSettings,
     SgpProvenance,
-    SgpSettings,
     SubModel,
 )
 from baselines.training.settings import read_recipe

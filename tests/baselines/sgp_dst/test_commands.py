@@ -14,7 +14,8 @@ from baselines import evaluate, predict, publish, train
 from baselines.data.frames import whole_dialogues
 from baselines.model_card import published
 from baselines.sgp_dst.card_example import example
-from baselines.sgp_dst.submodels import PARTS, SgpSettings
+from baselines.sgp_dst.settings import SgpSettings
+from baselines.sgp_dst.submodels import PARTS
 from baselines.training import loop
 from baselines.training.settings import find_recipe, read_recipe
 from sgdx_dataset import frames, load
