@@ -180,7 +180,9 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
     parser.add_argument("--model", help="a run folder, or a name on the Hub")
     parser.add_argument(
         "--tracker",
-        help="lexical, which needs no --model; or the tracker of a --model that does not record it",
+        metavar="NAME | MODULE:CLASS",
+        help="a tracker that needs no --model, as lexical, or a class of a module of yours; or the "
+        "tracker of a --model that does not record it",
     )
     first_options, _ = parser.parse_known_args()
     add_data(parser)

@@ -7,6 +7,8 @@ add one. This module does not import torch.
 
 from __future__ import annotations
 
+from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -51,6 +53,7 @@ SYSTEMS = {
     "onepass": "baselines.onepass.tracker:OnePassTracker",
     "t2g2": "baselines.t2g2.generator:T2G2Generator",
 }
+ENTRY_POINTS = "sgdx.systems"  # where installed packages register systems of their own
 Row = dict[str, Any]
 
 
@@ -94,7 +97,8 @@ class System(Protocol):
     A class that is not trained, and so is no ``TrainableSystem``, is created without arguments.
 
     Attributes:
-        NAME: Name of the system in ``SYSTEMS``, in recipes and in every file that it writes.
+        NAME: Name of the system in ``SYSTEMS``, in recipes and in every file that it writes; for
+            one that is not registered, in the files alone.
         ROWS: What it predicts: ``frames`` of user turns, or ``turns`` of the system. The commands
             choose data and metric by it.
         READS: The parts of a row that it reads, taken from ``data.frames.INPUTS`` or
@@ -200,24 +204,60 @@ class TrainableSystem(System, Protocol[AnyOptions, AnySettings]):
         ...
 
 
+def system_names() -> list[str]:
+    """The names of all systems: those of ``SYSTEMS``, and those that installed packages register.
+
+    A package registers its systems as entry points of the group ``sgdx.systems``.
+    """
+    return list(dict.fromkeys([*SYSTEMS, *entry_points(group=ENTRY_POINTS).names]))
+
+
 def get_system(name: str) -> type[System]:
-    """The class of the system with the given name in ``SYSTEMS``.
+    """The class of a system.
+
+    Args:
+        name: One of ``system_names()``, or ``MODULE:CLASS`` for a class of a module of yours, which
+            Python can import.
 
     Raises:
-        SgdxError: No system has this name, or what it needs is not installed.
+        SgdxError: There is no such system, or what it needs is not installed.
     """
-    if name not in SYSTEMS:
-        raise SgdxError(f"tracker '{name}' is unknown, expected one of {', '.join(SYSTEMS)}")
-    module, _, class_name = SYSTEMS[name].partition(":")
-    system_class: type[System] = getattr(require(module, "baselines"), class_name)
-    return system_class
+    if name in SYSTEMS:
+        module, _, class_name = SYSTEMS[name].partition(":")
+        system_class: type[System] = getattr(require(module, "baselines"), class_name)
+        return system_class
+    registered = entry_points(group=ENTRY_POINTS)
+    if name in registered.names:
+        return _own_system(name, *registered[name].value.split(":"))
+    if ":" in name:
+        return _own_system(name, *name.split(":", 1))
+    raise SgdxError(
+        f"tracker '{name}' is unknown, expected one of {', '.join(system_names())}, or MODULE:CLASS"
+    )
+
+
+def _own_system(name: str, module: str, class_name: str) -> type[System]:
+    """The class of a system that is not of this package."""
+    try:
+        system_class: Any = getattr(import_module(module), class_name, None)
+    except ModuleNotFoundError as error:
+        raise SgdxError(f"tracker '{name}': found no module {error.name} to import") from None
+    lacking = [part for part in ("NAME", "READS", "predict") if not hasattr(system_class, part)]
+    if system_class is None or lacking:
+        found = f"a {class_name} without {', '.join(lacking)}" if system_class else "none"
+        raise SgdxError(
+            f"tracker '{name}': expected the class {class_name} of a tracker in {module}, found "
+            f"{found}"
+        )
+    own_class: type[System] = system_class
+    return own_class
 
 
 def get_trainable(name: str) -> type[TrainableSystem[Any, Any]]:
-    """The class of the trainable system with the given name in ``SYSTEMS``.
+    """The class of a trainable system, from what ``get_system`` takes.
 
     Raises:
-        SgdxError: No system has this name, or it is not trained.
+        SgdxError: There is no such system, or it is not trained.
     """
     system_class = get_system(name)
     if not is_trainable(system_class):
@@ -246,7 +286,10 @@ def recorded_name(model: str) -> str:
         for key in keys:
             provenance = provenance.get(key) if isinstance(provenance, dict) else None
         if isinstance(provenance, dict) and provenance.get("tracker"):
-            return str(provenance["tracker"])
+            name = str(provenance["tracker"])
+            if ":" in name:  # a model must not choose which code is imported
+                raise SgdxError(f"{model}: is of the tracker {name}; name it with --tracker {name}")
+            return name
     raise SgdxError(
         f"{model}: found no tracker's name in run.json or config.json, expected a model of "
         "baselines.train; for another give --tracker"

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,21 +17,16 @@ README = ROOT / "baselines" / "README.md"
 
 def test_the_example_tracker_is_evaluated(tmp_path: Path) -> None:
     text = README.read_text()
-    (path,) = re.findall(r"^Write `(baselines/\w+/tracker\.py)`:$", text, re.MULTILINE)
-    code, line = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (path,) = re.findall(r"^Write `(\w+\.py)`, in any directory:$", text, re.MULTILINE)
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (command,) = re.findall(r"```bash\n(.*?)\n```", text, re.DOTALL)
-    shutil.copytree(ROOT / "baselines", tmp_path / "baselines")
-    (tmp_path / path).parent.mkdir()
     (tmp_path / path).write_text(code)
-    registry = tmp_path / "baselines" / "system.py"
-    before, begin, after = registry.read_text().partition("SYSTEMS = {\n")
-    registry.write_text(before + begin + line + after)
     python, *arguments = shlex.split(command)
     assert python == "python"
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=120,

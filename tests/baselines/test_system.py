@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 
 import pytest
 
-from baselines.system import recorded_name
+from baselines.system import get_system, get_trainable, recorded_name
 from sgdx_dataset import SgdxError
 
 
@@ -19,4 +21,51 @@ def test_a_run_a_checkpoint_and_a_model_say_which_tracker_they_are(
         recorded_name(str(tmp_path))
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(SgdxError, match="config.json: "):
+        recorded_name(str(tmp_path))
+
+
+_OWN = """
+class Mine:
+    NAME, ROWS, READS = "mine", "frames", ("utterance",)
+
+    def predict(self, rows, chunks):
+        raise NotImplementedError
+
+class Other:
+    NAME = "other"
+"""
+
+
+@pytest.fixture
+def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module with a tracker, and a package that registers it as an entry point."""
+    (tmp_path / "own_tracker.py").write_text(_OWN)
+    registered = tmp_path / "own-1.dist-info"
+    registered.mkdir()
+    (registered / "METADATA").write_text("Metadata-Version: 2.1\nName: own\nVersion: 1\n")
+    (registered / "entry_points.txt").write_text("[sgdx.systems]\nmine = own_tracker:Mine\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    return "own_tracker"
+
+
+def test_a_tracker_of_ones_own_needs_no_line_in_the_package(own_module: str) -> None:
+    assert get_system(f"{own_module}:Mine").NAME == "mine"
+    assert get_system("mine") is get_system(f"{own_module}:Mine")
+    for name, message in (
+        ("no_such_module:Mine", "found no module no_such_module to import"),
+        (f"{own_module}:Nobody", "expected the class Nobody of a tracker in own_tracker, found no"),
+        (f"{own_module}:Other", "found a Other without READS, predict"),
+        ("nobody", r"expected one of lexical, .*, mine, or MODULE:CLASS"),
+    ):
+        with pytest.raises(SgdxError, match=message):
+            get_system(name)
+    with pytest.raises(SgdxError, match="is not trained"):
+        get_trainable(f"{own_module}:Mine")
+    assert sys.modules.pop(own_module)
+
+
+def test_a_model_does_not_choose_which_code_is_imported(tmp_path: Path) -> None:
+    record = {"sgdx": {"tracker": "no_such_module:Mine"}}
+    (tmp_path / "config.json").write_text(json.dumps(record))
+    with pytest.raises(SgdxError, match="name it with --tracker no_such_module:Mine"):
         recorded_name(str(tmp_path))
