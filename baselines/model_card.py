@@ -14,6 +14,7 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 from sgdx_dataset import SgdxError
 from sgdx_dataset.hub.upload import upload
 from sgdx_dataset.io.files import write_bytes
+from sgdx_metric.cli.results import read_results
 
 from .system import get_system
 from .training.run_folder import read_json, read_log, read_run
@@ -29,6 +30,11 @@ _FIGURES = {
         "JGA_orig": ("jga_orig", "joint goal accuracy under the original schemas"),
         "JGA_v1-5": ("jga_v1-5", "mean joint goal accuracy under the reworded schemas v1 to v5"),
         "SS_JGA": ("ss_jga", "schema sensitivity of joint goal accuracy; lower is better"),
+        "JGA_worst": (
+            "jga_worst",
+            "mean of each frame's score under the one of these six that is worst for it",
+        ),
+        "flips": ("flips", "frames right under one of these six and wrong under another"),
     },
     "turns": {
         "BLEU_orig": ("bleu_orig", "corpus BLEU under the original schemas, from 0 to 100"),
@@ -37,6 +43,11 @@ _FIGURES = {
         "SER_v1-5": ("ser_v1-5", "mean slot error rate under v1 to v5"),
         "SGSAcc_orig": ("sgsacc_orig", "faithful turns under the original schemas"),
         "SGSAcc_v1-5": ("sgsacc_v1-5", "mean share of faithful turns under v1 to v5"),
+        "SER_worst": (
+            "ser_worst",
+            "SER of each turn under the one of these six that is worst for it",
+        ),
+        "SGSAcc_worst": ("sgsacc_worst", "turns that are faithful under all six"),
         "SS_SGSAcc": ("ss_sgsacc", "schema sensitivity of faithfulness; lower is better"),
         "changed": ("changed", "turns said in other words than under the original schemas"),
         "flips": ("flips", "turns whose faithfulness is not the same under all of v1 to v5"),
@@ -113,9 +124,11 @@ class _Figures(msgspec.Struct, rename={"jga_v1_5": "jga_v1-5"}):
     jga_orig: Fraction | None
     jga_v1_5: Fraction | None
     ss_jga: NotNegative | None
+    jga_worst: Fraction | None = None
+    flips: Fraction | None = None
 
 
-class _AllFigures(_Figures):
+class _AllFigures(_Figures, kw_only=True):
     seen: _Figures
     unseen: _Figures
 
@@ -170,6 +183,8 @@ def write_card(output: Path, repository: str, example: str) -> None:
     use, code = _USE[rows]
     path = output / "scores.json"
     scores = read_json(path, _SCORES[rows], "a scores.json") if path.exists() else None
+    if scores and rows == "frames" and "jga_worst" not in scores["sgdx"] and "paired" in scores:
+        scores = msgspec.to_builtins(read_results(path).scores)  # An earlier version wrote it.
     sections = [
         f"# {_title(run)}",
         _ORACLE if run["oracle"] else "",

@@ -124,6 +124,12 @@ def _add_explain(command: argparse.ArgumentParser) -> None:
         help="instead of FRAME_ID, list the frames that score less under the variant SECOND than "
         "under FIRST, as in --changed original v5",
     )
+    command.add_argument(
+        "--flips",
+        action="store_true",
+        help="instead of FRAME_ID, list the frames that are right under one of the wordings and "
+        "wrong under another, with the slots that changed",
+    )
     _add_inputs(command)
     add_dialogues(command)
 

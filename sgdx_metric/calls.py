@@ -40,6 +40,8 @@ _STATISTIC_NAMES = {
     "jga_v1-5": "v1-5",
     "drop": "drop",
     "ss_jga": "sensitivity",
+    "jga_worst": "worst",
+    "flips": "flips",
 }
 _PARAMETERS = pa.list_(pa.struct([("slot", pa.string()), ("value", pa.string())]))
 # Gold calls are of the frame's own service; a predicted call says which service it is of.
@@ -216,9 +218,10 @@ def report_calls(
 
     Returns:
         `calls`: for each of CALL_METRICS the accuracies `by_variant`, `original`, their mean
-        `v1-5`, the `drop` between the two and the `sensitivity`, as of joint goal accuracy, with
-        95 % intervals in `confidence`; the same for `seen` and `unseen` services. `decision` by
-        variant; `frames`, how many calls there are; `signature`. What is undefined is None.
+        `v1-5`, the `drop` between the two, the `sensitivity`, the `worst` case and the `flips`,
+        as of joint goal accuracy, with 95 % intervals in `confidence`; the same for `seen` and
+        `unseen` services. `decision` by variant; `frames`, how many calls there are; `signature`.
+        What is undefined is None.
 
     Raises:
         ScoreError: The variants have calls in different frames.

@@ -36,7 +36,7 @@ def report(variants: Mapping[str, FrameScores], setup: Setup = _UNSTATED) -> dic
             not under another.
     """
     variants = {name: variants[name] for name in sorted(variants, key=_original_first)}
-    _check_same_frames(variants)
+    check_same_frames(variants)
     first = next(iter(variants.values()))
     frame_index = index_frames(first.frame_id, first.seen)
     seen, count = int(first.seen.sum()), len(first.seen)
@@ -136,7 +136,12 @@ def _original_first(variant: str) -> tuple[bool, str]:
     return variant != ORIGINAL, variant
 
 
-def _check_same_frames(variants: Mapping[str, FrameScores]) -> None:
+def check_same_frames(variants: Mapping[str, FrameScores]) -> None:
+    """Refuse variants with different frames, or with a frame that is seen under only some of them.
+
+    Raises:
+        ScoreError: The variants differ so; the message names the first frame.
+    """
     (name, first), *others = variants.items()
     for other, frames in others:
         for left, right, a, b in ((first, frames, name, other), (frames, first, other, name)):

@@ -4,6 +4,10 @@ Schema sensitivity (SS) says how much a frame's score moves when only the words 
 change. Lee et al. 2022, "SGD-X: A Benchmark for Robust Generalization in Schema-Guided Dialogue
 Systems" (arXiv 2110.06800), define it as the mean over all frames of the coefficient of variation
 (sample standard deviation / mean) of the frame's scores under the K schema variants.
+
+The worst case says what a user can rely on: a frame's score under the wording that is worst for it.
+Liang et al. 2022, "Holistic Evaluation of Language Models" (arXiv 2211.09110), measure robustness
+so, as the mean of each instance's worst score over its perturbations, the unperturbed one included.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,13 +18,15 @@ import numpy as np
 from .bootstrap import RESAMPLES, Interval, Statistics, Sums, bootstrap, compared
 from .columns import Floats, Ints, safe_divide
 from .scoring import METRICS, FrameScores
-from .signature import Rules
+from .signature import OFFICIAL, Rules
 from .units import ALL, SEEN, UNSEEN, FrameIndex, turn_starts, unit_scores
-from .variants import ORIGINAL, PAPER_VARIANTS, own_wordings, wider_set
+from .variants import ORIGINAL, PAPER_VARIANTS, wider_set, worst_sets
 
-HEADLINE = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga")
+HEADLINE = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga", "jga_worst", "flips")
 # The scores that get confidence intervals.
-WITH_INTERVALS = ("jga_orig", "jga_v1-5", "drop", "ss_jga")
+WITH_INTERVALS = ("jga_orig", "jga_v1-5", "drop", "ss_jga", "jga_worst", "flips")
+# A frame with this score or more is right, and with a lesser one wrong.
+RIGHT = 0.5
 
 
 def variation(scores: Floats, zero_mean: str = "0") -> Floats:
@@ -43,6 +49,35 @@ def variation(scores: Floats, zero_mean: str = "0") -> Floats:
     return np.where(np.isnan(mean), np.nan, values)
 
 
+def worst_case(scores: Floats) -> Floats:
+    """The least of each frame's, or turn's, scores under some wordings.
+
+    Args:
+        scores: Scores of any metric of which more is better, one row a wording, NaN where undefined
+            [wordings, frames]; one wording at least.
+
+    Returns:
+        Scores [frames]; NaN where the score is undefined under any of the wordings.
+    """
+    return np.asarray(scores.min(axis=0))
+
+
+def flipped(scores: Floats) -> Floats:
+    """1 for a frame, or turn, that is right under one wording and wrong under another, else 0.
+
+    A score of at least 0.5 is right and a lesser one is wrong.
+
+    Args:
+        scores: As for `worst_case` [wordings, frames].
+
+    Returns:
+        0 or 1 [frames]; NaN where the score is undefined under any of the wordings.
+    """
+    least, most = scores.min(axis=0), scores.max(axis=0)
+    flips = ((least < RIGHT) & (most >= RIGHT)).astype(np.float64)
+    return np.where(np.isnan(least), np.nan, flips)
+
+
 def mean_defined(values: Floats) -> float | None:
     """Mean of the values that are not NaN; None where all of them are."""
     defined = values[~np.isnan(values)]
@@ -62,9 +97,11 @@ def robustness(
     Returns:
         The part `sgdx` of scores.json. Accuracies are in [0, 1], `relative_difference` is in
         [-1, inf), `drop` (jga_v1-5 - jga_orig) is in [-1, 1], sensitivities are in [0, sqrt K];
-        None where undefined. Where there are variants beside the paper's, a key such as
-        `ss_jga(v1..v5+mine)` has the sensitivity over all of them, and `ss_jga` stays that of the
-        paper's.
+        None where undefined. `jga_worst` is the mean of `worst_case` and `flips` that of `flipped`,
+        over the original and v1 to v5, None unless all six are given. Where there are variants
+        beside the paper's, a key such as `ss_jga(v1..v5+mine)` has the sensitivity over all of
+        them, and `ss_jga` stays that of the paper's; where others than these six are given, keys
+        such as `jga_worst(original+v1..v5+mine)` and `flips(...)` have the same over all that are.
     """
     jga = {name: frames.scores["joint_goal_accuracy"] for name, frames in variants.items()}
     groups = frame_index.groups()
@@ -72,7 +109,7 @@ def robustness(
         name: _group(variants, frame_index, members, rules) for name, members in groups.items()
     }
     for name in (ALL, SEEN, UNSEEN):
-        means[name]["confidence"] = _confidence(jga, frame_index, groups.pop(name), rules)
+        means[name]["confidence"] = confidence(jga, frame_index, groups.pop(name), rules)
     by_variant = {
         name: mean_defined(unit_scores("joint_goal_accuracy", scores, frame_index.turn, rules))
         for name, scores in jga.items()
@@ -92,7 +129,7 @@ def robustness(
 def _group(
     variants: Mapping[str, FrameScores], frame_index: FrameIndex, members: Ints, rules: Rules
 ) -> dict[str, Any]:
-    """The four headline figures of some frames, and every metric's mean and sensitivity."""
+    """The headline figures of some frames, and every metric's mean and sensitivity."""
     turn = frame_index.turn[members]
     scores = {
         metric: unit_scores(
@@ -117,13 +154,46 @@ def _group(
         ),
         "drop": None if jga is None or original is None else jga - original,
         "ss_jga": sensitivity["joint_goal_accuracy"],
+        "jga_worst": None,
+        "flips": None,
         "mean_v1-5": average,
         "sensitivity": sensitivity,
     }
-    if wider := wider_set(list(variants)):
-        reworded = scores["joint_goal_accuracy"][[name != ORIGINAL for name in variants]]
-        scores_of_group[f"ss_jga({wider})"] = mean_defined(variation(reworded, rules.zero_mean))
-    return scores_of_group
+    across = across_wordings(scores["joint_goal_accuracy"], list(variants), rules)
+    return scores_of_group | {name: mean_defined(values) for name, values in across.items()}
+
+
+def across_wordings(scores: Floats, variants: Sequence[str], rules: Rules) -> Statistics:
+    """What each frame's, or turn's, scores under all wordings say together.
+
+    Args:
+        scores: Scores under each variant [variants, frames].
+        variants: The variants, in the order of the rows.
+        rules: How the frames were scored.
+
+    Returns:
+        By name [frames]: `ss_jga`, the variation over those of v1 to v5 that are given, and where
+        there are others, under a name with the set, that over all variants but the original; then
+        `jga_worst` and `flips` for each of `worst_sets`, all but the first with the set's name.
+    """
+
+    def rows(names: Sequence[str]) -> Floats:
+        return scores[[i for i, name in enumerate(variants) if name in names]]
+
+    statistics = {"ss_jga": variation(rows(PAPER_VARIANTS), rules.zero_mean)}
+    if wider := wider_set(variants):
+        reworded = [name for name in variants if name != ORIGINAL]
+        statistics[f"ss_jga({wider})"] = variation(rows(reworded), rules.zero_mean)
+    for name, wordings in worst_sets(variants).items():
+        mark = f"({name})" if name else ""
+        statistics[f"jga_worst{mark}"] = worst_case(rows(wordings))
+        statistics[f"flips{mark}"] = flipped(rows(wordings))
+    return statistics
+
+
+def across_names(variants: Sequence[str]) -> list[str]:
+    """The names of the statistics that `across_wordings` returns, in their order."""
+    return list(across_wordings(np.empty((len(variants), 0)), variants, OFFICIAL))
 
 
 def _average(variants: list[str], scores: Floats) -> float | None:
@@ -133,17 +203,23 @@ def _average(variants: list[str], scores: Floats) -> float | None:
     return sum(means) / len(means) if len(means) == len(PAPER_VARIANTS) else None
 
 
-def _confidence(
+def confidence(
     jga: Mapping[str, Floats], frame_index: FrameIndex, members: Ints, rules: Rules
 ) -> dict[str, Interval]:
-    """The 95 % intervals of the headline scores of some frames; None where undefined."""
+    """The 95 % intervals of the headline scores of some frames; None where undefined.
+
+    Args:
+        jga: Joint goal accuracy of all frames, by variant [frames].
+        frame_index: Where all frames belong.
+        members: Positions of the group's frames [some frames].
+        rules: How the frames were scored.
+    """
     sums = dialogue_sums(jga, frame_index, members, rules)
     intervals = bootstrap(
         lambda weights: with_drop(headline_statistics(sums.means(weights), list(jga))),
         len(sums.total),
     )
-    wider = wider_set(list(jga))
-    names = [*WITH_INTERVALS, *([f"ss_jga({wider})"] if wider else [])]
+    names = dict.fromkeys((*WITH_INTERVALS, *across_names(list(jga))))
     return {figure: intervals.get(figure) for figure in names}
 
 
@@ -208,8 +284,8 @@ def dialogue_sums(
 ) -> Sums:
     """Sum up the joint goal accuracy of some frames over each of their dialogues.
 
-    The rows of the sums are the variants in their order, then the variation over the paper's
-    variants, and then, where there are others, the variation over all variants but the original.
+    The rows of the sums are the variants in their order, and then the statistics of
+    `across_wordings` in theirs.
 
     Args:
         jga: Joint goal accuracy of all frames, by variant [frames].
@@ -222,11 +298,7 @@ def dialogue_sums(
     scores = unit_scores("joint_goal_accuracy", by_variant, turn, rules)
     if rules.joint_acc_across_turn:
         dialogue = dialogue[turn_starts(turn)]
-    # Masks over the variants, one for each set whose sensitivity is a row of the sums.
-    sets = [[name in PAPER_VARIANTS for name in jga]]
-    if own_wordings(jga):
-        sets.append([name != ORIGINAL for name in jga])
-    rows = np.vstack([scores, *(variation(scores[mask], rules.zero_mean) for mask in sets)])
+    rows = np.vstack([scores, *across_wordings(scores, list(jga), rules).values()])
     dialogues, dialogue = np.unique(dialogue, return_inverse=True)
     # An undefined score adds 0 to its dialogue's total and 0 to the number that it is divided by.
     totals = [np.bincount(dialogue, row, len(dialogues)) for row in np.nan_to_num(rows)]
@@ -237,22 +309,19 @@ def dialogue_sums(
 def headline_statistics(means: Floats, variants: list[str]) -> Statistics:
     """The headline statistics that the variants allow, from mean scores of `dialogue_sums`.
 
-    Where there are variants beside the paper's, the sensitivity over all reworded variants is one
-    of them, under its own name.
-
     Args:
         means: Mean scores [..., rows].
         variants: The variants, which are the first rows.
 
     Returns:
-        `jga_orig`, `jga_v1-5` and `ss_jga`, where they are defined [...] each.
+        `jga_orig`, `jga_v1-5` and the means of the statistics of `across_wordings`, where they are
+        defined [...] each.
     """
     row = _by_name(means, variants)
     statistics = {"jga_orig": row[ORIGINAL]} if ORIGINAL in row else {}
     if all(name in row for name in PAPER_VARIANTS):
         statistics["jga_v1-5"] = np.mean([row[name] for name in PAPER_VARIANTS], axis=0)
-    if len(row.keys() & {*PAPER_VARIANTS}) > 1:
-        statistics["ss_jga"] = means[..., len(variants)]
-    if wider := wider_set(variants):
-        statistics[f"ss_jga({wider})"] = means[..., len(variants) + 1]
+    for i, name in enumerate(across_names(variants), len(variants)):
+        if name != "ss_jga" or len(row.keys() & {*PAPER_VARIANTS}) > 1:
+            statistics[name] = means[..., i]
     return statistics

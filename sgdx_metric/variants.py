@@ -27,6 +27,27 @@ def wider_set(variants: Sequence[str]) -> str:
     return "+".join([*named, *own])
 
 
+def worst_sets(variants: Sequence[str]) -> dict[str, list[str]]:
+    """The sets of wordings over which the worst case is taken, by the name of the set.
+
+    Args:
+        variants: The variants that are given.
+
+    Returns:
+        Under the empty name the original and v1 to v5, where all six are given. Where other
+        variants than these six are given, and at least two, all of them under a name such as
+        `original+v1..v5+mine`.
+    """
+    six = [ORIGINAL, *PAPER_VARIANTS]
+    sets = {"": six} if set(six) <= set(variants) else {}
+    if set(variants) != set(six) and len(variants) > 1:
+        paper = [name for name in PAPER_VARIANTS if name in variants]
+        named = ["v1..v5"] if len(paper) == len(PAPER_VARIANTS) else paper
+        original = [ORIGINAL] if ORIGINAL in variants else []
+        sets["+".join([*original, *named, *own_wordings(variants)])] = list(variants)
+    return sets
+
+
 def schema_digest(service: Mapping[str, Any]) -> str:
     """The SHA-256 of the words of a service's schema, in hex.
 

@@ -5,8 +5,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sgdx_metric.columns import Floats
-from sgdx_metric.robustness import variation
-from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS, own_wordings, wider_set
+from sgdx_metric.robustness import flipped, variation, worst_case
+from sgdx_metric.variants import (
+    ORIGINAL,
+    PAPER_VARIANTS,
+    own_wordings,
+    wider_set,
+    worst_sets,
+)
 
 from .scoring import TurnScores
 
@@ -26,8 +32,13 @@ def cross_variant_stats(scores: Mapping[str, TurnScores]) -> dict[str, Floats]:
         paper's variants v1 to v5 (those that are given), and `ss_<metric>(<set>)` over all reworded
         variants where there are others. `changed` is the share of v1 to v5 under which the
         utterance is not that under the original. `flips` and `flips_ser` are 1 where the verdict of
-        SGSAcc and of SER is not the same under all of them. A statistic for which variants are
-        lacking is left out.
+        SGSAcc and of SER is not the same under all of them.
+
+        Over the original and v1 to v5, where all six are given, `sgsacc_worst` and `ser_worst` are
+        SGSAcc and SER of the turn under the wording that is worst for it, and `sgsacc_flips` and
+        `ser_flips` are 1 where the verdict is not the same under all six. Where other variants than
+        these six are given, the same over all of them has the name of the set:
+        `ser_worst(original+v1..v5+mine)`. A statistic for which variants are lacking is left out.
     """
     paper = [name for name in PAPER_VARIANTS if name in scores]
     metrics = _available_metrics(scores)
@@ -37,11 +48,20 @@ def cross_variant_stats(scores: Mapping[str, TurnScores]) -> dict[str, Floats]:
             stats[f"ss_{metric}"] = variation(_turn_scores(scores, paper, metric))
         for metric, name in (("sgsacc", "flips"), ("ser", "flips_ser")):
             if metric in metrics:
-                stats[name] = np.ptp(_turn_scores(scores, paper, metric), axis=0)
+                stats[name] = flipped(_turn_scores(scores, paper, metric))
     if wider := wider_set(list(scores)):
         reworded = [*paper, *own_wordings(scores)]
         for metric in metrics:
             stats[f"ss_{metric}({wider})"] = variation(_turn_scores(scores, reworded, metric))
+    for name, wordings in worst_sets(list(scores)).items():
+        mark = f"({name})" if name else ""
+        for metric in ("sgsacc", "ser"):
+            if metric in metrics:
+                turn_scores = _turn_scores(scores, wordings, metric)
+                worst = worst_case(turn_scores)
+                # Of SER less is better: it is 1 where a value is missing.
+                stats[f"{metric}_worst{mark}"] = 1.0 - worst if metric == "ser" else worst
+                stats[f"{metric}_flips{mark}"] = flipped(turn_scores)
     if paper and ORIGINAL in scores:
         original = np.array(scores[ORIGINAL].utterances, dtype=object)
         utterances = [np.array(scores[name].utterances, dtype=object) for name in paper]

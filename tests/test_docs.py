@@ -11,10 +11,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from baselines.training.settings import find_recipe
 from sgdx_dataset.release.open import open_release
+from sgdx_metric.cli.results import read_results
 
 from .conftest import ROOT, Run
 
@@ -121,15 +123,31 @@ def test_figures_of_the_results_are_those_of_their_scores(page: str, tables: lis
         for (name, run), line in zip(RESULTS[data], lines[begin + 2 :]):
             row = [cell.strip() for cell in line.split("|")[1:-1]]
             assert row[0].startswith(f"`{name}`")
-            scores = json.loads((ROOT / "results" / run / "scores.json").read_text())
-            assert PARTIAL + data in scores["signature"]
-            for key, cell in zip(("jga_orig", "jga_v1-5", "ss_jga"), row[1:]):
-                ends = scores["sgdx"]["confidence"][key]
-                numbers = [scores["sgdx"][key], *(ends if "(" in cell else [])]
+            scores = read_results(ROOT / "results" / run / "scores.json").scores
+            assert PARTIAL + data in scores.signature
+            figures = msgspec.to_builtins(scores.sgdx)
+            for key, cell in zip(("jga_orig", "jga_v1-5", "ss_jga", "jga_worst", "flips"), row[1:]):
+                ends = figures["confidence"][key]
+                numbers = [figures[key], *(ends if "(" in cell else [])]
                 assert [float(x) for x in re.findall(r"[\d.]+", cell)] == [
                     pytest.approx(100 * number, abs=0.0501) for number in numbers
                 ]
         assert not lines[begin + 2 + len(RESULTS[data])].startswith("|")
+
+
+def test_the_worst_case_of_every_run_is_that_of_its_scores() -> None:
+    lines = (ROOT / "docs" / "results.md").read_text().splitlines()
+    begin = next(n for n, line in enumerate(lines) if line.startswith("| run | frames | JGA_orig"))
+    for line in lines[begin + 2 : begin + 13]:
+        run, _, *cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        scores = read_results(ROOT / "results" / run.strip("`") / "scores.json").scores.sgdx
+        original, reworded = scores.jga_orig or 0, scores.jga_v1_5 or 0
+        figures = [original, reworded, original - reworded]
+        for group in (scores, scores.seen, scores.unseen):
+            figures += [group.jga_worst or 0, group.flips or 0]
+        shown = [float(number) for cell in cells for number in cell.split(",")]
+        assert shown == [pytest.approx(100 * figure, abs=0.0501) for figure in figures]
+    assert not lines[begin + 13]
 
 
 @pytest.mark.release

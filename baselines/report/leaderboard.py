@@ -37,9 +37,11 @@ class Headline(
     jga_v1_5: Percent | None = None
     relative_difference: Annotated[float, msgspec.Meta(ge=-100)] | None = None
     ss_jga: Sensitivity | None = None
+    jga_worst: Percent | None = None
+    flips: Percent | None = None
 
     def cells(self) -> list[str]:
-        """The scores as the text of cells, in their order."""
+        """The scores that papers give too, as the text of cells, in their order."""
         scores = (self.jga_orig, self.jga_v1_5, self.relative_difference, self.ss_jga)
         return list(map(_cell, scores))
 
@@ -223,6 +225,8 @@ def _mean(scores: Sequence[GroupScores]) -> Headline:
         jga_v1_5=mean([s.jga_v1_5 for s in scores]),
         relative_difference=mean([s.relative_difference for s in scores]),
         ss_jga=mean([s.ss_jga for s in scores]),
+        jga_worst=mean([s.jga_worst for s in scores]),
+        flips=mean([s.flips for s in scores]),
     )
 
 
@@ -299,7 +303,9 @@ _INTRODUCTION = """\
 
 Dialogue state trackers on SGD and SGD-X, by JGA_v1-5, the mean joint goal accuracy under the
 reworded schemas. All figures are in percent. Diff_rel is (JGA_v1-5 - JGA_orig) / JGA_orig; SS_JGA
-is the schema sensitivity, which is better the lower it is. This page is made by
+is the schema sensitivity, which is better the lower it is. JGA_worst is the mean of each frame's
+score under the wording, original or v1 to v5, that is worst for it, and flips the share of frames
+that are right under one of the six and wrong under another. This page is made by
 `python -m baselines.report --leaderboard` from [`leaderboard.toml`](leaderboard.toml) and the
 report's published rows; do not edit it by hand.
 
@@ -327,15 +333,16 @@ def _rank(row: LeaderboardRow) -> tuple[float, float]:
 
 def _own_table(rows: Sequence[OwnRow]) -> str:
     table = [
-        "| system | JGA_orig | JGA_v1-5 | Diff_rel | SS_JGA | seen JGA_v1-5 | unseen JGA_v1-5 | "
-        "remarks |",
-        "|---|---|---|---|---|---|---|---|",
+        "| system | JGA_orig | JGA_v1-5 | Diff_rel | SS_JGA | JGA_worst | flips | seen JGA_v1-5 | "
+        "unseen JGA_v1-5 | remarks |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     notes = []
     for number, row in enumerate(rows, 1):
         groups = [_cell(scores.jga_v1_5 if scores else None) for scores in (row.seen, row.unseen)]
         name, caveats = f"{row.system} ({number})", "; ".join(row.caveats)
-        table.append(f"| {' | '.join([name, *row.all.cells(), *groups, caveats])} |")
+        worst = [_cell(score) for score in (row.all.jga_worst, row.all.flips)]
+        table.append(f"| {' | '.join([name, *row.all.cells(), *worst, *groups, caveats])} |")
         notes.append(f"{number}. `{row.command}`  \n   `{row.signature}`")
     return "\n".join([*table, "", *notes])
 

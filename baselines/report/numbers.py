@@ -49,7 +49,7 @@ def system_sums(system: TrackerSystem, frames: Ints | None = None) -> Sums:
 
 
 def headline_scores(system: TrackerSystem, frames: Ints) -> dict[str, float]:
-    """JGA_orig, JGA_v1-5, Diff_rel and SS_JGA of some frames, as means over the runs.
+    """JGA_orig, JGA_v1-5, Diff_rel, SS_JGA, JGA_worst and flips of some frames, as means over runs.
 
     Those that the variants do not give are left out.
 
@@ -70,6 +70,25 @@ def frames_by_service(system: TrackerSystem) -> dict[str, Ints]:
     """Positions of the frames of each service, by its original name."""
     index = system.first.results.frame_index
     return {name: np.flatnonzero(index.service == name) for name in index.services()}
+
+
+def drop_and_flips(system: TrackerSystem) -> dict[str, Estimate]:
+    """How much a system loses on average under other words, and how many frames change sides.
+
+    Args:
+        system: The system, which was scored under the original and v1 to v5.
+
+    Returns:
+        `drop`, JGA_orig less JGA_v1-5 in [-1, 1], and `flips`, the share of frames that are right
+        under one of the six wordings and wrong under another; means over the runs.
+    """
+    sums, variants = system_sums(system), list(system.first.results.jga)
+
+    def statistic(weights: Floats) -> dict[str, Floats]:
+        means = headline_statistics(sums.means(weights), variants)
+        return {"drop": means["jga_orig"] - means["jga_v1-5"], "flips": means["flips"]}
+
+    return _estimates(statistic, len(sums.total))
 
 
 def paired_differences(first: TrackerSystem, second: TrackerSystem) -> dict[str, Estimate]:

@@ -17,6 +17,7 @@ from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 from .analysis import Analyses
 from .numbers import (
     FEWEST_FRAMES,
+    drop_and_flips,
     flip_shares,
     frames_by_service,
     has_times,
@@ -83,6 +84,44 @@ _JGA_BY_VARIANT = Plot(
     "As in Figure 4 of the SGD-X paper: in percent, with 95 % intervals over dialogues. From v1 to "
     "v5 the words of the schemas are farther and farther from the original ones.",
     jga_by_variant,
+)
+
+
+def drop_beside_flips(group: TrackerGroup, _: Analyses) -> Any:
+    """Two bars for each system; None unless it was scored under all six wordings."""
+    if not (_has_rewordings(group) and ORIGINAL in group.first.variants):
+        return None
+    systems = group.systems
+    figure, ((axes,),) = new_figure(6.4, 1.1 + 0.55 * len(systems))
+    estimates = [drop_and_flips(system) for system in systems]
+    labels = {"drop": "drop: JGA_orig less JGA_v1-5", "flips": "flips: frames that change sides"}
+    for i, (name, label) in enumerate(labels.items()):
+        lengths = np.array([100 * of_system[name].value for of_system in estimates])
+        intervals = [of_system[name].interval or (np.nan, np.nan) for of_system in estimates]
+        low, high = 100 * np.array(intervals).T
+        bars = axes.barh(
+            np.arange(len(systems)) + (i - 0.5) * 0.38, lengths, 0.36, color=COLOURS[i],
+            xerr=(lengths - low, high - lengths), label=label,
+            error_kw={"elinewidth": 0.9, "capsize": 2.5},
+        )  # fmt: skip
+        axes.bar_label(bars, [f"{length:.1f}" for length in lengths], fontsize=7, padding=3)
+    axes.set_yticks(range(len(systems)), [wrap_label(system.label) for system in systems])
+    axes.invert_yaxis()
+    axes.axvline(0, color=INK, linewidth=0.6)
+    axes.margins(x=0.12)
+    axes.set_xlabel("percentage points, and % of frames")
+    figure.legend(loc="outside upper left", ncols=2, fontsize=8)
+    return figure
+
+
+_DROP_BESIDE_FLIPS = Plot(
+    "drop_beside_flips",
+    "What the mean hides: the drop beside the flips",
+    "The drop is what is lost on average, in percentage points; the flips are the frames that are "
+    "right under one of the six wordings and wrong under another, in percent. Where as many frames "
+    "are won as lost, the mean stands still and the frames do not. With 95 % intervals over "
+    "dialogues.",
+    drop_beside_flips,
 )
 
 
@@ -367,6 +406,7 @@ LEARNING_CURVES = Plot(
 )
 PLOTS = (
     _JGA_BY_VARIANT,
+    _DROP_BESIDE_FLIPS,
     _AUGMENTATION,
     _SERVICES,
     _TURNS,

@@ -107,7 +107,7 @@ def tracker_sections(group: TrackerGroup, analyses: Analyses, systems: int) -> I
         "comparison",
         "Comparison",
         tables=[tables.comparison(group)],
-        pictures=drawn("jga_by_variant"),
+        pictures=drawn("jga_by_variant", "drop_beside_flips"),
     )
     augmentation = tables.augmentation(group)
     yield Section(

@@ -55,6 +55,8 @@ def comparison(group: TrackerGroup) -> Table:
                     format_over_runs([s.jga_v1_5 for s in scores], intervals.get("jga_v1-5")),
                     format_over_runs([s.relative_difference for s in scores]),
                     format_over_runs([s.ss_jga for s in scores], intervals.get("ss_jga")),
+                    format_over_runs([s.jga_worst for s in scores], intervals.get("jga_worst")),
+                    format_over_runs([s.flips for s in scores], intervals.get("flips")),
                 ]
             )
     return Table(
@@ -63,6 +65,7 @@ def comparison(group: TrackerGroup) -> Table:
         [
             Column("system", numeric=False), Column("services", numeric=False), Column("frames"),
             Column("JGA_orig"), Column("JGA_v1-5"), Column("Diff_rel"), Column("SS_JGA"),
+            Column("JGA_worst"), Column("flips"),
         ],
         rows,
         group.caveats,
@@ -80,9 +83,11 @@ _COMPARISON = (
     "In percent, as in Table 2 of the SGD-X paper. JGA_orig is the joint goal accuracy under the "
     "original schemas, JGA_v1-5 its mean under the reworded ones, Diff_rel the relative "
     "difference between the two, and SS_JGA the schema sensitivity, which is better the lower it "
-    "is. Seen services are those of the original train split. Below the figure of a single run "
-    "stands its 95 % interval over dialogues; below the mean of several seeds stands their "
-    "standard deviation after ±."
+    "is. JGA_worst is the mean of each frame's score under the wording, original or v1 to v5, that "
+    "is worst for it, and flips is the share of frames that are right under one of the six and "
+    "wrong under another; the paper has neither. Seen services are those of the original train "
+    "split. Below the figure of a single run stands its 95 % interval over dialogues; below the "
+    "mean of several seeds stands their standard deviation after ±."
 )
 
 
@@ -98,7 +103,8 @@ def _missing_variants(group: TrackerGroup) -> str:
     names = f"only {' and '.join(scored)}" if scored else "none"
     return (
         f" Of v1 to v5 {names} {'was' if len(scored) < 2 else 'were'} scored, so there is no "
-        "JGA_v1-5, and SS_JGA, where there is one, is over these variants alone."
+        "JGA_v1-5, no JGA_worst and no flips, and SS_JGA, where there is one, is over these "
+        "variants alone."
     )
 
 

@@ -14,7 +14,7 @@ from ..scoring import score_frames
 from ..signature import Rules, signature_parts
 from ..subset import only_dialogues, subset_of
 from .compare import compare
-from .explain import broken_frames, explain, frame_row
+from .explain import broken_frames, explain, find_flips, frame_row
 from .files import check_apart, check_output, write_json
 from .inputs import Inputs, stated_dialogues
 from .predictions import Predictions, parse_predictions, read_predictions, with_frame_ids
@@ -25,6 +25,7 @@ from .terminal import (
     print_broken,
     print_comparison,
     print_explanation,
+    print_flips,
     print_summary,
     terminal,
 )
@@ -112,14 +113,18 @@ def run_summarise(args: argparse.Namespace) -> None:
 
 def run_explain(args: argparse.Namespace) -> None:
     """Print one frame slot by slot, or list the frames that broke between two variants."""
-    if (args.frame_id is None) == (args.changed is None):
-        raise SgdxError("explain: expected either FRAME_ID or --changed FIRST SECOND, one of both")
+    if sum((args.frame_id is not None, args.changed is not None, args.flips)) != 1:
+        raise SgdxError(
+            "explain: expected either FRAME_ID, --changed FIRST SECOND or --flips, one of the three"
+        )
     inputs = _inputs(args, args.dialogues)
     predictions = inputs.read(read_predictions)
     references = inputs.open_references()
     rules = Rules(not args.no_fuzzy_match)
     if args.changed:
         _explain_changed(predictions, references, args.changed, rules, inputs)
+    elif args.flips:
+        _explain_flips(predictions, references, rules, inputs)
     else:
         _explain_frame(predictions, references, args.frame_id, rules)
 
@@ -161,18 +166,41 @@ def _explain_changed(
             f"--changed {' '.join(changed)}: found no predictions for '{lacking[0]}', expected one "
             f"of {', '.join(predictions)}"
         )
-    ids = inputs.named_dialogues() or stated_dialogues({v: predictions[v] for v in changed})
-    scores = []
-    for name in changed:
+    true, predicted = _frames_of({name: predictions[name] for name in changed}, references, inputs)
+    scores = [score_frames(true[name], predicted[name], name, rules) for name in changed]
+    print_broken(broken_frames(*scores), len(scores[0].seen), changed, terminal())
+
+
+def _explain_flips(
+    predictions: dict[str, Predictions], references: References, rules: Rules, inputs: Inputs
+) -> None:
+    """List the frames that are right under one wording and wrong under another."""
+    if len(predictions) < 2:
+        raise SgdxError(
+            f"--flips: found predictions for {', '.join(predictions)} alone, expected those for "
+            "two wordings or more"
+        )
+    true, predicted = _frames_of(predictions, references, inputs)
+    print_flips(*find_flips(true, predicted, rules), terminal())
+
+
+def _frames_of(
+    predictions: dict[str, Predictions], references: References, inputs: Inputs
+) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
+    """The references and the predictions of the dialogues that are looked at, by variant."""
+    ids = inputs.named_dialogues() or stated_dialogues(predictions)
+    true: dict[str, pa.Table] = {}
+    predicted: dict[str, pa.Table] = {}
+    for name, of_variant in predictions.items():
         frames = references.frames(name)
-        rows = with_frame_ids(predictions[name], frames)
+        rows = with_frame_ids(of_variant, frames)
         if ids:
             subset = subset_of(frames, ids, inputs.name_of_dialogues(name))
             frames, rows = only_dialogues(frames, subset), only_dialogues(rows, subset)
-        scores.append(score_frames(frames, rows, name, rules))
+        true[name], predicted[name] = frames, rows
     if ids and not inputs.dialogues:
         note_subset(subset)
-    print_broken(broken_frames(*scores), len(scores[0].seen), changed, terminal())
+    return true, predicted
 
 
 def _inputs(args: argparse.Namespace, dialogues: Path | None = None) -> Inputs:

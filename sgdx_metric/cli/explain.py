@@ -13,6 +13,8 @@ from sgdx_dataset.io.errors import SgdxError
 
 from ..columns import column, same_turn, strings
 from ..fuzzy import fuzzy_scores
+from ..report import check_same_frames
+from ..robustness import RIGHT, flipped
 from ..scoring import FrameScores, score_frames
 from ..signature import OFFICIAL, Rules
 
@@ -144,6 +146,77 @@ def broken_frames(first: FrameScores, second: FrameScores) -> list[tuple[str, fl
     ids = first.frame_id.to_pylist()
     rows = [(ids[i], float(before[i]), float(after[i])) for i in np.flatnonzero(after < before)]
     return sorted(rows, key=lambda row: (row[2] - row[1], row[0]))
+
+
+@dataclass(frozen=True)
+class Flip:
+    """A frame that is right under one wording and wrong under another.
+
+    Attributes:
+        frame_id: The frame.
+        right, wrong: The wordings under which it scores at least 0.5, and less.
+        changes: The slots that score less under the first of `wrong` than under the first of
+            `right`: the slot's line under each of these two wordings.
+    """
+
+    frame_id: str
+    right: list[str]
+    wrong: list[str]
+    changes: list[tuple[Line, Line]]
+
+
+def find_flips(
+    references: Mapping[str, pa.Table],
+    predictions: Mapping[str, pa.Table],
+    rules: Rules = OFFICIAL,
+) -> tuple[list[Flip], int, int]:
+    """Find the frames that are right under one wording and wrong under another.
+
+    Args:
+        references, predictions: Tables by variant, as for `score_frames`, two variants or more.
+        rules: How frames are scored.
+
+    Returns:
+        The flips, sorted by frame; how many frames are right under every wording; and how many
+        frames there are.
+
+    Raises:
+        ScoreError: The variants have different frames, or rows cannot be scored.
+    """
+    names = list(references)
+    scores = {
+        name: score_frames(references[name], predictions[name], name, rules) for name in names
+    }
+    check_same_frames(scores)
+    jga = np.stack([scores[name].scores["joint_goal_accuracy"] for name in names])
+    is_right = jga >= RIGHT
+    frame_ids = scores[names[0]].frame_id.take(pa.array(np.flatnonzero(flipped(jga) == 1)))
+    true_rows = {name: _rows_of(references[name], frame_ids) for name in names}
+    predicted_rows = {name: _rows_of(predictions[name], frame_ids) for name in names}
+    flips = []
+    for i, position in enumerate(np.flatnonzero(flipped(jga) == 1).tolist()):
+        right = [name for name, ok in zip(names, is_right[:, position]) if ok]
+        wrong = [name for name in names if name not in right]
+        aspects = [slot["name"] for slot in true_rows[names[0]][i]["schema_slots"]]
+        before, after = (
+            list(_slot_lines(name, true_rows[name][i], predicted_rows[name][i], aspects, rules))
+            for name in (right[0], wrong[0])
+        )
+        changes = [
+            (left, line)
+            for left, line in zip(before, after)
+            if line.score is not None and left.score is not None and line.score < left.score
+        ]
+        flips.append(Flip(frame_ids[i].as_py(), right, wrong, changes))
+    return flips, int(is_right.all(axis=0).sum()), jga.shape[1]
+
+
+def _rows_of(table: pa.Table, frame_ids: pa.Array) -> list[Row]:
+    """The rows of some frames, in the order of their ids."""
+    columns = [name for name in ("schema_slots", "slot_values") if name in table.column_names]
+    positions = pc.index_in(frame_ids, value_set=strings(column(table, "frame_id")))
+    rows: list[Row] = table.select(columns).take(positions).to_pylist()
+    return rows
 
 
 def _with_values(lines: list[Line]) -> Iterator[Line]:

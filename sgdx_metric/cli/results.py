@@ -14,9 +14,10 @@ from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import parse_json
 
 from ..columns import Floats, positions
+from ..robustness import across_wordings, confidence, mean_defined
 from ..signature import NAME, Rules, rules_of, signature_parts
 from ..subset import dialogues_mark
-from ..units import FrameIndex, index_frames
+from ..units import ALL, SEEN, UNSEEN, FrameIndex, index_frames, unit_scores
 
 # Parts of a signature that belong to the system. They may differ where two systems are compared.
 SYSTEM_PARTS = ("system-acts", "oracle")
@@ -35,6 +36,8 @@ class GroupScores(msgspec.Struct, rename={"jga_v1_5": "jga_v1-5", "mean": "mean_
         ss_jga: Schema sensitivity of the joint goal accuracy.
         mean, sensitivity: For every metric its mean over v1..v5, and its schema sensitivity.
         confidence: 95 % intervals by the name of the score; services have none.
+        jga_worst: The mean of each frame's worst score over the original and v1..v5.
+        flips: The share of frames that are right under one of these and wrong under another.
     """
 
     jga_orig: float | None
@@ -44,6 +47,8 @@ class GroupScores(msgspec.Struct, rename={"jga_v1_5": "jga_v1-5", "mean": "mean_
     mean: dict[str, float | None]
     sensitivity: dict[str, float | None]
     confidence: dict[str, tuple[float, float] | None] = {}
+    jga_worst: float | None = None
+    flips: float | None = None
 
 
 class RobustnessScores(GroupScores, kw_only=True):
@@ -148,18 +153,43 @@ def read_results(path: Path) -> Results:
     order = np.argsort(positions(unsorted_ids, frame_ids.unique(), str(path)))
     _check_complete(scores, parts, path)
     services = [frame_id.rsplit("/", 1)[-1] for frame_id in frame_ids.to_pylist()]
-    return Results(
-        path,
-        scores,
-        parts,
-        rules,
-        frame_ids,
-        index_frames(frame_ids, np.isin(services, paired.seen)),
-        {
-            variant: np.array(jga, dtype=np.float64)[order]
-            for variant, jga in paired.joint_goal_accuracy.items()
-        },
-    )
+    frame_index = index_frames(frame_ids, np.isin(services, paired.seen))
+    jga = {
+        variant: np.array(scores_of_variant, dtype=np.float64)[order]
+        for variant, scores_of_variant in paired.joint_goal_accuracy.items()
+    }
+    if "jga_worst" not in scores.sgdx.confidence:
+        _add_worst_case(scores.sgdx, jga, frame_index, rules)
+    return Results(path, scores, parts, rules, frame_ids, frame_index, jga)
+
+
+def _add_worst_case(
+    sgdx: RobustnessScores, jga: dict[str, Floats], frame_index: FrameIndex, rules: Rules
+) -> None:
+    """Compute the worst case and the flips of a scores.json that was written before there were any.
+
+    Args:
+        sgdx: Its part `sgdx`, which gets the figures of each group and their intervals.
+        jga: Joint goal accuracy by variant [frames].
+        frame_index: Where the frames belong.
+        rules: How the frames were scored.
+    """
+    groups = {**sgdx.by_service, ALL: sgdx, SEEN: sgdx.seen, UNSEEN: sgdx.unseen}
+    names, by_variant = list(jga), np.stack(list(jga.values()))
+    for name, members in frame_index.groups().items():
+        if (group := groups.get(name)) is None:
+            continue
+        turn = frame_index.turn[members]
+        units = unit_scores("joint_goal_accuracy", by_variant[:, members], turn, rules)
+        across = across_wordings(units, names, rules)
+        if "jga_worst" in across:  # all six wordings were scored
+            group.jga_worst = mean_defined(across["jga_worst"])
+            group.flips = mean_defined(across["flips"])
+        if name in (ALL, SEEN, UNSEEN):
+            intervals = confidence(jga, frame_index, members, rules)
+            for key in ("jga_worst", "flips"):
+                ends = intervals[key]
+                group.confidence[key] = (ends[0], ends[1]) if ends else None
 
 
 def only_dialogues(results: Results, dialogue_ids: Sequence[str], where: str) -> Results:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from sgdx_dataset.io.console import escape_controls
 
-from .explain import Line
+from .explain import Flip, Line
 
 _GROUPS = {"all": "#ALL_SERVICES", "seen": "#SEEN_SERVICES", "unseen": "#UNSEEN_SERVICES"}
 _TITLES = {
@@ -20,12 +20,16 @@ _TITLES = {
     "jga_v1-5": "JGA_v1-5",
     "relative_difference": "Diff_rel",
     "ss_jga": "SS_JGA",
+    "jga_worst": "JGA_worst",
+    "flips": "flips",
 }
 # Headers of figures that are no longer than this are not folded.
 _SHORT = len("difference")
 _SCORE_LEGEND = """\
 JGA: joint goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how
-far a frame's score varies over variants. difference: JGA less that of original.
+far a frame's score varies over variants. JGA_worst: each frame under the
+wording that is worst for it. flips: frames right under one wording and wrong
+under another. difference: JGA less that of original.
 """
 _CALLS = {
     "call_name_accuracy": "name",
@@ -34,21 +38,24 @@ _CALLS = {
 }
 _CALLS_LEGEND = """\
 drop: v1-5 less original, with its 95 % interval over dialogues. SS: how far a
-call's score varies over variants.
+call's score varies over variants. worst: each call under the wording that is
+worst for it. flips: calls right under one wording and wrong under another.
 """
 _COMPARE_LEGEND = """\
 difference: second less first, with its 95 % interval over dialogues. p: how
-likely chance alone makes so large a difference. JGA is better higher, SS lower.
+likely chance alone makes so large a difference. JGA is better higher, SS and
+flips lower.
 """
 _COMPARE_RUNS_LEGEND = """\
 first, second: means over runs. difference: second less first, with its 95 %
 interval over dialogues and runs, to which p belongs. JGA is better higher, SS
-lower. Of few runs the interval is rough.
+and flips lower. Of few runs the interval is rough.
 """
 _SUMMARY_LEGEND = """\
 The mean over runs, and in brackets the sample standard deviation. JGA: joint
 goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how far a frame's
-score varies over variants.
+score varies over variants. JGA_worst: each frame under the wording that is
+worst for it. flips: frames right under one wording and wrong under another.
 """
 
 
@@ -77,8 +84,11 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
         if interval and key == "drop":
             drop = f"JGA_v1-5 - JGA_orig: {percent(sgdx[key])}"
             _print_line(f"{drop}, 95 % interval {_interval(interval)}", console)
-        elif interval:
+        elif interval and key in names:
             _print_line(f"{names[key]}: 95 % interval {_interval(interval)}", console)
+        elif interval:  # The worst case of another set, whose name is too long for a column.
+            figure = f"{_title(key)}: {percent(sgdx[key])}"
+            _print_line(f"{figure}, 95 % interval {_interval(interval)}", console)
     _print_line("", console)
     _print_variants(result, console)
     _print_line(_SCORE_LEGEND, console)
@@ -139,13 +149,14 @@ def print_calls(result: dict[str, Any], console: Console) -> None:
     for metric, of_all in result["calls"].items():
         for group in _GROUPS:
             figures = of_all if group == "all" else of_all[group]
-            keys = ("original", "v1-5", "sensitivity")
+            keys = ("original", "v1-5", "sensitivity", "worst", "flips")
             name = f"{_CALLS[metric]}, {group}"
             cells = (percent(figures[key]) for key in keys)
             interval = figures["confidence"]["drop"]
             rows.append([name, str(result["frames"][group]), *cells, percent(figures["drop"]),
                          _interval(interval) if interval else "-"])  # fmt: skip
-    headers = ["calls", "frames", "original", "v1-5", "SS", "drop", "95 % interval"]
+    headers = ["calls", "frames", "original", "v1-5", "SS", "worst", "flips"]
+    headers += ["drop", "95 % interval"]
     _print_table("Accuracy of calls and its sensitivity, in %", headers, rows, console)
     accuracies = result["calls"]["call_accuracy"]["by_variant"]
     decided = [(name, figures) for name, figures in result["decision"].items() if figures]
@@ -203,13 +214,21 @@ def print_summary(result: dict[str, Any], names: Sequence[str], console: Console
         console: Where to print.
     """
     groups = result["groups"]
-    keys = [key for key in groups["all"] if key not in ("frames", "by_variant")]
+    figures = [key for key in groups["all"] if key not in ("frames", "by_variant")]
+    worst = [key for key in figures if key.startswith(("jga_worst", "flips"))]
+    keys = [key for key in figures if key not in worst]
     rows = [
         [name, str(group["frames"]), *(_mean_and_deviation(group[key]) for key in keys)]
         for name, group in groups.items()
     ]
     title = f"Joint goal accuracy and schema sensitivity of {len(names)} runs, in %"
     _print_table(title, ["services", "frames", *map(_title, keys)], rows, console)
+    rows = [
+        [name, *(_mean_and_deviation(group[key]) for key in worst)]
+        for name, group in groups.items()
+    ]
+    title = f"The worst case of {len(names)} runs, in %"
+    _print_table(title, ["services", *map(_title, worst)], rows, console)
     rows = [
         [name, *(_mean_and_deviation(group["by_variant"][name]) for group in groups.values())]
         for name in groups["all"]["by_variant"]
@@ -273,6 +292,42 @@ def print_broken(
     )
 
 
+def print_flips(flips: Sequence[Flip], right: int, count: int, console: Console) -> None:
+    """List the frames that are right under one wording and wrong under another.
+
+    Args:
+        flips: What `find_flips` returned.
+        right: How many frames are right under every wording.
+        count: How many frames there are in all.
+        console: Where to print.
+    """
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in ("frame", "right under", "wrong under", "what changed"):
+        table.add_column(name, overflow="fold")
+    for flip in flips:
+        changed = "; ".join(
+            f"{line.slot or line.aspect}: {_values(before.predicted)} -> {_values(line.predicted)}"
+            f" ({line.why})"
+            for before, line in flip.changes
+        )
+        cells = flip.frame_id, " ".join(flip.right), " ".join(flip.wrong), changed
+        table.add_row(*map(_cell, cells))
+    _print_line("Frames that are right under one wording and wrong under another", console)
+    console.print(table)
+    _print_line("", console)
+    share = percent(len(flips) / count if count else None)
+    _print_line(
+        f"{len(flips)} of {count} frames ({share} %) flip; {right} are right under every wording "
+        f"({percent(right / count if count else None)} %)",
+        console,
+    )
+
+
+def _values(values: Sequence[str]) -> str:
+    """A slot's values as text; a dash for none."""
+    return " | ".join(values) or "-"
+
+
 def percent(fraction: float | None) -> str:
     """A fraction as percent with two decimals; "-" for None."""
     return "-" if fraction is None else f"{100 * fraction:.2f}"
@@ -300,7 +355,7 @@ def _wider(keys: dict[str, Any]) -> list[str]:
 
 def _title(key: str) -> str:
     """The title of a figure's column: `SS(v1..v5+mine)` for the key `ss_jga(v1..v5+mine)`."""
-    return _TITLES.get(key, key.replace("ss_jga", "SS"))
+    return _TITLES.get(key, key.replace("ss_jga", "SS").replace("jga_worst", "JGA_worst"))
 
 
 def _print_table(

@@ -1,5 +1,6 @@
 """Compare two systems' scores.json: by how much they differ, and whether that could be chance."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
                 f" '{first_parts.get(key, 'all')}' in that of {first}: scores do not compare"
             )
     second_units = _in_order(first_units, second_units, first, second)
+    first_units, second_units = _with_common_statistics(first_units, second_units)
     groups = first_units.groups() | first_units.services()
     return {
         "signature": first_signature,
@@ -79,6 +81,19 @@ def _in_order(left: Units, right: Units, first: Path, second: Path) -> Units:
             if not np.array_equal(counts[name], ordered.by_variant[variant][name]):
                 raise ScoreError(f"{second}: the turns of {variant} are not those of {first}")
     return ordered
+
+
+def _with_common_statistics(first: Units, second: Units) -> tuple[Units, Units]:
+    """Both systems' units with the statistics over variants that both have, in one order.
+
+    A scores.json that an earlier version wrote has fewer of them.
+    """
+    common = [name for name in first.cross_variant if name in second.cross_variant]
+    left, right = (
+        replace(units, cross_variant={name: units.cross_variant[name] for name in common})
+        for units in (first, second)
+    )
+    return left, right
 
 
 def _taken(counts: dict[str, Floats], order: Ints) -> dict[str, Floats]:

@@ -27,7 +27,9 @@ BLEU: from 0 to 100, tok:13a|case:mixed. All else in %. SER: turns that lack a
 value. SGSAcc: turns that entail all that they should say. v1-5: the mean under
 v1 to v5. SS: how far a turn varies over them. changed: turns whose text is not
 that under original. flips: turns whose SGSAcc is not the same under v1 to v5;
-flips_ser: those whose SER is not."""
+flips_ser: those whose SER is not. worst: each turn under the wording, original
+or v1 to v5, that is worst for it; SER flips, SGSAcc flips: turns whose verdict
+is not the same under all six."""
 
 
 def print_scores(scores: dict[str, Any], console: Console) -> None:
@@ -37,9 +39,13 @@ def print_scores(scores: dict[str, Any], console: Console) -> None:
     validated = ("sgsacc_validated_orig", "sgsacc_validated_v1-5")
     keys = [*_robustness_keys("sgsacc"), *validated, "flips"]
     _print_groups("SGSAcc, in %", keys, scores, console)
+    worst = [f"{metric}_{part}" for metric in ("ser", "sgsacc") for part in ("worst", "flips")]
+    _print_groups("The worst case, in %", worst, scores, console)
     for key, ends in scores["sgdx"]["confidence"].items():
         if ends:
-            print_line(f"{figure_title(key)}: 95 % interval {_interval(key, ends)}", console)
+            # The figures of sets with a name of their own are in no table.
+            value = f" {format_figure(key, scores['sgdx'][key])}," if "(" in key else ""
+            print_line(f"{figure_title(key)}:{value} 95 % interval {_interval(key, ends)}", console)
     print_line("", console)
     _print_variants(scores, console)
     print_line(_LEGEND, console)
@@ -186,8 +192,9 @@ def figure_title(key: str) -> str:
     if key.startswith("ss_"):
         metric, bracket, rest = key.removeprefix("ss_").partition("(")
         return f"SS_{_METRIC_TITLES[metric]}{bracket}{rest}"
-    metric, _, part = key.rpartition("_")
-    return f"{_METRIC_TITLES[metric]} {part}" if metric in _METRIC_TITLES else key
+    figure, bracket, rest = key.partition("(")
+    metric, _, part = figure.rpartition("_")
+    return f"{_METRIC_TITLES[metric]} {part}{bracket}{rest}" if metric in _METRIC_TITLES else key
 
 
 def format_figure(key: str, value: float | None) -> str:

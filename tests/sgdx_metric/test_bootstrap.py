@@ -35,13 +35,18 @@ PLACE = index_frames(pa.array(IDS), np.array([True, False, True, True]))
 def test_sums_of_dialogues_by_hand() -> None:
     sums = dialogue_sums(JGA, PLACE, np.arange(4), OFFICIAL)
     varies = 2**0.5  # of 1 and 0; equal scores vary by 0
-    assert sums.total.tolist() == [[2, 1.5, 1.5, 0], [0.5, 1, 0, pytest.approx(varies)]]
-    assert sums.number.tolist() == [[3] * 4, [1] * 4]
+    # Then the worst of the three wordings and whether they are on two sides of 0.5: of the first
+    # dialogue's frames the worst are 1, 0 and 0, and the last two flip.
+    totals = [[2, 1.5, 1.5, 0, 1, 2], [0.5, 1, 0, pytest.approx(varies), 0, 1]]
+    assert sums.total.tolist() == totals
+    assert sums.number.tolist() == [[3] * 6, [1] * 6]
 
 
 def test_sums_of_turns_by_hand() -> None:
     sums = dialogue_sums(JGA, PLACE, np.arange(4), Rules(joint_acc_across_turn=True))
     assert sums.total[:, :3].tolist() == [[1, 0.5, 0.5], [0.5, 1, 0]]
+    # Turns of 0, 0.5, 0.5 and of 1, 0, 0: the worst is 0, and both are on two sides of 0.5.
+    assert sums.total[:, 4:].tolist() == [[0, 2], [0, 1]]
     assert sums.number[:, :3].tolist() == [[2] * 3, [1] * 3]
 
 

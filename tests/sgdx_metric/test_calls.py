@@ -110,6 +110,9 @@ def test_figures_over_wordings() -> None:
     assert figures["drop"] == pytest.approx(-0.1)
     # Scores 0, 1, 1, 1, 1: mean 0.8, sample deviation 0.4472; the other call never varies.
     assert figures["sensitivity"] == pytest.approx((0.2**0.5) / 0.8 / 2)
+    # One of the two calls is wrong under v1 alone.
+    assert (figures["worst"], figures["flips"]) == (0.5, 0.5)
+    assert figures["confidence"]["worst"] == [0, 1] and figures["unseen"]["flips"] == 1
     assert figures["by_variant"]["v1"] == 0.5
     assert figures["confidence"]["drop"] == pytest.approx([-0.2, 0.0])
     assert figures["seen"]["drop"] == 0.0

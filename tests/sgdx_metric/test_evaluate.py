@@ -19,6 +19,7 @@ import pytest
 
 from sgdx_metric.cli.install import install
 from sgdx_metric.report import report
+from sgdx_metric.robustness import HEADLINE
 from sgdx_metric.scoring import score_variants
 from sgdx_metric.signature import Setup
 
@@ -58,7 +59,10 @@ def test_compute_by_folder(metric: Any) -> None:
         predictions=predictions[::-1], references=rows, split="test", system_acts=True
     )
     plain = expected(split="test", system_acts="yes")
-    figures = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga", "by_variant")
+    figures = (*HEADLINE, "by_variant")
+    assert HEADLINE == (
+        "jga_orig", "jga_v1-5", "relative_difference", "ss_jga", "jga_worst", "flips"
+    )  # fmt: skip
     assert result == plain | {key: plain["sgdx"][key] for key in figures}
     assert result["jga_orig"] == pytest.approx(2 / 3)
 

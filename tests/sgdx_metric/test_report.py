@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sgdx_metric.report import report
-from sgdx_metric.robustness import HEADLINE, variation
+from sgdx_metric.robustness import HEADLINE, flipped, variation, worst_case
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.scoring import METRICS, score_variants
 from sgdx_metric.signature import Setup
@@ -61,14 +61,43 @@ def test_seen_unseen_and_services_by_hand() -> None:
         "jga_v1-5": pytest.approx(0.2),
         "relative_difference": pytest.approx(-0.8),
         "ss_jga": pytest.approx(TWO_OF_FIVE / 2),
+        "jga_worst": 0.0,
+        "flips": 1.0,
     }
     seen = {"jga_orig": 0.5, "jga_v1-5": 0.5, "relative_difference": 0.0, "ss_jga": 0.0}
+    seen |= {"jga_worst": 0.5, "flips": 0.0}
     assert headline(sgdx["seen"]) == seen
     assert headline(sgdx["unseen"]) == unseen
     by_service = sgdx["by_service"]
     assert set(by_service) == {"Banks_2", "Hotels_1"}
     assert headline(by_service["Banks_2"]) == unseen and by_service["Banks_2"]["frames"] == 2
     assert headline(by_service["Hotels_1"]) == seen and by_service["Hotels_1"]["frames"] == 2
+
+
+def test_the_worst_case_by_hand() -> None:
+    """Frame 0 is right under all six, frame 2 under none, frames 1 and 3 under some."""
+    sgdx = score(SCORES)["sgdx"]
+    assert (sgdx["jga_worst"], sgdx["flips"]) == (0.25, 0.5)
+    # All dialogues alike in one group: its interval is its figure.
+    seen, unseen = sgdx["seen"]["confidence"], sgdx["unseen"]["confidence"]
+    assert (unseen["jga_worst"], unseen["flips"]) == ([0, 0], [1, 1])
+    assert (seen["jga_worst"], seen["flips"]) == ([0, 1], [0, 0])
+    assert "confidence" not in sgdx["by_service"]["Banks_2"]
+
+
+def test_the_worst_case_of_another_set_has_its_name() -> None:
+    """Under `mine` frame 0 is wrong: none is right under all seven, and three of four flip."""
+    mine = score({**SCORES, "mine": [WRONG, RIGHT, WRONG, RIGHT]})["sgdx"]
+    assert (mine["jga_worst"], mine["flips"]) == (0.25, 0.5)
+    assert mine["jga_worst(original+v1..v5+mine)"] == 0
+    assert mine["flips(original+v1..v5+mine)"] == 0.75
+    assert mine["confidence"]["jga_worst(original+v1..v5+mine)"] == [0, 0]
+    two = score({name: SCORES[name] for name in ("original", "v5")})["sgdx"]
+    assert (two["jga_worst"], two["flips"], two["confidence"]["flips"]) == (None, None, None)
+    # Of the four frames under these two, 0 and 1 are right under both and 3 changes sides.
+    assert (two["jga_worst(original+v5)"], two["flips(original+v5)"]) == (0.5, 0.25)
+    one = score({"original": SCORES["original"]})["sgdx"]
+    assert not any(key.startswith(("jga_worst(", "flips(")) for key in one)
 
 
 def test_means_and_sensitivity_of_every_metric() -> None:
@@ -172,6 +201,28 @@ def test_variation_by_hand() -> None:
     # 0.5 and 1: sample standard deviation 0.25 * sqrt 2, mean 0.75
     expected = [0, 0, math.sqrt(2) / 3, np.nan]
     assert variation(scores).tolist() == pytest.approx(expected, nan_ok=True)
+
+
+def test_worst_case_and_flips_by_hand() -> None:
+    scores = np.array(
+        [
+            [1, 0.6, 0.5, 0.49, 1, 0, 1],
+            [1, 0.9, 0.4, 0.2, np.nan, 0, 0],
+            [1, 0.7, 1.0, 0.3, 0, 0, 0.8],
+        ]
+    )
+    # Half right is right: 0.5 and 0.4 are on two sides, 0.6 to 0.9 and 0.2 to 0.49 are on one.
+    worst, flips = [1, 0.6, 0.4, 0.2, np.nan, 0, 0], [0, 0, 1, 0, np.nan, 0, 1]
+    assert worst_case(scores).tolist() == pytest.approx(worst, nan_ok=True)
+    assert flipped(scores).tolist() == pytest.approx(flips, nan_ok=True)
+    assert flipped(scores[:1]).tolist() == pytest.approx([0] * 7)
+
+
+def test_worst_case_and_flips_equal_the_plain_ones() -> None:
+    scores = np.random.default_rng(1).choice([0, 0.3, 0.5, 0.8, 1, 1], (6, 300))
+    frames = list(zip(*scores.tolist(), strict=True))
+    assert worst_case(scores).mean() == pytest.approx(slow.worst(frames), abs=1e-12)
+    assert flipped(scores).mean() == pytest.approx(slow.flips(frames), abs=1e-12)
 
 
 def test_variation_equals_the_equation() -> None:

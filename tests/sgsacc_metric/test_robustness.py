@@ -39,12 +39,31 @@ def test_two_turns_under_three_variants() -> None:
     assert stats["changed"].tolist() == [0.5, 1]
 
 
+def test_the_worst_case_of_six_wordings_by_hand() -> None:
+    """Turn 0 is right under all, turn 1 wrong under v5 alone, turn 2 wrong under all."""
+    right, wrong = scores_of("abc", [9.0] * 3, [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]), {}
+    wrong["v5"] = scores_of("abc", [9.0] * 3, [0.0, 1.0, 1.0], [1.0, 0.0, 0.0])
+    six = dict.fromkeys(("original", "v1", "v2", "v3", "v4"), right) | wrong
+    stats = cross_variant_stats(six)
+    assert stats["ser_worst"].tolist() == [0, 1, 1] and stats["ser_flips"].tolist() == [0, 1, 0]
+    assert stats["sgsacc_worst"].tolist() == [1, 0, 0]
+    assert stats["sgsacc_flips"].tolist() == [0, 1, 0]
+    assert not any(name.endswith(")") for name in stats)
+    mine = cross_variant_stats({**six, "mine": scores_of("abc", [9.0] * 3, [1.0, 1.0, 0.0])})
+    assert mine["ser_worst"].tolist() == [0, 1, 1]
+    assert mine["ser_worst(original+v1..v5+mine)"].tolist() == [1, 1, 1]
+    assert mine["ser_flips(original+v1..v5+mine)"].tolist() == [1, 1, 1]
+
+
 def test_what_lacks_variants_or_a_model_is_left_out() -> None:
     one = scores_of(["a"], [50.0], [0.0])
     assert cross_variant_stats({"original": one}) == {}
     assert cross_variant_stats({"v1": one}) == {}
-    assert set(cross_variant_stats({"original": one, "v1": one})) == {"changed"}
-    assert set(cross_variant_stats({"v1": one, "v2": one})) == {"ss_bleu", "ss_ser", "flips_ser"}
+    two = {"changed", "ser_worst(original+v1)", "ser_flips(original+v1)"}
+    assert set(cross_variant_stats({"original": one, "v1": one})) == two
+    assert set(cross_variant_stats({"v1": one, "v2": one})) == {
+        "ss_bleu", "ss_ser", "flips_ser", "ser_worst(v1+v2)", "ser_flips(v1+v2)"
+    }  # fmt: skip
     wider = cross_variant_stats({"v1": one, "v2": one, "mine": scores_of(["a"], [0.0], [1.0])})
     assert wider["ss_ser"].tolist() == [0]
     assert wider["ss_ser(v1+v2+mine)"] == pytest.approx([np.sqrt(1 / 3) / (2 / 3)])

@@ -207,5 +207,5 @@ def made(runs: dict[str, Path], hostile: Path, tmp_path_factory: pytest.TempPath
     assert done.returncode == 0, done.stderr
     (line,) = done.stderr.splitlines()
     assert "found no scores.json" in line and line.endswith("this run is left out")
-    assert len(done.stdout.splitlines()) == 14
+    assert len(done.stdout.splitlines()) == 16  # two pages and seven figures, each twice
     return folder

@@ -13,7 +13,10 @@ from .conftest import Row, forget, reported, write_run
 
 def test_the_files(made: Path) -> None:
     names = sorted(str(path.relative_to(made)) for path in made.rglob("*") if path.is_file())
-    figures = ("augmentation", "flips", "jga_by_variant", "services", "turns", "words_changed")
+    figures = (
+        "augmentation", "drop_beside_flips", "flips", "jga_by_variant", "services", "turns",
+        "words_changed",
+    )  # fmt: skip
     assert names == sorted(
         ["index.html", "report.md", *(f"figures/{f}.{e}" for f in figures for e in ("svg", "png"))]
     )
@@ -27,7 +30,9 @@ def test_one_variant_alone_has_a_report(
     run = write_run(tmp_path / "run", sample, {"v2": gold["v2"]}, forget(0, 0.1), tracker="x")
     assert reported(run, "--output", tmp_path / "out") == 0
     text = (tmp_path / "out" / "report.md").read_text()
-    assert "There is nothing to list" in text and "| x | all | 273 | – | – | – | – |" in text
+    assert (
+        "There is nothing to list" in text and "| x | all | 273 | – | – | – | – | – | – |" in text
+    )
     assert "Of v1 to v5 only v2 was scored, so there is no JGA_v1-5" in text
 
 

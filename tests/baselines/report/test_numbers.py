@@ -11,6 +11,7 @@ from baselines.report.analysis import Analysis
 from baselines.report.inputs import read_tracker
 from baselines.report.numbers import (
     changed_words,
+    drop_and_flips,
     flip_shares,
     headline_scores,
     means_by_variant,
@@ -34,7 +35,7 @@ def test_a_paired_interval_is_that_of_the_metric(runs: dict[str, Path]) -> None:
         left, right, lambda means: headline_statistics(means, list(results[0].jga)), 10
     )
     differences = paired_differences(*group.systems)
-    assert list(differences) == ["jga_orig", "jga_v1-5", "ss_jga"]
+    assert list(differences) == ["jga_orig", "jga_v1-5", "ss_jga", "jga_worst", "flips"]
     for name, difference in differences.items():
         assert difference.value == pytest.approx(expected[name]["difference"], abs=1e-12)
         assert difference.interval == pytest.approx(expected[name]["interval"], abs=1e-12)
@@ -42,9 +43,21 @@ def test_a_paired_interval_is_that_of_the_metric(runs: dict[str, Path]) -> None:
 
 def test_scores_of_seeds_are_means(group: TrackerGroup, runs: dict[str, Path]) -> None:
     scores = headline_scores(group.systems[0], np.arange(273))
-    for key in ("jga_orig", "jga_v1-5", "ss_jga"):
+    for key in ("jga_orig", "jga_v1-5", "ss_jga", "jga_worst", "flips"):
         a, b = (sgdx_part(runs[name])[key] for name in ("plain-0", "plain-1"))
         assert scores[key] == pytest.approx((a + b) / 2, abs=1e-12)
+
+
+def test_the_drop_beside_the_flips_is_that_of_scores_json(
+    group: TrackerGroup, runs: dict[str, Path]
+) -> None:
+    estimates = drop_and_flips(group.systems[1])
+    expected = sgdx_part(runs["backtrans"])
+    assert estimates["drop"].value == pytest.approx(expected["jga_orig"] - expected["jga_v1-5"])
+    low, high = expected["confidence"]["drop"]
+    assert estimates["drop"].interval == pytest.approx((-high, -low))
+    assert estimates["flips"].value == pytest.approx(expected["flips"])
+    assert estimates["flips"].interval == pytest.approx(expected["confidence"]["flips"])
 
 
 def test_means_by_variant_are_known(group: TrackerGroup, runs: dict[str, Path]) -> None:

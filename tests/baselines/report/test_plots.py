@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from baselines.report.inputs import read_tracker
-from baselines.report.plots import learning_curves
-from baselines.report.systems import group_runs
+from baselines.report.plots import drop_beside_flips, learning_curves
+from baselines.report.systems import TrackerGroup, group_runs
 from sgdx_dataset import SgdxError
+
+from .conftest import sgdx_part
 
 
 def test_learning_curves_are_those_of_the_logs(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -44,6 +46,16 @@ def test_learning_curves_are_those_of_the_logs(runs: dict[str, Path], tmp_path: 
     (one / "log.jsonl").write_text('{"step": 2, "loss": 4.0}\n{"loss": 1.0}\n')
     with pytest.raises(SgdxError, match=r"log\.jsonl:2: .* required field `step`"):
         read_tracker(one)
+
+
+def test_the_drop_stands_beside_the_flips(group: TrackerGroup, runs: dict[str, Path]) -> None:
+    """A bar of each for each system, as long as its figure; none where a wording lacks."""
+    figure = drop_beside_flips(group, {})
+    drops, flips = (list(bars) for bars in figure.axes[0].containers if hasattr(bars, "patches"))
+    assert len(drops) == len(flips) == len(group.systems)
+    expected = sgdx_part(runs["backtrans"])
+    assert drops[1].get_width() == pytest.approx(100 * -expected["drop"])
+    assert flips[1].get_width() == pytest.approx(100 * expected["flips"])
 
 
 def test_without_a_log_there_is_no_curve(runs: dict[str, Path]) -> None:

@@ -27,6 +27,9 @@ def test_the_comparison(group: TrackerGroup, runs: dict[str, Path]) -> None:
     low, high = unseen["confidence"]["ss_jga"]
     assert rows[8][0] == ("sgp_dst", "random weights")
     assert rows[8][6] == (f"{100 * unseen['ss_jga']:.1f}", f"{100 * low:.1f} to {100 * high:.1f}")
+    low, high = unseen["confidence"]["flips"]
+    assert rows[8][8] == (f"{100 * unseen['flips']:.1f}", f"{100 * low:.1f} to {100 * high:.1f}")
+    assert rows[8][7].text == f"{100 * unseen['jga_worst']:.1f}"
     assert rows[8][5].text == f"{100 * unseen['relative_difference']:.1f}"
 
 

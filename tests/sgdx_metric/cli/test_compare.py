@@ -242,8 +242,30 @@ def test_explain_lists_the_frames_that_broke(
     assert done.stdout.splitlines()[-1] == last
     for words, message in (
         (("--changed", "original", "v4"), "found no predictions for 'v4', expected one of"),
-        (("1_00000/0/Cabs_1", "--changed", "original", "v5"), "expected either FRAME_ID or --ch"),
-        ((), "expected either FRAME_ID or --changed FIRST SECOND"),
+        (("1_00000/0/Cabs_1", "--changed", "original", "v5"), "expected either FRAME_ID, --chang"),
+        ((), "expected either FRAME_ID, --changed FIRST SECOND or --flips"),
+        (("--flips", "--changed", "original", "v5"), "or --flips, one of the three"),
     ):
         done = command("sgdx_metric", "explain", *words, *SAMPLE, *predictions)
         assert done.returncode == 2 and message in done.stderr
+
+
+def test_explain_lists_the_frames_that_flip(
+    command: Run, folder: Path, scored: dict[str, Path]
+) -> None:
+    """All right under the original, and under v5 where the bad predictions are."""
+    paired = json.loads(scored["bad"].read_text())["paired"]
+    lost = [i for i, score in zip(paired["frame_id"], paired[GOAL]["v5"]) if score < 0.5]
+    original = ("--predictions", f"original={folder / 'good-original.jsonl'}")
+    other = ("--predictions", f"v5={folder / 'bad-v5.jsonl'}")
+    done = command("sgdx_metric", "explain", "--flips", *SAMPLE, *original, *other)
+    assert done.returncode == 0, done.stderr
+    assert all(len(line) <= 80 for line in done.stdout.splitlines()[:-1])
+    right = 273 - len(lost)
+    assert done.stdout.splitlines()[-1] == (
+        f"{len(lost)} of 273 frames ({100 * len(lost) / 273:.2f} %) flip; {right} are right under "
+        f"every wording ({100 * right / 273:.2f} %)"
+    )
+    done = command("sgdx_metric", "explain", "--flips", *SAMPLE, *original)
+    assert done.returncode == 2
+    assert "found predictions for original alone, expected those for two wordings" in done.stderr

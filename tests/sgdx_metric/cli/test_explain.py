@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgdx_dataset import SgdxError
-from sgdx_metric.cli.explain import Line, explain
+from sgdx_metric.cli.explain import Line, explain, find_flips
 from sgdx_metric.scoring import score_frames
 from sgdx_metric.signature import Rules
 
@@ -102,7 +102,7 @@ def test_the_product_of_the_slots_is_the_joint_goal(
 
 def test_unknown_frame() -> None:
     tables = {"v1": reference_table(reference())}, {"v1": prediction_table(prediction())}
-    with pytest.raises(SgdxError, match="references for v1: frame 7/0/A is there 0 times among 1"):
+    with pytest.raises(SgdxError, match="references for v1: found no frame of dialogue 7"):
         explain("7/0/A", *tables)
 
 
@@ -111,3 +111,30 @@ def test_schemas_of_different_length_are_refused() -> None:
     guess = prediction_table(prediction())
     with pytest.raises(SgdxError, match="for v1: frame .* has 1 slots in its schema, expected 4"):
         explain(FRAME, {"original": one, "v1": two}, {"original": guess, "v1": guess})
+
+
+def test_a_flip_says_under_which_wordings_and_what_changed() -> None:
+    """The first frame is right under v1 alone, where the city is found; the second is always."""
+    schemas = {
+        "original": {"city": False, "stars": True},
+        "v1": {"town": False, "class": True},
+        "v2": {"place": False, "grade": True},
+    }
+    values = {"original": ["Oslo"], "v1": ["Rome"], "v2": []}
+    true, guesses = {}, {}
+    for name, schema in schemas.items():
+        slot, stars = schema
+        rows = [reference({slot: ["Rome"], stars: ["3"]}, f, schema) for f in (FRAME, "9/0/A_1")]
+        true[name] = reference_table(*rows)
+        found = {slot: values[name]} if values[name] else {}
+        guesses[name] = prediction_table(
+            prediction({slot: ["Rome"], stars: ["3"]}, "9/0/A_1"),
+            prediction({**found, stars: ["3"]}, FRAME),
+        )
+    (flip,), right, count = find_flips(true, guesses)
+    assert (flip.frame_id, flip.right, flip.wrong) == (FRAME, ["v1"], ["original", "v2"])
+    ((before, after),) = flip.changes
+    assert (before.slot, before.predicted, before.score) == ("town", ["Rome"], 1)
+    assert (after.slot, after.predicted) == ("city", ["Oslo"])
+    assert after.score == pytest.approx(0.25)
+    assert (right, count) == (1, 2)

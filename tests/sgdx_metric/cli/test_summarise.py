@@ -14,7 +14,7 @@ from sgdx_metric.bootstrap import Sums, compared, compared_runs
 from sgdx_metric.cli.files import write_scores
 from sgdx_metric.columns import Floats
 from sgdx_metric.report import paired, report
-from sgdx_metric.robustness import headline_statistics
+from sgdx_metric.robustness import HEADLINE, headline_statistics
 from sgdx_metric.scoring import score_variants
 from sgdx_metric.signature import Setup
 
@@ -65,6 +65,9 @@ def test_mean_and_deviation_by_hand(runs: list[Path], command: Run) -> None:
     assert (difference["mean"], difference["sd"]) == pytest.approx((-0.2, 0))
     # A frame that is right under four of five varies by sqrt(0.2) / 0.8.
     assert groups["all"]["ss_jga"]["mean"] == pytest.approx(0.2**0.5 / 0.8 * 2 / 3)
+    # All wrong under v5: nothing is right under all six, and what is right elsewhere flips.
+    assert groups["all"]["jga_worst"]["values"] == [0, 0, 0]
+    assert groups["all"]["flips"]["values"] == [0.75, 0.25, 1]
     assert groups["seen"]["jga_orig"]["values"] == [0.5, 0.5, 1]
     assert groups["unseen"]["by_variant"]["v3"]["values"] == [1, 0, 1]
     assert groups["all"]["by_variant"]["v5"] == {"mean": 0, "sd": 0, "values": [0, 0, 0]}
@@ -78,7 +81,7 @@ def test_values_are_those_of_scores_json(runs: list[Path], command: Run) -> None
         sgdx = json.loads(path.read_text())["sgdx"]
         for name in ("all", "seen", "unseen"):
             single = sgdx if name == "all" else sgdx[name]
-            for key in ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga"):
+            for key in HEADLINE:
                 assert groups[name][key]["values"][i] == pytest.approx(single[key]), (name, key)
 
 
@@ -89,6 +92,8 @@ def test_summary_on_the_terminal(runs: list[Path], command: Run) -> None:
     assert lines[3].split() == [
         "all", "4", "66.67", "(38.19)", "53.33", "(30.55)", "-20.00", "(0.00)", "37.27", "(21.35)"
     ]  # fmt: skip
+    worst = lines.index("The worst case of 3 runs, in %")
+    assert lines[worst + 3].split() == ["all", "0.00", "(0.00)", "66.67", "(38.19)"]
     tables = done.stdout.partition("run: ")[0].splitlines()
     assert all(len(line) <= 80 for line in tables)
     assert [line for line in lines if line.startswith("run: ")] == [f"run: {path}" for path in runs]

@@ -41,3 +41,24 @@ def test_a_subset_and_a_comparison(
     scores_of(whole, copies / "derived", *SAMPLE)
     message = error_of(capsys, "compare", files[0], whole / "derived.json")
     assert "dialogues is 'all' in the signature, and '3@" in message
+
+
+def test_an_older_file_is_compared_in_what_both_have(
+    copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before there was a worst case, a scores.json had fewer statistics over the wordings."""
+    for name in ("gold", "derived"):
+        scores_of(tmp_path, copies / name, *SAMPLE)
+    new, old = tmp_path / "gold.json", tmp_path / "derived.json"
+    scores = json.loads(old.read_text())
+    expected = scores["sgdx"]["changed"]
+    for key in ("ser_worst(original+v1)", "ser_flips(original+v1)"):
+        assert key in scores["sgdx"]
+        del scores["units"]["across"][key]
+    old.write_text(json.dumps(scores))
+    capsys.readouterr()
+    for files, side in (((new, old), "second"), ((old, new), "first")):
+        assert main(["compare", *map(str, files), "--json", str(tmp_path / "c.json")]) == 0
+        found = json.loads((tmp_path / "c.json").read_text())["groups"]["all"]
+        assert not any(key.startswith("ser_worst") for key in found)
+        assert found["changed"][side] == pytest.approx(expected)
