@@ -40,7 +40,7 @@ from sgdx_dataset.io.json import parse_json
 
 from .training.run_folder import READY
 from .training.settings import AnySettings, Count, Precision, Settings
-from .training.task import Run, Task
+from .training.task import Provenance, Run, Task
 
 if TYPE_CHECKING:  # it needs torch, and a system that is not trained runs without it
     from accelerate import Accelerator
@@ -313,12 +313,34 @@ def recorded_precision(model: str) -> Precision:
         return "auto"
 
 
-def model_file(model: str, name: str) -> Path | None:
+def model_provenance(model: str, revision: str | None = None) -> Provenance | None:
+    """What a model was trained on, from its ``config.json``; None if it is none of this project.
+
+    Args:
+        model: A folder or a repository on the Hub.
+        revision: Branch, tag or commit on the Hub; None for the main branch.
+
+    Raises:
+        SgdxError: There is no such folder or repository, or its provenance is malformed.
+    """
+    path = model_file(model, "config.json", revision)
+    if path is None:
+        return None
+    config: Any = parse_json(read_file(path), object, str(path), "a model's configuration")
+    provenance = config.get("sgdx") if isinstance(config, dict) else None
+    try:
+        return None if provenance is None else msgspec.convert(provenance, Provenance)
+    except msgspec.ValidationError as error:
+        raise SgdxError(f"{path}: sgdx: {error}") from None
+
+
+def model_file(model: str, name: str, revision: str | None = None) -> Path | None:
     """The local path of a file of a model, downloaded if need be; None if it has no such file.
 
     Args:
         model: A folder or a repository on the Hub.
         name: Name of the file.
+        revision: Branch, tag or commit on the Hub; None for the main branch.
 
     Raises:
         SgdxError: There is no such folder or repository, or the training that wrote the folder was
@@ -333,7 +355,7 @@ def model_file(model: str, name: str) -> Path | None:
             )
         return folder / name if (folder / name).is_file() else None
     try:
-        return Path(hf_hub_download(model, name))
+        return Path(hf_hub_download(model, name, revision=revision))
     except (OSError, HfHubHTTPError, HFValidationError) as error:
         # The Hub was reached and has the repository, which lacks the file.
         if isinstance(error, EntryNotFoundError) and not isinstance(error, LocalEntryNotFoundError):

@@ -22,7 +22,7 @@ from datasets import Dataset, DatasetInfo, Features, Value, concatenate_datasets
 from sgdx_dataset import SgdxError, frames, load, open_release
 from sgdx_dataset.rewording.leaks import Leak, copied_variants, find_leak
 
-from ..system import Predictions, System
+from ..system import Predictions, System, model_provenance
 from ..training.settings import Settings
 from ..training.task import Provenance
 from .augment import RowsOf, augmented
@@ -140,16 +140,17 @@ def training_rows(
     dialogues are taken, the same ones under all schemas.
 
     Args:
-        settings: The recipe, of which ``tracker``, ``augment``, ``train_dialogues`` and ``seed``
-            are used.
+        settings: The recipe, of which ``tracker``, ``model``, ``augment``, ``train_dialogues`` and
+            ``seed`` are used.
         source: Where SGD is, as for ``sgdx_dataset.load``.
         oracle: Whether schemas that trackers are evaluated on are allowed.
         rows_of: Makes the rows, such as ``frame_rows``.
 
     Raises:
-        SgdxError: The source or the augmentation has such schemas and ``oracle`` is false, or it
-            cannot be used.
+        SgdxError: The source, the augmentation or the model that training starts from has such
+            schemas and ``oracle`` is false, or one of them cannot be used.
     """
+    start = starting_provenance(settings, oracle)
     source_leak = original_leak(source, oracle)
     rows = rows_of(load("original", "train", source), "train", source)
     provenance = Provenance(
@@ -173,7 +174,31 @@ def training_rows(
             oracle=source_leak.oracle or more.oracle,
         )
         rows = concatenate_datasets([rows, more.rows])
+    if start is not None:
+        provenance = provenance.continued_from(start)
     return Training(random_dialogues(rows, settings), provenance)
+
+
+def starting_provenance(settings: Settings, oracle: bool) -> Provenance | None:
+    """The provenance of the model that a recipe starts from; None if it has seen no SGD.
+
+    Args:
+        settings: The recipe.
+        oracle: Whether a model may have seen schemas that trackers are evaluated on.
+
+    Raises:
+        SgdxError: It has seen such schemas and ``oracle`` is false, or it cannot be read.
+    """
+    if settings.model == "tiny":
+        return None
+    try:
+        start = model_provenance(settings.model, getattr(settings, "revision", None))
+    except SgdxError as error:
+        reason = str(error).removeprefix(f"{settings.model}: ")
+        raise SgdxError(f"{settings.model}: model cannot be loaded: {reason}") from None
+    if start is not None and start.oracle and not oracle:
+        raise SgdxError(_leak_message(f"model: {settings.model} was trained on", start.overlaps))
+    return start
 
 
 def original_leak(source: str | None, oracle: bool) -> Leak:

@@ -29,7 +29,7 @@ from ..trained import answer_batches, fingerprint, predict_dialogues
 from ..training.batching import Ints
 from ..training.checkpoint import weights_digest
 from ..training.settings import Settings
-from ..training.task import Run, Task
+from ..training.task import Provenance, Run, Task
 from .batches import READS, training_task
 from .card_example import example
 from .decode import Answer, decode
@@ -39,6 +39,9 @@ from .sequences import Questions, Sequences
 from .settings import SgpOptions, SgpSettings
 from .submodels import PARTS, Part, SubModel, load_part
 from .tracking import Candidates, CombineAnswers, Queries, Submodels, track_dialogues
+
+# What a header says of all submodels together: which words they were trained on.
+_WORDS = ("train", "augment", "schemas", "overlaps", "oracle")
 
 
 @dataclass(frozen=True)
@@ -76,11 +79,13 @@ class SgpTracker(Tracker, TrainableSystem[SgpOptions, SgpSettings]):
     def describe(self) -> Row:
         """The digest and provenance of the submodels, of each one and of all together."""
         provenances = {part: self.parts[part].provenance for part in PARTS}
-        variants = chain.from_iterable(provenance.train for provenance in provenances.values())
+        together: Provenance = provenances[PARTS[0]]
+        for provenance in provenances.values():
+            together = provenance.continued_from(together)
+        facts = msgspec.to_builtins(together)
         return {
             "weights": self._weights,
-            "train": list(dict.fromkeys(variants)),
-            "oracle": any(provenance.oracle for provenance in provenances.values()),
+            **{name: facts[name] for name in _WORDS},
             "parts": msgspec.to_builtins(provenances),
         }
 

@@ -33,11 +33,14 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         tracker: Name of the system in ``baselines.system.SYSTEMS``.
-        train: Schema variants that the model was trained on.
-        augment: Settings of the augmentation; None if only the original schemas were used.
-        schemas: SHA-256 of the augmentation's schemas; empty without augmentation.
-        overlaps: Number of the augmentation's texts that v1..v5 contain and the original does not.
-        oracle: Whether the model was trained on schemas that it is evaluated on.
+        train: Schema variants that the model was trained on, and the model that it started from.
+        augment: Settings of the augmentation; without one, those of the model that it started
+            from; None if only the original schemas were used.
+        schemas: SHA-256 of that augmentation's schemas; empty without augmentation.
+        overlaps: Number of the texts that it was trained on that v1..v5 contain and the original
+            does not; of the model that it started from, if that has more.
+        oracle: Whether it, or the model that it started from, was trained on schemas that it is
+            evaluated on.
         seed: Random seed of the training.
     """
 
@@ -48,6 +51,21 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     overlaps: int = 0
     oracle: bool = False
     seed: int = 0
+
+    def continued_from(self, start: Provenance) -> Provenance:
+        """The provenance of a model that starts from another, which has seen words already.
+
+        Args:
+            start: The provenance of the model that training starts from.
+        """
+        return msgspec.structs.replace(
+            self,
+            train=tuple(dict.fromkeys((*start.train, *self.train))),
+            augment=self.augment or start.augment,
+            schemas=self.schemas or start.schemas,
+            overlaps=max(self.overlaps, start.overlaps),
+            oracle=self.oracle or start.oracle,
+        )
 
     def extended(self, provenance_class: type[AnyProvenance], **facts: Any) -> AnyProvenance:
         """The provenance of a system's model, which has facts of its own besides.

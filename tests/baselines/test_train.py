@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 
 from baselines import predict, train
-from baselines.system import get_trainable
+from baselines.system import get_trainable, model_provenance
+from baselines.training.task import Provenance
 from sgdx_dataset import SgdxError
 
 from ..conftest import Run
 from .conftest import Recipe, Refuse, command, error_line, write_recipe
+
+CORRUPT = ["corrupt-1", "corrupt-2", "corrupt-3"]
 
 
 def test_a_training_speaks_where_there_is_no_terminal(
@@ -81,6 +84,49 @@ def test_an_oracle_says_so_everywhere(
     assert command(monkeypatch, predict, *arguments) == 0
     header = (run / "p" / "v3.jsonl").read_text().splitlines()[0]
     assert json.loads(header)["metadata"]["oracle"] is True
+
+
+def test_a_model_that_starts_from_an_oracle_is_one(
+    monkeypatch: pytest.MonkeyPatch, refuse: Refuse, recipe: Recipe, tmp_path: Path
+) -> None:
+    """What the model that it starts from was trained on stands in all of its files too."""
+    first = (*recipe(augment={"schemas": "oracle"}, steps=1), "--oracle")
+    assert command(monkeypatch, train, *first) == 0
+    oracle = (tmp_path / "run").rename(tmp_path / "oracle")
+    second = recipe(model=str(oracle), steps=1, augment={"schemas": "corrupt"})
+    message = refuse(train, *second)
+    assert message.startswith(f"model: {oracle} was trained on texts of variants that trackers are")
+    assert not (tmp_path / "run").exists()
+    assert command(monkeypatch, train, *second, "--oracle") == 0
+    start = json.loads((oracle / "config.json").read_text())["sgdx"]
+    config = json.loads((tmp_path / "run" / "config.json").read_text())["sgdx"]
+    assert start["overlaps"] > 100
+    assert config["overlaps"] == start["overlaps"]
+    assert config["train"] == ["original", "v1", "v2", "v3", "v4", "v5", *CORRUPT]
+    assert (config["augment"]["schemas"], config["oracle"]) == ("corrupt", True)
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["oracle"] is True
+    arguments = ("--config", "v3", "--split", "validation", "--output", tmp_path / "predictions")
+    assert command(monkeypatch, predict, "--model", tmp_path / "run", *arguments) == 0
+    header = (tmp_path / "predictions" / "v3.jsonl").read_text().splitlines()[0]
+    told = json.loads(header)["metadata"]
+    assert {name: told[name] for name in ("train", "augment", "overlaps", "oracle")} == {
+        name: config[name] for name in ("train", "augment", "overlaps", "oracle")
+    }
+
+
+def test_a_model_of_elsewhere_has_seen_nothing(tmp_path: Path) -> None:
+    """And one of an earlier version, whose provenance has fewer fields, what it says."""
+    assert model_provenance(str(tmp_path)) is None
+    (tmp_path / "config.json").write_text('{"model_type": "t5"}')
+    assert model_provenance(str(tmp_path)) is None
+    earlier = {"tracker": "sgp_dst", "part": "copy", "train": ["original", "v1"], "oracle": True}
+    (tmp_path / "config.json").write_text(json.dumps({"sgdx": earlier}))
+    assert model_provenance(str(tmp_path)) == Provenance(
+        tracker="sgp_dst", train=("original", "v1"), oracle=True
+    )
+    (tmp_path / "config.json").write_text('{"sgdx": {"oracle": "no"}}')
+    with pytest.raises(SgdxError, match=r"config.json: sgdx: Expected `bool`, got `str`.*oracle"):
+        model_provenance(str(tmp_path))
 
 
 def test_an_unknown_augmentation(refuse: Refuse, recipe: Recipe) -> None:

@@ -183,7 +183,7 @@ def test_two_processes(run: Run, tmp_path: Path) -> None:
         ({"static_shapes": True}, "static_shapes: services differ in size, expected false"),
         ({"max_turn": 8}, "max_turn"),
         ({"max_turn": 4096}, "max_turn: is 4096, the encoder reads 512 tokens"),
-        ({"model": "nowhere"}, "nowhere: encoder cannot be loaded"),
+        ({"model": "nowhere"}, "nowhere: model cannot be loaded"),
         ({"formats": "t5"}, "formats"),
     ],
 )
