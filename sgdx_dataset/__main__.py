@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .hub.build import build, push
 from .hub.export import export
-from .hub.prepare import cache_folder, prepare_release
+from .hub.prepare import cache_folder, cached_configs, clear_cache, prepare_release
 from .io.arguments import paths_by_name
 from .io.console import run
 from .io.errors import SgdxError
@@ -76,6 +76,15 @@ def _prepare(options: Namespace) -> None:
     print("off line set HF_HUB_OFFLINE=1, so that it does not wait for the Hub", file=sys.stderr)
 
 
+def _cache(options: Namespace) -> None:
+    configs = (clear_cache if options.action == "clear" else cached_configs)(options.cache_dir)
+    for config in configs:
+        print(f"{config.size / 1e6:9.1f} MB  {config.name}  {config.source}".rstrip())
+    total = sum(config.size for config in configs) / 1e6
+    state = "removed from" if options.action == "clear" else "in"
+    print(f"{total:9.1f} MB  {state} {cache_folder(options.cache_dir)}")
+
+
 def _build(options: Namespace) -> None:
     print(build(_release(options), options.output))
 
@@ -135,6 +144,7 @@ def _backtranslate(options: Namespace) -> None:
 
 COMMANDS: dict[str, Callable[[Namespace], None]] = {
     "prepare": _prepare,
+    "cache": _cache,
     "build": _build,
     "push": _push,
     "export": _export,

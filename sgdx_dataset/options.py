@@ -46,6 +46,15 @@ def _add_loading_commands(commands: Commands) -> None:
     text = "cache folder, as load_dataset's cache_dir; default: the user's Hugging Face cache"
     command.add_argument("--cache-dir", type=Path, metavar="DIR", help=text)
 
+    text = "list what prepare and load have put into the Hugging Face cache, or remove it"
+    command = commands.add_parser(
+        "cache", help=text, description=f"{text[0].upper()}{text[1:]}. The remembered source stays."
+    )
+    text = "list, the default, or clear, which removes all of it; load makes it again"
+    command.add_argument("action", nargs="?", choices=("list", "clear"), default="list", help=text)
+    text = "cache folder, as of prepare; default: the user's Hugging Face cache"
+    command.add_argument("--cache-dir", type=Path, metavar="DIR", help=text)
+
     text = "write a Hugging Face Hub dataset repository: Parquet files and a dataset card"
     command = _command(commands, "build", text)
     _add_new_folder(command, "the repository")

@@ -57,6 +57,7 @@ class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not
         sources do not mix.
         """
         self.release = release
+        self.splits: list[str] | None = None  # those to prepare; None for all
         if release is None and not options.get("data_dir"):
             options["data_dir"] = resolve_source(None)
         super().__init__(*arguments, **options)
@@ -78,7 +79,7 @@ class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not
         self.info.description = f"{_DESCRIPTION.format(self.config.name)} ({about})"
         return [
             datasets.SplitGenerator(name=split, gen_kwargs={"release": release, "split": split})
-            for split in release.splits(self.config.name)
+            for split in self.splits or release.splits(self.config.name)
         ]
 
     def _generate_tables(

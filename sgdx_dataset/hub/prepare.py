@@ -7,8 +7,9 @@ import os
 import re
 import shutil
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,7 +24,7 @@ from ..io.progress import progress
 from ..release.open import Source, Variants, open_release
 from ..release.release import Release
 from ..release.remembered import remember, remembered_source, resolve_source
-from ..release.schema import VARIANTS, split_name
+from ..release.schema import CONFIGS, VARIANTS, split_name
 from ..rows.dialogue_rows import read_split, steps
 from ..sgdx_dataset import SGDX, VERSION, builder_class
 
@@ -95,9 +96,9 @@ def load(
 
     What ``prepare`` has made of the source is used as it is. Where the remembered source has
     changed since, or lacks the config, it is prepared there anew, with a warning of the change. A
-    config of any other source is prepared once, in a folder of the Hugging Face cache for that
-    source, where it replaces what an older copy gave; what ``load_dataset("sgdx")`` loads stays as
-    it is. The original and the five
+    config of any other source, and one of the user's own variants, is prepared once for the splits
+    that are asked for, in a folder of the Hugging Face cache for these, where it replaces what an
+    older copy gave; what ``load_dataset("sgdx")`` loads stays as it is. The original and the five
     variants are prepared together, as parsing the dialogues is most of the work.
 
     Args:
@@ -119,19 +120,40 @@ def load(
         split = _checked_slice(release, config, split)
     shared = cache = cache_folder(None)
     together = ["original", *VARIANTS]
+    splits = _splits_in(split)
     for _ in range(_MOST_READINGS):
         if (loaded := _read_whole(release, config, cache, split)) is not None:
             return loaded
-        if cache == shared and remembered_source(cache) != release.source:
-            name = hashlib.sha256(release.source.encode("utf-8", "surrogateescape")).hexdigest()
-            cache = cache / "sgdx-sources" / name[:16]
+        if cache == shared and (
+            config not in CONFIGS or remembered_source(cache) != release.source
+        ):
+            cache = _own_cache(release.source, splits, cache)
             continue
         if cache == shared and _foreign_configs(release, cache):
             text = f"{release.name} has changed since it was prepared: it is prepared anew"
             warnings.warn(text, stacklevel=2)
-        _prepare_missing(release, together if config in together else [config], cache)
+        _prepare_missing(
+            release,
+            together if config in together else [config],
+            cache,
+            splits=splits if cache != shared else None,
+        )
     expected = "expected a cache (HF_HOME) that other processes do not replace again and again"
     raise SgdxError(f"{cache}: {config} cannot be read, {expected}")
+
+
+def _splits_in(part: str | None) -> list[str] | None:
+    """The splits in a checked slice, ``test`` and ``train`` of ``test[:10%]+train``; or None."""
+    if part is None:
+        return None
+    names = (re.match(r"\w+", text.strip()) for text in part.split("+"))
+    return sorted({name[0] for name in names if name})
+
+
+def _own_cache(source: str, splits: list[str] | None, cache: Path) -> Path:
+    """The folder in a cache for some splits of a source that the cache itself is not for."""
+    digest = hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return cache / "sgdx-sources" / "-".join([digest, *(splits or ())])
 
 
 def _read_whole(release: Release, config: str, cache: Path, split: str | None) -> _Loaded | None:
@@ -157,6 +179,66 @@ def _read_whole(release: Release, config: str, cache: Path, split: str | None) -
         return None
     finally:
         os.close(descriptor)
+
+
+@dataclass(frozen=True)
+class CachedConfig:
+    """A config that lies in the cache.
+
+    Attributes:
+        folder: Its folder.
+        name: Its name below the cache: ``sgdx/v1``, or ``sgdx-sources/SOURCE-test/sgdx/v1`` where
+            it is of another source than the remembered one, or of the user's own words.
+        source: The name of the release that it was made of; empty where nothing is noted.
+        size: How many bytes its files have.
+    """
+
+    folder: Path
+    name: str
+    source: str
+    size: int
+
+
+def cached_configs(cache_dir: str | Path | None = None) -> list[CachedConfig]:
+    """All configs that ``prepare`` and ``load`` have put into a cache, sorted by name.
+
+    Args:
+        cache_dir: As of ``prepare``.
+    """
+    cache = cache_folder(cache_dir)
+    configs = []
+    for folder in sorted([*cache.glob("sgdx/*"), *cache.glob("sgdx-sources/*/sgdx/*")]):
+        files = [file for file in folder.rglob("*") if file.is_file()]
+        made_from = next(iter(_record(folder / VERSION / _HASH)), "")
+        configs.append(
+            CachedConfig(
+                folder,
+                str(folder.relative_to(cache)),
+                made_from.removeprefix("config of "),
+                sum(file.stat().st_size for file in files),
+            )
+        )
+    return configs
+
+
+def clear_cache(cache_dir: str | Path | None = None) -> list[CachedConfig]:
+    """Remove all that ``prepare`` and ``load`` have put into a cache; give what was there.
+
+    The remembered source stays. What others keep in the same cache is not touched.
+
+    Args:
+        cache_dir: As of ``prepare``.
+
+    Raises:
+        SgdxError: The cache cannot be written.
+    """
+    cache, removed = cache_folder(cache_dir), cached_configs(cache_dir)
+    if removed:
+        with _locked(cache):
+            for name in ("sgdx", "sgdx-sources"):
+                if (cache / name).is_dir():
+                    shutil.move(cache / name, cache / _STAGING / "removed" / name)
+    return removed
 
 
 def _checked_slice(release: Release, config: str, split: str) -> str:
@@ -195,9 +277,15 @@ def _read(folder: Path, split: str | None) -> _Loaded:
 
 
 def _prepare_missing(
-    release: Release, configs: Iterable[str], cache: Path, remembering: bool = False
+    release: Release,
+    configs: Iterable[str],
+    cache: Path,
+    remembering: bool = False,
+    splits: Sequence[str] | None = None,
 ) -> list[Path]:
     """Prepare the configs that a cache lacks, and remove those of another source.
+
+    ``splits`` are all that is prepared of a config; None stands for all that it has.
 
     All are built before the first is moved into place, so that a source at fault, or a process that
     is killed, leaves the cache as it was. A cache that needs nothing is not written to.
@@ -208,8 +296,8 @@ def _prepare_missing(
     if remembering or not all(_is_prepared(release, config, cache) for config in configs):
         with _locked(cache):
             stale = [config for config in configs if not _is_prepared(release, config, cache)]
-            with progress("Preparing", steps(release, stale)):
-                built = {config: _build(release, config, cache) for config in stale}
+            with progress("Preparing", steps(release, stale, splits)):
+                built = {config: _build(release, config, cache, splits) for config in stale}
             for folder in _foreign_configs(release, cache):
                 shutil.move(folder, cache / _STAGING / "removed" / folder.name)
             if remembering:
@@ -291,8 +379,7 @@ def _is_prepared(release: Release, config: str, cache: Path, part: str | None = 
     try:
         if _sizes(folder) != {name: entry["num_bytes"] for name, entry in noted.items()}:
             return False
-        splits = [re.match(r"\w+", text.strip()) for text in part.split("+")] if part else []
-        names = tuple(f"sgdx-{split[0]}" for split in splits if split) or ("",)
+        names = tuple(f"sgdx-{split}" for split in _splits_in(part) or ()) or ("",)
         return all(
             file_digest(folder / name) == entry["checksum"]
             for name, entry in noted.items()
@@ -317,11 +404,13 @@ def _foreign_configs(release: Release, cache: Path) -> list[Path]:
     return [folder for folder, prints in made_from.items() if release.fingerprint not in prints]
 
 
-def _build(release: Release, config: str, cache: Path) -> Path:
+def _build(release: Release, config: str, cache: Path, splits: Sequence[str] | None) -> Path:
     """Build a config in the staging folder, out of ``load_dataset``'s sight; give its folder."""
-    for split in release.splits(config):
+    chosen = [split for split in release.splits(config) if splits is None or split in splits]
+    for split in chosen:
         read_split(release, split)  # here and not in the builder, which would wrap its errors
     builder = _builder(config, cache / _STAGING, release)
+    builder.splits = chosen
     try:
         builder.download_and_prepare(max_shard_size=MAX_SHARD_SIZE)
     except DatasetGenerationError as error:

@@ -15,6 +15,7 @@ import datasets
 import pytest
 
 from sgdx_dataset import CONFIGS, VARIANTS, SgdxError, frames, load, prepare
+from sgdx_dataset.__main__ import main
 from sgdx_dataset.release.remembered import remembered_source
 
 from ..conftest import DIALOGUE, write
@@ -171,6 +172,31 @@ def test_another_copy_of_a_source_replaces_the_first(mini: Path, hugging_face_ho
     assert len(load("v1", "test", mini)) == 1
     (own,) = set(folder.glob("*")) - before
     assert len(list(own.glob("sgdx/v1/*/*"))) == 1
+
+
+def test_only_the_splits_asked_for_are_made_of_own_words(
+    mini: Path, hugging_face_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They lie apart from what ``load_dataset`` sees; ``cache`` lists and removes them."""
+    cache = hugging_face_home / "datasets"
+    words = tmp_path / "mine.json"
+    words.write_text("{}")
+    before = set(cache.glob("sgdx-sources/*"))
+    assert len(load("mine", "test", mini, {"mine": words})) == 2
+    (own,) = set(cache.glob("sgdx-sources/*")) - before
+    assert own.name.endswith("-test")
+    assert [file.name for file in own.rglob("*.arrow")] == ["sgdx-test.arrow"]
+    assert set(load("mine", source=mini, variants={"mine": words})) == {
+        "train", "validation", "test",
+    }  # fmt: skip
+    prepare(mini, ["v1"], tmp_path / "other")
+    assert main(["cache", "--cache-dir", str(tmp_path / "other")]) == 0
+    first, last = capsys.readouterr().out.splitlines()
+    assert "MB  sgdx/v1  " in first and last.endswith(f"in {tmp_path / 'other'}")
+    assert main(["cache", "clear", "--cache-dir", str(tmp_path / "other")]) == 0
+    assert not (tmp_path / "other" / "sgdx").exists()
+    assert (tmp_path / "other" / "sgdx-source.json").exists()
+    assert main(["cache", "clear", "--cache-dir", str(tmp_path / "other")]) == 0
 
 
 def test_a_cache_that_cannot_be_written(mini: Path, tmp_path: Path) -> None:
