@@ -24,6 +24,7 @@ from .rewording.corrupt import corrupt
 from .rewording.translations import read_settings
 from .rows.parquet_files import write_frames, write_turns
 from .show import show
+from .show.words import words_of_service
 from .stats import stats
 from .subset import check_dialogue_ids, read_dialogue_ids, subset, write_subset
 
@@ -122,8 +123,15 @@ def _subset(options: Namespace) -> None:
 
 
 def _show(options: Namespace) -> None:
-    release, configs = _release(options), _configs(options)
-    show(release, options.dialogue_id, configs, options.split, options.html)
+    release = _release(options)
+    if options.schema:
+        if options.dialogue_id or options.html or options.config or options.all:
+            raise SgdxError("--schema: found a dialogue's options too, expected one of both")
+        print(words_of_service(release, options.schema))
+        return
+    own = list(paths_by_name("--variant", options.variant))
+    default = ["original", *VARIANTS, *own] if options.all else ["original", *(own or ["v5"])]
+    show(release, options.dialogue_id, options.config or default, options.split, options.html)
 
 
 def _compose(options: Namespace) -> None:

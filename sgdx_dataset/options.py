@@ -101,15 +101,24 @@ def _add_looking_commands(commands: Commands) -> None:
     text = "JSON file for the ids, which other commands take as --dialogues FILE"
     command.add_argument("--output", required=True, type=Path, metavar="FILE", help=text)
 
-    text = "show a dialogue under several wordings of its schemas, side by side"
+    text = "show a dialogue under several wordings, side by side, or what a schema has to reword"
     command = _command(commands, "show", text)
-    text = "id of the dialogue, for example 1_00000"
-    command.add_argument("dialogue_id", metavar="DIALOGUE_ID", help=text)
+    text = "id of the dialogue, for example 1_00000; default: the split's first"
+    command.add_argument("dialogue_id", nargs="?", metavar="DIALOGUE_ID", help=text)
     text = f"its split: {_SPLIT_NAMES}; default: the last of these that has the id"
     command.add_argument("--split", metavar="SPLIT", help=text)
-    _add_configs(command, "wordings to show; default: original and v1 to v5")
+    wordings = command.add_mutually_exclusive_group()
+    text = "wordings to show; default: original with each --variant, or with v5 where there is none"
+    _add_configs(wordings, text)
+    text = "show all wordings: original, v1 to v5 and each --variant"
+    wordings.add_argument("--all", action="store_true", help=text)
     text = "also write a web page that needs no other file"
     command.add_argument("--html", type=Path, metavar="FILE", help=text)
+    text = (
+        "instead of a dialogue, print all words of this service as a rewording file, to be edited"
+        " and given as --variant NAME=FILE"
+    )
+    command.add_argument("--schema", metavar="SERVICE", help=text)
 
 
 def _add_rewording_commands(commands: Commands) -> None:
@@ -150,7 +159,7 @@ def _command(commands: Commands, name: str, text: str) -> argparse.ArgumentParse
     return command
 
 
-def _add_configs(command: argparse.ArgumentParser, text: str) -> None:
+def _add_configs(command: argparse._ActionsContainer, text: str) -> None:
     command.add_argument("--config", nargs="+", action="extend", metavar="CONFIG", help=text)
 
 

@@ -18,7 +18,7 @@ from .web_page import web_page
 
 def show(
     release: Release,
-    dialogue_id: str,
+    dialogue_id: str | None,
     configs: Sequence[str],
     split: str | None = None,
     html: Path | None = None,
@@ -27,7 +27,7 @@ def show(
 
     Args:
         release: The release that has the dialogue.
-        dialogue_id: The dialogue's id, as in ``1_00000``.
+        dialogue_id: The dialogue's id, as in ``1_00000``; None for the first of the split.
         configs: The wordings to show, each a config of the release.
         split: The split that has the dialogue, as splits may have the same ids; None stands for the
             first of test, validation and train that has it.

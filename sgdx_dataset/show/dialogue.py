@@ -49,13 +49,16 @@ class ShownDialogue:
 
 
 def shown_dialogue(
-    release: Release, dialogue_id: str, configs: Sequence[str], split: str | None = None
+    release: Release, dialogue_id: str | None, configs: Sequence[str], split: str | None = None
 ) -> ShownDialogue:
     """Find a dialogue and put it under several wordings; see ``show``."""
     for config in configs:
         release.check_config(config)
     splits = [split_name(split)] if split else list(reversed(SPLITS))
-    split, file = _find(release, dialogue_id, splits)
+    if dialogue_id is None:
+        split, file, dialogue_id = _first(release, splits)
+    else:
+        split, file = _find(release, dialogue_id, splits)
     wordings = [variant for config in configs for variant in release.variants(config)]
     for config in configs:
         release.check_dialogues(config, split)
@@ -71,6 +74,15 @@ def shown_dialogue(
         rows.append(table_of(names).to_pylist()[0])
     turns = [_shown_turn(turns) for turns in zip(*(row["turns"] for row in rows), strict=True)]
     return ShownDialogue(dialogue_id, split, wordings, turns)
+
+
+def _first(release: Release, splits: Sequence[str]) -> tuple[str, str, str]:
+    """The first of the splits that has dialogues, its first file, and the first dialogue's id."""
+    for split in splits:
+        for file in release.dialogue_files(split):
+            for dialogue in read_dialogues(release.read(file), f"{release.name}: {file}", Frame):
+                return split, file, dialogue.dialogue_id
+    raise SgdxError(f"{release.name}: {', '.join(splits)}: found no dialogue")
 
 
 def _find(release: Release, dialogue_id: str, splits: Sequence[str]) -> tuple[str, str]:

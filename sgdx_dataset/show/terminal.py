@@ -23,37 +23,50 @@ def print_dialogue(shown: ShownDialogue, console: Console | None = None) -> None
     """Print a dialogue; wordings that do not fit beside each other come below each other."""
     console = console or Console(highlight=False)
     console.print(f"[bold]Dialogue {_escaped(shown.dialogue_id)}[/bold] ({shown.split})")
+    widths = _widths(shown)
+    groups = _beside_each_other(shown, widths, console.width)
     for turn in shown.turns:
         style = "bold" if turn.speaker == "USER" else "dim"
         console.print()
         console.print(f"[{style}]{turn.speaker}[/{style}]  {_escaped(turn.utterance)}")
         if turn.lines:
-            for columns in _beside_each_other(turn, shown.wordings, console.width):
-                console.print(_table(turn, shown.wordings, columns))
+            for columns in groups:
+                console.print(_table(turn, shown.wordings, columns, widths))
 
 
-def _beside_each_other(turn: ShownTurn, wordings: Sequence[str], width: int) -> list[list[int]]:
-    """Positions of the wordings in each table, so that no name is cut at this width."""
-    values = max(len(line.value) for line in turn.lines)
-    room = width - len("asks for") - max(values, len("value")) - 2 * _GAP
+def _widths(shown: ShownDialogue) -> list[int]:
+    """The width of each wording's column in characters: that of its longest name in any turn."""
+    lines = [line for turn in shown.turns for line in turn.lines]
+    return [
+        max(len(wording), *(len(line.names[i]) for line in lines)) if lines else len(wording)
+        for i, wording in enumerate(shown.wordings)
+    ]
+
+
+def _beside_each_other(shown: ShownDialogue, widths: Sequence[int], width: int) -> list[list[int]]:
+    """Positions of the wordings in each table, the same in all turns, so that no name is cut."""
+    values = (len(line.value) for turn in shown.turns for line in turn.lines)
+    value = min(max(values, default=0), width // 4)  # a longer value is folded
+    room = width - len("asks for") - max(value, len("value")) - 2 * _GAP
     groups: list[list[int]] = []
     used = width
-    for i, wording in enumerate(wordings):
-        column = max(len(wording), *(len(line.names[i]) for line in turn.lines)) + _GAP
-        if used + column > room:
+    for i, column in enumerate(widths):
+        if used + column + _GAP > room:
             groups.append([])
             used = 0
         groups[-1].append(i)
-        used += column
+        used += column + _GAP
     return groups
 
 
-def _table(turn: ShownTurn, wordings: Sequence[str], columns: Sequence[int]) -> Table:
+def _table(
+    turn: ShownTurn, wordings: Sequence[str], columns: Sequence[int], widths: Sequence[int]
+) -> Table:
     """A turn's table with the wordings at these positions."""
     table = Table(box=None, header_style="dim", padding=(0, _GAP, 0, 0))
     table.add_column("", min_width=len("asks for"))
     for i in columns:
-        table.add_column(_escaped(wordings[i]), overflow="fold")
+        table.add_column(_escaped(wordings[i]), overflow="fold", min_width=widths[i])
     table.add_column("value", overflow="fold")
     for line in turn.lines:
         style = "bold" if line.kind == "service" else None

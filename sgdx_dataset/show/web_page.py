@@ -16,16 +16,17 @@ _PAGE = """<!DOCTYPE html>
 <style>
 :root { color-scheme: light dark; --quiet: light-dark(#666, #aaa);
   --line: light-dark(#ddd, #444); --new: light-dark(#0645ad, #8ab4f8) }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 96rem; margin: 2rem auto; padding: 0 1rem }
 section { margin: 1rem 0 }
 section p { margin: .25rem 0 }
 section p b { color: var(--quiet); font-size: .75rem; letter-spacing: .05em; margin-right: .5rem }
 section.system { padding-left: 2rem }
-section div { overflow-x: auto }
-table { border-collapse: collapse; font-size: .875rem }
+table { border-collapse: collapse; font-size: .875rem; table-layout: fixed; width: 100% }
 th, td { border-bottom: 1px solid var(--line); padding: .2rem .8rem .2rem 0; text-align: left }
 th { color: var(--quiet); font-weight: normal }
-td.same, td.new { font-family: ui-monospace, monospace }
+th:first-child { width: 4.5rem }
+td.same, td.new { font-family: ui-monospace, monospace; font-size: .8125rem }
+td { overflow-wrap: anywhere }
 td.new { color: var(--new) }
 tr.service td { font-weight: bold }
 </style>
@@ -45,6 +46,11 @@ def web_page(shown: ShownDialogue) -> str:
     return _PAGE.replace("TITLE", title).replace("TURNS", turns)
 
 
+def _breakable(name: str) -> str:
+    """A name that a narrow column breaks behind an underscore first."""
+    return escape(name).replace("_", "_<wbr>")
+
+
 def _html_turn(turn: ShownTurn, wordings: Sequence[str]) -> str:
     utterance = f"<p><b>{turn.speaker}</b> {escape(turn.utterance)}</p>"
     if not turn.lines:
@@ -58,7 +64,7 @@ def _html_turn(turn: ShownTurn, wordings: Sequence[str]) -> str:
 def _html_line(line: Line) -> str:
     """A line of a turn's table; names that differ from the first wording's are marked."""
     names = "".join(
-        f'<td class="{"same" if name == line.names[0] else "new"}">{escape(name)}</td>'
+        f'<td class="{"same" if name == line.names[0] else "new"}">{_breakable(name)}</td>'
         for name in line.names
     )
     kind = line.kind.replace(" ", "-")

@@ -26,12 +26,12 @@ asks for  area      city        y
 SYSTEM  I found 1. Do you want to visit it?
 
 USER  No, thanks.
-          original  v1        v5        value
-service   Flats_1   Flats_11  Flats_15
-intent    NONE      NONE      NONE
-slot      area      city      y         Weststadt
-slot      city      town      x         Ulm
-slot      intent    purpose   count     rent
+          original  v1          v5        value
+service   Flats_1   Flats_11    Flats_15
+intent    NONE      NONE        NONE
+slot      area      city        y         Weststadt
+slot      city      town        x         Ulm
+slot      intent    purpose     count     rent
 """
 
 
@@ -66,19 +66,47 @@ def test_names_side_by_side(run: Run, mini: Path) -> None:
 
 
 def test_eighty_columns_hold_every_wording(run: Run) -> None:
-    done = run("sgdx_dataset", "show", "1_00000", "--split", "dev", COLUMNS="80")
+    done = run("sgdx_dataset", "show", "1_00000", "--split", "dev", "--all", COLUMNS="80")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Dialogue 1_00000 (validation)")
     tables = [line for line in done.stdout.splitlines() if not line.startswith(("USER", "SYSTEM"))]
     assert max(map(len, tables)) <= 80
     for name in ("original", "v1", "v2", "v3", "v4", "v5", "value"):
         assert any(name in line.split() for line in tables)
+    heads = [tuple(line.split()) for line in tables if line.rstrip().endswith(" value")]
+    assert len(heads) % len(set(heads)) == 0  # every turn has the same tables
     words = set(done.stdout.split())
     for config in ("original", "v3", "v5"):
         dialogue = next(d for d in load(config, "dev") if d["dialogue_id"] == "1_00000")
         states = [f["state"] for turn in dialogue["turns"] for f in turn["frames"] if f["state"]]
         names = {pair["slot"] for state in states for pair in state["slot_values"]}
         assert names and names <= words  # none is cut
+
+
+def test_two_wordings_of_the_first_dialogue_by_default(run: Run, mini: Path) -> None:
+    done = run("sgdx_dataset", "show", "--source", mini)
+    first = run("sgdx_dataset", "show", "1_00000", "--source", mini, "--config", "original", "v5")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == first.stdout and "v5" in done.stdout
+
+
+def test_the_words_of_a_service_are_a_rewording_file(run: Run, tmp_path: Path) -> None:
+    done = run("sgdx_dataset", "show", "--source", "sample", "--schema", "Vets_1")
+    assert done.returncode == 0, done.stderr
+    words = json.loads(done.stdout)
+    assert words["Vets_1"]["slots"]["city"]["name"] == "city"
+    words["Vets_1"]["slots"]["city"]["name"] = "place_of_the_vet"
+    write(tmp_path / "mine.json", words)
+    own = ("--source", "sample", "--variant", "mine=mine.json")
+    done = run("sgdx_dataset", "export", *own, "--config", "mine", "--split", "test",
+               "--output", "mine")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    schemas = (tmp_path / "mine" / "test" / "schema.json").read_text()
+    assert schemas.count('"name": "place_of_the_vet"') == 1
+    done = run("sgdx_dataset", "show", "--source", "sample", "--schema", "Nothing_1")
+    assert "has no service Nothing_1, expected one of Bikes_1, Cabs_1," in done.stderr
+    done = run("sgdx_dataset", "show", "1_00000", "--source", "sample", "--schema", "Vets_1")
+    assert "--schema: found a dialogue's options too" in done.stderr
 
 
 def test_a_web_page_of_its_own(run: Run, mini: Path, tmp_path: Path) -> None:
@@ -98,7 +126,7 @@ def test_a_web_page_of_its_own(run: Run, mini: Path, tmp_path: Path) -> None:
     ]
     done = run("sgdx_dataset", *command)
     assert done.returncode == 0, done.stderr
-    page = Elements((tmp_path / "a.html").read_text(encoding="utf-8"))
+    page = Elements((tmp_path / "a.html").read_text(encoding="utf-8").replace("<wbr>", ""))
     assert page.open == []
     assert not {"src", "href"}.intersection(name for name, _ in page.attributes)
     assert page.texts[2:11] == [
