@@ -65,6 +65,31 @@ class Progress:
     oracle: bool = False
 
 
+@dataclass(frozen=True)
+class _Training:
+    """A training under way: what its steps, evaluations and checkpoints have in common.
+
+    Attributes:
+        accelerator: The processes and the device.
+        task: The model, its examples and its evaluation.
+        model: The model as ``accelerator`` has prepared it.
+        optimizer: The optimizer as ``accelerator`` has prepared it.
+        average: The moving average of the weights.
+        progress: How far the training has come.
+        meter: The losses and the time since the last line of the log.
+        output: Folder for the log, the checkpoints and the best model.
+    """
+
+    accelerator: Accelerator
+    task: Task
+    model: Any
+    optimizer: Any
+    average: AveragedWeights
+    progress: Progress
+    meter: Meter
+    output: Path
+
+
 def last_checkpoint(run: Run[Any], task: str) -> Path | None:
     """The folder of the checkpoint that a task continues from; None if it starts from scratch.
 
@@ -110,29 +135,29 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
         trim_log(output, progress.step)
         if progress.step:
             print(f"going on at step {progress.step} of {settings.steps}", flush=True)
+    training = _Training(accelerator, task, model, optimizer, average, progress, meter, output)
     batches = _batches(accelerator, task, progress.step)
     bar = _bar(accelerator, settings, progress)
     eta = Eta(progress.step, settings.steps)
     meter.resume()
     with _stop_noted(progress, settings, output):
         while progress.step < settings.steps and not _stopped(progress, settings):
-            _step(accelerator, settings, model, optimizer, batches, progress.step, meter)
+            _step(training, batches)
             progress.step += 1
             average.update(progress.step)
             bar.update()
             last_step = progress.step == settings.steps
             if last_step or progress.step % settings.log_every == 0:
-                _log(accelerator, progress, meter, eta, bar, output)
+                _log(training, eta, bar)
             evaluated = last_step or progress.step % settings.evaluate_every == 0
             meter.pause()
             if evaluated or progress.step % settings.save_every == 0:
-                _check_weights(accelerator, model, progress)
+                _check_weights(training)
                 if evaluated:
                     with average.in_place(), whole.of(model) as current:
-                        _evaluate(accelerator, task, current, progress, output)
+                        _evaluate(training, current)
                 with whole.of(model) as current:
-                    training = (progress, meter, average)
-                    _save(accelerator, task, current, model, optimizer, training, output)
+                    _save(training, current)
             meter.resume()
     bar.close()
     return progress
@@ -180,20 +205,14 @@ def _batches(accelerator: Accelerator, task: Task, step: int) -> Iterator[tuple[
         )
 
 
-def _step(
-    accelerator: Accelerator,
-    settings: Settings,
-    model: Any,
-    optimizer: Any,
-    batches: Iterator[tuple[Batch, int]],
-    step: int,
-    meter: Meter,
-) -> None:
+def _step(training: _Training, batches: Iterator[tuple[Batch, int]]) -> None:
     """Take one optimizer step. Nothing in it makes the host wait for the device.
 
     The step does not depend on how its batches are divided into processes and accumulation, but for
     rounding.
     """
+    accelerator, model, optimizer = training.accelerator, training.model, training.optimizer
+    settings, step = training.task.settings, training.progress.step
     set_rate(optimizer, learning_rate(step, settings))
     model.train()
     of_step = list(islice(batches, settings.accumulation))
@@ -210,7 +229,7 @@ def _step(
                 accelerator.clip_grad_norm_(model.parameters(), settings.clip)
             optimizer.step()
             optimizer.zero_grad()
-        meter.add(loss, tokens)
+        training.meter.add(loss, tokens)
 
 
 def _scales(
@@ -249,28 +268,22 @@ def _bar(accelerator: Accelerator, settings: Settings, progress: Progress) -> An
     )
 
 
-def _log(
-    accelerator: Accelerator,
-    progress: Progress,
-    meter: Meter,
-    eta: Eta,
-    bar: Any,
-    output: Path,
-) -> None:
-    loss, speed, seconds = meter.read()
+def _log(training: _Training, eta: Eta, bar: Any) -> None:
+    """Write the mean loss and the speed since the last time to the log, and show them."""
+    progress = training.progress
+    loss, speed, seconds = training.meter.read()
     if not math.isfinite(loss):
         raise _diverged(progress, f"the loss is {loss}")
     bar.set_postfix_str(f"loss {loss:.3f}")  # more would not fit into 80 columns
     figures = f"loss {loss:.4f}, {speed:.0f} tokens/s, {eta.left(progress.step)} left"
-    report(accelerator, f"step {progress.step} of {eta.end}: {figures}")
+    report(training.accelerator, f"step {progress.step} of {eta.end}: {figures}")
     figures_of_time = {"tokens_per_second": round(speed), "seconds": round(seconds, 2)}
-    _record(accelerator, progress, output, {"loss": loss, **figures_of_time})
+    _record(training, {"loss": loss, **figures_of_time})
 
 
-def _evaluate(
-    accelerator: Accelerator, task: Task, model: Any, progress: Progress, output: Path
-) -> None:
-    """Score a whole model on dev, and write it into ``output`` if it is the best so far."""
+def _evaluate(training: _Training, model: Any) -> None:
+    """Score a whole model on dev, and write it into the output folder if it is the best so far."""
+    accelerator, task, progress = training.accelerator, training.task, training.progress
     model.eval()
     with autocast(task.settings.precision, accelerator.device):
         score, chosen_config = task.evaluate(model)
@@ -281,24 +294,27 @@ def _evaluate(
         progress.best, progress.best_step, progress.since_best = score, progress.step, 0
         if accelerator.is_main_process:
             weights = model.state_dict()
-            checkpoint.replace_files(output, lambda folder: task.save(folder, model, weights))
+            checkpoint.replace_files(
+                training.output, lambda folder: task.save(folder, model, weights)
+            )
     measure = task.measure.replace("_", " ")
     best_so_far = " (the best so far)" if progress.since_best == 0 else ""
     report(accelerator, f"step {progress.step}: {measure} {score:.4f}{best_so_far}")
-    _record(accelerator, progress, output, {task.measure: score})
+    _record(training, {task.measure: score})
 
 
-def _check_weights(accelerator: Accelerator, model: Any, progress: Progress) -> None:
+def _check_weights(training: _Training) -> None:
     """Refuse to evaluate and to keep weights that are not numbers. All processes call it together.
 
     Raises:
         SgdxError: A weight is not finite.
     """
     # Each process looks at its own part of sharded weights.
-    local = [p.to_local() if isinstance(p, DTensor) else p for p in model.parameters()]
+    parameters = training.model.parameters()
+    local = [p.to_local() if isinstance(p, DTensor) else p for p in parameters]
     finite = torch.stack([p.detach().isfinite().all() for p in local]).all().float()
-    if accelerator.reduce(finite, "mean").item() < 1:
-        raise _diverged(progress, "weights are not finite")
+    if training.accelerator.reduce(finite, "mean").item() < 1:
+        raise _diverged(training.progress, "weights are not finite")
 
 
 def _diverged(progress: Progress, why: str) -> SgdxError:
@@ -308,36 +324,34 @@ def _diverged(progress: Progress, why: str) -> SgdxError:
     )
 
 
-def _record(
-    accelerator: Accelerator, progress: Progress, output: Path, figures: dict[str, float]
-) -> None:
-    accelerator.log(figures, step=progress.step)
-    if accelerator.is_main_process:
-        append_log(output, {"step": progress.step, **figures})
+def _record(training: _Training, figures: dict[str, float]) -> None:
+    """Add a line to ``log.jsonl`` and to the trackers of Accelerate."""
+    step = training.progress.step
+    training.accelerator.log(figures, step=step)
+    if training.accelerator.is_main_process:
+        append_log(training.output, {"step": step, **figures})
 
 
-def _save(
-    accelerator: Accelerator,
-    task: Task,
-    whole: Any,
-    model: Any,
-    optimizer: Any,
-    training: tuple[Progress, Meter, AveragedWeights],
-    output: Path,
-) -> None:
-    progress, meter, average = training
-    state = checkpoint.optimizer_state(model, optimizer.optimizer)
-    numbers = {"progress": asdict(progress), "meter": meter.state()}
-    if accelerator.is_main_process:
+def _save(training: _Training, whole: Any) -> None:
+    """Write a checkpoint, from which the training can be resumed.
+
+    Args:
+        training: The training.
+        whole: Its model with whole weights. All processes gather them; the first one writes.
+    """
+    progress, task = training.progress, training.task
+    state = checkpoint.optimizer_state(training.model, training.optimizer.optimizer)
+    numbers = {"progress": asdict(progress), "meter": training.meter.state()}
+    if training.accelerator.is_main_process:
         weights = whole.state_dict()
-        folder = output / "checkpoints" / f"step-{progress.step:08d}"
+        folder = training.output / "checkpoints" / f"step-{progress.step:08d}"
 
         def write(staging: Path) -> None:
             task.save(staging, whole, weights)
-            average.save(staging)
+            training.average.save(staging)
 
         checkpoint.save(folder, numbers, state, write)
-    accelerator.wait_for_everyone()
+    training.accelerator.wait_for_everyone()
 
 
 class Meter:

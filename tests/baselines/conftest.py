@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from baselines import train
+from baselines.training import loop
 
 # Here and in processes that tests start: sums of floats depend on how many threads share them.
 torch.set_num_threads(1)
@@ -96,6 +97,18 @@ def command(monkeypatch: pytest.MonkeyPatch, module: Any, *arguments: object) ->
     monkeypatch.setattr(sys, "argv", ["command", *map(str, arguments)])
     status: int = module.main()
     return status
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Interrupt trainings before their step of this number, counted from 0."""
+    step = loop._step
+
+    def killed(training: Any, batches: Any) -> None:
+        if training.progress.step == number:
+            raise KeyboardInterrupt
+        step(training, batches)
+
+    monkeypatch.setattr(loop, "_step", killed)
 
 
 def train_once(factory: pytest.TempPathFactory, tracker: str, **changes: Any) -> Path:

@@ -17,9 +17,8 @@ from transformers import AutoModel, AutoTokenizer
 from baselines import predict, train
 from baselines.onepass.card_example import example as card_example
 from baselines.onepass.modeling import OnePassModel
-from baselines.training import loop
 
-from ..conftest import command, write_recipe
+from ..conftest import command, kill_at, write_recipe
 from ..training import broken_off
 
 
@@ -47,14 +46,7 @@ def test_a_killed_training_ends_in_the_same_weights(
     recipe = write_recipe(tmp_path / "recipe.yaml", "onepass")
     arguments = ("--config", recipe, "--output", tmp_path / "run")
     with monkeypatch.context() as patch:
-        step = loop._step
-
-        def killed(*given: Any) -> None:
-            if given[5] == 9:
-                raise KeyboardInterrupt
-            step(*given)
-
-        patch.setattr(loop, "_step", killed)
+        kill_at(patch, 9)
         assert command(patch, train, *arguments) == 130
     assert command(monkeypatch, train, *arguments, "--resume") == 0
     assert weights(tmp_path / "run") == weights(trained)

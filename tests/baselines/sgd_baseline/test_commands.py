@@ -19,12 +19,11 @@ from baselines.sgd_baseline.card_example import example as card_example
 from baselines.sgd_baseline.modeling import SgdBaselineModel
 from baselines.sgd_baseline.settings import SgdOptions, SgdSettings
 from baselines.sgd_baseline.tracker import SgdTracker
-from baselines.training import loop
 from baselines.training.accelerator import make_accelerator
 from baselines.training.settings import find_recipe, read_recipe
 
 from ...conftest import Run
-from ..conftest import LAUNCH, STATE, command, state_of_the_cards_dialogue, write_recipe
+from ..conftest import LAUNCH, STATE, command, kill_at, state_of_the_cards_dialogue, write_recipe
 
 
 def log(output: Path, key: str) -> list[float]:
@@ -65,14 +64,7 @@ def test_a_killed_training_ends_in_the_same_weights(
     recipe = write_recipe(tmp_path / "recipe.yaml", "sgd_baseline")
     arguments = ("--config", recipe, "--output", tmp_path / "run")
     with monkeypatch.context() as patch:
-        step = loop._step
-
-        def killed(*given: Any) -> None:
-            if given[5] == 5:
-                raise KeyboardInterrupt
-            step(*given)
-
-        patch.setattr(loop, "_step", killed)
+        kill_at(patch, 5)
         assert command(patch, train, *arguments) == 130
     printed = capsys.readouterr()
     assert printed.err.splitlines()[-1] == (

@@ -16,7 +16,6 @@ from baselines.model_card import published
 from baselines.sgp_dst.card_example import example
 from baselines.sgp_dst.settings import SgpSettings
 from baselines.sgp_dst.submodels import PARTS
-from baselines.training import loop
 from baselines.training.settings import find_recipe, read_recipe
 from sgdx_dataset import frames, load
 
@@ -26,6 +25,7 @@ from ..conftest import (
     STATE,
     SUBMODEL,
     command,
+    kill_at,
     state_of_the_cards_dialogue,
     write_recipe,
 )
@@ -60,15 +60,8 @@ def test_a_killed_part_goes_on_bit_for_bit(
     arguments = ("--config", recipe, "--task", "copy", "--output")
     assert command(monkeypatch, train, *arguments, tmp_path / "whole") == 0
     whole = tmp_path / "whole" / "copy"
-    step = loop._step
-
-    def die(*args: object) -> None:
-        if args[5] == 6:
-            raise KeyboardInterrupt
-        step(*args)  # type: ignore[arg-type]
-
     with monkeypatch.context() as patch:
-        patch.setattr(loop, "_step", die)
+        kill_at(patch, 6)
         assert command(patch, train, *arguments, tmp_path / "killed") == 130
     killed = tmp_path / "killed" / "copy"
     assert [folder.name for folder in (killed / "checkpoints").iterdir()] == ["step-00000004"]

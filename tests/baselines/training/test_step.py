@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -14,8 +15,10 @@ from baselines import train
 from baselines.t5dst.settings import T5Settings
 from baselines.training import loop
 from baselines.training.accelerator import make_accelerator
+from baselines.training.averaging import AveragedWeights
 from baselines.training.batching import share
 from baselines.training.settings import read_recipe
+from baselines.training.task import Task
 from sgdx_dataset import SgdxError
 
 from ..conftest import command, write_recipe
@@ -32,6 +35,11 @@ class Line(nn.Module):
         return SimpleNamespace(loss=(self.slope * x - y).square().mean())
 
 
+def unused(*arguments: object) -> Any:
+    """What a task has and a step does not call."""
+    raise AssertionError(arguments)
+
+
 def slope_after_one_step(tmp_path: Path, batches: list[dict[str, torch.Tensor]]) -> float:
     recipe = write_recipe(
         tmp_path / "r.yaml", accumulation=len(batches), learning_rate=0.1, clip=None
@@ -41,7 +49,12 @@ def slope_after_one_step(tmp_path: Path, batches: list[dict[str, torch.Tensor]])
     line = Line()
     model, optimizer = accelerator.prepare(line, torch.optim.SGD(line.parameters(), lr=0.1))
     taken = iter([(batch, 1) for batch in batches])
-    loop._step(accelerator, settings, model, optimizer, taken, 5, loop.Meter(accelerator))
+    average, meter = AveragedWeights(line, None), loop.Meter(accelerator)
+    task = Task(model, settings, np.zeros(0, np.int64), unused, unused, unused)
+    training = loop._Training(
+        accelerator, task, model, optimizer, average, loop.Progress(step=5), meter, tmp_path
+    )
+    loop._step(training, taken)
     return float(line.slope.detach())
 
 
