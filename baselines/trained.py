@@ -117,7 +117,7 @@ def load_trained(
     provenance = read_provenance(name, provenance_class)
     with load_errors_as_sgdx(name, "model"):
         model: Any = load_strict(model_class.from_pretrained, name)
-    return model.eval().to(device), load_tokenizer(name), provenance
+    return model.eval().to(device), load_tokenizer(name, model.config), provenance
 
 
 def read_provenance(name: str, provenance_class: type[AnyProvenance]) -> AnyProvenance:

@@ -61,18 +61,19 @@ def _set_attention_dropout(name: str, config: PretrainedConfig, dropout: float) 
     raise SgdxError(f"{name}: attention_dropout: a {config.model_type} has none, expected null")
 
 
-def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
+def load_tokenizer(name: str, config: PretrainedConfig | None = None) -> PreTrainedTokenizerBase:
     """Load the tokenizer of an encoder.
 
     Args:
         name: Name on the Hub, or a folder.
+        config: The model's configuration; needed for a model that transformers does not know.
 
     Raises:
         SgdxError: The tokenizer cannot be loaded, is not fast, has no vocabulary, or lacks a
             padding, ``[CLS]`` or ``[SEP]`` token.
     """
     with load_errors_as_sgdx(name, "tokenizer"):
-        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(name, config=config, trust_remote_code=False)
     if not tokenizer.is_fast:
         raise SgdxError(f"{name}: its {type(tokenizer).__name__} is slow, expected a fast one")
     if len(tokenizer) <= len(tokenizer.all_special_tokens):

@@ -32,6 +32,20 @@ class SgpConfig(PreTrainedConfig):
         super().__init__(**kwargs)
 
 
+# AutoModel remembers one model class for each class of configurations, so that with one class for
+# all submodels a program that loads two of them would get the first one's class for both.
+class IntentConfig(SgpConfig):
+    """Configuration of ``IntentModel``."""
+
+
+class CombineConfig(SgpConfig):
+    """Configuration of ``CombineModel``."""
+
+
+class CopyConfig(SgpConfig):
+    """Configuration of ``CopyModel``."""
+
+
 @dataclass
 class Answers(ModelOutput):
     """Output of a submodel. Where a sequence has fewer classes than others, logits are -inf.
@@ -66,7 +80,7 @@ class _SubModel(PreTrainedModel):
             count them.
     """
 
-    config_class = SgpConfig
+    config_class: type[Any] = SgpConfig
     base_model_prefix = "encoder"
     supports_gradient_checkpointing = True
     pools = False  # whether the submodel reads the output of the encoder's pooler
@@ -135,6 +149,8 @@ class ElementScorer(nn.Module):
 class IntentModel(_SubModel):
     """Predicts the active intent of a frame: a softmax over the intents and ``NONE``."""
 
+    config_class = IntentConfig
+
     def __init__(self, config: SgpConfig) -> None:
         super().__init__(config)
         self.scorer = ElementScorer(self.encoder.config.hidden_size)
@@ -195,6 +211,8 @@ def element_mask(
 class CombineModel(_SubModel):
     """Predicts for a slot its span in the turn, its value, and whether it is requested."""
 
+    config_class = CombineConfig
+
     def __init__(self, config: SgpConfig) -> None:
         super().__init__(config)
         size = self.encoder.config.hidden_size
@@ -245,6 +263,7 @@ class CopyModel(_SubModel):
     classifiers; of an encoder without a pooler the vector of ``[CLS]`` is classified.
     """
 
+    config_class = CopyConfig
     pools = True
 
     def __init__(self, config: SgpConfig) -> None:
@@ -279,6 +298,6 @@ class CopyModel(_SubModel):
         return Answers(loss=loss, logits=logits)
 
 
-SgpConfig.register_for_auto_class()  # type: ignore[no-untyped-call]
 for _model in (IntentModel, CombineModel, CopyModel):
+    _model.config_class.register_for_auto_class()  # type: ignore[no-untyped-call]
     _model.register_for_auto_class("AutoModel")  # type: ignore[no-untyped-call]

@@ -5,21 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
-from transformers import AutoConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 
 from ..trained import TrainedModel, load_trained, read_provenance
 from ..training.task import Provenance
-from .modeling import CombineModel, CopyModel, IntentModel, SgpConfig
+from .modeling import CombineModel, CopyModel, IntentModel
 from .prompts import FEATURES
 from .sequences import Vocabulary
-
-# With this, AutoTokenizer knows the submodels' configuration without the code beside the weights.
-AutoConfig.register(SgpConfig.model_type, SgpConfig, exist_ok=True)
 
 Part = Literal["intent", "combine", "copy", "cross"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -75,8 +72,9 @@ def new_part(
             f"{provenance.model}: reads {positions} tokens, expected max_tokens: {max_tokens}"
         )
     torch.manual_seed(provenance.seed)
-    config = SgpConfig(encoder=encoder.config.to_dict(), features=FEATURES)
-    model = MODELS[provenance.part](config)
+    model_class: Any = MODELS[provenance.part]
+    config = model_class.config_class(encoder=encoder.config.to_dict(), features=FEATURES)
+    model = model_class(config)
     model.use_encoder(encoder)
     return SubModel(model, tokenizer, provenance)
 

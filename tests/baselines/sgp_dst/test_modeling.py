@@ -24,7 +24,7 @@ from baselines.sgp_dst.modeling import (
 from baselines.sgp_dst.prompts import intent_prompt, turn_text
 from baselines.sgp_dst.questions import Question
 from baselines.sgp_dst.sequences import Questions, Sequences
-from baselines.sgp_dst.submodels import load_part
+from baselines.sgp_dst.submodels import MODELS, load_part
 from sgdx_dataset.schema import Service
 
 SIZE: dict[str, Any] = {
@@ -160,6 +160,12 @@ def test_auto_model_loads_it_without_the_project(trained: Path, tmp_path: Path) 
     assert float(total) == pytest.approx(mine, rel=1e-12)
     tokenizer = ours.tokenizer
     assert done.stdout.splitlines()[1] == str(tokenizer("a null")["input_ids"])
+
+
+def test_submodels_of_one_repository_keep_their_classes(trained: Path) -> None:
+    for part, kind in MODELS.items():
+        model = AutoModel.from_pretrained(trained, subfolder=part, trust_remote_code=True)
+        assert type(model).__name__ == kind.__name__
 
 
 def test_a_reloaded_model_answers_alike(trained: Path, cabs: Service) -> None:
