@@ -107,6 +107,9 @@ def _add_compare(command: argparse.ArgumentParser) -> None:
     add_dialogues(
         command, "where the two files are of different dialogues, those of the one that has fewer"
     )
+    command.add_argument(
+        "--details", action="store_true", help="also print a table by service for each figure"
+    )
     add_json_output(command)
 
 

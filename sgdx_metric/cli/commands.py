@@ -81,7 +81,7 @@ def run_compare(args: argparse.Namespace) -> None:
     if "dialogues" in parts:
         count, _, digest = parts["dialogues"].partition("@")
         print(f"note: compared on {count} dialogues of the split ({digest})", file=sys.stderr)
-    print_comparison(result, (_joined(first), _joined(second)), terminal())
+    print_comparison(result, (_joined(first), _joined(second)), args.details, terminal())
 
 
 def _sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:

@@ -51,6 +51,7 @@ first, second: means over runs. difference: second less first, with its 95 %
 interval over dialogues and runs, to which p belongs. JGA is better higher, SS
 and flips lower. Of few runs the interval is rough.
 """
+_UNLIKELY = 0.05  # below this p, a difference is called more than chance
 _SUMMARY_LEGEND = """\
 The mean over runs, and in brackets the sample standard deviation. JGA: joint
 goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how far a frame's
@@ -169,16 +170,63 @@ def print_calls(result: dict[str, Any], console: Console) -> None:
     _print_line(result["signature"], console)
 
 
-def print_comparison(result: dict[str, Any], names: tuple[str, str], console: Console) -> None:
-    """Print a table for each figure: both systems, difference, interval and p, by service.
+def print_comparison(
+    result: dict[str, Any], names: tuple[str, str], details: bool, console: Console
+) -> None:
+    """Print which system is which, whether they differ, and a table of the headline figures.
 
     Args:
         result: What `compare` returned.
         names: What the first and the second system are called.
+        details: Whether to print a table by service for each figure too, and one by variant.
         console: Where to print.
     """
+    for which, name in zip(("first", "second"), names):
+        oracle = ", oracle" if result["oracle"][which] == "yes" else ""
+        _print_line(
+            f"{which}: {name} (system acts: {result['system_acts'][which]}{oracle})", console
+        )
+    _print_line(f"{_verdict(result)}\n", console)
     headers = ["first", "second", "difference", "95 % interval", "p"]
     groups = result["groups"]
+    figures = {key: value for key, value in groups["all"].items() if key != "frames"}
+    rows = [[_title(key), *_compared(figure)] for key, figure in figures.items()]
+    title = f"All {groups['all']['frames']} frames, in %"
+    if rows:
+        _print_table(title, ["figure", *headers], rows, console)
+    by_variant = [[name, *_compared(figure)] for name, figure in result["by_variant"].items()]
+    if details:
+        _print_details(groups, console)
+    if details or not rows:
+        title = "Joint goal accuracy by variant, in %"
+        _print_table(title, ["variant", *headers], by_variant, console)
+    several = max(result["runs"].values()) > 1
+    _print_line(_COMPARE_RUNS_LEGEND if several else _COMPARE_LEGEND, console)
+    if not details:
+        _print_line("--details prints these figures for every service and variant.", console)
+    _print_line(result["signature"], console)
+
+
+def _verdict(result: dict[str, Any]) -> str:
+    """Which system is the better one under v1 to v5, or under what was scored, and how surely."""
+    name, figure = "JGA_v1-5", result["groups"]["all"].get("jga_v1-5")
+    if figure is None:
+        variant, figure = next(iter(result["by_variant"].items()))
+        name = f"JGA of {variant}"
+    difference = figure["difference"]
+    if not difference:
+        return f"{name}: the two are equal" if difference == 0 else f"{name}: undefined"
+    better, other = ("second", "first") if difference > 0 else ("first", "second")
+    text = f"{name}: {better} is {percent(abs(difference))} points above {other}"
+    if figure["p"] is None:
+        return f"{text}; whether by chance is not known"
+    sure = "more than chance explains" if figure["p"] < _UNLIKELY else "which may be chance"
+    return f"{text}, {sure} (p = {figure['p']:.4f})"
+
+
+def _print_details(groups: Mapping[str, Mapping[str, Any]], console: Console) -> None:
+    """Print a table for each figure: both systems, difference, interval and p, by service."""
+    headers = ["services", "frames", "first", "second", "difference", "95 % interval", "p"]
     keys = dict.fromkeys(key for group in groups.values() for key in group if key != "frames")
     for key in keys:
         rows = [
@@ -186,17 +234,7 @@ def print_comparison(result: dict[str, Any], names: tuple[str, str], console: Co
             for name, group in groups.items()
             if key in group
         ]
-        _print_table(f"{_title(key)}, in %", ["services", "frames", *headers], rows, console)
-    rows = [[name, *_compared(figures)] for name, figures in result["by_variant"].items()]
-    _print_table("Joint goal accuracy by variant, in %", ["variant", *headers], rows, console)
-    several = max(result["runs"].values()) > 1
-    _print_line(_COMPARE_RUNS_LEGEND if several else _COMPARE_LEGEND, console)
-    for which, name in zip(("first", "second"), names):
-        oracle = ", oracle" if result["oracle"][which] == "yes" else ""
-        _print_line(
-            f"{which}: {name} (system acts: {result['system_acts'][which]}{oracle})", console
-        )
-    _print_line(result["signature"], console)
+        _print_table(f"{_title(key)}, in %", headers, rows, console)
 
 
 def _compared(figures: dict[str, Any]) -> list[str]:

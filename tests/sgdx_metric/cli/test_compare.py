@@ -48,7 +48,8 @@ def scored(folder: Path, gold: dict[str, list[Row]]) -> dict[str, Path]:
 
 
 def test_compare_prints_and_writes(tmp_path: Path, command: Run, scored: dict[str, Path]) -> None:
-    done = command("sgdx_metric", "compare", scored["bad"], scored["good"], "--json", "c.json")
+    words = ("compare", scored["bad"], scored["good"], "--json", "c.json", "--details")
+    done = command("sgdx_metric", *words)
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "c.json").read_text())
     bad = json.loads(scored["bad"].read_text())
@@ -62,6 +63,20 @@ def test_compare_prints_and_writes(tmp_path: Path, command: Run, scored: dict[st
     assert set(result["groups"]) == {"all", "seen", "unseen"} | services
     assert "JGA_v1-5" in done.stdout and bad["signature"] in done.stdout
     assert all(service in done.stdout for service in services)
+
+
+def test_compare_begins_with_which_is_which(command: Run, scored: dict[str, Path]) -> None:
+    brief = command("sgdx_metric", "compare", scored["bad"], scored["good"]).stdout
+    first, second, verdict, empty, title, *_ = brief.splitlines()
+    assert (first, second) == (
+        f"first: {scored['bad']} (system acts: unknown)",
+        f"second: {scored['good']} (system acts: unknown)",
+    )
+    assert verdict.startswith("JGA_v1-5: second is ") and empty == ""
+    assert verdict.endswith(" points above first, more than chance explains (p = 0.0001)")
+    assert title == "All 273 frames, in %" and "Cabs_1" not in brief
+    same = command("sgdx_metric", "compare", scored["bad"], scored["bad"]).stdout
+    assert "JGA_v1-5: the two are equal" in same
 
 
 def test_compare_with_itself(command: Run, tmp_path: Path, scored: dict[str, Path]) -> None:
@@ -92,7 +107,7 @@ def test_compare_tells_variants_and_system_acts(
     assert list(result["by_variant"]) == list(bad)
     assert result["by_variant"]["v3"]["first"] == pytest.approx(bad["v3"])
     assert result["by_variant"]["v3"]["p"] == pytest.approx(1 / 10_001)
-    tables = done.stdout.partition("first: ")[0].splitlines()
+    tables = done.stdout.partition("\n\n")[2].partition("\ndifference: ")[0].splitlines()
     assert all(len(line) <= 80 for line in tables)
 
 

@@ -63,7 +63,7 @@ def test_values_and_services_do_no_harm(tmp_path: Path, capsys: pytest.CaptureFi
     scores = scores_json(tmp_path / "a.json", RUNS[0])
     text = scores.read_text()
     scores.write_text(text.replace("Hotels_1", json.dumps(f"{EVIL}_1")[1:-1]))
-    assert main(["compare", str(scores), str(scores)]) == 0
+    assert main(["compare", str(scores), str(scores), "--details"]) == 0
     printed = capsys.readouterr().out
     assert "owned" in printed and not obeyed(printed)
 
