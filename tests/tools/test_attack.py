@@ -7,14 +7,19 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
+from baselines.data.frames import input_columns
+from baselines.lexical.tracker import LexicalTracker
+from sgdx_dataset import frames, load
 from tools.attack.archives import HOSTILE, Files, damaged, files_of, hostile
-from tools.attack.json_files import break_files, kinds
+from tools.attack.json_files import break_files, kinds, read_accepted
 from tools.attack.outcomes import (
     ACCEPTED,
     ERROR,
+    NOT_TRIED,
     RIGHT,
     SURVIVED,
     UNVERIFIED,
@@ -22,9 +27,12 @@ from tools.attack.outcomes import (
     all_survived,
     outcome_of,
     table,
+    write_into,
 )
+from tools.attack.right import GOAL_ACCURACY
 
 from ..conftest import ROOT
+from ..sgdx_metric import slow
 
 BOMBS = [kind for kind in HOSTILE if "bombs" in kind]
 
@@ -62,14 +70,14 @@ def test_archives_that_unpack_to_far_more_than_they_are(
 
 
 def test_broken_json_is_an_error_that_names_the_file() -> None:
-    for what, outcomes in break_files(kinds(), every=29).items():
+    for what, outcomes in break_files(kinds(), 29, read_accepted()).items():
         assert outcomes.keys() <= SURVIVED, what
         assert ACCEPTED not in outcomes or not what.endswith("broken"), what
 
 
 @pytest.mark.slow
 def test_every_field_of_every_kind_of_file() -> None:
-    assert all_survived(break_files(kinds()))
+    assert all_survived(break_files(kinds(), accepted=read_accepted()))
 
 
 @pytest.mark.slow
@@ -113,3 +121,35 @@ def test_what_should_not_have_happened_is_counted_in_words() -> None:
         "| a | 2 | 1 | error 1, left a file 1 |",
         "| b | 1 | 1 | right data 1 |",
     ]
+
+
+def test_what_cannot_be_tried_is_neither_tried_nor_survived() -> None:
+    counts: Counts = {"a locale": Counter([f"{NOT_TRIED}the locale is not installed"])}
+    assert table(counts).endswith("| a locale | 0 | 0 | not tried: the locale is not installed 1 |")
+    assert not all_survived(counts)
+    assert all_survived(counts | {"b": Counter([RIGHT])})
+
+
+def test_a_table_has_its_place_in_a_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- attack files -->\nold\n<!-- end files -->\nb\n")
+    write_into(page, "files", "command", {"schema": Counter([ERROR])})
+    text = page.read_text()
+    assert "old" not in text
+    assert "| schema | 1 | 1 | error 1 |" in text
+    assert (text[:2], text[-3:]) == ("a\n", "\nb\n")
+    with pytest.raises(ValueError, match="no place for the attack kills"):
+        write_into(page, "kills", "command", {})
+
+
+@pytest.mark.parametrize("variant", GOAL_ACCURACY)
+def test_the_figures_that_attacks_compare_with_are_a_plain_scorers(
+    variant: str, tmp_path: Path
+) -> None:
+    """It shares no code with the one that is attacked."""
+    rows = frames(load(variant, "test", "sample"))
+    inputs = input_columns(rows, LexicalTracker.READS)
+    predicted = LexicalTracker().predict(inputs, tmp_path).rows
+    pairs = zip(rows, predicted, strict=True)
+    exact = [slow.frame_scores(row, guess)["joint_goal_accuracy"] for row, guess in pairs]
+    assert fmean(exact) == pytest.approx(GOAL_ACCURACY[variant], abs=1e-9)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 import tempfile
 from pathlib import Path
 
-from .outcomes import Counts, all_survived, table
+from .outcomes import Counts, all_survived, table, write_into
 
 
 def main() -> int:
@@ -21,6 +22,7 @@ def main() -> int:
             "HF_HOME": f"{folder}/home",
             "HF_HUB_OFFLINE": "1",
             "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+            "DATASETS_VERBOSITY": "error",
             "OMP_NUM_THREADS": "1",
             "SGDX_SOURCE": "sample",
         }
@@ -28,12 +30,19 @@ def main() -> int:
         work.mkdir()
         counts: Counts = options.run(options, work)
     print(table(counts))
+    if options.into:
+        command = f"python -m tools.attack {shlex.join(_without_into(sys.argv[1:]))}"
+        write_into(options.into, options.attack, command, counts)
     return 0 if all_survived(counts) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.attack", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="ATTACK", title="attacks")
+    text = "put the table, with the command and the date, in its place in this Markdown page"
+    parser.add_argument("--into", type=Path, metavar="FILE", help=text)
+    commands = parser.add_subparsers(
+        dest="attack", required=True, metavar="ATTACK", title="attacks"
+    )
 
     command = commands.add_parser("archives", help="flip bits of archives, and cut them off")
     text = "the release: a directory, an archive, or 'sample'; default: sample"
@@ -52,6 +61,8 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("files", help="break each field and the bytes of JSON files")
     _add_number(command, "--every", 1, "try only every n-th field and value")
+    text = "write down what is accepted, to be looked through after a format has changed"
+    command.add_argument("--write-accepted", action="store_true", help=text)
     command.set_defaults(run=_files)
 
     text = "kill commands at random moments and run them again; start two at once"
@@ -74,6 +85,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _without_into(words: list[str]) -> list[str]:
+    """The command line without ``--into FILE``, which stands before the attack's name."""
+    return words[2:] if words[0] == "--into" else words[1:] if words[0][:7] == "--into=" else words
+
+
 def _add_number(command: argparse.ArgumentParser, name: str, default: int, text: str) -> None:
     text = f"{text}; default: {default}"
     command.add_argument(name, type=int, default=default, metavar="N", help=text)
@@ -93,9 +109,11 @@ def _hostile(_: argparse.Namespace, work: Path) -> Counts:
 
 
 def _files(options: argparse.Namespace, _: Path) -> Counts:
-    from .json_files import break_files, kinds
+    from .json_files import break_files, kinds, read_accepted, write_accepted
 
-    return break_files(kinds(), options.every)
+    if options.write_accepted:
+        write_accepted()
+    return break_files(kinds(), options.every, read_accepted())
 
 
 def _kills(options: argparse.Namespace, work: Path) -> Counts:

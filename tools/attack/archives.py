@@ -127,12 +127,22 @@ def damaged(
         if kinds is not None and suffix not in kinds:
             continue
         path = folder / f"damaged{suffix}"
+        path.write_bytes(content)
+        counts[f"{suffix}: as it is"] = Counter([_must_be_right(archive_outcome(path, expected))])
         for what, damage, times in (("bit flipped", _flipped, flips), ("cut off", _cut, cuts)):
             outcomes = counts.setdefault(f"{suffix}: {what}", Counter())
             for _ in range(times):
                 path.write_bytes(damage(content, chance))
-                outcomes[archive_outcome(path, expected)] += 1
+                outcome = archive_outcome(path, expected)
+                if outcome == UNVERIFIED and suffix != ".tar":
+                    outcome = "unverified data, of an archive that has checksums"
+                outcomes[outcome] += 1
     return counts
+
+
+def _must_be_right(outcome: str) -> str:
+    """The outcome of an archive to which nothing was done."""
+    return outcome if outcome == RIGHT else f"as it is: {outcome}"
 
 
 def _flipped(content: bytes, chance: random.Random) -> bytes:
@@ -156,7 +166,11 @@ def hostile(files: Files, folder: Path, kinds: Sequence[str] | None = None) -> C
         kinds: Keys of ``HOSTILE``; None for all.
     """
     expected = {file: digest(content) for file, content in files.items()}
-    counts: Counts = {}
+    counts: Counts = {"as they are": Counter()}
+    for suffix, content in packed(files).items():
+        path = folder / f"whole{suffix}"
+        path.write_bytes(content)
+        counts["as they are"][_must_be_right(archive_outcome(path, expected))] += 1
     for kind in kinds or HOSTILE:
         outcomes = counts.setdefault(kind, Counter())
         for name, content in HOSTILE[kind](files).items():

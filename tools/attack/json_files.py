@@ -25,7 +25,7 @@ from sgdx_metric.cli.predictions import read_predictions
 from sgdx_metric.cli.results import read_results
 from sgdx_metric.rows import ScoreError
 
-from .outcomes import ACCEPTED, Counts, outcome_of
+from .outcomes import ACCEPTED, RIGHT, Counts, outcome_of
 
 # What these are in JSON stands in the place of each value.
 VALUES = ["null", "true", '""', f'"{"x" * 1_000_000}"', "-1", "1e400", "[]", "{}"]
@@ -33,10 +33,16 @@ _HOLE = "\x00hole\x00"
 
 Json = Any
 Parse = Callable[[bytes], object]
+Accepted = dict[str, list[str]]
+_ACCEPTED = Path(__file__).with_name("accepted.json")
 
 
-def mutated(value: Json) -> Iterator[bytes]:
-    """JSON with each field and item of ``value`` in turn replaced by each of ``VALUES``."""
+def mutated(value: Json) -> Iterator[tuple[str, bytes]]:
+    """JSON with each field and item of ``value`` in turn replaced by each of ``VALUES``.
+
+    Yields:
+        What was replaced, as in ``0.slots.2.name = null``, and the JSON.
+    """
     for path in _places(value):
         changed = copy.deepcopy(value)
         parent = changed
@@ -45,7 +51,8 @@ def mutated(value: Json) -> Iterator[bytes]:
         parent[path[-1]] = _HOLE
         text = json.dumps(changed)
         for replacement in VALUES:
-            yield text.replace(json.dumps(_HOLE), replacement).encode()
+            what = f"{'.'.join(map(str, path))} = {replacement[:5]}"
+            yield what, text.replace(json.dumps(_HOLE), replacement).encode()
 
 
 def _places(value: Json, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -135,7 +142,21 @@ def _of_results() -> dict[str, tuple[Json, Parse]]:
         "|joint:frame|zero-mean:0|sd:sample|system-acts:no|ci:none|version:0"
     )
     paired = {"frame_id": ids, "seen": ["Cabs_1"], "joint_goal_accuracy": {"original": [1, 0.5]}}
-    scores = {"signature": signature, "paired": paired}
+    headline: dict[str, Json] = {
+        "jga_orig": 0.75,
+        "jga_v1-5": None,
+        "relative_difference": None,
+        "ss_jga": None,
+    }
+    headline |= {"mean_v1-5": {}, "sensitivity": {}}
+    of_services = {"by_variant": {"original": 0.75}, "seen": headline, "unseen": headline}
+    scores = {
+        "signature": signature,
+        "variants": {"original": {"#ALL_SERVICES": {"joint_goal_accuracy": 0.75}}},
+        "sgdx": {**headline, **of_services, "by_service": {"Cabs_1": headline}},
+        "frames": {"all": 2, "seen": 2, "unseen": 0},
+        "paired": paired,
+    }
     return {
         "predictions": (row, _in_a_file(lambda path: read_predictions(path, "test", "original"))),
         "scores.json": (scores, _in_a_file(read_results)),
@@ -153,23 +174,54 @@ def _in_a_file(read: Callable[[Path], object]) -> Parse:
     return parse
 
 
-def break_files(kinds: Mapping[str, tuple[Json, Parse]], every: int = 1) -> Counts:
+def break_files(
+    kinds: Mapping[str, tuple[Json, Parse]], every: int = 1, accepted: Accepted | None = None
+) -> Counts:
     """Break each kind of file; count the outcomes.
 
     Args:
         kinds: A valid file of each kind as a JSON value, and what reads it from its bytes.
         every: Of the mutations of fields only every n-th is tried.
+        accepted: Which values each kind of file may have in which of its places; any other one has
+            to be refused. None where that is not known.
     """
     counts: Counts = {}
     for kind, (value, parse) in kinds.items():
-        texts = itertools.islice(mutated(value), 0, None, every)
-        counts[f"{kind}: each field"] = Counter(_outcome(data, parse) for data in texts)
+        whole = _outcome(json.dumps(value).encode(), parse)
+        counts[f"{kind}: as it is"] = Counter(
+            [RIGHT if whole == ACCEPTED else f"as it is: {whole}"]
+        )
+        counts[f"{kind}: each field"] = Counter(
+            _expected(what, _outcome(data, parse), None if accepted is None else accepted[kind])
+            for what, data in itertools.islice(mutated(value), 0, None, every)
+        )
         outcomes = {what: _outcome(data, parse) for what, data in broken(value).items()}
         counts[f"{kind}: broken"] = Counter(
             f"{what} accepted" if outcome == ACCEPTED else outcome
             for what, outcome in outcomes.items()
         )
     return counts
+
+
+def _expected(what: str, outcome: str, accepted: list[str] | None) -> str:
+    """The outcome, or in words that it is not the one that is known to be right."""
+    unexpected = outcome == ACCEPTED and accepted is not None and what not in accepted
+    return f"accepted {what}" if unexpected else outcome
+
+
+def read_accepted() -> Accepted:
+    """Which values files may have in which places, as it was looked through and written down."""
+    accepted: Accepted = json.loads(_ACCEPTED.read_bytes())
+    return accepted
+
+
+def write_accepted() -> None:
+    """Write down what is accepted now, to be looked through wherever a format has changed."""
+    accepted = {
+        kind: [what for what, data in mutated(value) if _outcome(data, parse) == ACCEPTED]
+        for kind, (value, parse) in kinds().items()
+    }
+    _ACCEPTED.write_text(json.dumps(accepted, indent=0) + "\n", encoding="utf-8")
 
 
 def kinds() -> dict[str, tuple[Json, Parse]]:

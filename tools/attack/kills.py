@@ -9,15 +9,25 @@ import shutil
 import signal
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from .commands import Command, Process, commands, content, start
 from .outcomes import ERROR, RIGHT, SAME, Counts
+from .right import fault_in, utterances
 
 _SAID = {
     signal.SIGINT: (130, "interrupted"),
     signal.SIGTERM: (143, "terminated"),
 }
+# What ``load_dataset`` says for the moment in which neither source's rows are there.
+_NONE_IS_THERE = (
+    "Couldn't reach 'sgdx'",
+    "Cache directory for sgdx doesn't exist",
+    "in the cache",
+    "FileNotFoundError",
+)
 
 
 def kill(folder: Path, names: list[str], times: int, seed: int) -> Counts:
@@ -36,6 +46,7 @@ def kill(folder: Path, names: list[str], times: int, seed: int) -> Counts:
         command = all_commands[name]
         output = folder / "attacked"  # one for all runs, as cards name their folder
         expected, seconds = _undisturbed(command, output)
+        counts[f"{name}: undisturbed"] = Counter([fault_in(output) or RIGHT])
         for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
             outcomes = counts.setdefault(f"{name}: {number.name}, then run again", Counter())
             for _ in range(times):
@@ -84,7 +95,7 @@ def _signalled(
 
 def _is_one_line(errors: str, word: str) -> bool:
     lines = [line for line in errors.splitlines() if not line.startswith("note: ")]
-    return len(lines) == 1 and lines[0].endswith(f": {word}")
+    return len(lines) == 1 and f": {word}" in lines[0]
 
 
 def _half_made(folder: Path) -> str:
@@ -121,48 +132,85 @@ def _two(command: Command, folder: Path, apart: float, expected: dict[str, str])
 
 
 def read_while_preparing(folder: Path, seconds: float) -> Counts:
-    """Load a config again and again while two sources take turns in its cache."""
+    """Load a config again and again while two sources take turns in its cache.
+
+    ``load_dataset`` may give either source's rows, or say that there are none. ``load`` with a
+    source has to give that source's rows, always.
+    """
     from sgdx_dataset import prepare
 
     from .archives import files_of, zip_of
 
     other = folder / "other.zip"
     files = dict(files_of("sample"))
-    del files["test/dialogues_002.json"]
+    lacking = json.loads(files.pop("test/dialogues_002.json"))
     other.write_bytes(zip_of(files))
-    cache, results = folder / "cache", folder / "results.json"
-    rows = []
-    for source in ("sample", str(other)):
-        prepare(source, ["original", "v3"], cache)
-        rows.append(_loaded(cache))
-    reader = _fork_reader(cache, rows, results, seconds)
+    whole = _last_utterances()
+    lack_ids = {dialogue["dialogue_id"] for dialogue in lacking}
+    rest = {name: text for name, text in whole.items() if name not in lack_ids}
+    cache = Path(os.environ["HF_HOME"]) / "datasets"
+    prepare("sample", ["original", "v3"], cache)
+    readers = [
+        _fork_reader(lambda: _loaded(cache), [whole, rest], folder / "loaded", seconds),
+        _fork_reader(lambda: _loaded_from("sample"), [whole], folder / "sample", seconds),
+        _fork_reader(lambda: _loaded_from(str(other)), [rest], folder / "other", seconds),
+    ]
     end = time.monotonic() + seconds
     turn = 0
     while time.monotonic() < end:
-        prepare(("sample", str(other))[turn % 2], ["original", "v3"], cache)
         turn += 1
-    os.waitpid(reader.number, 0)
-    outcomes = Counter(json.loads(results.read_text()))
-    return {f"loading, while {turn} sources are prepared in turn": outcomes}
+        prepare(("sample", str(other))[turn % 2], ["original", "v3"], cache)
+    counts: Counts = {}
+    for what, reader in zip(
+        ("load_dataset", "load, of the sample", "load, of an archive"), readers
+    ):
+        os.waitpid(reader.number, 0)
+        outcomes = Counter(json.loads(reader.errors.read_text()))
+        if what != "load_dataset" and ERROR in outcomes:
+            outcomes["refused"] = outcomes.pop(ERROR)
+        if not outcomes[RIGHT]:
+            outcomes["never loaded"] = 1
+        counts[f"{what}, while two sources are prepared in turn"] = +outcomes
+    return counts
 
 
-def _loaded(cache: Path) -> list[str]:
-    """The ids and last utterances of a split, as ``load_dataset`` gives them."""
+def _last_utterances() -> dict[str, str]:
+    return {dialogue: texts[-1] for dialogue, texts in utterances().items()}
+
+
+def _loaded(cache: Path) -> dict[str, str]:
+    """The last utterance of each dialogue of a split, as ``load_dataset`` gives them."""
     from datasets import load_dataset
 
-    loaded = load_dataset("sgdx", "v3", cache_dir=str(cache), split="test")
-    return [f"{row['dialogue_id']} {row['turns'][-1]['utterance']}" for row in loaded]
+    return _last_of(load_dataset("sgdx", "v3", cache_dir=str(cache), split="test"))
 
 
-def _fork_reader(cache: Path, contents: list[list[str]], results: Path, seconds: float) -> Process:
+def _loaded_from(source: str) -> dict[str, str]:
+    """The same, as ``load`` gives them of a source."""
+    from sgdx_dataset import load
+
+    return _last_of(load("v3", "test", source))
+
+
+def _last_of(rows: Iterable[Any]) -> dict[str, str]:
+    return {row["dialogue_id"]: row["turns"][-1]["utterance"] for row in rows}
+
+
+def _fork_reader(
+    read: Callable[[], dict[str, str]],
+    contents: list[dict[str, str]],
+    results: Path,
+    seconds: float,
+) -> Process:
     if number := os.fork():
         return Process(number, results)
     outcomes: Counter[str] = Counter()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:
-            outcomes[RIGHT if _loaded(cache) in contents else "other data"] += 1
-        except Exception:  # as there is none for the moment
-            outcomes[ERROR] += 1
+            outcomes[RIGHT if read() in contents else "other data"] += 1
+        except Exception as error:  # of which one kind alone should be
+            text = f"{type(error).__name__}: {error}"[:100]
+            outcomes[ERROR if any(words in text for words in _NONE_IS_THERE) else text] += 1
     results.write_text(json.dumps(outcomes))
     os._exit(0)

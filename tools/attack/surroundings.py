@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .outcomes import ERROR, RIGHT, Counts
+from .outcomes import ERROR, NOT_TRIED, RIGHT, Counts
+from .right import digests, fault_in
 
 ROOT = Path(__file__).parents[2]
 # What must be found nowhere. The names are those that libraries of this field read tokens from.
@@ -67,8 +68,9 @@ def _as_nobody() -> None:
     os.setuid(_NOBODY)
 
 
+_USUAL = "as usual"
 ALL = {
-    "as usual": Surroundings(),
+    _USUAL: Surroundings(),
     "no HOME, no TMPDIR": Surroundings({"HOME": None, "TMPDIR": None, "HF_HOME": None}),
     "a HOME that is not there": Surroundings(
         {"HOME": "/dev/null/home", "HF_HOME": None, "TMPDIR": "/dev/null/folder"}, may_fail=True
@@ -107,8 +109,21 @@ def words_of(folder: str, source: str = "sample") -> Words:
     }  # fmt: skip
 
 
+# What each of the commands writes.
+_OUTPUTS = {
+    "prepare": "c",
+    "frames": "frames",
+    "stats": "stats.json",
+    "predict": "p",
+    "score": "scores.json",
+}
+
+
 def surround(folder: Path, names: list[str], commands: list[str]) -> Counts:
     """Run commands in each of the surroundings; count what came of them.
+
+    What is written has to be, byte for byte, what is written in usual surroundings, which is held
+    against what is known of the corpus.
 
     Args:
         folder: An empty folder to work in, which anybody may read.
@@ -116,18 +131,53 @@ def surround(folder: Path, names: list[str], commands: list[str]) -> Counts:
         commands: Keys of ``words_of``.
     """
     folder.chmod(0o755)
-    counts: Counts = {}
-    for index, name in enumerate(names):
+    usual = folder / "usual"
+    usual.mkdir()
+    outcomes = Counter(run(words_of(str(usual))[c], ALL[_USUAL], usual) for c in commands)
+    outcomes.update(filter(None, [fault_in(usual)]))
+    counts: Counts = {_USUAL: outcomes}
+    for index, name in enumerate(name for name in names if name != _USUAL):
         around = ALL[name]
+        if reason := _cannot_be_tried(around):
+            counts[name] = Counter([NOT_TRIED + reason])
+            continue
         work = folder / str(index) / around.folder
         work.mkdir(parents=True)
         outcomes = counts.setdefault(name, Counter())
         for command in commands:
             outcome = run(words_of(str(work))[command], around, work)
+            output = _OUTPUTS[command]
+            left = digests(work / output)
+            if outcome == RIGHT and left != digests(usual / output):
+                outcome = "other bytes than in usual surroundings"
+            elif outcome == ERROR and not left.items() <= digests(usual / output).items():
+                outcome = "left a file that is not whole"
             outcomes[outcome if outcome in (RIGHT, ERROR) else f"{command}: {outcome}"] += 1
         if SECRET.encode() in b"".join(p.read_bytes() for p in work.rglob("*") if p.is_file()):
             outcomes["the secret is in a file"] += 1
     return counts
+
+
+def _cannot_be_tried(around: Surroundings) -> str:
+    """Why this machine has no such surroundings; empty where it has."""
+    code = "import locale; locale.setlocale(locale.LC_ALL, '')"
+    variables = {**os.environ, **around.variables}
+    environment = {name: value for name, value in variables.items() if value is not None}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            preexec_fn=around.before,
+            capture_output=True,
+            text=True,
+        )
+    except (OSError, subprocess.SubprocessError) as error:  # no right to become nobody, or to run
+        return f"Python cannot be started so: {type(error).__name__}"
+    if "locale.Error" in done.stderr:
+        return "the locale is not installed"
+    if "Permission" in done.stderr or "prefix" in done.stderr:
+        return "Python lies where nobody else may read"
+    return ""
 
 
 def run(words: list[str], around: Surroundings, work: Path) -> str:

@@ -16,6 +16,7 @@ import pytest
 
 from sgdx_dataset import CONFIGS, VARIANTS, SgdxError, frames, load, prepare
 from sgdx_dataset.__main__ import main
+from sgdx_dataset.hub import prepare as hub_prepare
 from sgdx_dataset.release.remembered import remembered_source
 
 from ..conftest import DIALOGUE, write
@@ -234,6 +235,27 @@ def test_load_notices_a_changed_bit_in_the_cache(mini: Path, tmp_path: Path) -> 
         again = load("original", "test", mini)
         assert (again.to_list(), frames(again).to_list()) == expected
         assert file.read_bytes() == content
+
+
+def test_what_is_read_is_of_one_folder(
+    mini: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another source's rows come just after these were found to be in the cache."""
+    other = tmp_path / "other"
+    shutil.copytree(mini, other)
+    write(other / "test" / "dialogues_001.json", [DIALOGUE])
+    prepare(mini, ["original"])
+    read = hub_prepare._read
+    replaced: list[Path] = []
+
+    def replace_first(folder: Path, split: str | None) -> Any:
+        if not replaced:
+            replaced.extend(prepare(other, ["original"]))
+        return read(folder, split)
+
+    monkeypatch.setattr(hub_prepare, "_read", replace_first)
+    assert len(load("original", "test", mini)) == 2
+    assert replaced
 
 
 REPLACE = """

@@ -133,3 +133,19 @@ def test_an_input_is_of_any_size_and_may_be_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with subprocess.Popen(["/bin/sh", "-c", f"echo text > {tmp_path / 'pipe'}"]):
         assert read_input(tmp_path / "pipe") == b"text\n"
+
+
+def test_nothing_is_written_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the whole content is there, what was there before is what others read."""
+    target = tmp_path / "file"
+    target.write_bytes(b"before")
+    read: list[bytes] = []
+    replace = Path.replace
+
+    def look_first(source: Path, place: Path) -> Path:
+        read.append(target.read_bytes())
+        return replace(source, place)
+
+    monkeypatch.setattr(Path, "replace", look_first)
+    write_bytes(target, b"after")
+    assert (read, target.read_bytes()) == ([b"before"], b"after")

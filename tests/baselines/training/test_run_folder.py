@@ -1,0 +1,57 @@
+"""Run folders: a run goes on only where all that determines its result is as it was."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baselines.training.run_folder import check_output, write_json
+from sgdx_dataset import SgdxError
+
+RECORD: dict[str, Any] = {
+    "settings": {"tracker": "t5dst", "model": "tiny", "seed": 1, "augment": {"ratio": 0.5}},
+    "seen": {"train": ["original"], "augment": None, "overlaps": 0},
+    "data": {"release": "sample", "train": {"frames": 2}, "dev": {"frames": 1}},
+    "processes": 1,
+}
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    """The folder of a run that was broken off."""
+    write_json(tmp_path / "run.json", {"record": RECORD, "oracle": False, "versions": {}})
+    return tmp_path
+
+
+def test_the_same_run_goes_on(begun: Path) -> None:
+    check_output(begun, RECORD, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("settings", "seed"), 2),
+        (("settings", "augment", "ratio"), 0.25),
+        (("data", "release"), "unverified:0123456789abcdef"),
+        (("processes",), 2),
+        (("settings", "ema"), 0.9),
+    ],
+)
+def test_another_run_does_not_go_on(begun: Path, path: tuple[str, ...], value: object) -> None:
+    record = copy.deepcopy(RECORD)
+    inner = record
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    with pytest.raises(SgdxError, match=rf"run.json: {'.'.join(path)} is .*, to resume it cannot"):
+        check_output(begun, record, resume=True)
+
+
+def test_a_new_run_needs_a_folder_without_one(begun: Path, tmp_path: Path) -> None:
+    with pytest.raises(SgdxError, match="holds another run's files"):
+        check_output(begun, RECORD, resume=False)
+    with pytest.raises(SgdxError, match=r"found no run\.json"):
+        check_output(tmp_path / "none", RECORD, resume=True)
