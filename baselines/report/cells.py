@@ -91,3 +91,10 @@ def format_over_runs(
     if len(defined) > 1:
         return Cell(text(mean(defined)), f"± {text(stdev(defined))}")
     return Cell(text(defined[0]), f"{text(interval[0])} to {text(interval[1])}" if interval else "")
+
+
+def markdown(text: str) -> str:
+    """A text in which nothing is markup of Markdown or HTML, on one line."""
+    text = " ".join(text.split())
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*\[\]|])", r"\\\1", text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from importlib import resources
@@ -16,7 +17,7 @@ from sgdx_metric.cli.results import GroupScores
 from sgdx_metric.signature import signature_parts
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .cells import NO_VALUE
+from .cells import NO_VALUE, markdown
 from .runs import TrackerRun, data_caveats, name_of_path, system_caveats
 from .systems import TrackerSystem
 
@@ -186,8 +187,11 @@ def check_row(row: OwnRow, where: str) -> None:
                 f"{where}: {name} is '{parts.get(name, 'not there')}' in the signature, expected "
                 f"'{value}'"
             )
-    if not parts.get("frames", "").isdigit():
+    if not re.fullmatch("[0-9]{1,12}", parts.get("frames", "")):
         raise SgdxError(f"{where}: found no number of frames in the signature, expected one")
+    release = parts.get("release", "")
+    if release.startswith("partial:") and not re.fullmatch("partial:[0-9]+/[0-9]+", release):
+        raise SgdxError(f"{where}: found release:{release}, expected one as in partial:768/4201")
     if None in (row.all.jga_orig, row.all.jga_v1_5, row.all.ss_jga):
         raise SgdxError(f"{where}: all: expected jga_orig, jga_v1-5 and ss_jga")
 
@@ -340,7 +344,7 @@ def _own_table(rows: Sequence[OwnRow]) -> str:
     notes = []
     for number, row in enumerate(rows, 1):
         groups = [_cell(scores.jga_v1_5 if scores else None) for scores in (row.seen, row.unseen)]
-        name, caveats = f"{row.system} ({number})", "; ".join(row.caveats)
+        name, caveats = f"{markdown(row.system)} ({number})", "; ".join(row.caveats)
         worst = [_cell(score) for score in (row.all.jga_worst, row.all.flips)]
         table.append(f"| {' | '.join([name, *row.all.cells(), *worst, *groups, caveats])} |")
         notes.append(f"{number}. `{row.command}`  \n   `{row.signature}`")

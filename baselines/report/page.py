@@ -18,7 +18,7 @@ from sgdx_metric.version import __version__
 
 from . import tables
 from .breakage import CLASSES, Breakage, Rewording
-from .cells import NO_VALUE, Cell, Column, Table, printable
+from .cells import NO_VALUE, Cell, Column, Table, markdown, printable
 from .pictures import Picture
 from .systems import SystemGroup, TrackerSystem
 
@@ -157,8 +157,8 @@ def render_markdown(report: Report) -> str:
     text = _rendered(
         "report.md",
         report,
-        shown=lambda value: markup(_markdown(printable(value))),
-        whole=lambda value: markup(_markdown(value)),
+        shown=lambda value: markup(markdown(printable(value))),
+        whole=lambda value: markup(markdown(value)),
         most=_LONGEST_LIST_IN_MARKDOWN,
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
@@ -241,10 +241,3 @@ def _system(column: Column) -> str:
 
 def _template(name: str) -> str:
     return (resources.files(__package__) / "templates" / name).read_text(encoding="utf-8")
-
-
-def _markdown(text: str) -> str:
-    """A text in which nothing is markup of Markdown or HTML, on one line."""
-    text = " ".join(text.split())
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*\[\]|])", r"\\\1", text)

@@ -91,6 +91,10 @@ def read_record(scores: Path, predictions: Mapping[str, Path]) -> RunRecord:
     """
     record = _read_object(scores.parent / "run.json")
     metadata = _object_at(record, "evaluation") or _read_metadata(predictions)
+    for key in ("tracker", "model"):
+        if not isinstance(metadata.get(key) or "", str):
+            found = f"the {key} of its predictions is {metadata[key]!r}"
+            raise SgdxError(f"{scores}: {found}, expected a text")
     model = Path(str(metadata.get("model") or scores.parent))
     training = record if "record" in record else _read_object(model / "run.json")
     settings = _object_at(_object_at(training, "record"), "settings")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -141,7 +142,8 @@ def data_caveats(signature_parts: Mapping[str, str], count: int, unit: str = "fr
     release = signature_parts.get("release", "unknown")
     if release.startswith("partial:"):
         present, _, whole = release.removeprefix("partial:").partition("/")
-        caveats.append(f"partial data: {int(present):,} of {int(whole):,} dialogues")
+        numbers = [f"{int(n):,}" if re.fullmatch("[0-9]{1,12}", n) else n for n in (present, whole)]
+        caveats.append(f"partial data: {numbers[0]} of {numbers[1]} dialogues")
     if release.startswith("unverified:"):
         caveats.append("data that is not known to be the release's")
     if release == "sample":

@@ -146,7 +146,7 @@ def read_results(path: Path) -> Results:
     rules = rules_of(parts, str(path))
     paired = scores.paired
     for frame_id in paired.frame_id:
-        if frame_id.count("/") < 2 or not frame_id.split("/")[-2].isdigit():
+        if frame_id.count("/") < 2 or not frame_id.split("/")[-2].isdecimal():
             raise SgdxError(f"{path}: frame id is '{frame_id}', expected DIALOGUE/TURN/SERVICE")
     frame_ids = pa.array(sorted(paired.frame_id), pa.string())
     unsorted_ids = pa.array(paired.frame_id, pa.string())

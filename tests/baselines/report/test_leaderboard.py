@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from baselines.report.leaderboard import (
     read_published,
     render_leaderboard,
 )
+from baselines.report.run_files import read_record
 from sgdx_dataset import SgdxError
 from sgdx_metric import ScoreError
 
@@ -57,6 +59,20 @@ def test_rows_are_sorted_by_what_they_score(tmp_path: Path) -> None:
     assert page.index("SPLAT Large") < page.index("D3ST XXL") < page.index("### Not comparable")
 
 
+def test_markdown_in_the_name_of_a_system_is_text(tmp_path: Path) -> None:
+    (tmp_path / "rows.toml").write_text(ROW.replace('"mine"', '"[mine](http://x) **`best`**"'))
+    page = render_leaderboard(read_own(tmp_path / "rows.toml"), [])
+    assert r"| \[mine\](http://x) \*\*\`best\`\*\* (1) |" in page
+
+
+@pytest.mark.parametrize("key", ["tracker", "model"])
+def test_predictions_that_say_no_text_of_themselves(key: str, tmp_path: Path) -> None:
+    path = tmp_path / "v1.jsonl"
+    path.write_text(json.dumps({"metadata": {"model": "m", "tracker": "t", key: 5}}) + "\n")
+    with pytest.raises(SgdxError, match=f"the {key} of its predictions is 5, expected a text"):
+        read_record(tmp_path / "scores.json", {"v1": path})
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -66,6 +82,8 @@ def test_rows_are_sorted_by_what_they_score(tmp_path: Path) -> None:
         ("match:fuzzy-token-sort", "match:exact", "match is 'exact'"),
         ("+v5", "", "variants is 'original"),
         ("sgdx_metric|", "bleu|", "signature is 'bleu"),
+        ("frames:36000", "frames:\N{SUPERSCRIPT TWO}", "found no number of frames"),
+        ("release:e852981a", "release:partial:abc", "found release:partial:abc, expected one as"),
         ('system = "mine"', 'system = "a|b"', "regex"),
         ("command", "comand", "unknown field `comand`|missing required field `command`"),
         ("[[row]]", "[[rows]]", r"found \[\[rows\]\], expected only \[\[row\]\]"),
