@@ -1,6 +1,6 @@
 """Predict a split under every schema variant and score it, with a tracker or a generator.
 
-For several processes, accelerate launch -m baselines.evaluate.
+To predict with several processes: accelerate launch -m baselines.evaluate.
 
 The output folder then holds predictions/VARIANT.jsonl, scores.json and run.json. It may be the run
 folder of a training; baselines.publish then shows the scores on the model card. To resume a run

@@ -62,14 +62,14 @@ _DEV = {
 }
 
 _ORACLE = """**Oracle: an upper bound.** This model was trained on schema variants that the tables
-below judge it on. Do not compare it with models that were not."""
+below score it on. Do not compare it with models that were trained without them."""
 
 _LICENCES = {
     "apache-2.0": "Trained on the sample corpus of sgdx, which is under Apache-2.0.",
     "cc-by-sa-4.0": """Trained on SGD, which is CC BY-SA 4.0 (Rastogi et al. 2020, arXiv
 1909.05855; with the variants of SGD-X: Lee et al. 2022, arXiv 2110.06800).""",
 }
-_BASE_LICENCE = "The licence of the checkpoint that training began with holds besides."
+_BASE_LICENCE = "The licence of the pretrained model that training started from applies as well."
 
 _TRACK = """
 from baselines.use import load_tracker, track_dialogue
@@ -110,11 +110,11 @@ actions = [{{"act": "CONFIRM", "slot": "destination", "values": ["Botanical Gard
 print(say(load_tracker({repository!r}), service, actions))
 """
 _USE = {
-    "frames": ("With sgdx[baselines] installed, a dialogue to its state:", _TRACK),
-    "turns": ("With sgdx[baselines] installed, actions of the system to what it says:", _SAY),
+    "frames": ("With sgdx[baselines] installed, from a dialogue to its state:", _TRACK),
+    "turns": ("With sgdx[baselines] installed, from actions of the system to what it says:", _SAY),
 }
 _PLAIN = {
-    "frames": "With transformers alone, what the model itself answers (texts or logits, not a "
+    "frames": "With transformers alone, the model's own answers (texts or logits, not yet a "
     "state):",
     "turns": "From the text that the model reads, in five lines:",
 }
@@ -152,7 +152,7 @@ class _Turns(msgspec.Struct):
 
 
 class _TurnScores(msgspec.Struct):
-    """What the card shows of a generator's scores.json; which figures there are depends."""
+    """What the card shows of a generator's scores.json, with SGSAcc only if a model judged it."""
 
     sgdx: dict[str, NotNegative | dict[str, Any] | None]
     counts: _Turns

@@ -1,6 +1,6 @@
 """Predict a split under every schema variant, with a tracker or a generator.
 
-For several processes, accelerate launch -m baselines.predict.
+To predict with several processes: accelerate launch -m baselines.predict.
 """
 
 from __future__ import annotations
@@ -208,9 +208,13 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
     name = system_class.NAME
     if is_trainable(system_class):
         if options.model is None:
-            raise SgdxError(f"--tracker {name}: it is trained, expected --model too")
+            raise SgdxError(
+                f"--tracker {name}: it is trained, expected --model with the trained model too"
+            )
     elif options.precision is not None:
-        raise SgdxError(f"--precision {options.precision}: {name} is not trained, has none")
+        raise SgdxError(
+            f"--precision {options.precision}: {name} is not trained and has no precision to choose"
+        )
     system_options = read_struct(options, system_class.OPTIONS)
     data, configs = read_data(options)
     model = options.model or name

@@ -1,6 +1,6 @@
 """Train a tracker or a generator from a recipe: python -m baselines.train --config RECIPE.
 
-For several processes, accelerate launch -m baselines.train --config RECIPE.
+To train with several processes: accelerate launch -m baselines.train --config RECIPE.
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ def evaluate_joined(
         # AutoModel looks for code at the top of a repository, even for a model in a subfolder.
         for code in (run.output / system_class.TASKS[0]).glob("*.py"):
             shutil.copy(code, run.output)
-        print(f"joined: dev joint goal accuracy {score:.4f}")
+        print(f"all models together: dev joint goal accuracy {score:.4f}")
     return score
 
 
@@ -287,7 +287,11 @@ def main() -> int:
     parser.add_argument(
         "--seed", type=int, metavar="N", help="random seed, 0 or more; default: the recipe's"
     )
-    parser.add_argument("--resume", action="store_true", help="continue the run in --output")
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="continue the run in --output from its last checkpoint",
+    )
     parser.add_argument(
         "--task",
         nargs="+",
@@ -305,7 +309,11 @@ def main() -> int:
         help="allow training on schemas that trackers are evaluated on, for an upper bound; all "
         "files of the run are marked as such",
     )
-    parser.add_argument("--push-to-hub", metavar="REPO", help="publish the best model at the end")
+    parser.add_argument(
+        "--push-to-hub",
+        metavar="REPO",
+        help="at the end, push the model with the best score on dev to this repository, YOU/NAME",
+    )
     options = parser.parse_args()
     return run_command("baselines.train", lambda: _run_noting_the_way_on(options))
 

@@ -1,4 +1,4 @@
-"""Using a trained tracker or generator on a dialogue of your own, whatever it is."""
+"""Apply a tracker or generator of any kind to a dialogue of your own."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def track_dialogue(
     """Track one dialogue with one service.
 
     Args:
-        tracker: The tracker, of ``load_tracker``.
+        tracker: The tracker that ``load_tracker`` returned.
         service: The schema: ``service_name``, ``description``, ``slots`` (each with ``name``,
             ``description`` and, if it is categorical, ``possible_values``) and ``intents`` (each
             with ``name``, ``description``, ``required_slots`` and ``optional_slots``, a mapping
@@ -61,12 +61,12 @@ def track_dialogue(
         ``slot_values``, a mapping from slots to lists of values.
 
     Raises:
-        SgdxError: The schema or the dialogue lacks something.
+        SgdxError: There are no utterances, or the schema lacks a key.
     """
     if isinstance(utterances, str):
         raise SgdxError(f"found the text {utterances!r:.60}, expected a list of utterances")
     if not utterances:
-        raise SgdxError("found no utterances, expected at least one of the user")
+        raise SgdxError("found no utterances, expected at least one, which the user says")
     schema = _checked_schema(service)
     rows = [_row(schema, utterances, acts, turn) for turn in range(0, len(utterances), 2)]
     features = Features({name: FRAME_ROW[name] for name in _COLUMNS})
@@ -91,14 +91,14 @@ def say(
     """What a generator says in one turn of the system with one service.
 
     Args:
-        generator: The generator, of ``load_tracker``.
+        generator: The generator that ``load_tracker`` returned.
         service: The schema, as of ``track_dialogue``.
         actions: What the system has to say: dialogue acts (``act``, ``slot``, ``values``).
         intent: Name of the intent that was carried out, for ``NOTIFY_SUCCESS``, ``NOTIFY_FAILURE``
             and ``INFORM_COUNT``.
 
     Raises:
-        SgdxError: It is no generator, or the schema lacks something.
+        SgdxError: ``generator`` is a tracker, or the schema lacks a key.
     """
     if generator.ROWS != "turns":
         raise SgdxError(f"{generator.NAME}: is a tracker, expected a generator")
@@ -126,7 +126,9 @@ def _checked_schema(service: Mapping[str, Any]) -> Row:
     try:
         return _schema(service)
     except KeyError as error:
-        raise SgdxError(f"the schema lacks {error}, expected names and descriptions") from None
+        raise SgdxError(
+            f"the schema lacks {error}, expected it beside the other keys of its element"
+        ) from None
 
 
 def _schema(service: Mapping[str, Any]) -> Row:

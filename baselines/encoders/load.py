@@ -39,7 +39,9 @@ def load_encoder(
     with load_errors_as_sgdx(name, "encoder"):
         config = AutoConfig.from_pretrained(name, trust_remote_code=False)
         if config.is_encoder_decoder:
-            raise SgdxError(f"{name}: is an encoder-decoder ({config.model_type}), not an encoder")
+            raise SgdxError(
+                f"{name}: is an encoder-decoder ({config.model_type}), expected an encoder"
+            )
         tokenizer = load_tokenizer(name)
         if attention_dropout is not None:
             _set_attention_dropout(name, config, attention_dropout)
@@ -48,7 +50,10 @@ def load_encoder(
         )
     size = model.get_input_embeddings().num_embeddings
     if len(tokenizer) > size:
-        raise SgdxError(f"{name}: the tokenizer has {len(tokenizer)} tokens, the encoder {size}")
+        raise SgdxError(
+            f"{name}: the tokenizer has {len(tokenizer)} tokens, expected at most the encoder's "
+            f"{size}"
+        )
     return model, tokenizer
 
 
@@ -58,7 +63,9 @@ def _set_attention_dropout(name: str, config: PretrainedConfig, dropout: float) 
         if hasattr(config, field):
             setattr(config, field, dropout)
             return
-    raise SgdxError(f"{name}: attention_dropout: a {config.model_type} has none, expected null")
+    raise SgdxError(
+        f"{name}: attention_dropout: a {config.model_type} encoder has none, expected null"
+    )
 
 
 def load_tokenizer(name: str, config: PretrainedConfig | None = None) -> PreTrainedTokenizerBase:
@@ -75,11 +82,15 @@ def load_tokenizer(name: str, config: PretrainedConfig | None = None) -> PreTrai
     with load_errors_as_sgdx(name, "tokenizer"):
         tokenizer = AutoTokenizer.from_pretrained(name, config=config, trust_remote_code=False)
     if not tokenizer.is_fast:
-        raise SgdxError(f"{name}: its {type(tokenizer).__name__} is slow, expected a fast one")
+        raise SgdxError(
+            f"{name}: its tokenizer {type(tokenizer).__name__} is slow, expected a fast one"
+        )
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
         # Without vocabulary files, transformers makes an empty tokenizer.
         raise SgdxError(f"{name}: has no tokenizer, expected one with a vocabulary")
     for token in _SPECIAL:
         if getattr(tokenizer, token) is None:
-            raise SgdxError(f"{name}: the tokenizer has no {token}, expected an encoder's")
+            raise SgdxError(
+                f"{name}: the tokenizer has no {token}, expected the tokenizer of an encoder"
+            )
     return tokenizer

@@ -24,7 +24,7 @@ parts = [  # the turn with the service, and the elements of the schema with thei
     (4, "[SLOT] shared : Whether to share the cab"),  # categorical, with two values
     (4, "[VALUE] True"), (4, "[VALUE] False"), (0, "[SEP]"),
 ]
-ids, blocks, positions, places = [], [], [], []
+ids, blocks, positions, ranges = [], [], [], []
 for block, text in parts:
     tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
     if not blocks:
@@ -32,30 +32,31 @@ for block, text in parts:
     elif blocks[-1] == block:  # a value goes on where its slot ends
         first = positions[-1] + 1
     else:  # all elements begin where the service ends
-        first = places[0][1]
-    places.append([len(ids), len(ids) + len(tokens)])
+        first = ranges[0][1]
+    ranges.append([len(ids), len(ids) + len(tokens)])
     positions += range(first, first + len(tokens))
     blocks += [block] * len(tokens)
     ids += tokens
-said, service = (ids.index(tokenizer.convert_tokens_to_ids(m)) for m in ("[USR]", "[SERVICE]"))
-user = range(said + 1, service - 1)  # up to [SEP]
+markers = tokenizer.convert_tokens_to_ids(["[USR]", "[SERVICE]"])
+first_of_user, service = ids.index(markers[0]) + 1, ids.index(markers[1])
+user = range(first_of_user, service - 1)  # up to [SEP]
 batch = {{
     "input_ids": [ids], "attention_mask": [[1] * len(ids)], "blocks": [blocks],
     "token_type_ids": [[int(n >= service) for n in range(len(ids))]], "positions": [positions],
-    "intents": [places[1:3]], "slots": places[3:5], "frame": [0, 0],
-    "values": [[[0, 0], [0, 0]], places[5:7]], "known": [[[0, 0]]],
+    "intents": [ranges[1:3]], "slots": ranges[3:5], "frame": [0, 0],
+    "values": [[[0, 0], [0, 0]], ranges[5:7]], "known": [[[0, 0]]],
     # keep, say, dontcare, given by the system, from another service
     "status_mask": [[True, True, True, False, False]] * 2, "copy_mask": [[False]] * 2,
     "text": [list(user)], "utterance": [[1] * len(user)],
 }}
 with torch.no_grad():
-    found = model(**{{name: torch.tensor(column) for name, column in batch.items()}}).logits
-begin, further = divmod(found["span"][0].argmax().item(), found["span"].shape[-1])
+    logits = model(**{{name: torch.tensor(column) for name, column in batch.items()}}).logits
+begin, further = divmod(logits["span"][0].argmax().item(), logits["span"].shape[-1])
 print({{
-    "intent": found["intent"].argmax(-1).tolist(),
-    "requested": found["requested"].sigmoid().tolist(),
-    "status": found["status"].argmax(-1).tolist(),
+    "intent": logits["intent"].argmax(-1).tolist(),
+    "requested": logits["requested"].sigmoid().tolist(),
+    "status": logits["status"].argmax(-1).tolist(),
     "destination": tokenizer.decode(ids[user[begin] : user[begin] + further + 1]),
-    "shared": found["value"][1].argmax().item(),
+    "shared": logits["value"][1].argmax().item(),
 }})
 """

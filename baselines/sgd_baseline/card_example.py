@@ -30,14 +30,14 @@ elements = model.embed(**read([
     ("shared Whether to share the cab", "True"),
     ("shared Whether to share the cab", "False"),
 ]))
-asked = {{  # elements count from 1; 0 is the intent NONE
+inputs = {{  # elements count from 1; 0 is the intent NONE
     "turn": [0], "intents": [[0, 1]],
     "categorical": [2], "categorical_frame": [0], "values": [[4, 5]],
     "free": [3], "free_frame": [0], "span": [0],
 }}
 turn = read([("Where to?", "To the Botanical Garden, please.")])
 with torch.no_grad():
-    asked = {{name: torch.tensor(places) for name, places in asked.items()}}
-    logits = model(**turn, elements=elements, **asked).logits
+    inputs = {{name: torch.tensor(column) for name, column in inputs.items()}}
+    logits = model(**turn, elements=elements, **inputs).logits
 print({{name: scores.argmax(-1).tolist() for name, scores in logits.items()}})
 """

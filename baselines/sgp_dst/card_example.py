@@ -19,5 +19,5 @@ model = AutoModel.from_pretrained({repository!r}, subfolder="copy", **code)
 turn = "sys : Shall I book a table at Mario's? usr : Yes, please."
 inputs = tokenizer(f"api: Tables in restaurants [SEP] {{turn}} [SEP] Name", return_tensors="pt")
 inputs["features"] = 0 * inputs["input_ids"] + 1  # the system gave the slot
-print(model(**inputs).logits.softmax(-1)[0, 1].item())  # is it taken?
+print(model(**inputs).logits.softmax(-1)[0, 1].item())  # probability that the value is copied
 """

@@ -155,8 +155,8 @@ def bad(folder: Path, kind: str) -> str:
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("T5", r": is an encoder-decoder \(t5\), not an encoder$"),
-        ("GPT-2", ": the tokenizer has no cls_token, expected an encoder's$"),
+        ("T5", r": is an encoder-decoder \(t5\), expected an encoder$"),
+        ("GPT-2", ": the tokenizer has no cls_token, expected "),
         ("nothing", ": encoder cannot be loaded: "),
     ],
 )
@@ -177,5 +177,7 @@ def test_a_tokenizer_of_another_encoder(tmp_path: Path) -> None:
     model, _ = tiny_encoder(["Where to?"], 60, 32)
     model.save_pretrained(tmp_path)
     tiny_tokenizer(["To the Botanical Garden in Galway"], 200).save_pretrained(tmp_path)
-    with pytest.raises(SgdxError, match=r": the tokenizer has \d+ tokens, the encoder \d+$"):
+    with pytest.raises(
+        SgdxError, match=r": the tokenizer has \d+ tokens, expected at most .* \d+$"
+    ):
         load_encoder(str(tmp_path))
