@@ -16,7 +16,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sgdx_dataset import open_release
 from sgdx_metric import score_files as score_states
 from sgsacc_metric import score_files as score_responses
 
@@ -46,7 +45,7 @@ def evaluate(request: Request, output: Path) -> int:
     data = request.data
     facts = {
         **header,
-        "release": open_release(data.source).version(),
+        "release": data.release.version(),
         "configs": list(request.configs),
         "versions": versions(),
     }

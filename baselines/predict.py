@@ -6,6 +6,7 @@ To predict with several processes: accelerate launch -m baselines.predict.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+import msgspec
 from datasets import concatenate_datasets
 
 from sgdx_dataset import SgdxError
@@ -108,12 +110,12 @@ def _predict(
     if request.system_class.ROWS == "frames":
         header["system_acts"] = SYSTEM_ACTS in system.READS
     paths = {config: output / f"{config}.jsonl" for config in request.configs}
-    variants = {c: {"variant": c, **request.data.wording(c)} for c in paths}
+    variants = {c: {"variant": c, **request.data.facts_of(c)} for c in paths}
     missing = [c for c, path in paths.items() if not is_finished(path, {**header, **variants[c]})]
     if missing:
         row_functions = rows_for(request.system_class)
         rows = [request.data.rows(config, row_functions.rows_of) for config in missing]
-        chunks = output / "chunks" / arithmetic.get("precision", "")
+        chunks = output / "chunks" / _digest({"header": header, "variants": variants})
         with numerics:
             predicted = row_functions.predict(system, concatenate_datasets(rows), chunks)
         metadata = {**header, **({"counts": predicted.counts} if predicted.counts else {})}
@@ -129,6 +131,11 @@ def _predict(
     if accelerator is not None:
         accelerator.wait_for_everyone()
     return header if first else None
+
+
+def _digest(facts: dict[str, Any]) -> str:
+    """A digest of JSON values, for the name of the folder of the partial results of a run."""
+    return hashlib.sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()[:16]
 
 
 def _accelerator(system_class: type[System]) -> Accelerator | None:

@@ -56,7 +56,7 @@ def _dialogue_ids(options: Namespace, release: Release) -> list[str] | None:
         return None
     if not options.split:
         raise SgdxError("--dialogues: found no --split, expected the one that has them")
-    ids = read_dialogue_ids(options.dialogues)
+    ids = read_dialogue_ids(options.dialogues, options.split)
     check_dialogue_ids(release, split_name(options.split), ids, str(options.dialogues))
     return ids
 

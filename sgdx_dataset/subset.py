@@ -145,19 +145,21 @@ def write_subset(sample: Subset, path: Path) -> None:
     write_bytes(path, msgspec.json.format(msgspec.json.encode(sample), indent=1) + b"\n")
 
 
-def read_dialogue_ids(path: Path) -> list[str]:
+def read_dialogue_ids(path: Path, split: str | None = None) -> list[str]:
     """Read the ids of a choice of dialogues.
 
     Args:
         path: A file of ``python -m sgdx_dataset subset``, a JSON list of dialogue ids, or a text
             file with one id a line.
+        split: The split that they are to be of; None for any. Dialogues of different splits may
+            have the same id, so a subset of another split is refused. A list names no split.
 
     Returns:
         The ids in the file's order, each once.
 
     Raises:
-        SgdxError: The file cannot be read or is none of these, it has no id, or a subset's ids are
-            not those that its SHA-256 was made of.
+        SgdxError: The file cannot be read or is none of these, it has no id, a subset's ids are
+            not those that its SHA-256 was made of, or it is of another split.
     """
     try:
         if path.exists() and not path.is_file():  # a device may have no end
@@ -176,6 +178,8 @@ def read_dialogue_ids(path: Path) -> list[str]:
             digest = hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
             if digest != sample.sha256:
                 raise SgdxError(f"{path}: sha256 is {sample.sha256}, expected {digest} of its ids")
+            if split is not None and split_name(sample.split) != split_name(split):
+                raise SgdxError(f"{path}: is a subset of {sample.split}, expected one of {split}")
         elif text.lstrip().startswith("["):
             ids = msgspec.json.decode(text, type=list[str])
         else:

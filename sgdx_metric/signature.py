@@ -64,6 +64,9 @@ class Setup:
             or "unknown".
         oracle: Whether the predictions say that their model was trained on schemas that it is
             evaluated on.
+        predictions: "verified" where the predictions say that they were made from the data they are
+            scored against, "unverified" where some say not what they were made from; empty where
+            all were made elsewhere and say nothing.
         wordings: The fingerprint of each variant that is the user's own.
         subset: The dialogues that were chosen; None for all of the split.
     """
@@ -73,6 +76,7 @@ class Setup:
     rules: Rules = OFFICIAL
     system_acts: str = "unknown"
     oracle: bool = False
+    predictions: str = ""
     wordings: Mapping[str, str] = field(default_factory=dict)
     subset: Subset | None = None
 
@@ -85,7 +89,8 @@ def signature(
     Where there are fewer dialogues than the split has, the part `release` is
     `partial:<dialogues>/<whole split>`, unless the release's name begins with `unverified:`. A
     subset adds the part `dialogues`, and `release` then goes by the number of dialogues that the
-    data has. Only the score of an oracle has the part `oracle`, and only one of calls `task`.
+    data has. Only the score of an oracle has the part `oracle`, only one of calls `task`, and only
+    one of predictions that say something of themselves `predictions`.
 
     Args:
         variants: The schema variants in the order of the report.
@@ -110,6 +115,7 @@ def signature(
         "sd": "sample",
         "system-acts": setup.system_acts,
         **({"oracle": "yes"} if setup.oracle else {}),
+        **({"predictions": setup.predictions} if setup.predictions else {}),
         "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
         "version": __version__,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,10 @@ def write_predictions(path: Path, metadata: Row, rows: Iterable[Row]) -> Path:
 
 
 def is_finished(path: Path, metadata: Row) -> bool:
-    """Whether a prediction file exists already, made by the same model with the same options.
+    """Whether a prediction file exists already, made by the same model of the same data.
+
+    Where only the content of the data has changed since, what is there is out of date: one line
+    says so, and the file is to be made again.
 
     Args:
         path: The file that ``write_predictions`` writes.
@@ -72,10 +76,19 @@ def is_finished(path: Path, metadata: Row) -> bool:
         header_metadata = header.get("metadata", {})
     except (ValueError, RecursionError):  # it is not JSON, or not UTF-8
         header_metadata = {}
-    for key, value in msgspec.json.decode(msgspec.json.encode(metadata)).items():
-        if header_metadata.get(key) != value:
-            raise SgdxError(
-                f"{path}: holds another run's predictions: {key} is {header_metadata.get(key)!r}, "
-                f"expected {value!r}; give another --output"
-            )
+    expected: Row = msgspec.json.decode(msgspec.json.encode(metadata))
+    differing = [key for key, value in expected.items() if header_metadata.get(key) != value]
+    if differing == ["data"] and "data" in header_metadata:
+        print(
+            f"note: {path}: the data of {expected.get('source')} have changed since these were "
+            "predicted: predicting again",
+            file=sys.stderr,
+        )
+        return False
+    if differing:
+        key = differing[0]
+        raise SgdxError(
+            f"{path}: holds another run's predictions: {key} is {header_metadata.get(key)!r}, "
+            f"expected {expected[key]!r}; give another --output"
+        )
     return True

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from datasets import Dataset
 
-from sgdx_dataset import VARIANTS, SgdxError, frames, load
+from sgdx_dataset import VARIANTS, SgdxError, frames, load, open_release
+from sgdx_dataset.release.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.variants import fingerprint, schema_digest, short_digest
 
@@ -35,6 +37,11 @@ class RequestedData:
     variants: Mapping[str, str] = field(default_factory=dict)
     dialogues: Path | None = None
 
+    @cached_property
+    def release(self) -> Release:
+        """The source, opened once."""
+        return open_release(self.source, self.variants)
+
     def rows(self, config: str, rows_of: RowsOf) -> Dataset:
         """The rows under a schema variant.
 
@@ -47,23 +54,33 @@ class RequestedData:
         """
         dialogues = load(config, self.split, self.source, self.variants)
         if self.dialogues is not None:
-            dialogues = dialogues.select(_places(dialogues, self.dialogues))
+            dialogues = dialogues.select(_places(dialogues, self.dialogues, self.split))
         return rows_of(dialogues, self.split, self.source)
 
     def facts(self) -> dict[str, Any]:
         """What the headers of all prediction files say about the data.
 
+        ``source`` is the source without its folders, which are nobody else's business.
         ``dialogues`` is present if only some dialogues are predicted. It identifies them as the
         signature of a score does, by their number and the first 8 hex digits of a SHA-256 of their
         sorted ids.
         """
+        facts = {"source": self.release.public_name, "split": self.split}
         if self.dialogues is None:
-            return {"split": self.split}
-        ids = sorted(read_dialogue_ids(self.dialogues))
-        return {"split": self.split, "dialogues": f"{len(ids)}@{short_digest(ids)}"}
+            return facts
+        ids = sorted(read_dialogue_ids(self.dialogues, self.split))
+        return {**facts, "dialogues": f"{len(ids)}@{short_digest(ids)}"}
 
-    def wording(self, config: str) -> dict[str, str]:
-        """The fingerprint of a wording of the user's own, as the signature of a score has it."""
+    def facts_of(self, config: str) -> dict[str, str]:
+        """What the header of a schema variant's prediction file says about the data besides.
+
+        ``data`` is the digest of all that its rows are made from (``Release.data_digest``).
+        ``wording`` is the fingerprint of a wording of the user's own, as the signature of a score
+        has it.
+        """
+        return {**self._wording(config), "data": self.release.data_digest(self.split, config)}
+
+    def _wording(self, config: str) -> dict[str, str]:
         if config not in self.variants:
             return {}
         rows = frames(load(config, self.split, self.source, self.variants))
@@ -72,9 +89,9 @@ class RequestedData:
         return {"wording": fingerprint(schema_digest(row["schema"]) for row in schemas)}
 
 
-def _places(dialogues: Dataset, path: Path) -> list[int]:
-    """The indices of the dialogues that a file names."""
-    requested = set(read_dialogue_ids(path))
+def _places(dialogues: Dataset, path: Path, split: str) -> list[int]:
+    """The indices of the dialogues of a split that a file names."""
+    requested = set(read_dialogue_ids(path, split))
     dialogue_ids = list(dialogues["dialogue_id"])
     places = [index for index, name in enumerate(dialogue_ids) if name in requested]
     lacking = sorted(requested - set(dialogue_ids))

@@ -21,6 +21,7 @@ from .plan import Plan
 
 # The maximum of a batch file. OpenAI takes 50,000 lines and 200 MB; these leave room.
 MOST_LINES, MOST_BYTES = 25_000, 150_000_000
+_KEY_DIGITS = 12
 
 
 def write_requests(plan: Plan, answers: AnswerFile, folder: Path) -> tuple[list[Path], int]:
@@ -63,7 +64,8 @@ def _lines(plan: Plan, answers: AnswerFile) -> Iterator[bytes]:
             continue
         asked.add(request.keys[attempt])
         line = {
-            "custom_id": request.custom_id,
+            # With the key, answers to requests of other settings are not taken for these.
+            "custom_id": f"{request.custom_id}|{request.keys[attempt][:_KEY_DIGITS]}",
             "method": "POST",
             "url": "/v1/chat/completions",
             "body": request.bodies[attempt],
@@ -92,7 +94,9 @@ def collect(plan: Plan, answers: AnswerFile, files: Iterable[Path]) -> Counter[s
         plan: What was asked.
         answers: Where answers are kept.
         files: JSON Lines, as a provider gives them back for files of ``write_requests``, or as a
-            system that is no language model writes them: ``{"custom_id": ..., "state": {...}}``.
+            system that is no language model writes them: ``{"custom_id": ..., "state": {...}}``. A
+            ``custom_id`` ends with the beginning of its request's key; one of an earlier version,
+            without it, is taken by its variant and frame alone.
 
     Returns:
         The number of lines of each kind: ``answered``; ``failed``, which report an error;
@@ -100,23 +104,27 @@ def collect(plan: Plan, answers: AnswerFile, files: Iterable[Path]) -> Counter[s
         request has its answer already.
 
     Raises:
-        SgdxError: A file cannot be read.
+        SgdxError: A file cannot be read, or has an answer to a request of other settings.
     """
     keys: dict[str, list[str]] = {r.custom_id: list(r.keys) for r in plan.requests()}
     counts: Counter[str] = Counter()
     for file in files:
         try:
             with file.open("rb") as lines:
-                for line in lines:
+                for number, line in enumerate(lines, 1):
                     if line.strip():
-                        counts[_keep(line, keys, answers)] += 1
+                        counts[_keep(line, keys, answers, f"{file}:{number}")] += 1
         except OSError as error:
             raise SgdxError(f"{file}: cannot be read: {error.strerror}") from None
     return counts
 
 
-def _keep(line: bytes, keys: dict[str, list[str]], answers: AnswerFile) -> str:
-    """Keep the answer in a line; returns the kind of the line, as ``collect`` counts it."""
+def _keep(line: bytes, keys: dict[str, list[str]], answers: AnswerFile, where: str) -> str:
+    """Keep the answer in a line; returns the kind of the line, as ``collect`` counts it.
+
+    Raises:
+        SgdxError: The line answers a request of other settings; ``where`` names it.
+    """
     try:
         answer: Any = json.loads(line)
     except (ValueError, RecursionError):
@@ -124,16 +132,29 @@ def _keep(line: bytes, keys: dict[str, list[str]], answers: AnswerFile) -> str:
     name = answer.get("custom_id") if isinstance(answer, dict) else None
     if not isinstance(name, str):
         return "unreadable"
+    name, key = _without_key(name)
     if name not in keys:
         return "unknown"
+    if not any(request_key.startswith(key) for request_key in keys[name]):
+        raise SgdxError(
+            f"{where}: answers {name} as another run asked it, expected this run's model, host, "
+            "form of answer, parameters and wordings; give collect the options of requests"
+        )
     body = answer_in(answer)
     if body is None:
         return "failed"
-    free = [key for key in keys[name] if key not in answers]
+    asked = [request_key for request_key in keys[name] if request_key.startswith(key)]
+    free = [request_key for request_key in asked if request_key not in answers]
     if not free:
         return "repeated"
     answers.add(free[0], name, body)
     return "answered"
+
+
+def _without_key(custom_id: str) -> tuple[str, str]:
+    """A request's name, and the beginning of its key that the batch file put behind it."""
+    name, _, key = custom_id.rpartition("|")
+    return (name, key) if name.count("|") == 2 else (custom_id, "")
 
 
 def answer_in(line: Any) -> Any:

@@ -90,12 +90,13 @@ def sgdx_state(
     plan = Plan(data, names, RequestSettings(model=HOST, answer=answer, strict=strict), HOST)
     requests = {request.custom_id: request for request in plan.requests()}
     facts = {**plan.settings.facts(), "mapping": MAPPING, **data.facts()}
+    variant_facts = {name: data.facts_of(name) for name in names}
     return Task(
         dataset=[_sample(request) for request in requests.values()],
         solver=_ask(requests, plan),
         scorer=_joint_goal_accuracy(requests, plan),
         config=GenerateConfig(temperature=0, seed=0, max_tokens=1024),
-        metadata={"sgdx": json.dumps(facts)},
+        metadata={"sgdx": json.dumps(facts), "sgdx_variants": json.dumps(variant_facts)},
     )
 
 
@@ -274,9 +275,15 @@ def predictions_of(log: Any) -> dict[str, tuple[dict[str, Any], list[dict[str, A
             counts[row["variant"]][name] += number
     header = {"model": log.eval.model, "tracker": "llm", "host": HOST, **json.loads(facts)}
     header |= {"services": "frame", "system_acts": False, "dates": [log.eval.created]}
+    variant_facts = json.loads((log.eval.metadata or {}).get("sgdx_variants", "{}"))
     return {
         name: (
-            {**header, "variant": name, "counts": {"invalid": 0, **counts[name]}},
+            {
+                **header,
+                "variant": name,
+                **variant_facts.get(name, {}),
+                "counts": {"invalid": 0, **counts[name]},
+            },
             sorted(predicted, key=lambda row: str(row["frame_id"])),
         )
         for name, predicted in rows.items()

@@ -117,7 +117,7 @@ class Plan:
         if self.data.dialogues is not None:
             return [
                 dialogue_id
-                for dialogue_id in read_dialogue_ids(self.data.dialogues)
+                for dialogue_id in read_dialogue_ids(self.data.dialogues, self.data.split)
                 if dialogue_id in table.row_ranges
             ]
         return list(choose_dialogues(table.services, len(table.services), seed=1))

@@ -41,7 +41,7 @@ def header(plan: Plan) -> Json:
 def own_header(plan: Plan, name: str) -> Json:
     """What the header of one file has in addition to ``header``."""
     config, repeat = plan.names[name]
-    own: Json = {"variant": name, **plan.data.wording(config)}
+    own: Json = {"variant": name, **plan.data.facts_of(config)}
     return own | ({"repeat": repeat, "of_variant": config} if plan.repeats > 1 else {})
 
 

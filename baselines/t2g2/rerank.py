@@ -320,7 +320,7 @@ def run(options: argparse.Namespace) -> None:
     split = split_name(options.split)
     references = open_references(options.source, None, split, {})
     every = references.turns(options.evaluator)
-    ids = set(read_dialogue_ids(options.dialogues)) if options.dialogues else None
+    ids = set(read_dialogue_ids(options.dialogues, split)) if options.dialogues else None
     turns = [turn for turn in every if ids is None or turn.dialogue_id in ids]
     if not turns:
         raise ScoreError(f"{options.dialogues}: found none of its dialogues in {split}")

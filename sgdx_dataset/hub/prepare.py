@@ -23,7 +23,7 @@ from ..io.files import file_digest, flush
 from ..io.progress import progress
 from ..release.open import Source, Variants, open_release
 from ..release.release import Release
-from ..release.remembered import remember, remembered_source, resolve_source
+from ..release.remembered import OTHER_SOURCES, remember, remembered_source, resolve_source
 from ..release.schema import CONFIGS, VARIANTS, split_name
 from ..rows.dialogue_rows import read_split, steps
 from ..sgdx_dataset import SGDX, VERSION, builder_class
@@ -138,6 +138,8 @@ def load(
             cache,
             splits=splits if cache != shared else None,
         )
+        if cache != shared:
+            remember(release.source, cache)  # so that ``sources_named`` finds it
     expected = "expected a cache (HF_HOME) that other processes do not replace again and again"
     raise SgdxError(f"{cache}: {config} cannot be read, {expected}")
 
@@ -153,7 +155,7 @@ def _splits_in(part: str | None) -> list[str] | None:
 def _own_cache(source: str, splits: list[str] | None, cache: Path) -> Path:
     """The folder in a cache for some splits of a source that the cache itself is not for."""
     digest = hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return cache / "sgdx-sources" / "-".join([digest, *(splits or ())])
+    return cache / OTHER_SOURCES / "-".join([digest, *(splits or ())])
 
 
 def _read_whole(release: Release, config: str, cache: Path, split: str | None) -> _Loaded | None:
@@ -235,7 +237,7 @@ def clear_cache(cache_dir: str | Path | None = None) -> list[CachedConfig]:
     cache, removed = cache_folder(cache_dir), cached_configs(cache_dir)
     if removed:
         with _locked(cache):
-            for name in ("sgdx", "sgdx-sources"):
+            for name in ("sgdx", OTHER_SOURCES):
                 if (cache / name).is_dir():
                     shutil.move(cache / name, cache / _STAGING / "removed" / name)
     return removed

@@ -13,6 +13,7 @@ from ..io.errors import SgdxError
 from ..io.files import staged
 from .archives import Read, digest
 from .checksums import checksums
+from .dialogue import BriefFrame, read_dialogues
 from .download import COMMIT, FILES, is_sgd, missing_from_sgd
 from .overlay import apply_overlay, read_overlay
 from .schema import (
@@ -49,6 +50,12 @@ class Release:
     source: str = ""
     own_variants: tuple[str, ...] = ()
     added_paths: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    _digests: dict[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    @property
+    def public_name(self) -> str:
+        """What files that are made of it may call it: ``source`` without the folders around it."""
+        return Path(self.source or self.name).name
 
     def read(self, path: str) -> bytes:
         """The bytes of one of ``files``; ``SgdxError`` where it is missing or unreadable."""
@@ -60,6 +67,12 @@ class Release:
             raise
         except Exception as error:  # of all kinds, where an archive is damaged
             raise SgdxError(f"{self.name}: {path}: cannot be read: {error}") from None
+
+    def digest_of(self, path: str) -> str:
+        """The SHA-256 of one of ``files`` in hexadecimal; each is read for it once."""
+        if path not in self._digests:
+            self._digests[path] = digest(self.read(path))
+        return self._digests[path]
 
     def configs(self) -> tuple[str, ...]:
         """The configs that this copy has data for."""
@@ -91,6 +104,11 @@ class Release:
     def dialogue_files(self, split: str) -> list[str]:
         """Sorted paths of a split's dialogue files; a partial copy may have few or none."""
         return sorted(f for f in self.files if f.startswith(f"{SPLITS[split]}/dialogues_"))
+
+    def count_dialogues(self, split: str) -> int:
+        """How many dialogues a split has."""
+        files = self.dialogue_files(split)
+        return sum(len(read_dialogues(self.read(f), f, BriefFrame)) for f in files)
 
     def schema_file(self, split: str, variant: str) -> str:
         """The path of a split's schema under a variant, relative to the release's root."""
@@ -128,12 +146,39 @@ class Release:
         files = {split: len(self.dialogue_files(split)) for split in SPLITS}
         return missing_from_sgd(files, FILES, "dialogue files") if self.is_sgd() else ""
 
+    def data_digest(self, split: str, config: str) -> str:
+        """A digest of all that the rows of a split under a config are made from.
+
+        Prediction files carry it, and are scored only against data of the same digest. It is of the
+        dialogue files' bytes, of what the split's schemas say under ``original`` and under the
+        config, and of the names of the services in the train split, which make a service a seen
+        one. So a directory and an archive of the same files have the same digest.
+
+        Args:
+            split: ``train``, ``validation`` or ``test``.
+            config: One of ``CONFIGS``, or of the release's own variants.
+
+        Returns:
+            The first 16 hexadecimal digits of a SHA-256.
+
+        Raises:
+            SgdxError: The split or the config is unknown, or a file is at fault.
+        """
+        split = split_name(split)
+        self.check_config(config)
+        variants = dict.fromkeys(["original", *self.variants(config)])
+        schemas = [self.schema(split, variant).services for variant in variants]
+        dialogues = [f"{file} {self.digest_of(file)}" for file in self.dialogue_files(split)]
+        made_from = [dialogues, schemas, sorted(self.seen_services())]
+        return digest(msgspec.json.encode(made_from))[:16]
+
     def version(self, split: str | None = None) -> str:
         """Which published data this is, as far as the SHA-256 of its files tell, for a signature.
 
         Args:
             split: ``train``, ``validation`` or ``test``, of which alone the files are looked at,
-                with their schemas; None stands for all.
+                with their schemas, and the original train schema, by which a service is a seen one;
+                None stands for all.
 
         Returns:
             ``sample`` for the sample corpus. For SGD, whose files are all as published, its commit,
@@ -143,7 +188,7 @@ class Release:
             does not know the checksums of all files.
         """
         files = self._published_files(split)
-        digests = {file: digest(self.read(file)) for file in files}
+        digests = {file: self.digest_of(file) for file in files}
         if files and digests.items() <= checksums("sample").items():
             return "sample"
         if self.is_sgd():
@@ -165,11 +210,12 @@ class Release:
         folders = [SPLITS[split_name(split)]] if split else [*SPLITS.values()]
         if "train" in folders:
             folders.append(BACKTRANS)
-        return sorted(
+        of_folders = {
             file
             for file in self.files
             if file not in self.added_paths and file.split("/")[-2] in folders
-        )
+        }
+        return sorted(of_folders | {self.schema_file("train", "original")})
 
     def is_altered(self, file: str, content: bytes) -> bool:
         """Whether SGD has another content under this path than the copy of SGD that this is."""

@@ -14,6 +14,7 @@ from ..io.errors import SgdxError
 from ..io.files import write_bytes
 
 NOTE = "sgdx-source.json"
+OTHER_SOURCES = "sgdx-sources"  # the folder of the caches of all sources but the remembered one
 _ADVICE = "name a source with --source or SGDX_SOURCE"
 
 
@@ -55,6 +56,20 @@ def remembered_source(cache: Path | None = None) -> str | None:
     if not isinstance(source, str) or not source:
         raise SgdxError(f"{note}: found {content!r}, expected a source; delete it, or {_ADVICE}")
     return source
+
+
+def sources_named(name: str) -> list[str]:
+    """Sources of this machine that go by a name: ``sample``, ``download``, or paths that end in it.
+
+    Prediction files say by such a name what they were made from. Paths are those that ``prepare``
+    and ``load`` have read before, as the caches' notes have them.
+    """
+    if name in ("sample", "download"):
+        return [name]
+    cache = datasets_cache()
+    caches = [cache, *sorted((cache / OTHER_SOURCES).glob("*"))]
+    sources = dict.fromkeys(filter(None, map(remembered_source, caches)))
+    return [source for source in sources if Path(source).name == name and Path(source).exists()]
 
 
 def resolve_source(source: str | os.PathLike[str] | None, cache: Path | None = None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from ..io.files import staged
 from ..io.progress import progress
 from ..release.release import Release
 from ..release.schema import split_name
+from .column_digests import ColumnDigests
 from .columns import FRAME_COLUMNS, TURN_COLUMNS
 from .dialogue_rows import steps
 from .features import FRAME_ROW, TURN_ROW
@@ -46,7 +48,7 @@ def write_frames(
 
     version = release.version(split_name(split))
     schema = FRAME_COLUMNS.with_metadata({**FRAME_ROW.arrow_schema.metadata, "release": version})
-    _write(release, split, configs, output, schema, parts)
+    _write(release, split, configs, output, schema, parts, dialogue_ids)
 
 
 def write_turns(
@@ -68,7 +70,7 @@ def write_turns(
 
     version = release.version()
     schema = TURN_COLUMNS.with_metadata({**TURN_ROW.arrow_schema.metadata, "release": version})
-    _write(release, split, configs, output, schema, parts)
+    _write(release, split, configs, output, schema, parts, dialogue_ids)
 
 
 def _of_dialogues(
@@ -87,8 +89,14 @@ def _write(
     output: Path,
     schema: pa.Schema,
     parts: Callable[[str], Iterator[pa.Table]],
+    dialogue_ids: Sequence[str] | None,
 ) -> None:
-    """Write the parts of each config, with the schema's metadata, as one file."""
+    """Write the parts of each config as one file, with what they were made from as metadata.
+
+    ``data`` and ``split`` are those of the release; ``columns`` has a digest of each
+    column, by which a file that was changed later is noticed. A choice of dialogues has
+    ``dialogues``, which says of how many in the split it is.
+    """
     split = split_name(split)
     for config in configs:
         release.check_dialogues(config, split)
@@ -98,5 +106,15 @@ def _write(
                 staged(output / f"{config}.parquet") as staging,
                 pq.ParquetWriter(staging, schema, compression="zstd") as writer,
             ):
+                digests = ColumnDigests()
                 for part in parts(config):
+                    digests.add(part)
                     writer.write_table(part.replace_schema_metadata(schema.metadata))
+                facts = {
+                    "data": release.data_digest(split, config),
+                    "split": split,
+                    "columns": json.dumps(digests.hex()),
+                }
+                if dialogue_ids is not None:
+                    facts["dialogues"] = str(release.count_dialogues(split))
+                writer.add_key_value_metadata(facts)

@@ -119,7 +119,7 @@ def run_explain(args: argparse.Namespace) -> None:
         )
     inputs = _inputs(args, args.dialogues)
     predictions = inputs.read(read_predictions)
-    references = inputs.open_references()
+    references = inputs.open_references(predictions)
     rules = Rules(not args.no_fuzzy_match)
     if args.changed:
         _explain_changed(predictions, references, args.changed, rules, inputs)

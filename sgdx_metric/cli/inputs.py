@@ -73,7 +73,7 @@ class Inputs:
         Raises:
             SgdxError: The file cannot be read.
         """
-        return read_dialogue_ids(self.dialogues) if self.dialogues else []
+        return read_dialogue_ids(self.dialogues, self.split) if self.dialogues else []
 
     def name_of_dialogues(self, variant: str) -> str:
         """Where the ids of the dialogues to score are from, for an error message."""
@@ -89,18 +89,25 @@ class Inputs:
             paths.append(Path(source))
         return paths + ([self.dialogues] if self.dialogues else [])
 
-    def open_references(self, columns: pa.Schema = REFERENCE) -> References:
+    def open_references(
+        self, predictions: Mapping[str, Predictions], columns: pa.Schema = REFERENCE
+    ) -> References:
         """Open the references of the variants that are predicted.
 
         Args:
+            predictions: The predictions, which may say what source they were made from.
             columns: The columns that frame rows are to have.
 
         Raises:
             ScoreError, SgdxError: They cannot be opened.
         """
         if self.references:
-            return open_folder(self.references, self.prediction_paths(), columns)
-        return open_references(self.source, self.split, self.own_variants, columns)
+            return open_folder(self.references, predictions, columns, self.split)
+        stated = {
+            name: (variant.metadata.source, variant.metadata.data)
+            for name, variant in predictions.items()
+        }
+        return open_references(self.source, self.split, self.own_variants, columns, stated)
 
 
 def stated_dialogues(predictions: Mapping[str, Predictions]) -> list[str]:

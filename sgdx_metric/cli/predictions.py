@@ -1,5 +1,6 @@
 """Prediction files: which are meant, and reading JSON Lines or the layout of the SGD release."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -150,6 +151,8 @@ class Predictions:
     Attributes:
         rows: Prediction rows, with the columns of PREDICTION.
         metadata: What the file states about itself; a directory states nothing.
+        has_header: Whether the file has a line that states something.
+        sha256: The digest of the file, or of the names and digests of a directory's files.
         by_user_turn: Whether the rows come from the release's layout. That layout knows a frame by
             its service under the variant's name and by the place of its user turn among the
             dialogue's user turns: `frame_id` is `<dialogue>/<place>/<service>` until
@@ -158,6 +161,8 @@ class Predictions:
 
     rows: pa.Table
     metadata: Metadata = field(default_factory=Metadata)
+    has_header: bool = False
+    sha256: str = ""
     by_user_turn: bool = False
 
 
@@ -197,7 +202,10 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions:
             variant.
     """
     if path.is_dir():
-        return Predictions(_read_directory(path, variant), by_user_turn=True)
+        rows = _read_directory(path, variant)
+        digests = [f"{file.name} {_sha256(read_input(file))}" for file in _dialogue_files(path)]
+        sha256 = _sha256("\n".join(digests).encode())
+        return Predictions(rows, sha256=sha256, by_user_turn=True)
     return _read_lines(path, split, variant, Prediction, PREDICTION)
 
 
@@ -219,10 +227,12 @@ def _read_lines(
 ) -> Predictions:
     """Read the rows of a JSONL file, each of which must be of a kind."""
     data = read_input(path)
+    sha256, has_header = _sha256(data), False
     metadata = Metadata()
     first, _, rest = data.partition(b"\n")
     if first.lstrip().startswith(b'{"metadata"'):
         metadata = parse_json(first, _Header, f"{path}:1", "a header of predictions").metadata
+        has_header = True
         data = b"\n" + rest  # A blank line keeps the numbers of the lines.
     for key, stated, expected in (
         ("split", metadata.split and split_name(metadata.split), split),
@@ -233,11 +243,15 @@ def _read_lines(
     lines = data.split(b"\n")
     _check_rows(lines, variant, path, kind)
     try:
-        return Predictions(arrow_table(lines, schema, str(path)), metadata)
+        return Predictions(arrow_table(lines, schema, str(path)), metadata, has_header, sha256)
     except ScoreError:  # A row has a key twice; the error should name the line.
         for number, line in _numbered(lines):
             parse_json(line, object, f"{path}:{number}", "a prediction row")
         raise
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _check_rows(

@@ -1,10 +1,11 @@
 """References for the command line: frame rows of a release, or of Parquet files made from one."""
 
+import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.release.release import Release
+from sgdx_dataset.release.remembered import sources_named
+from sgdx_dataset.rows.column_digests import column_digests
 
 from ..columns import column
 from ..rows import REFERENCE
 from ..variants import fingerprint, names_digest, schema_digest
+
+# The name of the source that predictions were made from, and the digest of the data; None unstated.
+Stated = tuple[str | None, str | None]
 
 # Columns that references need only where spans are predicted.
 _OPTIONAL = ("slots", "utterance", "service_call")
@@ -37,17 +46,32 @@ class References:
             before the frame's own (`speaker`, `utterance`, ...), where the data has it.
         fingerprint: Makes the fingerprint of a variant's wording, given the variant's name and its
             frame rows.
-        release: The commit of the data, or a name of other data; None where it is unknown.
+        data: The digest of what a variant's rows are made from, as prediction files have it; None
+            where it is unknown.
+        find_release: Finds out `release`.
+        available: How many dialogues the split has, where these are a choice of them; None where
+            they are all.
     """
 
     frames: Callable[[str], pa.Table]
     dialogue: Callable[[str, str], pa.Table]
     fingerprint: Callable[[str, pa.Table], str]
-    release: str | None
+    data: Callable[[str], str | None]
+    find_release: Callable[[], str | None]
+    available: int | None = None
+
+    @cached_property
+    def release(self) -> str | None:
+        """The commit of the data, or a name of other data; None where it is unknown."""
+        return self.find_release()
 
 
 def open_references(
-    source: str | None, split: str, own: Mapping[str, str], columns: pa.Schema = REFERENCE
+    source: str | None,
+    split: str,
+    own: Mapping[str, str],
+    columns: pa.Schema = REFERENCE,
+    stated: Mapping[str, Stated] | None = None,
 ) -> References:
     """Open the SGD release for its frame rows.
 
@@ -57,11 +81,13 @@ def open_references(
         split: "train", "validation" or "test".
         own: The user's own schema variants: a directory or an overlay by name.
         columns: The columns that frame rows are to have.
+        stated: What the predictions of each variant say that they were made from. Where no source
+            is given, and that of the default is other data, the one that they name is taken.
 
     Raises:
         SgdxError: The source or a variant of the user's own cannot be opened.
     """
-    from sgdx_dataset import frame_tables, open_release  # Not needed for a folder.
+    from sgdx_dataset import frame_tables  # Not needed for a folder.
 
     def frame_rows(variant: str) -> pa.Table:
         return frame_tables(release, split, variant, columns.names)
@@ -87,10 +113,53 @@ def open_references(
             if service.service_name in scored_services
         )
 
-    release = open_release(source, own)
+    release = _stated_release(source, split, own, stated or {})
     if lacking := release.missing():
         print(f"note: a partial copy of SGD: {lacking}", file=sys.stderr)
-    return References(frame_rows, dialogue, wording, release.version(split) or None)
+    return References(
+        frame_rows,
+        dialogue,
+        wording,
+        partial(release.data_digest, split),
+        lambda: release.version(split) or None,
+    )
+
+
+def _stated_release(
+    source: str | None, split: str, own: Mapping[str, str], stated: Mapping[str, Stated]
+) -> Release:
+    """The release that is named, else the default one, or that which predictions were made from."""
+    from sgdx_dataset import open_release
+
+    named = [name for name, _ in stated.values() if name]
+    others = sources_named(named[0]) if named and source is None else []
+    try:
+        default = open_release(source, own)
+        if not others or _is_stated(default, split, stated):
+            return default
+    except SgdxError:  # Nothing was prepared, or it is not there any more.
+        if not others:
+            raise
+    for name in others:
+        release = open_release(name, own)
+        if _is_stated(release, split, stated):
+            print(
+                f"note: the source is {escape_controls(name)}, which the predictions were made "
+                "from; --source names another",
+                file=sys.stderr,
+            )
+            return release
+    return open_release(source, own)
+
+
+def _is_stated(release: Release, split: str, stated: Mapping[str, Stated]) -> bool:
+    """Whether a release has the data that predictions were made from."""
+    configs = release.configs()
+    return all(
+        variant in configs and release.data_digest(split, variant) == data
+        for variant, (_, data) in stated.items()
+        if data is not None
+    )
 
 
 def _with_dialogue(release: Any, split: str, dialogue_id: str) -> Any:
@@ -109,21 +178,46 @@ def _of_dialogue(frame_ids: Any, dialogue_id: str) -> Any:
     return pc.starts_with(frame_ids, f"{dialogue_id}/")
 
 
+class _FileFacts(msgspec.Struct):
+    """What a file of frame rows says in its metadata; None where it does not.
+
+    Attributes:
+        release: What data it is of.
+        data: The digest of what the rows are made from.
+        split: The rows' split.
+        columns: A digest of each column, as JSON.
+        dialogues: Of how many dialogues the file's are a choice.
+    """
+
+    release: str | None = None
+    data: str | None = None
+    split: str | None = None
+    columns: str | None = None
+    dialogues: str | None = None
+
+
 def open_folder(
-    folder: Path, variants: Iterable[str], columns: pa.Schema = REFERENCE
+    folder: Path,
+    variants: Iterable[str],
+    columns: pa.Schema = REFERENCE,
+    split: str | None = None,
 ) -> References:
     """Open a folder of the Parquet files that `python -m sgdx_dataset frames` writes.
+
+    What a file says of its data counts only where the columns that are read have the digests that
+    the file states; else, and where an earlier version stated none, its data are `unverified:`.
 
     Args:
         folder: Has `VARIANT.parquet` for each of `variants`.
         variants: The variants that will be asked for; their files are looked at now.
         columns: The columns that frame rows are to have.
+        split: The split that the files must be of; None for any.
 
     Raises:
-        SgdxError: A file is missing, is no Parquet file, or lacks a column; or the files are of
-            different releases.
+        SgdxError: A file is missing, is no Parquet file, lacks a column or is of another split; or
+            the files are of different releases.
     """
-    releases = {}
+    facts: dict[str, _FileFacts] = {}
     for variant in variants:
         path = folder / f"{variant}.parquet"
         if not path.is_file():
@@ -131,18 +225,44 @@ def open_folder(
                 f"--references {folder}: found no {path.name}, expected the frame rows of "
                 f"{variant} as 'python -m sgdx_dataset frames' writes them"
             )
-        releases[variant] = _release_of(path, columns)
-    names = list(releases.values())
-    if odd := [variant for variant, release in releases.items() if release != names[0]]:
-        raise SgdxError(
-            f"--references {folder}: {odd[0]}.parquet is of release '{releases[odd[0]]}', expected "
-            f"'{names[0]}' as the others are"
+        facts[variant] = _facts_of(path, columns)
+        if split and facts[variant].split not in (None, split):
+            raise SgdxError(f"{path}: is of {facts[variant].split}, expected {split}")
+    first = next(iter(facts.values()))
+    for variant, of_file in facts.items():
+        if (of_file.release, of_file.dialogues) != (first.release, first.dialogues):
+            raise SgdxError(
+                f"--references {folder}: {variant}.parquet is of release '{of_file.release}', "
+                f"expected '{first.release}' as the others are"
+            )
+
+    @cache
+    def frames(variant: str) -> pa.Table:
+        return _read_variant(folder, columns, variant)
+
+    @cache
+    def digests(variant: str) -> dict[str, str]:
+        return column_digests(frames(variant))
+
+    def is_whole(variant: str) -> bool:
+        stated = parse_json(
+            (facts[variant].columns or "{}").encode(), dict[str, str], "", "digests"
         )
+        return digests(variant).items() <= stated.items()
+
+    def release() -> str | None:
+        if first.release is None or all(map(is_whole, facts)):
+            return first.release or None
+        content = json.dumps({variant: digests(variant) for variant in facts}, sort_keys=True)
+        return f"unverified:{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+
     return References(
-        partial(_read_variant, folder, columns),
+        frames,
         partial(_read_dialogue, folder),
         partial(_fingerprint_in, folder),
-        names[0],
+        lambda variant: facts[variant].data if is_whole(variant) else None,
+        release,
+        available=int(of) if (of := first.dialogues or "").isdecimal() else None,
     )
 
 
@@ -171,16 +291,20 @@ def _fingerprint_in(folder: Path, variant: str, frames: pa.Table) -> str:
     )
 
 
-def _release_of(path: Path, columns: pa.Schema) -> str | None:
-    """What data a file of frame rows is of, from its schema's metadata; None if it has none."""
+def _facts_of(path: Path, columns: pa.Schema) -> _FileFacts:
+    """What a file of frame rows says of itself, if it has the columns."""
     try:
         schema = pq.read_schema(path)
     except (OSError, pa.ArrowException) as error:
         raise SgdxError(f"{path}: not a Parquet file: {error}") from None
     if lacking := [name for name in columns.names if name not in schema.names]:
         raise SgdxError(f"{path}: found no column {', '.join(lacking)}, expected frame rows")
-    release = (schema.metadata or {}).get(b"release", b"")
-    return release.decode() or None
+    metadata = {**(schema.metadata or {}), **(pq.read_metadata(path).metadata or {})}
+    texts = {
+        key.decode(errors="replace"): text.decode(errors="replace")
+        for key, text in metadata.items()
+    }
+    return msgspec.convert(texts, _FileFacts)
 
 
 def _read_variant(folder: Path, columns: pa.Schema, variant: str) -> pa.Table:

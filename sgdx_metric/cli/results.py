@@ -20,9 +20,14 @@ from ..subset import dialogues_mark
 from ..units import ALL, SEEN, UNSEEN, FrameIndex, index_frames, unit_scores
 
 # Parts of a signature that belong to the system. They may differ where two systems are compared.
-SYSTEM_PARTS = ("system-acts", "oracle")
+SYSTEM_PARTS = ("system-acts", "oracle", "predictions")
 # What a signature without one of these parts means.
-_DEFAULT_PARTS = {"dialogues": "all", "oracle": "no", "system-acts": "unknown"}
+_DEFAULT_PARTS = {
+    "dialogues": "all",
+    "oracle": "no",
+    "system-acts": "unknown",
+    "predictions": "unstated",
+}
 
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 

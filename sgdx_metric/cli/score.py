@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -31,10 +31,12 @@ from .predictions import Predictions, read_calls, read_predictions, with_frame_i
 from .systems import (
     Metadata,
     about_system,
+    check_data,
     check_one_system,
     is_oracle,
     system_acts,
     unread_answers,
+    verification,
 )
 from .terminal import print_calls, print_scores, print_unread, terminal
 
@@ -70,16 +72,21 @@ class Scored(Generic[_Scores]):
         setup: Which data was scored and how.
         dialogues: How many dialogues were scored under each variant.
         metadata: What the predictions say of themselves, by variant.
+        digests: The SHA-256 of each variant's file.
     """
 
     variants: dict[str, _Scores]
     setup: Setup
     dialogues: int
     metadata: dict[str, Metadata]
+    digests: dict[str, str]
 
     def about_system(self) -> dict[str, dict[str, Any]]:
-        """What the predictions say of the system, by variant; the original comes first."""
-        return {name: about_system(metadata) for name, metadata in self.metadata.items()}
+        """What the predictions say of the system, and the SHA-256 of their file, by variant."""
+        return {
+            name: {**about_system(metadata), "sha256": self.digests[name]}
+            for name, metadata in self.metadata.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -190,12 +197,13 @@ def score_variants(
     named_ids = inputs.named_dialogues()
     predictions = inputs.read(task.read)
     chosen_ids = named_ids or stated_dialogues(predictions)
-    references = inputs.open_references(task.columns)
     metadata = {name: variant.metadata for name, variant in predictions.items()}
     check_one_system(metadata)
+    references = inputs.open_references(predictions, task.columns)
     acts = system_acts(metadata, acts)
     scores: dict[str, _Scores] = {}
     wordings: dict[str, str] = {}
+    verified: set[str] = set()
     subset: Subset | None = None
     dialogues = 0
     for name, variant in predictions.items():
@@ -203,11 +211,18 @@ def score_variants(
         rows = with_frame_ids(variant, frames)
         if own_wordings([name]):
             wordings[name] = references.fingerprint(name, frames)
+        data = references.data(name)
+        check_data(variant.metadata, name, data, wordings.get(name))
+        verified.add(verification(variant.has_header, variant.metadata, data))
         if chosen_ids:
             subset = subset_of(
                 frames, chosen_ids, str(inputs.dialogues or f"predictions for {name}")
             )
             frames, rows = only_dialogues(frames, subset), only_dialogues(rows, subset)
+        elif references.available is not None:
+            subset = Subset(dialogue_ids_of(frames), references.available)
+        if subset and references.available is not None:
+            subset = replace(subset, available=references.available)
         scores[name] = task.score(frames, rows, name, rules)
         dialogues = len(dialogue_ids_of(frames))
     setup = Setup(
@@ -216,10 +231,12 @@ def score_variants(
         rules=rules,
         system_acts=acts,
         oracle=is_oracle(metadata),
+        predictions=verified.pop() if len(verified) == 1 else "unverified",
         wordings=wordings,
         subset=subset,
     )
-    return Scored(scores, setup, dialogues, metadata)
+    digests = {name: variant.sha256 for name, variant in predictions.items()}
+    return Scored(scores, setup, dialogues, metadata, digests)
 
 
 def note_subset(subset: Subset) -> None:

@@ -10,7 +10,13 @@ from sgdx_dataset.io.errors import SgdxError
 # By the first of these that two files both state, they are of one system or of two: a digest of the
 # model's weights counts more than the name of the model.
 _IDENTITY = ("weights", "model", "tracker", "seed")
-_OF_DATA = ("split", "variant", "dialogues")  # what a file states about its rows
+# What else makes two files of different systems, where both state it.
+_SETTINGS = (
+    "train", "augment", "schemas", "overlaps", "task", "answer", "strict", "prompt", "parameters",
+    "omitted", "mapping", "host", "retry_invalid", "precision", "format", "input", "beams",
+)  # fmt: skip
+# What a file states about its rows.
+_OF_DATA = ("split", "variant", "dialogues")
 
 
 class Metadata(msgspec.Struct, omit_defaults=True):
@@ -24,8 +30,14 @@ class Metadata(msgspec.Struct, omit_defaults=True):
         tracker: The name of the tracker.
         weights: A digest of the model's weights.
         seed: The random seed of the training.
+        train, augment, schemas, overlaps: What the model was trained on, as its training recorded
+            it.
         oracle: Whether the model was trained on schemas that it is evaluated on.
         system_acts: Whether the tracker was given the system's dialogue acts.
+        source, data: The source that the predictions were made from, and a digest of its data.
+        wording: The fingerprint of the wording, where it is the user's own.
+        task, answer, strict, prompt, parameters, omitted, mapping, host, retry_invalid, precision,
+            format, input, beams: How the system was asked or run.
         counts: What was counted while predicting, such as how many answers of a language model were
             ``invalid``, out of how many ``requests``.
     """
@@ -37,8 +49,28 @@ class Metadata(msgspec.Struct, omit_defaults=True):
     tracker: Any = None
     weights: Any = None
     seed: Any = None
+    train: Any = None
+    augment: Any = None
+    schemas: Any = None
+    overlaps: Any = None
     oracle: bool | None = None
     system_acts: bool | None = None
+    source: str | None = None
+    data: str | None = None
+    wording: str | None = None
+    task: Any = None
+    answer: Any = None
+    strict: Any = None
+    prompt: Any = None
+    parameters: Any = None
+    omitted: Any = None
+    mapping: Any = None
+    host: Any = None
+    retry_invalid: Any = None
+    precision: Any = None
+    format: Any = None
+    input: Any = None
+    beams: Any = None
     counts: Any = None
 
 
@@ -77,8 +109,56 @@ def _apart(first: Metadata, second: Metadata) -> str:
     for key in _IDENTITY:
         left, right = getattr(first, key), getattr(second, key)
         if left is not None and right is not None:
-            return "" if left == right else key
+            if left != right:
+                return key
+            break
+    for key in _SETTINGS:
+        left, right = getattr(first, key), getattr(second, key)
+        if left is not None and right is not None and left != right:
+            return key
     return ""
+
+
+def check_data(metadata: Metadata, name: str, data: str | None, wording: str | None) -> None:
+    """Refuse predictions that say of themselves that they were made from other data.
+
+    Args:
+        metadata: What the predictions of a variant say.
+        name: The variant.
+        data: The digest of the references' data; None where it is unknown.
+        wording: The fingerprint of the variant's wording; None for one of the release.
+
+    Raises:
+        SgdxError: They were made from other dialogues or schemas, or under another wording.
+    """
+    if None not in (metadata.wording, wording) and metadata.wording != wording:
+        raise SgdxError(
+            f"predictions for {name}: wording is {metadata.wording}, and the references' is "
+            f"{wording}: expected the wording that was predicted; give it with --variant"
+        )
+    if None not in (metadata.data, data) and metadata.data != data:
+        raise SgdxError(
+            f"predictions for {name}: were made from data {metadata.data} (source "
+            f"{metadata.source}), and the references are {data}: expected the same dialogues and "
+            "schemas; give their --source, or predict again"
+        )
+
+
+def verification(has_header: bool, metadata: Metadata, data: str | None) -> str:
+    """Whether a file's predictions were made from the references' data.
+
+    Args:
+        has_header: Whether the file says anything of itself.
+        metadata: What it says; `check_data` has let it pass.
+        data: The digest of the references' data; None where it is unknown.
+
+    Returns:
+        "verified"; "unverified" where the file is of an earlier version, or the references say not
+        what they are; "" for a file that was made elsewhere and says nothing.
+    """
+    if not has_header:
+        return ""
+    return "verified" if metadata.data is not None and data is not None else "unverified"
 
 
 def _shown(metadata: Metadata, key: str) -> str:

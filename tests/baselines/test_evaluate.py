@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
 
-from baselines import evaluate
+from baselines import evaluate, predict
+from sgdx_dataset.release.open import SAMPLE
 
 from .conftest import command, error_line
 
@@ -74,3 +76,48 @@ def test_chosen_dialogues_under_words_of_ones_own(
         capsys.readouterr()
         assert command(monkeypatch, evaluate, *arguments[:-1], place) == 2
         assert expected in error_line(capsys)
+
+
+def test_predictions_of_changed_data_are_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Predictions are kept only while the dialogues that they were made from are the same."""
+    source, out = tmp_path / "source", tmp_path / "out"
+    copytree(SAMPLE, source)
+    arguments = ("--tracker", "lexical", "--source", source, "--config", "original", "--output")
+
+    def jga(output: Path) -> float:
+        assert command(monkeypatch, evaluate, *arguments, output) == 0
+        scores = json.loads((output / "scores.json").read_text())
+        return float(round(100 * scores["sgdx"]["jga_orig"], 2))
+
+    before = jga(out)
+    digest = header_of(out / "predictions" / "original.jsonl")["data"]
+    for file in (source / "test").glob("dialogues_*.json"):
+        dialogues = json.loads(file.read_text())
+        for turn in (turn for dialogue in dialogues for turn in dialogue["turns"]):
+            turn["utterance"] = "Hello."
+            for frame in turn["frames"]:
+                frame["slots"] = []
+        file.write_text(json.dumps(dialogues))
+    capsys.readouterr()
+    after = jga(out)
+    assert "the data of source have changed" in capsys.readouterr().err
+    assert after == jga(tmp_path / "new") < before
+    assert header_of(out / "predictions" / "original.jsonl")["data"] != digest
+
+
+def test_a_header_says_what_its_rows_were_made_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The header has the source without its folders, and a digest of the data."""
+    source, digests = tmp_path / "private" / "source", {}
+    copytree(SAMPLE, source)
+    for name in (source, "sample"):
+        out = tmp_path / f"of-{Path(name).name}"
+        arguments = ("--tracker", "lexical", "--source", name, "--config", "v1", "--output", out)
+        assert command(monkeypatch, predict, *arguments) == 0
+        header = header_of(out / "v1.jsonl")
+        digests[header["source"]] = header["data"]
+        assert "private" not in json.dumps(header)
+    assert digests["source"] == digests["sample"]

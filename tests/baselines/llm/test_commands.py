@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from baselines.llm.__main__ import main
 from baselines.llm.plan import Plan
 from baselines.llm.program import request_line
 from baselines.llm.requests import RequestSettings
+from sgdx_dataset.release.open import SAMPLE
 from sgdx_metric.__main__ import main as metric
 
 from ...conftest import ROOT
@@ -360,3 +362,62 @@ def test_what_cannot_be_read_stands_beside_the_score(
     assert "original: 26 of 26 answers invalid (100.00 %)" in said
     assert f"An invalid answer counts as the empty state, whose JGA is {floor}." in said
     assert scores["predictions"]["v5"]["counts"]["invalid"] == 26
+
+
+@pytest.mark.parametrize("option", ["--model", "--answer", "--set", "--variant"])
+def test_answers_to_other_requests_are_refused(
+    option: str, three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``collect`` takes no answer of another model, form of answer, parameter or wording."""
+    words = tmp_path / "mine.json"
+    words.write_text('{"Cabs_1": {"slots": {"destination": "dropoff"}}}')
+    same = {
+        "--source": "sample", "--config": "mine", "--variant": f"mine={words}", "--model": "m",
+        "--dialogues": three, "--output": tmp_path / "run", "--answer": "tool", "--set": "seed=1",
+    }  # fmt: skip
+    other = {"--model": "n", "--answer": "text", "--set": "seed=2", "--variant": same["--variant"]}
+
+    def run(command: str, options: dict[str, object], *files: Path) -> int:
+        words = [str(word) for pair in options.items() for word in pair]
+        return main([command, *map(str, files), *words])
+
+    assert run("requests", same) == 0
+    (file,) = (tmp_path / "run" / "requests").iterdir()
+    asked = [json.loads(line)["custom_id"] for line in file.read_text().splitlines()]
+    answers = tmp_path / "answers.jsonl"
+    lines = [json.dumps({"custom_id": name, "state": {}}) + "\n" for name in asked]
+    answers.write_text("".join(lines))
+    if option == "--variant":
+        words.write_text('{"Cabs_1": {"slots": {"destination": "goal"}}}')
+    capsys.readouterr()
+    status = run("collect", {**same, option: other[option]}, answers)
+    assert status == 2, "answers of another run were taken"
+    assert (
+        "answers.jsonl" in (line := capsys.readouterr().err) and "as another run asked it" in line
+    )
+    assert not (tmp_path / "run" / "mine.jsonl").exists()
+    words.write_text('{"Cabs_1": {"slots": {"destination": "dropoff"}}}')
+    assert run("collect", same, answers) == 0
+
+
+def test_predictions_of_changed_data_are_made_again(
+    three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Finished predictions are kept while the dialogues are the same, and not longer."""
+    source = tmp_path / "source"
+    copytree(SAMPLE, source)
+    arguments = ["predict", "--source", str(source), "--config", "original", "--model", "m"]
+    arguments += ["--dialogues", str(three), "--base-url", stand_in.url, "--output"]
+    assert main([*arguments, str(tmp_path / "out")]) == 0
+    sent = len(stand_in.bodies)
+    assert main([*arguments, str(tmp_path / "out")]) == 0
+    assert len(stand_in.bodies) == sent
+    for file in (source / "test").glob("dialogues_*.json"):
+        dialogues = json.loads(file.read_text())
+        for turn in (turn for dialogue in dialogues for turn in dialogue["turns"]):
+            turn["utterance"] += " "
+        file.write_text(json.dumps(dialogues))
+    capsys.readouterr()
+    assert main([*arguments, str(tmp_path / "out")]) == 0
+    assert "have changed since" in capsys.readouterr().err
+    assert len(stand_in.bodies) > sent

@@ -72,8 +72,8 @@ def test_rules_stand_in_the_signature(
     scores = json.loads((tmp_path / "s.json").read_text())
     assert scores["signature"] == (
         f"sgdx_metric|variants:v1|split:test|release:sample|frames:{len(gold['v1'])}|match:exact|"
-        "joint:turn|zero-mean:drop|sd:sample|system-acts:yes|ci:95%-bootstrap-1000-seed-0|"
-        "version:0.1.0"
+        "joint:turn|zero-mean:drop|sd:sample|system-acts:yes|predictions:unverified|"
+        "ci:95%-bootstrap-1000-seed-0|version:0.1.0"
     )
     assert scores["variants"]["v1"]["#ALL_SERVICES"]["joint_goal_accuracy"] == 1
 

@@ -1,0 +1,165 @@
+"""Scores say what predictions were made from, and predictions of other data are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from sgdx_dataset import open_release
+from sgdx_dataset.release.open import SAMPLE
+
+from ...conftest import Run
+from ..frames import Row, written
+
+SCORE = ("sgdx_metric", "score", "--split", "test", "--output", "s.json")
+
+
+def signature_of(folder: Path) -> str:
+    scores: dict[str, Any] = json.loads((folder / "s.json").read_text())
+    return str(scores["signature"])
+
+
+def test_predictions_of_the_same_data_are_verified(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    """The signature tells predictions of this data from those that do not say what they are of."""
+    data = open_release("sample").data_digest("test", "v1")
+    for header, part in (
+        ({"source": "sample", "data": data}, "|predictions:verified|"),
+        ({"model": "of an earlier version"}, "|predictions:unverified|"),
+        ({}, "|system-acts:unknown|ci:"),
+    ):
+        path = written(tmp_path / "p.jsonl", gold["v1"], **header)
+        done = command(*SCORE, "--source", "sample", "--predictions", f"v1={path}")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert part in signature_of(tmp_path)
+
+
+def test_predictions_of_other_data_are_refused(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    """A changed utterance makes other data, even where all frames are the same."""
+    copytree(SAMPLE, tmp_path / "source")
+    file = tmp_path / "source" / "test" / "dialogues_001.json"
+    dialogues = json.loads(file.read_text())
+    dialogues[0]["turns"][1]["utterance"] += " "
+    file.write_text(json.dumps(dialogues))
+    data = open_release("sample").data_digest("test", "v1")
+    path = written(tmp_path / "p.jsonl", gold["v1"], source="sample", data=data)
+    done = command(*SCORE, "--source", "source", "--predictions", f"v1={path}")
+    assert done.returncode == 2
+    assert f"predictions for v1: were made from data {data} (source sample)" in done.stderr
+    assert not (tmp_path / "s.json").exists()
+
+
+def test_the_source_that_predictions_name_is_taken(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without --source, and with another default, the references are those of the predictions."""
+    copytree(SAMPLE, tmp_path / "other")
+    for file in (tmp_path / "other" / "test").glob("dialogues_*.json"):
+        file.write_text(file.read_text().replace("the", "that"))
+    monkeypatch.setenv("SGDX_SOURCE", str(tmp_path / "other"))
+    data = open_release("sample").data_digest("test", "v1")
+    path = written(tmp_path / "p.jsonl", gold["v1"], source="sample", data=data)
+    done = command(*SCORE, "--predictions", f"v1={path}")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("note: the source is sample, which the predictions were made")
+    assert "|release:sample|" in signature_of(tmp_path)
+
+
+def test_another_wording_than_the_predicted_one_is_refused(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    (tmp_path / "mine.json").write_text('{"Cabs_1": {"description": "Rides"}}')
+    rows = [{**row, "variant": "mine"} for row in gold["original"]]
+    path = written(tmp_path / "p.jsonl", rows, wording="0123abcd")
+    words = ("--source", "sample", "--variant", "mine=mine.json", "--predictions", f"mine={path}")
+    done = command(*SCORE, *words)
+    assert done.returncode == 2
+    assert "predictions for mine: wording is 0123abcd, and the references' is " in done.stderr
+
+
+@pytest.mark.parametrize("key", ["answer", "host", "precision", "parameters", "augment"])
+def test_files_that_were_made_otherwise_are_refused(
+    key: str, tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    words = ["--source", "sample"]
+    for variant, value in {"original": "one", "v1": "two"}.items():
+        header = {"model": "m", "tracker": "llm", key: value}
+        path = written(tmp_path / f"{variant}.jsonl", gold[variant], **header)
+        words += ["--predictions", f"{variant}={path}"]
+    done = command(*SCORE, *words)
+    assert done.returncode == 2
+    assert f'predictions for v1: {key} is "two", and "one" in those for original' in done.stderr
+
+
+def test_a_subset_of_another_split_is_refused(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    """Dialogues of two splits may have the same id."""
+    chosen = ("--split", "validation", "--count", "2", "--output", "subset.json")
+    assert command("sgdx_dataset", "subset", "--source", "sample", *chosen).returncode == 0
+    path = written(tmp_path / "p.jsonl", gold["v1"])
+    words = ("--source", "sample", "--predictions", f"v1={path}", "--dialogues", "subset.json")
+    done = command(*SCORE, *words)
+    assert done.returncode == 2
+    assert "subset.json: is a subset of validation, expected one of test" in done.stderr
+
+
+def test_a_seen_service_that_is_lost_changes_the_signature(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    copytree(SAMPLE, tmp_path / "source")
+    schema = tmp_path / "source" / "train" / "schema.json"
+    evaluated = {row["frame_id"].split("/")[-1] for row in gold["original"]}
+    services = json.loads(schema.read_text())
+    lost = next(s for s in services if s["service_name"] in evaluated)
+    schema.write_text(json.dumps([s for s in services if s != lost]))
+    for file in (tmp_path / "source" / "sgd_x").glob("data/*/train/schema.json"):
+        file.unlink()
+    path = written(tmp_path / "p.jsonl", gold["original"])
+    done = command(*SCORE, "--source", "source", "--predictions", f"original={path}")
+    assert done.returncode == 0, done.stderr
+    assert "|release:unverified:" in signature_of(tmp_path)
+
+
+def test_changed_parquet_references_are_unverified(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    """The metadata of a file counts only where its columns are as it says."""
+    chosen = ("--count", "2", "--split", "test", "--output", "subset.json")
+    assert command("sgdx_dataset", "subset", "--source", "sample", *chosen).returncode == 0
+    frames = ("--source", "sample", "--config", "v1", "--split", "test", "--output")
+    assert command("sgdx_dataset", "frames", *frames, "whole").returncode == 0
+    some_frames = (*frames, "some", "--dialogues", "subset.json")
+    assert command("sgdx_dataset", "frames", *some_frames).returncode == 0
+    path = written(tmp_path / "p.jsonl", gold["v1"])
+    words = ("--predictions", f"v1={path}", "--references")
+    assert command(*SCORE, *words, "whole").returncode == 0
+    assert "|release:sample|" in signature_of(tmp_path)
+    ids = [
+        row["dialogue_id"] for row in pq.read_table(tmp_path / "some" / "v1.parquet").to_pylist()
+    ]
+    some = [row for row in gold["v1"] if row["frame_id"].split("/")[0] in ids]
+    of_some = written(tmp_path / "some.jsonl", some)
+    words_of_some = ("--predictions", f"v1={of_some}", "--references", "some")
+    done = command(*SCORE, *words_of_some)
+    assert done.returncode == 0, done.stderr
+    assert "|dialogues:2@" in signature_of(tmp_path)
+    done = command(*SCORE[:3], "validation", *SCORE[4:], *words, "whole")
+    assert done.returncode == 2 and "v1.parquet: is of test, expected validation" in done.stderr
+    file = tmp_path / "whole" / "v1.parquet"
+    metadata = pq.read_metadata(file).metadata
+    table = pq.read_table(file)
+    rows = table.to_pylist()
+    rows[0]["active_intent"] = "NONE" if rows[0]["active_intent"] != "NONE" else "Other"
+    changed = table.from_pylist(rows, table.schema.with_metadata(metadata))
+    pq.write_table(changed, file)
+    assert command(*SCORE, *words, "whole").returncode == 0
+    assert "|release:unverified:" in signature_of(tmp_path)
