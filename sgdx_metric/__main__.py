@@ -50,6 +50,14 @@ def _add_score(command: argparse.ArgumentParser) -> None:
     )
     add_dialogues(command)
     command.add_argument(
+        "--service",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="SERVICE",
+        help="score the frames of these services only, by their original names; default: all",
+    )
+    command.add_argument(
         "--system-acts",
         choices=("yes", "no"),
         help="whether the tracker was given the system's dialogue acts, where the predictions do "

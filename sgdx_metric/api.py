@@ -1,6 +1,6 @@
 """The Python door: score rows, or files, and have the content of scores.json as a dict."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,7 @@ def score_files(
     split: str = "test",
     own_variants: Mapping[str, str | Path] | None = None,
     dialogues: str | Path | None = None,
+    services: Sequence[str] = (),
     rules: Rules = OFFICIAL,
     system_acts: bool | None = None,
     output: str | Path | None = None,
@@ -108,6 +109,7 @@ def score_files(
         own_variants: Schema variants of the user's own, as paths by name.
         dialogues: A file with the ids of the dialogues to score; None for those that the files say
             they are of, or all where they do not say.
+        services: The original names of the services to score; none for all.
         rules: How frames are scored.
         system_acts: Whether the tracker was given the system's dialogue acts, where the files do
             not say so themselves; None where that is unknown.
@@ -157,6 +159,7 @@ def score_files(
         references=_path(references),
         own_variants={name: str(path) for name, path in (own_variants or {}).items()},
         dialogues=_path(dialogues),
+        services=services,
     )
     outputs = Outputs(_path(output), _path(per_frame), _path(plots))
     acts = None if system_acts is None else _SYSTEM_ACTS[system_acts]

@@ -3,7 +3,7 @@
 The line is modelled on sacreBLEU's signature (Post 2018, arXiv 1804.08771).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .bootstrap import RESAMPLES, SEED
@@ -69,6 +69,7 @@ class Setup:
             all were made elsewhere and say nothing.
         wordings: The fingerprint of each variant that is the user's own.
         subset: The dialogues that were chosen; None for all of the split.
+        services: The original names of the services that were chosen; empty for all.
     """
 
     split: str | None = None
@@ -79,6 +80,7 @@ class Setup:
     predictions: str = ""
     wordings: Mapping[str, str] = field(default_factory=dict)
     subset: Subset | None = None
+    services: Collection[str] = ()
 
 
 def signature(
@@ -89,8 +91,9 @@ def signature(
     Where there are fewer dialogues than the split has, the part `release` is
     `partial:<dialogues>/<whole split>`, unless the release's name begins with `unverified:`. A
     subset adds the part `dialogues`, and `release` then goes by the number of dialogues that the
-    data has. Only the score of an oracle has the part `oracle`, only one of calls `task`, and only
-    one of predictions that say something of themselves `predictions`.
+    data has. Chosen services add the part `services`. Only the score of an oracle has the part
+    `oracle`, only one of calls `task`, and only one of predictions that say something of
+    themselves `predictions`.
 
     Args:
         variants: The schema variants in the order of the report.
@@ -108,6 +111,7 @@ def signature(
         "split": split,
         "release": release_part(split, available, setup.release),
         **({"dialogues": subset.mark()} if subset else {}),
+        **({"services": "+".join(sorted(set(setup.services)))} if setup.services else {}),
         "frames": frames,
         "match": "fuzzy-token-sort" if rules.use_fuzzy_match else "exact",
         "joint": "turn" if rules.joint_acc_across_turn else "frame",

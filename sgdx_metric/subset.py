@@ -62,6 +62,12 @@ def only_dialogues(rows: pa.Table, subset: Subset) -> pa.Table:
     return rows.filter(pc.is_in(_dialogues(column(rows, "frame_id")), value_set=dialogue_ids))
 
 
+def only_services(rows: pa.Table, services: Collection[str]) -> pa.Table:
+    """The rows, references or predictions, of services, which go by their original names."""
+    names = pc.replace_substring_regex(column(rows, "frame_id").cast(pa.string()), "^.*/", "")
+    return rows.filter(pc.is_in(names, value_set=pa.array(sorted(services), pa.string())))
+
+
 def dialogue_ids_of(rows: pa.Table) -> set[str]:
     """The ids of the dialogues that rows belong to."""
     return set(pc.unique(_dialogues(column(rows, "frame_id"))).to_pylist())

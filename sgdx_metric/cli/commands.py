@@ -54,6 +54,7 @@ def run_score(args: argparse.Namespace) -> None:
         split=args.split,
         own_variants=paths_by_name("--variant", args.variant),
         dialogues=args.dialogues,
+        services=args.service,
         rules=Rules(not args.no_fuzzy_match, args.joint_acc_across_turn, args.zero_mean),
         system_acts={None: None, "yes": True, "no": False}[args.system_acts],
         output=args.output,

@@ -1,7 +1,7 @@
 """What is scored against what: the paths that `score`, `calls` and `explain` are given."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,7 @@ class Inputs:
         own_variants: Schema variants of the user's own, as paths by name.
         dialogues: A file with the ids of the dialogues to score; None for those that the
             predictions say they are of.
+        services: The original names of the services to score; none for all.
     """
 
     predictions: Mapping[str, Path] | Path
@@ -37,6 +38,7 @@ class Inputs:
     references: Path | None
     own_variants: Mapping[str, str]
     dialogues: Path | None = None
+    services: Sequence[str] = ()
 
     def prediction_paths(self) -> dict[str, Path]:
         """The prediction files by variant.

@@ -24,6 +24,7 @@ SYSTEM_PARTS = ("system-acts", "oracle", "predictions")
 # What a signature without one of these parts means.
 _DEFAULT_PARTS = {
     "dialogues": "all",
+    "services": "all",
     "oracle": "no",
     "system-acts": "unknown",
     "predictions": "unstated",

@@ -1,7 +1,7 @@
 """Score prediction files: what `score_files` and the commands `score` and `calls` share."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -9,13 +9,15 @@ from typing import Any, Generic, TypeVar
 import pyarrow as pa
 
 from sgdx_dataset.io.console import escape_controls
+from sgdx_dataset.io.errors import SgdxError
 
 from ..calls import CALL_REFERENCE, report_calls, score_calls
+from ..columns import column
 from ..report import empty_state_jga, paired, report
 from ..rows import REFERENCE
 from ..scoring import score_frames
 from ..signature import Rules, Setup
-from ..subset import Subset, dialogue_ids_of, only_dialogues, subset_of
+from ..subset import Subset, dialogue_ids_of, only_dialogues, only_services, subset_of
 from ..variants import own_wordings
 from .files import (
     PER_FRAME,
@@ -154,7 +156,8 @@ def score_states(
     if outputs.scores:
         write_scores(scores, outputs.scores)
     if verbose:
-        if scored.setup.subset and not inputs.dialogues:
+        stated = any(metadata.dialogues for metadata in scored.metadata.values())
+        if scored.setup.subset and stated and not (inputs.dialogues or inputs.services):
             note_subset(scored.setup.subset)
         _warn(scores, scored.setup.oracle)
         print_scores(scores, terminal())
@@ -223,6 +226,11 @@ def score_variants(
             subset = Subset(dialogue_ids_of(frames), references.available)
         if subset and references.available is not None:
             subset = replace(subset, available=references.available)
+        if inputs.services:
+            _check_services(inputs.services, frames)
+            available = subset.available if subset else len(dialogue_ids_of(frames))
+            frames, rows = (only_services(table, inputs.services) for table in (frames, rows))
+            subset = Subset(dialogue_ids_of(frames), available)
         scores[name] = task.score(frames, rows, name, rules)
         dialogues = len(dialogue_ids_of(frames))
     setup = Setup(
@@ -234,9 +242,20 @@ def score_variants(
         predictions=verified.pop() if len(verified) == 1 else "unverified",
         wordings=wordings,
         subset=subset,
+        services=inputs.services,
     )
     digests = {name: variant.sha256 for name, variant in predictions.items()}
     return Scored(scores, setup, dialogues, metadata, digests)
+
+
+def _check_services(services: Sequence[str], frames: pa.Table) -> None:
+    """Raise SgdxError for a service of which there are no frames."""
+    frame_ids = column(frames, "frame_id").to_pylist()
+    known = sorted({frame_id.rpartition("/")[2] for frame_id in frame_ids})
+    if lacking := sorted(set(services) - set(known)):
+        raise SgdxError(
+            f"--service {lacking[0]}: found no frame of it, expected one of {', '.join(known)}"
+        )
 
 
 def note_subset(subset: Subset) -> None:

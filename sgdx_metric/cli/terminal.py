@@ -68,12 +68,15 @@ def terminal() -> Console:
 def print_scores(result: dict[str, Any], console: Console) -> None:
     """Print joint goal accuracy and schema sensitivity in percent, their intervals and signature.
 
+    Figures that the variants do not give have no column.
+
     Args:
         result: What `report` returned.
         console: Where to print.
     """
     sgdx = result["sgdx"]
     names = {key: _title(key) for key in (*_TITLES, *_wider(sgdx["confidence"]))}
+    names = {key: name for key, name in names.items() if sgdx[key] is not None}
     rows = []
     for group in _GROUPS:
         figures = sgdx if group == "all" else sgdx[group]

@@ -247,3 +247,34 @@ def button(page: Any, words: str) -> Any:
     """The button with some words; Gradio has hidden copies of tabs beside those that are shown."""
     found = page.find_elements(By.XPATH, f"//button[contains(., '{words}')]")
     return next(one for one in found if one.is_displayed())
+
+
+_AS_INSTALLED_FOR_EDITING = """
+import runpy, sys
+from importlib.machinery import PathFinder
+
+class Editable:  # as setuptools finds an editable package: after everything on the path
+    def find_spec(name, path=None, target=None):
+        return PathFinder.find_spec(name, path or [{root!r}])
+
+sys.meta_path.append(Editable)
+sys.path[0] = {folder!r}
+import gradio
+gradio.Blocks.launch = lambda *_, **__: print("launched")
+runpy.run_path({app!r}, run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("room", ["sgdx_metric", "sgsacc_metric"])
+def test_an_app_runs_as_a_script_of_an_editable_package(room: str, tmp_path: Path) -> None:
+    """The package is then found last, and a script of its name beside the app would come first."""
+    folder = ROOT / room
+    code = _AS_INSTALLED_FOR_EDITING.format(
+        root=str(ROOT), folder=str(folder), app=str(folder / "app.py")
+    )
+    environment = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0 and done.stdout.endswith("launched\n"), done.stderr

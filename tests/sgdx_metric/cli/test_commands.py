@@ -195,6 +195,22 @@ def test_predictions_name_their_dialogues(
     assert "found rows of the dialogues 36@" in failed(tmp_path, command, *words)
 
 
+def test_some_services_alone(tmp_path: Path, command: Run, gold: dict[str, list[Row]]) -> None:
+    path = written(tmp_path / "p.jsonl", gold["v1"])
+    words = ("--predictions", f"v1={path}", "--service", "Cabs_1", "Vets_1")
+    done = command(*SCORE, *words)
+    assert done.returncode == 0, done.stderr
+    scores = json.loads((tmp_path / "s.json").read_text())
+    services = [frame_id.rpartition("/")[2] for frame_id in scores["paired"]["frame_id"]]
+    expected = [row["frame_id"].rpartition("/")[2] for row in gold["v1"]]
+    assert set(services) == {"Cabs_1", "Vets_1"}
+    assert len(services) == sum(name in ("Cabs_1", "Vets_1") for name in expected)
+    assert f"|services:Cabs_1+Vets_1|frames:{len(services)}|" in scores["signature"]
+    (tmp_path / "s.json").unlink()
+    line = failed(tmp_path, command, "--predictions", f"v1={path}", "--service", "Cabs_11")
+    assert "--service Cabs_11: found no frame of it, expected one of " in line
+
+
 def test_system_acts_are_set_where_the_predictions_do_not_say(
     tmp_path: Path, command: Run, gold: dict[str, list[Row]]
 ) -> None:
