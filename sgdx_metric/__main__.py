@@ -9,6 +9,7 @@ from .cli.arguments import (
     add_dialogues,
     add_json_output,
     add_none,
+    add_over,
     add_predictions,
     add_push,
     add_references,
@@ -49,6 +50,7 @@ def _add_score(command: argparse.ArgumentParser) -> None:
         "extra sgdx[report]",
     )
     add_dialogues(command)
+    add_over(command)
     command.add_argument(
         "--service",
         nargs="+",
@@ -118,6 +120,7 @@ def _add_compare(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--details", action="store_true", help="also print a table by service for each figure"
     )
+    add_over(command)
     add_json_output(command)
 
 

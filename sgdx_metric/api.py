@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from .bootstrap import DIALOGUES
 from .report import paired, report
 from .rows import PREDICTION, REFERENCE, Prediction, Reference, ScoreError, arrow_table, json_lines
 from .scoring import FrameScores, score_variants
@@ -26,6 +27,7 @@ def score(
     system_acts: bool | None = None,
     rules: Rules = OFFICIAL,
     dialogues: Iterable[str] | None = None,
+    over: str = DIALOGUES,
 ) -> dict[str, Any]:
     """Score prediction rows of one or more schema variants.
 
@@ -45,6 +47,7 @@ def score(
             None where that is unknown.
         rules: How frames are scored.
         dialogues: Ids of the dialogues to score; None for all. Rows of others are passed over.
+        over: What the intervals are over: "dialogues", "wordings" or "both".
 
     Returns:
         The content of scores.json, as `score_files` returns it. `predictions`, what files say of
@@ -72,7 +75,7 @@ def score(
     frame_scores, scores = score_lines(
         json_lines(predictions, Prediction, "predictions"),
         json_lines(references, Reference, "references"),
-        Setup(split, release, rules, _SYSTEM_ACTS[system_acts]),
+        Setup(split, release, rules, _SYSTEM_ACTS[system_acts], over=over),
         dialogues,
     )
     unstated: dict[str, Any] = {"predictions": {variant: {} for variant in scores["variants"]}}
@@ -90,6 +93,7 @@ def score_files(
     services: Sequence[str] = (),
     rules: Rules = OFFICIAL,
     system_acts: bool | None = None,
+    over: str = DIALOGUES,
     output: str | Path | None = None,
     per_frame: str | Path | None = None,
     plots: str | Path | None = None,
@@ -113,6 +117,7 @@ def score_files(
         rules: How frames are scored.
         system_acts: Whether the tracker was given the system's dialogue acts, where the files do
             not say so themselves; None where that is unknown.
+        over: What the intervals are over: "dialogues", "wordings" or "both".
         output: The scores.json to write.
         per_frame: A `.parquet` or `.jsonl` file to write the scores of every frame to.
         plots: A folder to draw joint goal accuracy by variant and by service in, as PNG files; it
@@ -163,7 +168,7 @@ def score_files(
     )
     outputs = Outputs(_path(output), _path(per_frame), _path(plots))
     acts = None if system_acts is None else _SYSTEM_ACTS[system_acts]
-    return score_states(inputs, rules, acts, outputs, verbose)
+    return score_states(inputs, rules, acts, outputs, verbose, over)
 
 
 def score_lines(

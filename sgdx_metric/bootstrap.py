@@ -18,6 +18,9 @@ SEED = 0
 # How many resamples are drawn at a time, so that memory does not grow with their number.
 _CHUNK = 100
 
+# What the intervals are over: what is drawn anew in each resample.
+DIALOGUES, WORDINGS, BOTH = OVER = ("dialogues", "wordings", "both")
+
 Draw = Callable[[np.random.Generator, int, int], Floats]
 Statistics = dict[str, Floats]
 Interval = list[float] | None
@@ -82,6 +85,84 @@ def bootstrap(statistic: Callable[[Floats], Statistics], dialogues: int) -> dict
         return {}
     draws = [statistic(weights) for weights in resampled(with_replacement, dialogues, RESAMPLES)]
     return {name: _middle(np.concatenate([draw[name] for draw in draws])) for name in draws[0]}
+
+
+def crossed_draws(dialogues: int, wordings: int, over: str) -> Iterator[tuple[Floats, Floats]]:
+    """Draw dialogues and wordings apart from each other, always the same.
+
+    This is the pigeonhole bootstrap of Owen 2007 (Annals of Applied Statistics 1(2), 386-411) for a
+    table in which every dialogue is scored under every wording: rows and columns are drawn with
+    replacement, independently. No bootstrap of such a table is exact (McCullagh 2000, Bernoulli
+    6(2), 285-301); this one errs on the wide side. Of r wordings r - 1 are drawn, as in
+    `compared_runs`, since with r the spread of a mean of few would be underestimated.
+
+    Args:
+        dialogues, wordings: How many there are; one of each at least.
+        over: "wordings", for which each dialogue counts once in every draw, or "both".
+
+    Yields:
+        In chunks, how often each dialogue is drawn [draws, dialogues], and the share of each
+        wording among those that are drawn [draws, wordings].
+    """
+    # The dialogues are drawn as for them alone, and the wordings by a generator of their own.
+    random = np.random.default_rng((SEED, 3))
+    number = max(wordings - 1, 1)
+    for weights in resampled(with_replacement, dialogues, RESAMPLES):
+        drawn = random.multinomial(number, np.full(wordings, 1 / wordings), len(weights)) / number
+        yield np.ones_like(weights) if over == WORDINGS else weights, drawn
+
+
+def crossed_intervals(
+    statistic: Callable[[Floats, Floats], Statistics], dialogues: int, wordings: int, over: str
+) -> dict[str, Interval]:
+    """95 % intervals of figures over wordings, or over dialogues and wordings.
+
+    Args:
+        statistic: Computes the figures [draws] from what `crossed_draws` yields.
+        dialogues, wordings, over: As for `crossed_draws`.
+
+    Returns:
+        [low, high] of each figure, by the percentile method; None for one that is undefined.
+        Without dialogues or wordings the result is empty.
+    """
+    if not (dialogues and wordings):
+        return {}
+    draws = [statistic(*drawn) for drawn in crossed_draws(dialogues, wordings, over)]
+    return {name: _middle(np.concatenate([draw[name] for draw in draws])) for name in draws[0]}
+
+
+def compared_over_wordings(first: Sums, second: Sums, over: str) -> dict[str, Any]:
+    """Compare two sides' means over the same wordings, which are a sample of wordings.
+
+    Args:
+        first, second: Both sides' sums over the same dialogues, of which there must be at least
+            one; a row is a wording, and the same of both sides.
+        over: "wordings" or "both".
+
+    Returns:
+        `first`, `second`, `difference` (second - first), its 95 % `interval`, `p` as
+        `compared_runs` has it, and `same_order`: the share of resamples in which the difference
+        has the sign of the observed one. None where undefined.
+    """
+    dialogues, wordings = first.total.shape
+    whole = np.ones((1, dialogues))
+    left, right = first.means(whole).mean(axis=1), second.means(whole).mean(axis=1)
+    observed = right - left
+    differences = np.concatenate(
+        [
+            ((second.means(weights) - first.means(weights)) * shares).sum(axis=1)
+            for weights, shares in crossed_draws(dialogues, wordings, over)
+        ]
+    )
+    same = np.sign(differences) == np.sign(observed)
+    return {
+        "first": _number(left),
+        "second": _number(right),
+        "difference": _number(observed),
+        "interval": _middle(differences),
+        "p": _shifted_p(differences, observed),
+        "same_order": None if np.isnan(observed[0]) else float(same.mean()),
+    }
 
 
 def randomisation(

@@ -46,7 +46,7 @@ def report(variants: Mapping[str, FrameScores], setup: Setup = _UNSTATED) -> dic
             name: group_means(scores, setup.rules, frame_index.turn)
             for name, scores in variants.items()
         },
-        "sgdx": robustness(variants, frame_index, setup.rules),
+        "sgdx": robustness(variants, frame_index, setup.rules, setup.over),
         "signature": signature(variants, count, dialogues, setup),
         "frames": {"all": count, "seen": seen, "unseen": count - seen},
         "ignored_slots": {name: scores.ignored_slots for name, scores in variants.items()},

@@ -15,7 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from .bootstrap import RESAMPLES, Interval, Statistics, Sums, bootstrap, compared
+from .bootstrap import (
+    DIALOGUES,
+    RESAMPLES,
+    Interval,
+    Statistics,
+    Sums,
+    bootstrap,
+    compared,
+    crossed_intervals,
+)
 from .columns import Floats, Ints, safe_divide
 from .scoring import METRICS, FrameScores
 from .signature import OFFICIAL, Rules
@@ -85,7 +94,10 @@ def mean_defined(values: Floats) -> float | None:
 
 
 def robustness(
-    variants: Mapping[str, FrameScores], frame_index: FrameIndex, rules: Rules
+    variants: Mapping[str, FrameScores],
+    frame_index: FrameIndex,
+    rules: Rules,
+    over: str = DIALOGUES,
 ) -> dict[str, Any]:
     """The figures for all frames, the seen, the unseen and each service (by its original name).
 
@@ -93,6 +105,7 @@ def robustness(
         variants: Scores of the same frames, by variant.
         frame_index: Where those frames belong.
         rules: How the frames were scored.
+        over: What the intervals of the groups are over.
 
     Returns:
         The part `sgdx` of scores.json. Accuracies are in [0, 1], `relative_difference` is in
@@ -109,7 +122,7 @@ def robustness(
         name: _group(variants, frame_index, members, rules) for name, members in groups.items()
     }
     for name in (ALL, SEEN, UNSEEN):
-        means[name]["confidence"] = confidence(jga, frame_index, groups.pop(name), rules)
+        means[name]["confidence"] = confidence(jga, frame_index, groups.pop(name), rules, over)
     by_variant = {
         name: mean_defined(unit_scores("joint_goal_accuracy", scores, frame_index.turn, rules))
         for name, scores in jga.items()
@@ -204,23 +217,57 @@ def _average(variants: list[str], scores: Floats) -> float | None:
 
 
 def confidence(
-    jga: Mapping[str, Floats], frame_index: FrameIndex, members: Ints, rules: Rules
+    jga: Mapping[str, Floats],
+    frame_index: FrameIndex,
+    members: Ints,
+    rules: Rules,
+    over: str = DIALOGUES,
 ) -> dict[str, Interval]:
     """The 95 % intervals of the headline scores of some frames; None where undefined.
+
+    Over wordings the original is none of those that are drawn, as it is what was trained on; the
+    means over v1 to v5 have an interval, and figures that are no means over wordings have none: the
+    least of wordings that are drawn twice is of fewer wordings, and so is their deviation.
 
     Args:
         jga: Joint goal accuracy of all frames, by variant [frames].
         frame_index: Where all frames belong.
         members: Positions of the group's frames [some frames].
         rules: How the frames were scored.
+        over: What the intervals are over: "dialogues", "wordings" or "both".
     """
     sums = dialogue_sums(jga, frame_index, members, rules)
-    intervals = bootstrap(
-        lambda weights: with_drop(headline_statistics(sums.means(weights), list(jga))),
-        len(sums.total),
-    )
+    if over == DIALOGUES:
+        intervals = bootstrap(
+            lambda weights: with_drop(headline_statistics(sums.means(weights), list(jga))),
+            len(sums.total),
+        )
+    else:
+        intervals = _confidence_over_wordings(sums, list(jga), over)
     names = dict.fromkeys((*WITH_INTERVALS, *across_names(list(jga))))
     return {figure: intervals.get(figure) for figure in names}
+
+
+def _confidence_over_wordings(sums: Sums, variants: list[str], over: str) -> dict[str, Interval]:
+    """The intervals of the means over v1 to v5, where all of them are given.
+
+    Args:
+        sums: What `dialogue_sums` returned.
+        variants: The variants, which are its first rows.
+        over: "wordings" or "both".
+    """
+    if not set(PAPER_VARIANTS) <= set(variants):
+        return {}
+    rows = [variants.index(name) for name in PAPER_VARIANTS]
+
+    def statistic(weights: Floats, shares: Floats) -> Statistics:
+        means = sums.means(weights)
+        statistics = {"jga_v1-5": (means[:, rows] * shares).sum(axis=1)}
+        if ORIGINAL in variants:
+            statistics["jga_orig"] = means[:, variants.index(ORIGINAL)]
+        return with_drop(statistics)
+
+    return crossed_intervals(statistic, len(sums.total), len(rows), over)
 
 
 def with_drop(statistics: Statistics) -> Statistics:

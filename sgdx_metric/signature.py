@@ -6,7 +6,7 @@ The line is modelled on sacreBLEU's signature (Post 2018, arXiv 1804.08771).
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from .bootstrap import RESAMPLES, SEED
+from .bootstrap import DIALOGUES, OVER, RESAMPLES, SEED
 from .rows import ScoreError
 from .subset import Subset
 from .version import __version__
@@ -70,6 +70,10 @@ class Setup:
         wordings: The fingerprint of each variant that is the user's own.
         subset: The dialogues that were chosen; None for all of the split.
         services: The original names of the services that were chosen; empty for all.
+        over: What the intervals are over: "dialogues", "wordings" or "both".
+
+    Raises:
+        ScoreError: `over` is none of these.
     """
 
     split: str | None = None
@@ -81,6 +85,11 @@ class Setup:
     wordings: Mapping[str, str] = field(default_factory=dict)
     subset: Subset | None = None
     services: Collection[str] = ()
+    over: str = DIALOGUES
+
+    def __post_init__(self) -> None:
+        if self.over not in OVER:
+            raise ScoreError(f"over is {self.over!r}, expected one of {', '.join(OVER)}")
 
 
 def signature(
@@ -93,7 +102,8 @@ def signature(
     subset adds the part `dialogues`, and `release` then goes by the number of dialogues that the
     data has. Chosen services add the part `services`. Only the score of an oracle has the part
     `oracle`, only one of calls `task`, and only one of predictions that say something of
-    themselves `predictions`.
+    themselves `predictions`. The part `over` is there where the intervals are not over
+    dialogues alone.
 
     Args:
         variants: The schema variants in the order of the report.
@@ -120,6 +130,7 @@ def signature(
         "system-acts": setup.system_acts,
         **({"oracle": "yes"} if setup.oracle else {}),
         **({"predictions": setup.predictions} if setup.predictions else {}),
+        **({"over": setup.over} if setup.over != DIALOGUES else {}),
         "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
         "version": __version__,
     }

@@ -8,6 +8,7 @@ from typing import NamedTuple, NoReturn
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import BAD_INPUT, run, say
 
+from ..bootstrap import DIALOGUES, OVER
 from ..rows import ScoreError
 from ..signature import split_name
 
@@ -138,6 +139,17 @@ def add_predictions(command: argparse.ArgumentParser, layouts: str = "") -> None
         metavar="DIR | VARIANT=PATH",
         help="either one folder with VARIANT.jsonl for each variant, or VARIANT=PATH once for each "
         f"variant{layouts}",
+    )
+
+
+def add_over(command: argparse.ArgumentParser) -> None:
+    """Add the argument that says what intervals are over."""
+    command.add_argument(
+        "--over",
+        choices=OVER,
+        default=DIALOGUES,
+        help="what the intervals are over: the dialogues, as if others had been drawn; the "
+        "wordings of the schemas, as if others had been written; or both; default: dialogues",
     )
 
 

@@ -57,6 +57,7 @@ def run_score(args: argparse.Namespace) -> None:
         services=args.service,
         rules=Rules(not args.no_fuzzy_match, args.joint_acc_across_turn, args.zero_mean),
         system_acts={None: None, "yes": True, "no": False}[args.system_acts],
+        over=args.over,
         output=args.output,
         per_frame=args.per_frame,
         plots=args.plots,
@@ -75,7 +76,7 @@ def run_compare(args: argparse.Namespace) -> None:
     if args.json:
         check_output("--json", args.json)
         check_apart({"--json": args.json}, [*first, *second])
-    result = compare(first, second, args.dialogues)
+    result = compare(first, second, args.dialogues, args.over)
     if args.json:
         write_json(result, args.json)
     parts = signature_parts(result["signature"], "signature")

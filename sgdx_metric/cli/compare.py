@@ -6,18 +6,31 @@ from typing import Any
 
 import numpy as np
 
+from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.subset import read_dialogue_ids
 
-from ..bootstrap import RESAMPLES, TRIALS, Statistics, compared, compared_runs
+from ..bootstrap import (
+    DIALOGUES,
+    RESAMPLES,
+    TRIALS,
+    Statistics,
+    compared,
+    compared_over_wordings,
+    compared_runs,
+)
 from ..columns import Floats, Ints
 from ..robustness import dialogue_sums, headline_statistics
+from ..variants import ORIGINAL, PAPER_VARIANTS, wider_set
 from .results import SYSTEM_PARTS, Results, check_alike, only_dialogues, read_runs
 
 Sides = tuple[list[Results], list[Results]]
 
 
 def compare(
-    first: Sequence[Path], second: Sequence[Path], dialogues: Path | None = None
+    first: Sequence[Path],
+    second: Sequence[Path],
+    dialogues: Path | None = None,
+    over: str = DIALOGUES,
 ) -> dict[str, Any]:
     """Compare two systems that were scored alike on the same frames.
 
@@ -29,6 +42,11 @@ def compare(
         first, second: Files that `score` wrote, one for each run of a system.
         dialogues: A file with the ids of the dialogues to compare on. None for all of them, and
             where one side was scored on a subset and the other on all dialogues, for that subset.
+        over: What the intervals are over. Over wordings, or both, wordings are a sample too
+            (`compared_over_wordings`): only the means over them are compared, those over v1 to v5
+            and, where there are others, over all but the original, as `jga(v1..v5+mine)`, and each
+            has `same_order`, the share of resamples in which the two systems stand in the order in
+            which they were observed.
 
     Returns:
         `signature`, which all files share but for the system's own parts; `system_acts` of the
@@ -48,7 +66,8 @@ def compare(
     Raises:
         SgdxError: A file is not a scores.json or is there twice on a side, or the frames or the
             signatures differ, except in what is a system's own: whether it was given the system's
-            dialogue acts, and whether it is an oracle.
+            dialogue acts, and whether it is an oracle; or wordings are to be drawn, and there are
+            several runs of a side, or not all of v1 to v5.
     """
     sides = _on_the_same_dialogues((read_runs(first), read_runs(second)), dialogues)
     first_run, second_run = sides[0][0], sides[1][0]
@@ -56,8 +75,26 @@ def compare(
     variants = list(first_run.jga)
     every = np.arange(len(first_run.frame_ids))
     several = len(first) > 1 or len(second) > 1
+    groups = first_run.frame_index.groups()
+    if over == DIALOGUES:
+        compared_groups = {
+            name: _compared(sides, members, lambda means: headline_statistics(means, variants))
+            for name, members in groups.items()
+        }
+        by_variant = _compared(sides, every, lambda means: _by_variant(means, variants))
+    else:
+        if several or not set(PAPER_VARIANTS) <= set(variants):
+            raise SgdxError(
+                f"--over {over}: found {len(first)} and {len(second)} runs under "
+                f"{', '.join(variants)}, expected one run of each system under v1 to v5 and "
+                "perhaps others"
+            )
+        compared_groups = {
+            name: _compared_over_wordings(sides, members, over) for name, members in groups.items()
+        }
+        by_variant = {}
     return {
-        "signature": _common_signature(first_run, second_run),
+        "signature": _common_signature(first_run, second_run, over),
         "system_acts": {
             "first": first_run.part("system-acts"),
             "second": second_run.part("system-acts"),
@@ -65,13 +102,12 @@ def compare(
         "oracle": {"first": first_run.part("oracle"), "second": second_run.part("oracle")},
         "runs": {"first": len(first), "second": len(second)},
         "resamples": RESAMPLES,
-        "trials": None if several else TRIALS,
+        "trials": None if several or over != DIALOGUES else TRIALS,
         "groups": {
-            name: {"frames": len(members)}
-            | _compared(sides, members, lambda means: headline_statistics(means, variants))
-            for name, members in first_run.frame_index.groups().items()
+            name: {"frames": len(members)} | compared_groups[name]
+            for name, members in groups.items()
         },
-        "by_variant": _compared(sides, every, lambda means: _by_variant(means, variants)),
+        "by_variant": by_variant,
     }
 
 
@@ -116,9 +152,34 @@ def _compared(
     return compared_runs(first, second, statistic)
 
 
-def _common_signature(first: Results, second: Results) -> str:
-    """The first system's signature, in which the system's own parts have both systems' values."""
-    line = first.signature
+def _compared_over_wordings(sides: Sides, members: Ints, over: str) -> dict[str, Any]:
+    """The means over wordings of both systems for some frames, compared; {} for no frames."""
+    variants = list(sides[0][0].jga)
+    sets = {"jga_v1-5": list(PAPER_VARIANTS)}
+    if wider := wider_set(variants):
+        sets[f"jga({wider})"] = [name for name in variants if name != ORIGINAL]
+    if not len(members):
+        return {}
+    first, second = (
+        dialogue_sums({v: run.jga[v] for v in variants}, run.frame_index, members, run.rules)
+        for (run,) in sides
+    )
+    rows = {name: [variants.index(v) for v in wordings] for name, wordings in sets.items()}
+    return {
+        name: compared_over_wordings(first.only(of_set), second.only(of_set), over)
+        for name, of_set in rows.items()
+    }
+
+
+def _common_signature(first: Results, second: Results, over: str) -> str:
+    """The first system's signature, in which the system's own parts have both systems' values.
+
+    What the intervals are over is that of the comparison.
+    """
+    stated = first.parts.get("over")
+    line = first.signature.replace(f"|over:{stated}|", "|") if stated else first.signature
+    if over != DIALOGUES:
+        line = line.replace("|ci:", f"|over:{over}|ci:")
     for key in SYSTEM_PARTS:
         left, right = first.part(key), second.part(key)
         if left != right and key in first.parts:

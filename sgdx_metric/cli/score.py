@@ -11,6 +11,7 @@ import pyarrow as pa
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
 
+from ..bootstrap import DIALOGUES
 from ..calls import CALL_REFERENCE, report_calls, score_calls
 from ..columns import column
 from ..report import empty_state_jga, paired, report
@@ -122,7 +123,12 @@ class Outputs:
 
 
 def score_states(
-    inputs: Inputs, rules: Rules, acts: str | None, outputs: Outputs, verbose: bool
+    inputs: Inputs,
+    rules: Rules,
+    acts: str | None,
+    outputs: Outputs,
+    verbose: bool,
+    over: str = DIALOGUES,
 ) -> dict[str, Any]:
     """Score dialogue states, and write and print what was asked for.
 
@@ -133,6 +139,7 @@ def score_states(
             that is unknown.
         outputs: The files to write.
         verbose: Whether to print tables and warnings, after the files are written.
+        over: What the intervals are over: "dialogues", "wordings" or "both".
 
     Returns:
         The content of scores.json.
@@ -143,7 +150,7 @@ def score_states(
     """
     outputs.check(inputs)
     scored = score_variants(STATES, inputs, rules, acts)
-    scores = report(scored.variants, scored.setup)
+    scores = report(scored.variants, replace(scored.setup, over=over))
     about = scored.about_system()
     scores["predictions"] = {name: about[name] for name in scores["variants"]}
     scores["paired"] = paired(scored.variants)

@@ -12,6 +12,8 @@ from rich.text import Text
 
 from sgdx_dataset.io.console import escape_controls
 
+from ..bootstrap import BOTH, DIALOGUES
+from ..signature import signature_parts
 from .explain import Flip, Line
 
 _GROUPS = {"all": "#ALL_SERVICES", "seen": "#SEEN_SERVICES", "unseen": "#UNSEEN_SERVICES"}
@@ -52,6 +54,11 @@ interval over dialogues and runs, to which p belongs. JGA is better higher, SS
 and flips lower. Of few runs the interval is rough.
 """
 _UNLIKELY = 0.05  # below this p, a difference is called more than chance
+_COMPARE_OVER_LEGEND = """\
+first, second: means over wordings. difference: second less first, with its 95 %
+interval over {over}, to which p belongs. Of few wordings the
+interval is rough. JGA is better higher.
+"""
 _SUMMARY_LEGEND = """\
 The mean over runs, and in brackets the sample standard deviation. JGA: joint
 goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how far a frame's
@@ -200,11 +207,21 @@ def print_comparison(
     by_variant = [[name, *_compared(figure)] for name, figure in result["by_variant"].items()]
     if details:
         _print_details(groups, console)
-    if details or not rows:
+    if by_variant and (details or not rows):
         title = "Joint goal accuracy by variant, in %"
         _print_table(title, ["variant", *headers], by_variant, console)
+    for key, figure in figures.items():
+        if "same_order" in figure:
+            share = percent(figure["same_order"])
+            order = "of the resamples the systems stand in this order"
+            _print_line(f"{_title(key)}: in {share} % {order}", console)
     several = max(result["runs"].values()) > 1
-    _print_line(_COMPARE_RUNS_LEGEND if several else _COMPARE_LEGEND, console)
+    over = signature_parts(result["signature"], "signature").get("over", DIALOGUES)
+    if over != DIALOGUES:
+        what = "dialogues and wordings" if over == BOTH else over
+        _print_line(_COMPARE_OVER_LEGEND.format(over=what), console)
+    else:
+        _print_line(_COMPARE_RUNS_LEGEND if several else _COMPARE_LEGEND, console)
     if not details:
         _print_line("--details prints these figures for every service and variant.", console)
     _print_line(result["signature"], console)

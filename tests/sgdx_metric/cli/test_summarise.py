@@ -236,3 +236,44 @@ def test_a_missing_file_is_named(command: Run) -> None:
         from sgdx_metric.cli.summarise import summarise
 
         summarise([])
+
+
+def test_compare_over_wordings(runs: list[Path], tmp_path: Path, command: Run) -> None:
+    """The first run has three of four frames right and the second one, under all but v5."""
+    words = ("sgdx_metric", "compare", *runs[:2])
+    done = command(*words, "--over", "wordings", "--json", "c.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    result = json.loads(Path("c.json").read_text())
+    assert "|over:wordings|ci:" in result["signature"]
+    assert (result["by_variant"], result["trials"]) == ({}, None)
+    assert set(result["groups"]["all"]) == {"frames", "jga_v1-5"}
+    figure = result["groups"]["all"]["jga_v1-5"]
+    assert (figure["first"], figure["second"]) == pytest.approx((0.6, 0.2))
+    # Four wordings are drawn, and v5, under which both are all wrong, is none to three of them.
+    assert figure["interval"] == [pytest.approx(-0.5), pytest.approx(-0.125)]
+    assert figure["same_order"] > 0.99
+    assert "JGA_v1-5: in " in done.stdout and "interval over wordings" in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.partition("first: ")[0].splitlines())
+    other = tmp_path / "over.json"
+    other.write_text(runs[1].read_text().replace("|ci:95%", "|over:both|ci:95%"))
+    assert command("sgdx_metric", "compare", runs[0], other).returncode == 0
+    done = command(
+        "sgdx_metric", "compare", "--first", *runs[:2], "--second", runs[2], "--over", "both"
+    )
+    assert done.returncode == 2
+    assert "--over both: found 2 and 1 runs under original, v1" in done.stderr
+
+
+def test_compare_over_wordings_has_the_mean_over_ones_own(tmp_path: Path, command: Run) -> None:
+    paths = []
+    for i, right in enumerate(RUNS[:2]):
+        rights = dict.fromkeys((*VARIANTS, "mine"), right)
+        references, predictions = six_variants(rights)
+        scores = score_variants(reference_table(*references), prediction_table(*predictions))
+        paths.append(tmp_path / f"mine{i}.json")
+        write_scores(report(scores, Setup("test")) | {"paired": paired(scores)}, paths[-1])
+    done = command("sgdx_metric", "compare", *paths, "--over", "both", "--json", "c.json")
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(Path("c.json").read_text())["groups"]["all"]
+    assert set(figures) == {"frames", "jga_v1-5", "jga(v1..v5+mine)"}
+    assert figures["jga(v1..v5+mine)"]["difference"] == pytest.approx(-0.5)
