@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -86,6 +86,18 @@ class PairedScores(msgspec.Struct):
     joint_goal_accuracy: Annotated[dict[str, list[Fraction | None]], msgspec.Meta(min_length=1)]
 
 
+class PredictionFacts(msgspec.Struct):
+    """What programs read of what a prediction file says of itself, and its digest.
+
+    Attributes:
+        weights: A digest of the model's weights.
+        sha256: The SHA-256 of the file; empty where an earlier version scored it.
+    """
+
+    weights: Any = None
+    sha256: str = ""
+
+
 class Scores(msgspec.Struct):
     """What programs read of a scores.json.
 
@@ -95,6 +107,7 @@ class Scores(msgspec.Struct):
         sgdx: Scores over variants.
         frames: How many frames there are, of `all`, `seen` and `unseen` services.
         paired: The joint goal accuracy of every frame.
+        predictions: What the prediction files say of themselves, by variant.
     """
 
     signature: str
@@ -102,6 +115,7 @@ class Scores(msgspec.Struct):
     sgdx: RobustnessScores
     frames: dict[str, int]
     paired: PairedScores
+    predictions: dict[str, PredictionFacts] = {}
 
 
 @dataclass(frozen=True)
@@ -312,6 +326,23 @@ def read_runs(paths: Sequence[Path]) -> list[Results]:
         if any(path.resolve() == earlier.resolve() for earlier in paths[:i]):
             raise SgdxError(f"{path}: found this file twice, expected each run once")
     runs = [read_results(path) for path in paths]
-    for run in runs[1:]:
+    for i, run in enumerate(runs):
+        for earlier in runs[:i]:
+            if what := _shared(earlier.scores, run.scores):
+                raise SgdxError(
+                    f"{run.path}: has the {what} of {earlier.path}, expected another run"
+                )
         check_alike(runs[0], run)
     return runs
+
+
+def _shared(first: Scores, second: Scores) -> str:
+    """What shows that two files of scores are of one run; empty where nothing does."""
+    for key, what in (("sha256", "predictions"), ("weights", "weights")):
+        one, other = (
+            {name: getattr(facts, key) for name, facts in scores.predictions.items()}
+            for scores in (first, second)
+        )
+        if one and all(one.values()) and one == other:
+            return what
+    return ""

@@ -163,3 +163,24 @@ def test_changed_parquet_references_are_unverified(
     pq.write_table(changed, file)
     assert command(*SCORE, *words, "whole").returncode == 0
     assert "|release:unverified:" in signature_of(tmp_path)
+
+
+def test_a_copied_run_is_no_second_seed(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    """Two files of scores are of one run where their predictions or weights are the same."""
+    headers: dict[str, dict[str, Any]] = {
+        "one": {"seed": 1, "weights": "a"},
+        "two": {"seed": 2, "weights": "b"},
+        "same": {"seed": 3, "weights": "a"},
+    }
+    for name, header in headers.items():
+        path = written(tmp_path / f"{name}.jsonl", gold["v1"], **header)
+        words = ("--source", "sample", "--predictions", f"v1={path}", "--output", f"{name}.json")
+        assert command("sgdx_metric", "score", *words).returncode == 0
+    (tmp_path / "copy.json").write_bytes((tmp_path / "one.json").read_bytes())
+    assert command("sgdx_metric", "summarise", "one.json", "two.json").returncode == 0
+    for other, what in (("copy.json", "predictions"), ("same.json", "weights")):
+        done = command("sgdx_metric", "summarise", "one.json", other)
+        assert done.returncode == 2
+        assert f"{other}: has the {what} of one.json, expected another run" in done.stderr
