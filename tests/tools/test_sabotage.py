@@ -57,10 +57,10 @@ SABOTAGES = {
         f"{_RELEASE} -k gzip", "archives --kind .tar.gz --flips 300 --cuts 20"),
     "a zip's list is not held against its headers": Sabotage(
         "sgdx_dataset/release/archives.py", "        _check_entries(name, archive, file)\n",
-        "        pass\n", f"{_RELEASE} -k zip", "hostile"),
+        "        pass\n", f"{_RELEASE} -k zip"),
     "links and devices in a tar are read": Sabotage(
         "sgdx_dataset/release/archives.py", "if not member.isreg() or member.issparse():",
-        "if False:", f"{_RELEASE} -k archive", "hostile"),
+        "if False:", f"{_RELEASE} -k link", "hostile"),
     "a resumed run is not compared": Sabotage(
         "baselines/training/run_folder.py", "if before.get(name) != now.get(name):", "if False:",
         "tests/baselines/training/test_run_folder.py"),
