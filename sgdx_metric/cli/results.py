@@ -18,6 +18,7 @@ from ..robustness import across_wordings, confidence, mean_defined
 from ..signature import NAME, Rules, rules_of, signature_parts
 from ..subset import dialogues_mark
 from ..units import ALL, SEEN, UNSEEN, FrameIndex, index_frames, unit_scores
+from ..variants import ORIGINAL, PAPER_VARIANTS
 
 # Parts of a signature that belong to the system. They may differ where two systems are compared.
 SYSTEM_PARTS = ("system-acts", "oracle", "predictions")
@@ -29,6 +30,8 @@ _DEFAULT_PARTS = {
     "system-acts": "unknown",
     "predictions": "unstated",
 }
+
+_ROUNDING = 1e-6  # by how much sums in another order may differ
 
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -180,7 +183,44 @@ def read_results(path: Path) -> Results:
     }
     if "jga_worst" not in scores.sgdx.confidence:
         _add_worst_case(scores.sgdx, jga, frame_index, rules)
-    return Results(path, scores, parts, rules, frame_ids, frame_index, jga)
+    results = Results(path, scores, parts, rules, frame_ids, frame_index, jga)
+    _check_figures(results)
+    return results
+
+
+def _check_figures(results: Results) -> None:
+    """Raise SgdxError unless the figures and counts are those of the frames in `paired`."""
+    path, scores, jga = results.path, results.scores, results.jga
+    groups = results.frame_index.groups()
+    for name, group in ((ALL, scores.sgdx), (SEEN, scores.sgdx.seen), (UNSEEN, scores.sgdx.unseen)):
+        members = groups[name]
+        if scores.frames.get(name, len(members)) != len(members):
+            raise SgdxError(
+                f"{path}: frames: {name} is {scores.frames[name]}, expected {len(members)}"
+            )
+        turn = results.frame_index.turn[members]
+        means = {
+            variant: mean_defined(
+                unit_scores("joint_goal_accuracy", of_variant[members], turn, results.rules)
+            )
+            for variant, of_variant in jga.items()
+        }
+        paper = [means.get(variant) for variant in PAPER_VARIANTS]
+        defined = [mean for mean in paper if mean is not None]
+        expected = {
+            "jga_orig": means.get(ORIGINAL),
+            "jga_v1-5": sum(defined) / len(defined) if len(defined) == len(paper) else None,
+        }
+        stated = {"jga_orig": group.jga_orig, "jga_v1-5": group.jga_v1_5}
+        if name == ALL:
+            expected, stated = expected | means, stated | scores.sgdx.by_variant
+        for key, value in stated.items():
+            other = expected.get(key)
+            if (value is None) != (other is None) or abs((value or 0) - (other or 0)) > _ROUNDING:
+                raise SgdxError(
+                    f"{path}: sgdx: {key} of {name} frames is {value}, expected {other}, which the "
+                    "frames in 'paired' give"
+                )
 
 
 def _add_worst_case(

@@ -184,3 +184,32 @@ def test_a_copied_run_is_no_second_seed(
         done = command("sgdx_metric", "summarise", "one.json", other)
         assert done.returncode == 2
         assert f"{other}: has the {what} of one.json, expected another run" in done.stderr
+
+
+def test_figures_are_those_of_the_frames_beside_them(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    """An edited headline does not agree with `paired`."""
+    words = ["--source", "sample"]
+    for variant in ("original", "v1", "v2"):
+        words += ["--predictions", f"{variant}={written(tmp_path / variant, gold[variant])}"]
+    assert command(*SCORE, *words).returncode == 0
+    scores = json.loads((tmp_path / "s.json").read_text())
+    sgdx = scores["sgdx"]
+    for change, message in (
+        ({"sgdx": {**sgdx, "jga_orig": 0.5}}, "jga_orig of all frames is 0.5, expected 1.0"),
+        ({"sgdx": {**sgdx, "jga_orig": 7.0}}, "jga_orig of all frames is 7.0, expected 1.0"),
+        (
+            {"sgdx": {**sgdx, "by_variant": {**sgdx["by_variant"], "v2": 0.25}}},
+            "v2 of all frames is 0.25, expected 1.0",
+        ),
+        (
+            {"sgdx": {**sgdx, "seen": {**sgdx["seen"], "jga_orig": 0.5}}},
+            "jga_orig of seen frames is 0.5, expected 1.0",
+        ),
+        ({"frames": {**scores["frames"], "seen": 7}}, "frames: seen is 7, expected"),
+    ):
+        (tmp_path / "edited.json").write_text(json.dumps({**scores, **change}))
+        done = command("sgdx_metric", "compare", "s.json", "edited.json")
+        assert done.returncode == 2
+        assert message in done.stderr

@@ -134,7 +134,7 @@ def turn_rule(scores: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (turn_rule, "other.json: joint is 'turn' in the signature, and 'frame' in that of"),
+        (turn_rule, "other.json: sgdx: jga_orig of all frames is "),
         (frame_twice, "1 frames are there more than once, the first is 1_00000/0/Cabs_1"),
         (rename_frame, "2 are in one of them only, the first is 1_00000/"),
         (lambda s: s.update(signature="BLEU|c:x"), "expected 'sgdx_metric|key:value|...'"),
@@ -143,7 +143,7 @@ def turn_rule(scores: dict[str, Any]) -> None:
             "other.json: not a scores.json: Object missing required field `paired`",
         ),
         (lambda s: s["paired"][GOAL]["v1"].pop(), "272 scores of v1, expected 273"),
-        (lambda s: s["paired"]["seen"].pop(), "the seen services are not those of"),
+        (lambda s: s["paired"]["seen"].pop(), "other.json: frames: seen is "),
         (lambda s: s["paired"][GOAL].pop("v5"), "other.json: no scores of v5"),
     ],
 )
