@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sgdx_dataset import SgdxError, frame_tables, open_release
+from sgdx_dataset import SgdxError, frame_tables
 from sgdx_dataset.release.dialogue import BriefFrame, read_dialogues
 from sgdx_dataset.release.release import Release
 from sgdx_dataset.schema import Service, read_service
-from sgdx_metric.cli.references import open_folder
+from sgdx_metric.cli.references import Stated, open_folder, stated_release
 from sgdx_metric.columns import column, strings
 from sgdx_metric.rows import REFERENCE
 
@@ -47,17 +47,21 @@ class ReferenceData:
         return self.read_turns()
 
 
-def open_source(source: str | None, split: str) -> ReferenceData:
+def open_source(
+    source: str | None, split: str, stated: Mapping[str, Stated] | None = None
+) -> ReferenceData:
     """Open a release for its frames.
 
     Args:
         source: Where SGD is, as for ``sgdx_dataset.load``.
         split: ``train``, ``validation`` or ``test``.
+        stated: What the predictions of each variant say that they were made from, which is taken
+            where no source is given.
 
     Raises:
         SgdxError: The source cannot be opened.
     """
-    release = open_release(source)
+    release = stated_release(source, split, {}, stated or {})
 
     def frames(variant: str) -> pa.Table:
         return _sorted(frame_tables(release, split, variant, REFERENCE.names))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
+from sgdx_metric.cli.references import Stated
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import split_name
 from sgsacc_metric.signature import NAME as GENERATION
@@ -19,7 +20,7 @@ from .analysis import Analyses, Analysis, analyse
 from .cells import printable
 from .data import ReferenceData, open_references, open_source
 from .generation.runs import GeneratorRun, Validation, read_generator_run, read_validation
-from .run_files import find_scores
+from .run_files import find_scores, read_header
 from .runs import TrackerRun, read_tracker_run
 from .systems import SystemGroup, TrackerGroup, group_runs
 
@@ -134,27 +135,40 @@ def _analyse(
     group: TrackerGroup, source: str | None, references: Path | None
 ) -> tuple[dict[str, Analysis], list[str]]:
     """What a group's systems do slot by slot, by their names, and why a system is not there."""
-    opened: dict[str | None, ReferenceData] = {}
+    opened: dict[tuple[tuple[str, Stated], ...], ReferenceData] = {}  # by what was stated
     analyses: dict[str, Analysis] = {}
     reasons: list[str] = []
     for system in group.systems:
-        name = source or _source_of(system.first)
         try:
-            if name not in opened:
-                opened[name] = _open_data(system.first, name, references)
-            analyses[system.name] = analyse(system, opened[name])
+            stated = _stated_data(system.first)
+            key = tuple(stated.items())
+            if key not in opened:
+                opened[key] = _open_data(system.first, source, references, stated)
+            analyses[system.name] = analyse(system, opened[key])
         except (SgdxError, ScoreError) as error:
             reasons.append(f"{error}; so the slots and errors of {system.name} are left out")
     return analyses, reasons
 
 
-def _open_data(run: TrackerRun, source: str | None, references: Path | None) -> ReferenceData:
+def _open_data(
+    run: TrackerRun,
+    source: str | None,
+    references: Path | None,
+    stated: Mapping[str, Stated],
+) -> ReferenceData:
     if references:
         return open_references(references, run.variants)
-    return open_source(source, split_name(run.signature_parts.get("split", "test")))
+    return open_source(source, split_name(run.signature_parts.get("split", "test")), stated)
 
 
-def _source_of(run: TrackerRun) -> str | None:
-    """The source that a run names itself."""
-    source = run.record.metadata.get("source")
-    return source if isinstance(source, str) else None
+def _stated_data(run: TrackerRun) -> dict[str, Stated]:
+    """What the predictions of each variant say that they were made from."""
+    headers = {variant: read_header(path) for variant, path in run.predictions.items()}
+    return {
+        variant: (_text(header.get("source")), _text(header.get("data")))
+        for variant, header in headers.items()
+    }
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -111,7 +111,16 @@ def _read_logs(folder: Path) -> dict[str, list[LogLine]]:
 def _read_metadata(predictions: Mapping[str, Path]) -> dict[str, Any]:
     """What the first prediction file states about itself; {} where it states nothing."""
     path = next(iter(predictions.values()), None)
-    if path is None or not path.is_file():
+    return read_header(path) if path is not None else {}
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """What a prediction file states about itself; {} where it states nothing, or is a folder.
+
+    Raises:
+        SgdxError: Its first line begins as one of metadata does, and is none.
+    """
+    if not path.is_file():
         return {}
     with path.open("rb") as file:
         line = file.readline()

@@ -66,6 +66,9 @@ def sources_named(name: str) -> list[str]:
     """
     if name in ("sample", "download"):
         return [name]
+    path = Path(name)
+    if path.name != name:  # files of earlier versions name a path
+        return [str(path.absolute())] if path.exists() else []
     cache = datasets_cache()
     caches = [cache, *sorted((cache / OTHER_SOURCES).glob("*"))]
     sources = dict.fromkeys(filter(None, map(remembered_source, caches)))

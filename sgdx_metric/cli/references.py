@@ -40,7 +40,7 @@ class References:
 
     Attributes:
         frames: Makes the frame rows of a variant, with the columns of REFERENCE, or those that were
-            asked for; raises SgdxError or SgdxError where they cannot be had.
+            asked for; raises SgdxError where they cannot be had.
         dialogue: Makes the frame rows of one dialogue, given a variant's name and the dialogue's
             id, without those of the others. They have the column `history` besides, the turns
             before the frame's own (`speaker`, `utterance`, ...), where the data has it.
@@ -113,7 +113,7 @@ def open_references(
             if service.service_name in scored_services
         )
 
-    release = _stated_release(source, split, own, stated or {})
+    release = stated_release(source, split, own, stated or {})
     if lacking := release.missing():
         print(f"note: a partial copy of SGD: {lacking}", file=sys.stderr)
     return References(
@@ -125,24 +125,41 @@ def open_references(
     )
 
 
-def _stated_release(
+def stated_release(
     source: str | None, split: str, own: Mapping[str, str], stated: Mapping[str, Stated]
 ) -> Release:
-    """The release that is named, else the default one, or that which predictions were made from."""
+    """Open the source that is named, else the one that predictions were made from.
+
+    Args:
+        source: The source that the user names; None for `$SGDX_SOURCE` and, where that is unset,
+            what `sgdx_dataset prepare` was given, unless predictions were made from another.
+        split: "train", "validation" or "test".
+        own: The user's own schema variants: a directory or an overlay by name.
+        stated: What the predictions of each variant say that they were made from. Those of earlier
+            versions name a source and have no digest.
+
+    Raises:
+        SgdxError: The source cannot be opened.
+    """
     from sgdx_dataset import open_release
 
     named = [name for name, _ in stated.values() if name]
     others = sources_named(named[0]) if named and source is None else []
+    has_digests = any(data for _, data in stated.values())
+
+    def is_stated(release: Release) -> bool:
+        return _is_stated(release, split, stated) if has_digests else release.source in others
+
     try:
         default = open_release(source, own)
-        if not others or _is_stated(default, split, stated):
+        if not others or is_stated(default):
             return default
     except SgdxError:  # Nothing was prepared, or it is not there any more.
         if not others:
             raise
     for name in others:
         release = open_release(name, own)
-        if _is_stated(release, split, stated):
+        if is_stated(release):
             print(
                 f"note: the source is {escape_controls(name)}, which the predictions were made "
                 "from; --source names another",

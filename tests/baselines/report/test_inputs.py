@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from baselines import evaluate
 from baselines.report.inputs import read_inputs
 from sgdx_dataset.__main__ import main as dataset
+from sgdx_dataset.release.open import SAMPLE
 
 from ...conftest import ROOT
+from ..conftest import command
 
 
 def left_out(run: Path, source: str | None = None) -> str:
@@ -40,6 +43,23 @@ def test_errors_are_left_out_where_they_cannot_be_known(
     file.write_text(re.sub('"slot_values": .*', '"slot_values": []}', text))
     assert "score otherwise on sample than scores.json says" in left_out(run)
     assert "no such source" in left_out(run, str(tmp_path / "nowhere"))
+
+
+def test_the_source_that_predictions_name_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the default source, which lacks dialogues here; files name a folder without its path."""
+    whole, part, run = tmp_path / "whole", tmp_path / "part", tmp_path / "run"
+    shutil.copytree(SAMPLE, whole)
+    shutil.copytree(SAMPLE, part)
+    max(part.glob("test/dialogues_*.json")).unlink()
+    arguments = ("--tracker", "lexical", "--config", "original", "--source", whole)
+    assert command(monkeypatch, evaluate, *arguments, "--output", run) == 0
+    monkeypatch.setenv("SGDX_SOURCE", str(part))
+    inputs = read_inputs([run], None, None)
+    assert inputs.left_out == []
+    (analysed,) = inputs.trackers
+    assert list(analysed.analyses) == ["lexical"]
 
 
 def test_other_data_is_told(runs: dict[str, Path], tmp_path: Path) -> None:
