@@ -166,8 +166,11 @@ class Release:
         """
         split = split_name(split)
         self.check_config(config)
-        variants = dict.fromkeys(["original", *self.variants(config)])
-        schemas = [self.schema(split, variant).services for variant in variants]
+        services = (
+            self.schema(split, variant).services for variant in ("original", *self.variants(config))
+        )
+        # Each once, so that a wording that changes nothing has the digest of the original.
+        schemas = list(dict.fromkeys(digest(msgspec.json.encode(schema)) for schema in services))
         dialogues = [f"{file} {self.digest_of(file)}" for file in self.dialogue_files(split)]
         made_from = [dialogues, schemas, sorted(self.seen_services())]
         return digest(msgspec.json.encode(made_from))[:16]
