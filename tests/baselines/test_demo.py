@@ -32,8 +32,10 @@ def test_running_it_twice_gives_the_same_bytes(run: Run, tmp_path: Path) -> None
         "metadata": {
             "model": "lexical",
             "tracker": "lexical",
+            "source": "sample",
             "split": "test",
             "variant": "v5",
             "system_acts": True,
+            "data": "1997e12934add94d",
         }
     }

@@ -149,7 +149,8 @@ def _of_results() -> dict[str, tuple[Json, Parse]]:
         "ss_jga": None,
     }
     headline |= {"mean_v1-5": {}, "sensitivity": {}}
-    of_services = {"by_variant": {"original": 0.75}, "seen": headline, "unseen": headline}
+    unseen = headline | {"jga_orig": None}  # both frames are of a seen service
+    of_services = {"by_variant": {"original": 0.75}, "seen": headline, "unseen": unseen}
     scores = {
         "signature": signature,
         "variants": {"original": {"#ALL_SERVICES": {"joint_goal_accuracy": 0.75}}},

@@ -44,6 +44,9 @@ def test_an_older_file_without_all_six_wordings_has_no_worst_case(tmp_path: Path
         del part["v5"]
     scores["signature"] = scores["signature"].replace("+v5", "")
     del scores["sgdx"]["confidence"]["jga_worst"], scores["sgdx"]["jga_worst"]
+    del scores["sgdx"]["by_variant"]["v5"]
+    for group in (scores["sgdx"], scores["sgdx"]["seen"], scores["sgdx"]["unseen"]):
+        group["jga_v1-5"] = None
     (tmp_path / "five.json").write_text(json.dumps(scores))
     sgdx = read_results(tmp_path / "five.json").scores.sgdx
     assert sgdx.jga_worst is None and sgdx.confidence["jga_worst"] is None
