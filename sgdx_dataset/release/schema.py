@@ -63,9 +63,13 @@ def read_schema(data: bytes, path: str) -> Schema:
 def check_distinct(schema: Schema) -> None:
     """Raise ``SgdxError`` where two services, or two slots or intents of a service, share a name.
 
-    Renaming the dialogues would lose one of the two.
+    Renaming the dialogues would lose one of the two. A service's name with a ``/`` is refused too:
+    frame ids are ``DIALOGUE/TURN/SERVICE``, and such services would be taken for one another.
     """
     _check_names(schema, "service", schema.service_names())
+    for name in schema.service_names():
+        if "/" in name:
+            raise SgdxError(f"{schema.path}: service {name}: found a '/', expected a name without")
     for service in schema.services:
         where = f"service {service.service_name}"
         _check_names(schema, f"{where}: slot", [slot.name for slot in service.slots])

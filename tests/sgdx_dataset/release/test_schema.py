@@ -96,6 +96,13 @@ def test_a_malformed_schema_is_named(data: bytes, message: str) -> None:
     assert message in str(error.value)
 
 
+def test_a_service_with_a_slash_in_its_name_is_refused() -> None:
+    """Were it accepted, frame ids would name another service: A/Flats_1 would count as Flats_1."""
+    service = copy.deepcopy(ORIGINAL) | {"service_name": "A/Flats_1"}
+    with pytest.raises(SgdxError, match="service A/Flats_1: found a '/'"):
+        schema_of(service)
+
+
 def test_two_slots_of_one_name_are_refused() -> None:
     """Were they accepted, renaming would lose one of them."""
     service = copy.deepcopy(ORIGINAL)
