@@ -24,15 +24,12 @@ from .predict import Request, parse_request, predict
 from .training.run_folder import read_json, versions, write_json
 
 
-def evaluate(request: Request, output: Path) -> int:
+def evaluate(request: Request, output: Path) -> None:
     """Write predictions, and let the first process score them.
 
     Args:
         request: Which system to run on which data.
         output: Folder for ``predictions/``, ``scores.json`` and ``run.json``.
-
-    Returns:
-        The exit status, 0.
 
     Raises:
         SgdxError: For the reasons that ``predict`` gives, or ``run.json`` cannot be read.
@@ -41,7 +38,7 @@ def evaluate(request: Request, output: Path) -> int:
     record = _read_record(output)
     header = predict(request, output / "predictions")
     if header is None:
-        return 0
+        return
     data = request.data
     facts = {
         **header,
@@ -60,7 +57,6 @@ def evaluate(request: Request, output: Path) -> int:
         output=output / "scores.json",
         verbose=True,
     )
-    return 0
 
 
 def _read_record(output: Path) -> dict[str, Any]:
@@ -75,11 +71,11 @@ def _read_record(output: Path) -> dict[str, Any]:
 def main() -> int:
     """Run the command; returns the exit status, which is 2 after a one-line error message."""
 
-    def run() -> int:
+    def run() -> None:
         request, output = parse_request(
             "baselines.evaluate", __doc__, "folder for predictions, scores.json and run.json"
         )
-        return evaluate(request, output)
+        evaluate(request, output)
 
     return run_command("baselines.evaluate", run)
 

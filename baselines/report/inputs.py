@@ -140,7 +140,8 @@ def _analyse(
     reasons: list[str] = []
     for system in group.systems:
         try:
-            stated = _stated_data(system.first)
+            # Headers matter only where neither a source nor references are given.
+            stated = {} if source or references else _stated_data(system.first)
             key = tuple(stated.items())
             if key not in opened:
                 opened[key] = _open_data(system.first, source, references, stated)
