@@ -27,9 +27,9 @@ from baselines.t5dst.settings import T5Settings
 from baselines.training.checkpoint import finish_replacing, load_strict, replace_files
 from baselines.training.run_folder import locked
 from baselines.training.settings import read_recipe
+from maintenance.attack.json_files import break_files
+from maintenance.attack.outcomes import ERROR, SURVIVED, all_survived
 from sgdx_dataset import SgdxError
-from tools.attack.json_files import break_files
-from tools.attack.outcomes import ERROR, SURVIVED, all_survived
 
 from ..conftest import RECIPES, command, write_recipe
 

@@ -64,7 +64,7 @@ def renamed_one_by_one(values: dict[str, list[str]], new: dict[str, str]) -> dic
 
 
 def test_files_are_what_the_generator_writes(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tools.sample_corpus", "--output", str(tmp_path)]
+    command = [sys.executable, "-m", "maintenance.sample_corpus", "--output", str(tmp_path)]
     subprocess.run(command, check=True, cwd=ROOT)
     written = {p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*.json")}
     shipped = {p.relative_to(SAMPLE): p.read_bytes() for p in SAMPLE.rglob("*.json")}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.names import ROOMS, bindings, names_of, pronouns
+from maintenance.names import ROOMS, bindings, names_of, pronouns
 
 from ..conftest import ROOT
 

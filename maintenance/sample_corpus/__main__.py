@@ -7,7 +7,9 @@ from .corpus import write
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tools.sample_corpus", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m maintenance.sample_corpus", description=__doc__
+    )
     sample = Path(__file__).parents[2] / "sgdx_dataset" / "sample"
     text = "folder to write to; default: the shipped sample corpus, sgdx_dataset/sample"
     parser.add_argument("--output", type=Path, default=sample, metavar="DIR", help=text)

@@ -31,13 +31,13 @@ def main() -> int:
         counts: Counts = options.run(options, work)
     print(table(counts))
     if options.into:
-        command = f"python -m tools.attack {shlex.join(_without_into(sys.argv[1:]))}"
+        command = f"python -m maintenance.attack {shlex.join(_without_into(sys.argv[1:]))}"
         write_into(options.into, options.attack, command, counts)
     return 0 if all_survived(counts) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tools.attack", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m maintenance.attack", description=__doc__)
     text = "put the table, with the command and the date, in its place in this Markdown page"
     parser.add_argument("--into", type=Path, metavar="FILE", help=text)
     commands = parser.add_subparsers(

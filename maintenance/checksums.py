@@ -1,11 +1,11 @@
 """Write the SHA-256 of every file of a source, in the format of ``sha256sum``.
 
-``python -m tools.checksums sample > sgdx_dataset/release/sample.sha256``
+``python -m maintenance.checksums sample > sgdx_dataset/release/sample.sha256``
 
 With ``--words``, write digests of the texts of its schemas instead, by which training tells the
 words of SGD's v1..v5 wherever they come from:
 
-``python -m tools.checksums --words SGD > sgdx_dataset/rewording/sgd_words.txt``
+``python -m maintenance.checksums --words SGD > sgdx_dataset/rewording/sgd_words.txt``
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sgdx_dataset.rewording.leaks import release_words
 
 def main() -> None:
     """Print the lines of the source that is named on the command line."""
-    parser = argparse.ArgumentParser(prog="python -m tools.checksums", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m maintenance.checksums", description=__doc__)
     text = "a copy of the release (a directory or an archive), or 'sample' for the sample corpus"
     parser.add_argument("source", metavar="SOURCE", help=text)
     parser.add_argument("--words", action="store_true", help="digests of the schemas' texts")

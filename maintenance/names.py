@@ -1,4 +1,4 @@
-"""Count the names that are pronouns or participles instead of nouns: python -m tools.names.
+"""Count the names that are pronouns or participles instead of nouns: python -m maintenance.names.
 
 A reader has to remember what ``found`` or ``these`` stands for; ``scores`` and ``spans`` say it.
 The table has, for each room, how many names its functions bind (parameters, assignments, loops,
@@ -22,7 +22,7 @@ ROOMS = (
     "sgdx_space",
     "baselines",
     "benchmarks",
-    "tools",
+    "maintenance",
 )
 PRONOUNS = frozenset(
     "found one these said of place given known kept wanted told each chosen those them".split()
@@ -85,7 +85,7 @@ def names_of(path: Path) -> list[Binding]:
 
 def main() -> int:
     """Print the table, or the pronouns of the rooms and files that are given as arguments."""
-    parser = argparse.ArgumentParser("python -m tools.names", description=__doc__)
+    parser = argparse.ArgumentParser("python -m maintenance.names", description=__doc__)
     parser.add_argument("paths", nargs="*", type=Path, help="rooms or files to list")
     for path in (paths := parser.parse_args().paths):
         for file, line, name in pronouns(names_of(path)):

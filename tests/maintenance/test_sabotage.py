@@ -17,7 +17,7 @@ import pytest
 
 from ..conftest import ROOT
 
-_COPIED = ("sgdx_dataset", "sgdx_metric", "sgsacc_metric", "baselines", "tools", "tests")
+_COPIED = ("sgdx_dataset", "sgdx_metric", "sgsacc_metric", "baselines", "maintenance", "tests")
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def test_a_sabotage_is_noticed(name: str, tmp_path: Path) -> None:
     chosen_words = ["-k", chosen] if chosen else []
     assert status("pytest", "-q", "-x", "-n", "0", tests, *chosen_words) == 1  # 1: tests failed
     if sabotage.attack:
-        assert status("tools.attack", *_words(sabotage.attack)) == 1
+        assert status("maintenance.attack", *_words(sabotage.attack)) == 1
 
 
 def _words(attack: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""A small part of what ``python -m tools.attack`` does; all of it where tests are marked slow."""
+"""A small part of what ``python -m maintenance.attack`` does; all in tests marked slow."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ import pytest
 
 from baselines.data.frames import input_columns
 from baselines.lexical.tracker import LexicalTracker
-from sgdx_dataset import frames, load
-from tools.attack.archives import HOSTILE, Files, damaged, files_of, hostile
-from tools.attack.json_files import break_files, kinds, read_accepted
-from tools.attack.outcomes import (
+from maintenance.attack.archives import HOSTILE, Files, damaged, files_of, hostile
+from maintenance.attack.json_files import break_files, kinds, read_accepted
+from maintenance.attack.outcomes import (
     ACCEPTED,
     ERROR,
     NOT_TRIED,
@@ -29,7 +28,8 @@ from tools.attack.outcomes import (
     table,
     write_into,
 )
-from tools.attack.right import GOAL_ACCURACY
+from maintenance.attack.right import GOAL_ACCURACY
+from sgdx_dataset import frames, load
 
 from ..conftest import ROOT
 from ..sgdx_metric import slow
@@ -92,7 +92,7 @@ def test_every_field_of_every_kind_of_file() -> None:
 )
 def test_attacks_of_processes(words: list[str]) -> None:
     """In a process of its own, which is forked before it has any threads."""
-    command = [sys.executable, "-m", "tools.attack", *words]
+    command = [sys.executable, "-m", "maintenance.attack", *words]
     done = subprocess.run(
         command,
         cwd=ROOT,

@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 from sgdx_dataset.release.open import SAMPLE
 
 # Of the tracker ``lexical`` on the sample's test split: the fuzzy joint goal accuracy, and how many
-# slots it gives a value. ``tests/tools/test_attack.py`` computes the first with the plain scorer.
+# slots it gives a value. ``tests/maintenance/test_attack.py`` computes the first with the plain
+# scorer.
 GOAL_ACCURACY = {"original": 0.31572767399267404, "v1": 0.27147675824175826}
 VALUES = {"original": 820, "v1": 802}
 

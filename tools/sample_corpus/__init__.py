@@ -1,1 +1,0 @@
-"""The generator of the sample corpus: ``python -m tools.sample_corpus [--output DIR]``."""
