@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,17 @@ from .data.turns import generate
 from .system import System, get_system, is_trainable, recorded_name
 
 Row = dict[str, Any]
+Acts = Sequence[Sequence[Mapping[str, Any]]]  # of each of the system's turns, its dialogue acts
 _COLUMNS = (*IDENTITY, "history", "utterance", "schema")
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """A dialogue with one service; the attributes are the arguments of ``track_dialogue``."""
+
+    service: Mapping[str, Any]
+    utterances: Sequence[str]
+    acts: Acts = ()
 
 
 def load_tracker(model: str, **options: Any) -> System:
@@ -42,7 +54,7 @@ def track_dialogue(
     tracker: System,
     service: Mapping[str, Any],
     utterances: Sequence[str],
-    acts: Sequence[Sequence[Mapping[str, Any]]] = (),
+    acts: Acts = (),
 ) -> list[Row]:
     """Track one dialogue with one service.
 
@@ -63,23 +75,36 @@ def track_dialogue(
     Raises:
         SgdxError: There are no utterances, or the schema lacks a key.
     """
-    if isinstance(utterances, str):
-        raise SgdxError(f"found the text {utterances!r:.60}, expected a list of utterances")
-    if not utterances:
-        raise SgdxError("found no utterances, expected at least one, which the user says")
-    schema = _checked_schema(service)
-    rows = [_row(schema, utterances, acts, turn) for turn in range(0, len(utterances), 2)]
+    return track_dialogues(tracker, [Dialogue(service, utterances, acts)])[0]
+
+
+def track_dialogues(tracker: System, dialogues: Sequence[Dialogue]) -> list[list[Row]]:
+    """Track several dialogues together, which takes less time than one after the other.
+
+    Args:
+        tracker: The tracker that ``load_tracker`` returned.
+        dialogues: The dialogues, each with one service.
+
+    Returns:
+        For each dialogue what ``track_dialogue`` returns.
+
+    Raises:
+        SgdxError: A dialogue has no utterances, or its schema lacks a key.
+    """
+    rows = [_rows(dialogue, f"dialogue_{index}") for index, dialogue in enumerate(dialogues)]
     features = Features({name: FRAME_ROW[name] for name in _COLUMNS})
+    frames = Dataset.from_list(list(chain.from_iterable(rows)), features)
     with tempfile.TemporaryDirectory() as chunks:
-        predicted = track(tracker, Dataset.from_list(rows, features), Path(chunks)).rows
-    return [
-        {
-            "active_intent": row["active_intent"],
-            "requested_slots": row["requested_slots"],
-            "slot_values": {entry["slot"]: entry["values"] for entry in row["slot_values"]},
-        }
-        for row in predicted
-    ]
+        predictions = iter(track(tracker, frames, Path(chunks)).rows)
+    return [[_state(next(predictions)) for _ in turns] for turns in rows]
+
+
+def _state(prediction: Row) -> Row:
+    return {
+        "active_intent": prediction["active_intent"],
+        "requested_slots": prediction["requested_slots"],
+        "slot_values": {entry["slot"]: entry["values"] for entry in prediction["slot_values"]},
+    }
 
 
 def say(
@@ -166,31 +191,41 @@ def _schema(service: Mapping[str, Any]) -> Row:
     }
 
 
-def _row(
-    schema: Row, utterances: Sequence[str], acts: Sequence[Sequence[Mapping[str, Any]]], turn: int
-) -> Row:
-    """The frame row of the user's turn with the index ``turn`` among all turns."""
+def _rows(dialogue: Dialogue, dialogue_id: str) -> list[Row]:
+    """A frame row for each of the user's turns."""
+    utterances = dialogue.utterances
+    if isinstance(utterances, str):
+        raise SgdxError(f"found the text {utterances!r:.60}, expected a list of utterances")
+    if not utterances:
+        raise SgdxError("found no utterances, expected at least one, which the user says")
+    schema = _checked_schema(dialogue.service)
+    service = schema["service_name"]
     history = [
         {
-            "speaker": "SYSTEM" if index % 2 else "USER",
+            "speaker": "SYSTEM" if turn % 2 else "USER",
             "utterance": utterance,
-            "actions": [
-                _action(schema["service_name"], act)
-                for act in (acts[index // 2] if index % 2 and index // 2 < len(acts) else ())
-            ],
+            "actions": [_action(service, act) for act in _system_acts(dialogue.acts, turn)],
         }
-        for index, utterance in enumerate(utterances[:turn])
+        for turn, utterance in enumerate(utterances)
     ]
-    return {
-        "frame_id": f"dialogue/{turn}/{schema['service_name']}",
-        "variant": "original",
-        "dialogue_id": "dialogue",
-        "turn": turn,
-        "service": schema["service_name"],
-        "history": history,
-        "utterance": utterances[turn],
-        "schema": schema,
-    }
+    return [
+        {
+            "frame_id": f"{dialogue_id}/{turn}/{service}",
+            "variant": "original",
+            "dialogue_id": dialogue_id,
+            "turn": turn,
+            "service": service,
+            "history": history[:turn],
+            "utterance": utterances[turn],
+            "schema": schema,
+        }
+        for turn in range(0, len(utterances), 2)
+    ]
+
+
+def _system_acts(acts: Acts, turn: int) -> Sequence[Mapping[str, Any]]:
+    """The acts of the turn with this index among all turns; the user's turns have none."""
+    return acts[turn // 2] if turn % 2 and turn // 2 < len(acts) else ()
 
 
 def _action(service: str, act: Mapping[str, Any]) -> Row:
