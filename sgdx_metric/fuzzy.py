@@ -26,6 +26,12 @@ def sorted_tokens(text: str) -> str:
     return " ".join(sorted(words.split()))
 
 
+def fuzzy_score(left: str, right: str) -> float:
+    """Similarity of two values, as of `fuzzy_scores`: a whole hundredth in [0, 1]."""
+    ratio = Indel.normalized_similarity(sorted_tokens(left), sorted_tokens(right))
+    return round(100 * ratio) / 100
+
+
 def fuzzy_scores(vocabulary: Sequence[str], left: Ints, right: Ints) -> Floats:
     """Similarity of `vocabulary[left[i]]` and `vocabulary[right[i]]`, each distinct pair once.
 

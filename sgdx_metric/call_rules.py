@@ -1,0 +1,335 @@
+"""Whether a program made the calls that a case expects, under one of three rules for values.
+
+`exact` is equality of JSON: 2 equals 2.0, a boolean equals no number, and arrays keep their order.
+`bfcl` is the rule of the Berkeley Function Calling Leaderboard (Patil et al. 2025) as its checker
+applies it to Python. `fuzzy` is `exact`, but free text scores its similarity, as slots of SGD do.
+
+An expected argument is a value, or `{"any_of": [...]}`, whose items are accepted values and, where
+the argument may be left out, `{"absent": true}`. Both may stand inside of arrays and objects too.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .fuzzy import fuzzy_score
+
+RULES = ("exact", "bfcl", "fuzzy")
+
+Json = Any
+JsonObject = Mapping[str, Any]
+
+_ABSENT = {"absent": True}
+_NOTHING: JsonObject = {}
+# The checker's types of values by those of JSON Schema; it takes what has none of these for text.
+_TYPES: dict[Json, type] = {
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
+_IGNORED = re.compile(r"[ ,./\-_*^]")
+
+
+@dataclass(frozen=True)
+class CaseScore:
+    """The scores of one case, each in [0, 1] or None where it does not apply.
+
+    Attributes:
+        name: 1 where the called tools are the expected ones, in any order; None where no call is
+            expected.
+        arguments: 1 where all arguments of all calls are right; `fuzzy` gives values between. None
+            where the name is wrong or no call is expected.
+        call: The product of both; None where no call is expected.
+        no_call: 1 where no call is expected and none is made; None where one is expected.
+    """
+
+    name: float | None
+    arguments: float | None
+    call: float | None
+    no_call: float | None
+
+
+def score_case(
+    expected: Sequence[JsonObject] | None,
+    calls: Sequence[JsonObject],
+    parameters: Mapping[str, JsonObject],
+    rule: str,
+) -> CaseScore:
+    """Score the calls that were made in one case.
+
+    Args:
+        expected: The expected calls, `{"name", "arguments"}`; None or none where no call is right.
+        calls: The calls that were made, in the same form and in the same wording, in any order.
+        parameters: The JSON Schema of each tool's arguments, by the tool's name.
+        rule: One of RULES.
+
+    Raises:
+        ValueError: There is no such rule.
+    """
+    if rule not in RULES:
+        raise ValueError(f"rule is {rule!r}, expected one of {', '.join(RULES)}")
+    if not expected:
+        return CaseScore(None, None, None, float(not calls))
+    if Counter(call["name"] for call in expected) != Counter(call["name"] for call in calls):
+        return CaseScore(0.0, None, 0.0, None)
+    arguments = 1.0
+    for name in {call["name"]: None for call in expected}:
+        schema = parameters.get(name, _NOTHING)
+        made = [call["arguments"] for call in calls if call["name"] == name]
+        arguments *= _best_product(
+            [
+                [score_arguments(call["arguments"], values, schema, rule) for values in made]
+                for call in expected
+                if call["name"] == name
+            ]
+        )
+    return CaseScore(1.0, arguments, arguments, None)
+
+
+def score_arguments(expected: JsonObject, arguments: Json, schema: JsonObject, rule: str) -> float:
+    """Score the arguments of one call, in [0, 1].
+
+    Args:
+        expected: The accepted values by argument.
+        arguments: The arguments that were given; what is no object scores 0.
+        schema: The JSON Schema of the tool's arguments.
+        rule: One of RULES.
+    """
+    if not isinstance(arguments, dict):
+        return 0.0
+    if rule == "bfcl":
+        return float(_bfcl_call(expected, arguments, schema))
+    leaf = _exact if rule == "exact" else _fuzzy
+    return _similarity(expected, arguments, leaf, schema, schema)
+
+
+def alternatives(expected: Json) -> list[Json]:
+    """The accepted values of an expected argument; `{"absent": true}` stays among them."""
+    if isinstance(expected, dict) and len(expected) == 1:
+        values = expected.get("any_of")
+        if isinstance(values, list):
+            return values
+    return [expected]
+
+
+def is_absent(expected: Json) -> bool:
+    """Whether an alternative is `{"absent": true}`: the argument may be left out."""
+    return bool(expected == _ABSENT and expected["absent"] is True)
+
+
+def _best_product(scores: list[list[float]]) -> float:
+    """The largest product over pairs of rows and columns that use each of both once."""
+    rows = sorted(scores, key=lambda row: sum(score > 0 for score in row))
+    bounds = [math.prod(max(row) for row in rows[i:]) for i in range(len(rows) + 1)]
+
+    def search(i: int, used: frozenset[int], product: float, best: float) -> float:
+        if i == len(rows):
+            return max(best, product)
+        for score, j in sorted(((s, j) for j, s in enumerate(rows[i])), reverse=True):
+            if j not in used and product * score * bounds[i + 1] > best:
+                best = search(i + 1, used | {j}, product * score, best)
+        return best
+
+    return search(0, frozenset(), 1.0, 0.0)
+
+
+# --- exact and fuzzy ------------------------------------------------------------------------------
+
+Leaf = Callable[[Json, Json, JsonObject], float]
+
+
+def _similarity(
+    expected: Json, value: Json, leaf: Leaf, schema: JsonObject, root: JsonObject
+) -> float:
+    """How well a value fits the best alternative: the product over its leaves, in [0, 1]."""
+    schema = _resolve(schema, root)
+    best = 0.0
+    for alternative in alternatives(expected):
+        if is_absent(alternative):
+            continue
+        if isinstance(alternative, dict):
+            score = _of_object(alternative, value, leaf, schema, root)
+        elif isinstance(alternative, list):
+            score = _of_array(alternative, value, leaf, schema, root)
+        else:
+            score = leaf(alternative, value, schema)
+        best = max(best, score)
+    return best
+
+
+def _of_object(
+    expected: JsonObject, value: Json, leaf: Leaf, schema: JsonObject, root: JsonObject
+) -> float:
+    if not isinstance(value, dict) or any(key not in expected for key in value):
+        return 0.0
+    properties = schema.get("properties", _NOTHING)
+    product = 1.0
+    for key, accepted in expected.items():
+        if key in value:
+            part = properties.get(key, _NOTHING)
+            product *= _similarity(accepted, value[key], leaf, part, root)
+        elif not any(map(is_absent, alternatives(accepted))):
+            return 0.0
+    return product
+
+
+def _of_array(
+    expected: list[Json], value: Json, leaf: Leaf, schema: JsonObject, root: JsonObject
+) -> float:
+    if not isinstance(value, list) or len(value) != len(expected):
+        return 0.0
+    items = schema.get("items", _NOTHING)
+    return math.prod(
+        _similarity(accepted, item, leaf, items, root) for accepted, item in zip(expected, value)
+    )
+
+
+def _exact(expected: Json, value: Json, schema: JsonObject) -> float:
+    """1 where two values that are neither arrays nor objects are equal as JSON."""
+    return float(isinstance(expected, bool) == isinstance(value, bool) and expected == value)
+
+
+def _fuzzy(expected: Json, value: Json, schema: JsonObject) -> float:
+    """The similarity of free text; other values, and texts of an `enum`, are equal or not."""
+    is_text = isinstance(expected, str) and isinstance(value, str)
+    if is_text and expected != value and "enum" not in schema:
+        return fuzzy_score(expected, value)
+    return _exact(expected, value, schema)
+
+
+def _resolve(schema: Json, root: JsonObject) -> JsonObject:
+    """The schema that a chain of `$ref` inside of the file leads to; `{}` where it leads nowhere.
+
+    Schemas may be recursive: each step of a value takes one step of the schema.
+    """
+    visited = set[str]()
+    while isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
+        pointer = schema["$ref"]
+        if pointer in visited or not pointer.startswith("#"):
+            return _NOTHING
+        visited.add(pointer)
+        schema = root
+        for part in pointer[1:].split("/")[1:]:
+            key = part.replace("~1", "/").replace("~0", "~")
+            schema = schema.get(key) if isinstance(schema, dict) else None
+    return schema if isinstance(schema, dict) else _NOTHING
+
+
+# --- bfcl -----------------------------------------------------------------------------------------
+
+
+def _bfcl_call(expected: JsonObject, arguments: JsonObject, schema: JsonObject) -> bool:
+    """Whether the checker accepts the arguments of a call."""
+    root, schema = schema, _resolve(schema, schema)
+    properties = schema.get("properties", _NOTHING)
+    if any(name not in arguments for name in schema.get("required", ())):
+        return False
+    return _bfcl_object(
+        expected,
+        arguments,
+        lambda name, accepted, value: (
+            name in properties and _bfcl_argument(accepted, value, properties[name], root)
+        ),
+    )
+
+
+def _bfcl_object(
+    expected: JsonObject, value: JsonObject, accepts: Callable[[str, Json, Json], bool]
+) -> bool:
+    """Whether all keys of an object are expected, accepted, and those that are left out may be."""
+    return all(
+        key in expected and accepts(key, expected[key], value[key]) for key in value
+    ) and all(
+        key in value or any(map(is_absent, alternatives(accepted)))
+        for key, accepted in expected.items()
+    )
+
+
+def _bfcl_argument(expected: Json, value: Json, schema: Json, root: JsonObject) -> bool:
+    """Whether the checker accepts the value of an argument.
+
+    In its files an empty text among the accepted values says that the argument may be left out.
+    An empty text is then accepted for a text, and an empty array for an array.
+    """
+    schema = _resolve(schema, root)
+    wanted = _bfcl_type(schema)
+    item_type = _bfcl_type(_resolve(schema.get("items", _NOTHING), root))
+    accepted = ["" if is_absent(item) else item for item in alternatives(expected)]
+    # Accepted values of another type than the schema's say that values of that type are right too.
+    other_type = _first_type(accepted)
+    if wanted is float and type(value) is int:
+        value = float(value) if abs(value) < 2**1023 else math.inf
+    if type(value) is wanted:
+        if isinstance(value, list) and not any(_items_fit(value, item_type, x) for x in accepted):
+            return False
+        if other_type in (None, wanted):
+            return _bfcl_value(accepted, value, item_type)
+    return type(value) in (wanted, other_type) and any(_python_equal(x, value) for x in accepted)
+
+
+def _bfcl_type(schema: JsonObject) -> type:
+    """The type of values that the checker wants: text where the schema has no type of its own."""
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kind = next((name for name in kind if name != "null"), None)
+    return _TYPES.get(kind, str)
+
+
+def _first_type(accepted: list[Json]) -> type | None:
+    return next((type(value) for value in accepted if value != ""), None)
+
+
+def _items_fit(value: list[Json], item_type: type, accepted: Json) -> bool:
+    """Whether all items of an array are of the schema's type or of that of the accepted array."""
+    if not isinstance(accepted, list):
+        return True
+    types = (item_type, _first_type(accepted))
+    return all(type(item) in types for item in value)
+
+
+def _bfcl_value(accepted: list[Json], value: Json, item_type: type) -> bool:
+    """Whether a value of the schema's type is among the accepted ones."""
+    if isinstance(value, dict):
+        return any(_bfcl_keys(keys, value) for keys in accepted if isinstance(keys, dict))
+    if isinstance(value, list):
+        arrays = [[] if items == "" else items for items in accepted]
+        matches = _bfcl_keys if item_type is dict else _bfcl_item
+        return any(
+            isinstance(items, list)
+            and len(items) == len(value)
+            and all(matches(item, part) for item, part in zip(items, value))
+            for items in arrays
+        )
+    return any(_bfcl_item(item, value) for item in accepted)
+
+
+def _bfcl_keys(expected: Json, value: Json) -> bool:
+    """Whether the checker accepts an object, key by key."""
+    return (
+        isinstance(expected, dict)
+        and isinstance(value, dict)
+        and _bfcl_object(expected, value, lambda _, accepted, part: _bfcl_item(accepted, part))
+    )
+
+
+def _bfcl_item(expected: Json, value: Json) -> bool:
+    """Whether a key of an object, or an item of an array, is accepted: text in its plain form."""
+    accepted = ["" if is_absent(item) else item for item in alternatives(expected)]
+    if isinstance(value, str):
+        return _plain(value) in {_plain(item) for item in accepted if isinstance(item, str)}
+    return any(_python_equal(item, value) for item in accepted)
+
+
+def _python_equal(expected: Json, value: Json) -> bool:
+    """Equality as Python has it, where True is 1; the expected value may hold alternatives."""
+    return bool(_similarity(expected, value, lambda a, b, _: float(a == b), _NOTHING, _NOTHING))
+
+
+def _plain(text: str) -> str:
+    """Text as it is compared: no spaces and no `,./-_*^`, in lower case, all quotes double."""
+    return _IGNORED.sub("", text).lower().replace("'", '"')

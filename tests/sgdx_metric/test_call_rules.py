@@ -1,0 +1,210 @@
+"""The rules for calls against literal verdicts; bfcl's own checker is a test of the import."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sgdx_metric.call_rules import CaseScore, score_arguments, score_case
+
+Json = Any
+TABLE = {
+    "type": "object",
+    "required": ["city"],
+    "properties": {
+        "city": {"type": "string"},
+        "day": {"type": "string", "enum": ["monday", "tuesday"]},
+        "guests": {"type": "integer"},
+        "price": {"type": "number"},
+        "outside": {"type": "boolean"},
+        "dishes": {"type": "array", "items": {"type": "string"}},
+        "prices": {"type": "array", "items": {"type": "number"}},
+        "address": {"type": "object", "properties": {"street": {"type": "string"}}},
+        "people": {"type": "array", "items": {"type": "object"}},
+        "any": {},
+        "parent": {"$ref": "#"},
+    },
+}
+ABSENT = {"absent": True}
+
+
+def score(rule: str, expected: Json, value: Json, parameter: str) -> float:
+    """The score of one argument beside a city that is right."""
+    accepted = {"city": "Rome", parameter: expected}
+    return score_arguments(accepted, {"city": "Rome", parameter: value}, TABLE, rule)
+
+
+@pytest.mark.parametrize(
+    ("expected", "value", "right"),
+    [
+        (2, 2.0, True),
+        (2.0, 2, True),
+        (2, "2", False),
+        (1, True, False),
+        (True, 1, False),
+        (False, 0.0, False),
+        (True, True, True),
+        (None, None, True),
+        (None, False, False),
+        (0, None, False),
+        ("a", "A", False),
+        ([1, 2], [2, 1], False),
+        ([1, 2], [1.0, 2.0], True),
+        ([True], [1], False),
+        ([1], [1, 1], False),
+        ([], [], True),
+        ([], {}, False),
+        ({}, [], False),
+        ({"a": 1, "b": [None]}, {"b": [None], "a": 1}, True),
+        ({"a": 1}, {"a": 1, "b": 2}, False),
+        ({"a": 1, "b": 2}, {"a": 1}, False),
+        ({"a": {"any_of": [1, "one"]}}, {"a": "one"}, True),
+        ({"a": {"any_of": [1, ABSENT]}}, {}, True),
+        ([{"any_of": ["x", "y"]}], ["y"], True),
+        ({"any_of": [1, 2], "b": 3}, {"any_of": [1, 2], "b": 3}, True),  # a value: it has two keys
+        ({"any_of": "text"}, {"any_of": "text"}, True),
+        ({"absent": False}, {"absent": False}, True),
+        ({"absent": 1}, {"absent": 1}, True),
+        (ABSENT, ABSENT, False),
+        (10**400, 10**400, True),
+    ],
+)
+def test_exact(expected: Json, value: Json, right: bool) -> None:
+    assert score("exact", expected, value, "any") == right
+
+
+def test_what_may_be_left_out_and_what_may_not() -> None:
+    accepted = {"city": "Rome", "day": {"any_of": ["monday", ABSENT]}}
+    for rule in ("exact", "bfcl", "fuzzy"):
+        assert score_arguments(accepted, {"city": "Rome"}, TABLE, rule) == 1
+        assert score_arguments(accepted, {"city": "Rome", "day": "monday"}, TABLE, rule) == 1
+        assert score_arguments(accepted, {"city": "Rome", "day": "tuesday"}, TABLE, rule) == 0
+        assert score_arguments(accepted, {"day": "monday"}, TABLE, rule) == 0
+        assert score_arguments(accepted, {"city": "Rome", "guests": 2}, TABLE, rule) == 0
+        assert score_arguments(accepted, "Rome", TABLE, rule) == 0
+        assert score_arguments(accepted, None, TABLE, rule) == 0
+
+
+@pytest.mark.parametrize(
+    ("parameter", "expected", "value", "right"),
+    [
+        ("city", "April 1, 2024", "april 1 2024", True),
+        ("city", "it's", 'IT"S', True),
+        ("city", "a+b", "ab", False),
+        ("guests", 2, 2.0, False),  # integers for floats, and not the other way
+        ("price", 2.0, 2, True),
+        ("price", 2.5, True, False),
+        ("guests", 1, True, False),
+        ("outside", True, 1, False),
+        ("guests", {"any_of": ["dontcare", ABSENT]}, "dontcare", True),  # the answer's own type
+        ("guests", {"any_of": ["dontcare", ABSENT]}, "Dontcare", False),
+        ("guests", {"any_of": [ABSENT, None]}, None, True),
+        ("dishes", ["Fish, raw", "rice"], ["fish raw", "RICE"], True),
+        ("dishes", ["fish", "rice"], ["rice", "fish"], False),
+        ("dishes", {"any_of": [["fish"], ABSENT]}, [], True),
+        ("city", {"any_of": ["Rome", ABSENT]}, "", True),
+        ("prices", [1.5, 2.5], [1.5, 2.5], True),
+        ("prices", [1.0, 2.0], [1, 2], False),  # integers for floats not inside of arrays
+        (
+            "address",
+            {"street": {"any_of": ["Main St.", "Main Street"]}},
+            {"street": "main st"},
+            True,
+        ),
+        ("address", {"street": "Main"}, {"street": "Main", "number": 1}, False),
+        (
+            "address",
+            {"street": "Main", "number": {"any_of": [1, ABSENT]}},
+            {"street": "main"},
+            True,
+        ),
+        ("address", {"street": "Main", "number": 1}, {"street": "main"}, False),
+        ("people", [{"name": "Ann"}, {"name": "Bo"}], [{"name": "ann"}, {"name": "BO"}], True),
+        ("people", [{"name": "Ann"}, {"name": "Bo"}], [{"name": "Bo"}, {"name": "Ann"}], False),
+        ("any", "Yes", "yes", True),
+        ("any", 5, 5, True),
+    ],
+)
+def test_bfcl(parameter: str, expected: Json, value: Json, right: bool) -> None:
+    accepted = {"city": "x", parameter: expected}
+    given = {"city": "x", parameter: value}
+    assert score_arguments(accepted, given, TABLE, "bfcl") == right
+
+
+def test_bfcl_takes_no_argument_that_the_tool_does_not_have() -> None:
+    accepted = {"city": "Rome", "country": "Italy"}
+    assert score_arguments(accepted, accepted, TABLE, "bfcl") == 0
+    assert score_arguments(accepted, accepted, TABLE, "exact") == 1
+
+
+def test_fuzzy_is_of_free_text_alone() -> None:
+    assert score("fuzzy", "half past 4", "4 half past", "any") == 1
+    assert score("fuzzy", "12:30 pm", "12:30", "any") == 0.77
+    assert score("fuzzy", {"any_of": ["noon", "12:30 pm"]}, "12:30", "any") == 0.77
+    assert score("fuzzy", "monday", "mondays", "day") == 0  # it is of an enum
+    assert score("fuzzy", 12, "12", "any") == 0
+    assert score("fuzzy", ["12:30 pm", "12:30 pm"], ["12:30", "12:30"], "dishes") == 0.77 * 0.77
+    nested = {"day": "monday", "city": "12:30 pm"}
+    assert score("fuzzy", nested, {"day": "monday", "city": "12:30"}, "parent") == 0.77
+    assert score("fuzzy", nested, {"day": "mondays", "city": "12:30"}, "parent") == 0
+
+
+def test_a_reference_that_leads_nowhere_or_in_a_circle_is_no_schema() -> None:
+    for schema in ({"$ref": "#/$defs/missing"}, {"$ref": "#"}, {"$ref": "https://example.org/x"}):
+        assert score_arguments({"a": "12:30 pm"}, {"a": "12:30"}, schema, "fuzzy") == 0.77
+
+
+def call(tool: str, **arguments: Json) -> Json:
+    return {"name": tool, "arguments": arguments}
+
+
+@pytest.mark.parametrize(
+    ("expected", "calls", "scores"),
+    [
+        (None, [], CaseScore(None, None, None, 1.0)),
+        (None, [call("a")], CaseScore(None, None, None, 0.0)),
+        ([], [], CaseScore(None, None, None, 1.0)),
+        ([call("a")], [], CaseScore(0.0, None, 0.0, None)),
+        ([call("a")], [call("b")], CaseScore(0.0, None, 0.0, None)),
+        ([call("a")], [call("a"), call("a")], CaseScore(0.0, None, 0.0, None)),
+        ([call("a", x=1)], [call("a", x=2)], CaseScore(1.0, 0.0, 0.0, None)),
+        ([call("a", x=1)], [call("a", x=1)], CaseScore(1.0, 1.0, 1.0, None)),
+        (
+            [call("a", x=1), call("b"), call("a", x=2)],
+            [call("a", x=2), call("a", x=1), call("b")],
+            CaseScore(1.0, 1.0, 1.0, None),
+        ),
+        (
+            [call("a", x=1), call("a", x=2)],
+            [call("a", x=2), call("a", x=2)],
+            CaseScore(1.0, 0.0, 0.0, None),
+        ),
+        # The first expected call takes either of the two; the second one takes only x=1.
+        (
+            [call("a", x={"any_of": [1, 2]}), call("a", x=1)],
+            [call("a", x=1), call("a", x=2)],
+            CaseScore(1.0, 1.0, 1.0, None),
+        ),
+    ],
+)
+def test_cases(expected: Json, calls: Json, scores: CaseScore) -> None:
+    assert score_case(expected, calls, {}, "exact") == scores
+
+
+def test_calls_of_one_tool_are_matched_for_the_best_score() -> None:
+    expected = [call("a", x="abcd"), call("a", x="abce")]
+    made = [call("a", x="abce"), call("a", x="abxx")]
+    # abcd-abxx 0.5 and abce-abce 1, not abcd-abce 0.75 and abce-abxx 0.5
+    assert score_case(expected, made, {}, "fuzzy").arguments == 0.5
+
+
+def test_many_calls_of_one_tool_take_no_time() -> None:
+    expected = [call("a", x=i) for i in range(60)]
+    assert score_case(expected, expected[::-1], {}, "exact").call == 1
+    assert score_case(expected, [*expected[1:], call("a", x=99)], {}, "exact").call == 0
+
+
+def test_an_unknown_rule() -> None:
+    with pytest.raises(ValueError, match="'loose'"):
+        score_case(None, [], {}, "loose")
