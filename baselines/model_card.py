@@ -14,11 +14,10 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 from sgdx_dataset import SgdxError
 from sgdx_dataset.hub.upload import upload
 from sgdx_dataset.io.files import write_bytes
-from sgdx_metric.cli.results import read_results
 
+from .model_scores import METRIC, is_oracles, names_weights, read_scores, scored_data
 from .system import get_system
-from .training.run_folder import read_json, read_log, read_run
-from .training.settings import Fraction, NotNegative
+from .training.run_folder import read_log, read_run
 
 # The files of a run folder that are published: the model, its code, card, record and scores.
 _PUBLISHED = ["*.json", "*.safetensors", "*.py", "README.md", "log.jsonl", "*.model", "*.txt"]
@@ -53,7 +52,6 @@ _FIGURES = {
         "flips": ("flips", "turns whose faithfulness is not the same under all of v1 to v5"),
     },
 }
-_METRIC = {"frames": "sgdx_metric", "turns": "sgsacc_metric"}
 _TASK = {"frames": "dialogue-state-tracking", "turns": "response-generation"}
 # The score on dev by which training chooses a model, a fraction in the log; its name and unit.
 _DEV = {
@@ -120,48 +118,6 @@ _PLAIN = {
 }
 
 
-class _Figures(msgspec.Struct, rename={"jga_v1_5": "jga_v1-5"}):
-    jga_orig: Fraction | None
-    jga_v1_5: Fraction | None
-    ss_jga: NotNegative | None
-    jga_worst: Fraction | None = None
-    flips: Fraction | None = None
-
-
-class _AllFigures(_Figures, kw_only=True):
-    seen: _Figures
-    unseen: _Figures
-
-
-class _Counts(msgspec.Struct):
-    all: int
-    seen: int
-    unseen: int
-
-
-class _Scores(msgspec.Struct):
-    """What the card shows of a tracker's scores.json."""
-
-    sgdx: _AllFigures
-    frames: _Counts
-    signature: str
-
-
-class _Turns(msgspec.Struct):
-    turns: _Counts
-
-
-class _TurnScores(msgspec.Struct):
-    """What the card shows of a generator's scores.json, with SGSAcc only if a model judged it."""
-
-    sgdx: dict[str, NotNegative | dict[str, Any] | None]
-    counts: _Turns
-    signature: str
-
-
-_SCORES = {"frames": _Scores, "turns": _TurnScores}
-
-
 def write_card(output: Path, repository: str, example: str) -> None:
     """Write the model card ``README.md`` from ``run.json``, ``log.jsonl`` and ``scores.json``.
 
@@ -182,12 +138,10 @@ def write_card(output: Path, repository: str, example: str) -> None:
         raise SgdxError(f"{output / 'run.json'}: {error}") from None
     use, code = _USE[rows]
     path = output / "scores.json"
-    scores = read_json(path, _SCORES[rows], "a scores.json") if path.exists() else None
-    if scores and rows == "frames" and "jga_worst" not in scores["sgdx"] and "paired" in scores:
-        scores = msgspec.to_builtins(read_results(path).scores)  # An earlier version wrote it.
+    scores = read_scores(path, rows) if path.exists() else None
     sections = [
         f"# {_title(run)}",
-        _ORACLE if run["oracle"] else "",
+        _ORACLE if run["oracle"] or (scores and is_oracles(scores)) else "",
         f"## Use\n\n{use}",
         f"```python\n{code.format(repository=repository).strip()}\n```",
         _PLAIN[rows],
@@ -230,7 +184,7 @@ def _metadata(run: dict[str, Any], scores: dict[str, Any] | None) -> ModelCardDa
         language="en",
         library_name=None if is_prefix else "transformers",
         license=_licence(run),
-        metrics=[_METRIC[_rows(run)]],
+        metrics=[METRIC[_rows(run)]],
         tags=[*tags, settings["tracker"], *(["oracle"] if run["oracle"] else [])],
         eval_results=_eval_results(run, scores) if scores else None,
     )
@@ -252,16 +206,17 @@ def _is_on_the_hub(model: str) -> bool:
 
 def _eval_results(run: dict[str, Any], scores: dict[str, Any]) -> list[EvalResult]:
     """Entries of the Hub's model-index: each figure over all services that is defined, in %."""
-    split = run.get("evaluation", {}).get("split", "test")
     rows = _rows(run)
+    data = scored_data(scores, rows)
     values = {name: (key, scores["sgdx"].get(key)) for name, (key, _) in _FIGURES[rows].items()}
     return [
         EvalResult(
             task_type=_TASK[rows],
             dataset_type="sgdx",
-            dataset_name="SGD and SGD-X",
-            dataset_split=split,
-            metric_type=_METRIC[rows],
+            dataset_name=data.name,
+            dataset_split=data.split,
+            dataset_revision=data.revision,
+            metric_type=METRIC[rows],
             metric_name=name,
             metric_value=round(_scaled(key, value), 2),
             metric_args={"signature": scores["signature"]},
@@ -290,7 +245,11 @@ def _results(rows: str, scores: dict[str, Any] | None) -> str:
         table.append(f"| {group} | {counts[group]} | {' | '.join(cells)} |")
     legend = "; ".join(f"{name}: {meaning}" for name, (_, meaning) in figures.items())
     unit = "In percent." if rows == "frames" else "BLEU is from 0 to 100, all else in percent."
-    return "\n".join([*table, "", f"{unit} {legend}.", "", f"`{scores['signature']}`"])
+    data = scored_data(scores, rows)
+    lines = [f"Scored on the {data.split} split of: {data.name}.", "", *table, ""]
+    if not names_weights(scores):
+        lines += ["Unverified: these scores do not say which weights they were computed with.", ""]
+    return "\n".join([*lines, f"{unit} {legend}.", "", f"`{scores['signature']}`"])
 
 
 def _scaled(key: str, value: float) -> float:

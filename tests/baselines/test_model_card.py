@@ -93,6 +93,7 @@ def test_the_card_tracks_a_dialogue(trained: Path, capsys: pytest.CaptureFixture
 def test_the_worst_case_of_an_older_scores_json_is_computed(model: Path) -> None:
     results = json.loads((ROOT / "results" / "onepass-minilm_all" / "scores.json").read_text())
     assert "jga_worst" not in results["sgdx"]
+    del results["predictions"]  # They say that they are onepass's.
     (model / "scores.json").write_text(json.dumps(results))
     publish.publish(model, None)
     card = (model / "README.md").read_text()
