@@ -20,6 +20,7 @@ ROOMS = (
     "sgdx_metric",
     "sgsacc_metric",
     "sgdx_space",
+    "sgdx_tools",
     "baselines",
     "benchmarks",
     "maintenance",

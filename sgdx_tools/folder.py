@@ -1,0 +1,272 @@
+"""Reading, checking and writing a folder of tools, their cases and their wordings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.io.files import read_input, staged, write_bytes
+from sgdx_dataset.io.json import decode_json, parse_json
+from sgdx_metric.variants import ORIGINAL
+
+from .data import Case, ExpectedCall, Json, Source, Tool, ToolSet, ToolWords, Wording
+from .json_schema import Layout, check_name
+
+TOOLS, CASES, WORDINGS, SOURCE = "tools.json", "cases.jsonl", "wordings", "source.json"
+_MADE_BY = "$made_by"
+# A wording's name is the name of a file and the first part of a request's id.
+_WORDING_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,100}")
+_ROLES = ("system", "developer", "user", "assistant", "tool")
+
+
+def read_tool_set(folder: Path) -> ToolSet:
+    """Read and check a folder of tools.
+
+    Only ``tools.json`` has to be there. All wordings in ``wordings/`` are read.
+
+    Raises:
+        SgdxError: A file is malformed, or what it says does not fit the other files: the message
+            names the file and the record or the line.
+    """
+    if not folder.is_dir():
+        raise SgdxError(f"{folder}: found no folder, expected one with {TOOLS}")
+    tools = read_tools(folder / TOOLS)
+    cases_file, source_file = folder / CASES, folder / SOURCE
+    cases = read_cases(cases_file, tools) if cases_file.exists() else ()
+    source = Source()
+    if source_file.exists():
+        data = read_input(source_file)
+        source = parse_json(data, Source, str(source_file), "where tools come from")
+    wordings = {ORIGINAL: Wording(ORIGINAL)}
+    for path in sorted((folder / WORDINGS).glob("*.json")):
+        wordings[path.stem] = read_wording(path, tools, cases)
+    return ToolSet(str(folder), tools, cases, wordings, source)
+
+
+def write_tool_set(
+    folder: Path, tools: Iterable[Tool], cases: Iterable[Case] = (), source: Source | None = None
+) -> None:
+    """Write a new folder of tools, completely or not at all.
+
+    Args:
+        folder: The folder, which does not exist yet.
+        tools: The tools, with distinct ids.
+        cases: The cases; without any, no ``cases.jsonl`` is written.
+        source: Where they come from.
+
+    Raises:
+        SgdxError: The folder exists, or cannot be written, or would not be read again.
+    """
+    if folder.exists():
+        raise SgdxError(f"{folder}: exists already, expected a new folder")
+    with staged(folder) as staging:
+        staging.mkdir()
+        (staging / TOOLS).write_bytes(_pretty([_tool_builtins(tool) for tool in tools]))
+        lines = list(cases)
+        if lines:
+            (staging / CASES).write_bytes(msgspec.json.Encoder().encode_lines(lines))
+        if source is not None:
+            (staging / SOURCE).write_bytes(_pretty(source))
+        read_tool_set(staging)
+
+
+def read_tools(path: Path) -> dict[str, Tool]:
+    """Read ``tools.json``: the tools by their ids.
+
+    Raises:
+        SgdxError: It is malformed; two tools have one id; a name is not valid; or a tool's
+            parameters are no JSON Schema of an object.
+    """
+    records = parse_json(read_input(path), list[msgspec.Raw], str(path), "a list of tools")
+    if not records:
+        raise SgdxError(f"{path}: found no tools, expected one at least")
+    tools: dict[str, Tool] = {}
+    for number, record in enumerate(records, 1):
+        tool = decode_json(record, Tool, f"{path}: tool {number}", "a tool")
+        where = f"{path}: tool {tool.id}"
+        check_name(tool.name, where)
+        if tool.id in tools:
+            raise SgdxError(f"{where}: found this id twice, expected distinct ids")
+        Layout(tool.parameters, where).check()
+        tools[tool.id] = tool
+    return tools
+
+
+def read_cases(path: Path, tools: Mapping[str, Tool]) -> tuple[Case, ...]:
+    """Read ``cases.jsonl``.
+
+    Raises:
+        SgdxError: A line is malformed, two cases have one id, or a case speaks of a tool or an
+            argument that there is not.
+    """
+    cases: dict[str, Case] = {}
+    layouts = {i: Layout(tool.parameters, f"tool {i}") for i, tool in tools.items()}
+    distinct = set[tuple[str, ...] | None]()
+    for number, line in enumerate(read_input(path).splitlines(), 1):
+        if line.strip():
+            record = f"{path}:{number}"
+            case = parse_json(line, Case, record, "a case")
+            where = f"{record}: case {case.id}"
+            if case.id in cases or not case.id:
+                raise SgdxError(f"{where}: expected an id that no other case has")
+            _check_case(case, tools, layouts, where)
+            if case.tools not in distinct:
+                check_distinct_names(case.tools, tools, Wording(ORIGINAL), where)
+                distinct.add(case.tools)
+            cases[case.id] = case
+    return tuple(cases.values())
+
+
+def _check_case(
+    case: Case, tools: Mapping[str, Tool], layouts: Mapping[str, Layout], where: str
+) -> None:
+    """Raise ``SgdxError`` where a case speaks of a tool or an argument that there is not."""
+    for tool in case.tools or ():
+        if tool not in tools:
+            raise SgdxError(f"{where}: tools: found {tool!r}, which is no tool's id")
+    ids: Collection[str] = tools if case.tools is None else case.tools
+    if len(set(ids)) < len(ids):
+        raise SgdxError(f"{where}: tools: found a tool twice, expected each once")
+    for i, message in enumerate(case.messages):
+        _check_message(message, ids, f"{where}: messages[{i}]")
+    if case.expect is not None and not case.expect:
+        raise SgdxError(f"{where}: expect: found no calls, expected null where none is to be made")
+    for call in case.expect or ():
+        _check_expected(call, ids, layouts, where)
+
+
+def _check_message(message: Json, ids: Collection[str], where: str) -> None:
+    role, content = message.get("role"), message.get("content")
+    if role not in _ROLES:
+        raise SgdxError(f"{where}: role is {role!r}, expected one of {', '.join(_ROLES)}")
+    if not isinstance(content, str | list | None):
+        raise SgdxError(f"{where}: content: expected text, a list of parts or null")
+    calls = message.get("tool_calls") or []
+    if not isinstance(calls, list):
+        raise SgdxError(f"{where}: tool_calls: expected a list")
+    for call in calls:
+        function = call.get("function") if isinstance(call, dict) else None
+        name = function.get("name") if isinstance(function, dict) else None
+        arguments = function.get("arguments", "{}") if isinstance(function, dict) else None
+        if not isinstance(name, str) or not isinstance(arguments, str):
+            expected = 'expected {"function": {"name": ..., "arguments": JSON in a string}}'
+            raise SgdxError(f"{where}: tool_calls: {expected}")
+        if name not in ids:
+            raise SgdxError(f"{where}: tool_calls: {name!r} is no tool of the case")
+        decode_json(arguments.encode(), dict[str, Any], f"{where}: arguments", "an object")
+
+
+def _check_expected(
+    call: ExpectedCall, ids: Collection[str], layouts: Mapping[str, Layout], where: str
+) -> None:
+    if call.name not in ids:
+        raise SgdxError(f"{where}: expect: {call.name!r} is no tool of the case")
+    layout = layouts[call.name]
+    unknown = [name for name in call.arguments if name not in layout.properties()]
+    if unknown and not layout.is_open():
+        names = ", ".join(layout.properties())
+        expected = f"expected one of {names}" if names else "the tool has no parameters"
+        raise SgdxError(f"{where}: expect: {call.name} has no argument {unknown[0]!r}, {expected}")
+
+
+def read_wording(path: Path, tools: Mapping[str, Tool], cases: Iterable[Case] = ()) -> Wording:
+    """Read a wording: ``{tool id: {"name", "description", "parameters": {path: {...}}}}``.
+
+    Args:
+        path: The file; its name without ``.json`` is the wording's.
+        tools: The tools by id.
+        cases: The cases, whose tools must stay distinct.
+
+    Raises:
+        SgdxError: It is malformed, or ``check_wording`` raises.
+    """
+    records = parse_json(read_input(path), dict[str, msgspec.Raw], str(path), "a wording")
+    made_by = records.pop(_MADE_BY, msgspec.Raw(b'""'))
+    words = {
+        tool: decode_json(record, ToolWords, f"{path}: tool {tool}", "new words of a tool")
+        for tool, record in records.items()
+    }
+    author = decode_json(made_by, str, f"{path}: {_MADE_BY}", "text")
+    wording = Wording(path.stem, words, author)
+    check_wording(wording, tools, cases, str(path))
+    return wording
+
+
+def write_wording(path: Path, wording: Wording) -> Path:
+    """Write a wording's file, completely or not at all; returns its path.
+
+    Raises:
+        SgdxError: It cannot be written.
+    """
+    made_by = {_MADE_BY: wording.made_by} if wording.made_by else {}
+    write_bytes(path, _pretty({**made_by, **wording.tools}))
+    return path
+
+
+def check_wording(
+    wording: Wording, tools: Mapping[str, Tool], cases: Iterable[Case], where: str
+) -> None:
+    """Check that a wording fits the tools, and leaves what was distinct distinct.
+
+    Raises:
+        SgdxError: A tool or a path does not exist, a name is not valid, the wording has the name of
+            the original, or two tools of a case, or two properties of an object, get one name.
+    """
+    if not _WORDING_NAME.fullmatch(wording.name) or wording.name == ORIGINAL:
+        expected = f"expected letters, digits, _ . + and -, and not {ORIGINAL}"
+        raise SgdxError(f"{where}: the wording's name is {wording.name!r}, {expected}")
+    for i, words in wording.tools.items():
+        record = f"{where}: tool {i}"
+        if i not in tools:
+            raise SgdxError(f"{record} is not in {TOOLS}, expected one of {_some(tools)}")
+        if words.name is not None:
+            check_name(words.name, record)
+        if words.parameters:
+            Layout(tools[i].parameters, record).check_words(words.parameters, record)
+    sets = dict.fromkeys([None, *(case.tools for case in cases)] if cases else [None])
+    shared = len({tool.name for tool in tools.values()}) < len(tools)
+    for ids in sets:
+        if ids is not None or not shared:  # tools that share a name stand in no case together
+            check_distinct_names(ids, tools, wording, where)
+
+
+def check_distinct_names(
+    ids: Collection[str] | None, tools: Mapping[str, Tool], wording: Wording, where: str
+) -> None:
+    """Raise ``SgdxError`` where two tools that a model sees together get one name.
+
+    Args:
+        ids: The tools' ids; None for all.
+        tools: All tools by id.
+        wording: The new words.
+        where: What the error message begins with.
+    """
+    first: dict[str, str] = {}
+    for i in tools if ids is None else ids:
+        words = wording.tools.get(i)
+        name = (words and words.name) or tools[i].name
+        other = first.setdefault(name, i)
+        if other != i:
+            raise SgdxError(
+                f"{where}: tools {other} and {i} are both called {name!r}, expected distinct names"
+            )
+
+
+def _tool_builtins(tool: Tool) -> Json:
+    """A tool as ``tools.json`` has it; its id only where that is not its name."""
+    record = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return record if tool.id == tool.name else {"id": tool.id, **record}
+
+
+def _some(names: Iterable[str]) -> str:
+    text = ", ".join(names)
+    return text if len(text) <= 300 else f"{text[:300]}..."
+
+
+def _pretty(content: Any) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"

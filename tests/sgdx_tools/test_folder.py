@@ -1,0 +1,143 @@
+"""Folders of tools: what is read, and what each fault is called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_tools.data import Case, ExpectedCall, Json, Source, Tool, ToolWords, Wording, Words
+from sgdx_tools.folder import read_tool_set, write_tool_set, write_wording
+
+PLACE: Json = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+    "required": ["city"],
+}
+TOOLS = [
+    Tool("get_weather", "Tells the weather", PLACE),
+    Tool("ping"),
+    Tool("get_weather", "Tells the weather again", PLACE, id="get_weather#2"),
+]
+USER = {"role": "user", "content": "Rain in Rome?"}
+CALL = ExpectedCall("get_weather", {"city": "Rome"})
+CASES = [
+    Case("c1", (USER,), (CALL,), ("get_weather", "ping"), "d1"),
+    Case("c2", (USER,), None, ("ping",)),
+]
+
+
+def line(**changes: Any) -> Json:
+    case: Json = {
+        "id": "c1",
+        "messages": [USER],
+        "tools": ["get_weather", "ping"],
+        "expect": [{"name": "get_weather", "arguments": {"city": "Rome"}}],
+    }
+    return {key: value for key, value in (case | changes).items() if value != "none"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_tool_set(tmp_path / "api", TOOLS, CASES, Source("bfcl", {"a.json": "12"}, "bfcl"))
+    return tmp_path / "api"
+
+
+def test_a_folder_is_read_as_it_was_written(folder: Path) -> None:
+    words = {"get_weather": ToolWords("forecast", parameters={"city": Words("town")})}
+    wording = Wording("v1", words, "model:m")
+    write_wording(folder / "wordings" / "v1.json", wording)
+    tool_set = read_tool_set(folder)
+    assert list(tool_set.tools) == ["get_weather", "ping", "get_weather#2"]
+    assert list(tool_set.tools.values()) == TOOLS
+    assert list(tool_set.cases) == CASES
+    assert tool_set.wordings == {"original": Wording("original"), "v1": wording}
+    assert tool_set.source == Source("bfcl", {"a.json": "12"}, "bfcl")
+    assert [tool.id for tool in tool_set.tools_of(tool_set.cases[0])] == ["get_weather", "ping"]
+
+
+def test_tools_alone_are_enough(tmp_path: Path) -> None:
+    (tmp_path / "tools.json").write_text('[{"name": "ping"}]')
+    tool_set = read_tool_set(tmp_path)
+    assert (tool_set.cases, tool_set.source.rules) == ((), "exact")
+
+
+def test_a_folder_that_is_there_is_not_replaced(folder: Path) -> None:
+    with pytest.raises(SgdxError, match="exists already"):
+        write_tool_set(folder, TOOLS)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "tools.json: found no tools"),
+        ("{", "tools.json: not a list of tools"),
+        ('[{"name": "a"}, {"name": "b", "strict": true}]', "tool 2: .*unknown field `strict`"),
+        ('[{"name": "a", "name": "b"}]', "tools.json: .*'name' twice"),
+        ('[{"name": "a b"}]', "tool a b: name is 'a b'"),
+        ('[{"name": "a"}, {"name": "a"}]', "tool a: found this id twice"),
+        ('[{"name": "a", "parameters": {"type": "array"}}]', "tool a: found type 'array'"),
+    ],
+)
+def test_faults_of_tools(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "tools.json").write_text(content)
+    with pytest.raises(SgdxError, match=message):
+        read_tool_set(tmp_path)
+
+
+def calls(name: Any, arguments: Any = "{}") -> list[Json]:
+    function = {"name": name, "arguments": arguments}
+    return [{"role": "assistant", "content": None, "tool_calls": [{"function": function}]}]
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        (line(extra=1), "unknown field `extra`"),
+        (line(expect="none"), "missing required field `expect`"),
+        (line(id="c0"), "case c0: expected an id"),
+        (line(tools=["x"]), "case c1: tools: found 'x'"),
+        (line(tools=["ping", "ping"]), "case c1: tools: found a tool twice"),
+        (line(tools=["get_weather", "get_weather#2"]), "case c1: .* both called 'get_weather'"),
+        (line(tools="none"), "case c1: .* both called 'get_weather'"),
+        (line(expect=[]), "expect: found no calls"),
+        (line(expect=[{"name": "get_weather#2"}]), "expect: 'get_weather#2' is no tool"),
+        (line(expect=[{"name": "ping", "arguments": {"x": 1}}]), "ping has no argument 'x'"),
+        (
+            line(expect=[{"name": "get_weather", "arguments": {"x": 1}}]),
+            "get_weather has no argument 'x', expected one of city, days",
+        ),
+        (line(messages=[{"role": "robot"}]), "messages\\[0\\]: role is 'robot'"),
+        (line(messages=[{"role": "user", "content": 1}]), "messages\\[0\\]: content"),
+        (line(messages=calls("x")), "messages\\[0\\]: tool_calls: 'x' is no tool"),
+        (line(messages=calls("ping", {})), "messages\\[0\\]: tool_calls: expected"),
+        (line(messages=calls("ping", "[]")), "messages\\[0\\]: arguments: not an object"),
+    ],
+)
+def test_faults_of_cases_have_file_and_line(folder: Path, case: Json, message: str) -> None:
+    lines = [json.dumps(line(id="c0")), "", json.dumps(case)]
+    (folder / "cases.jsonl").write_text("\n".join(lines))
+    with pytest.raises(SgdxError, match=f"cases.jsonl:3: .*{message}"):
+        read_tool_set(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "message"),
+    [
+        ("v1", {"x": {"name": "y"}}, "tool x is not in tools.json"),
+        ("v1", {"ping": {"title": "y"}}, "tool ping: .*unknown field `title`"),
+        ("v1", {"ping": {"name": "a b"}}, "tool ping: name is 'a b'"),
+        ("v1", {"ping": {"parameters": {"a": {}}}}, "tool ping: path a is not in the tool"),
+        ("v1", {"ping": {"name": "get_weather"}}, "tools get_weather and ping are both called"),
+        ("original", {}, "the wording's name is 'original'"),
+        ("v 1", {}, "the wording's name is 'v 1'"),
+    ],
+)
+def test_faults_of_wordings(folder: Path, name: str, words: Json, message: str) -> None:
+    (folder / "wordings").mkdir()
+    (folder / "wordings" / f"{name}.json").write_text(json.dumps(words))
+    with pytest.raises(SgdxError, match=f"{name}.json: .*{message}"):
+        read_tool_set(folder)

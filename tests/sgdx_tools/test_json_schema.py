@@ -1,0 +1,257 @@
+"""The words of a JSON Schema: where they are, and what becomes of schema and values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_tools.data import Json, Words
+from sgdx_tools.json_schema import Element, Layout, Renaming
+
+ADDRESS: Json = {
+    "type": "object",
+    "description": "A place",
+    "properties": {
+        "city": {"type": "string"},
+        "next": {"$ref": "#/$defs/Address"},
+    },
+    "required": ["city"],
+}
+SCHEMA: Json = {
+    "type": "object",
+    "properties": {
+        "party_size": {"type": "integer", "title": "Party Size", "description": "How many"},
+        "address": {"$ref": "#/$defs/Address", "description": "Where"},
+        "guests": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string", "description": "Who"},
+                    "home": {"$ref": "#/properties/address"},
+                },
+                "required": ["name"],
+            },
+        },
+        "when": {
+            "anyOf": [
+                {"type": "string", "description": "A date"},
+                {
+                    "type": "object",
+                    "properties": {"start": {"type": "string", "description": "First day"}},
+                    "required": ["start"],
+                },
+                {
+                    "type": "object",
+                    "properties": {"start": {"type": "integer", "description": "Days from now"}},
+                },
+            ],
+            "default": {"start": "today"},
+        },
+        "labels": {"type": "object", "additionalProperties": {"$ref": "#/$defs/Address"}},
+        "any": True,
+    },
+    "required": ["party_size"],
+    "$defs": {"Address": ADDRESS},
+}
+WORDS = {
+    "party_size": Words("how_many_people"),
+    "address": Words("place", "Where it is"),
+    "$defs.Address.city": Words("town", "Name of the town"),
+    "guests[].name": Words("who"),
+    "when": Words(description="A day"),
+    "when.start": Words("beginning"),
+    "when.start#2": Words(description="In how many days"),
+    "any": Words("whatever"),
+}
+
+
+def renaming(schema: Json, words: dict[str, Words]) -> Renaming:
+    layout = Layout(schema, "tools.json: tool t")
+    layout.check()
+    layout.check_words(words, "v1.json: tool t")
+    return Renaming(layout, words)
+
+
+def properties(**names: Any) -> Json:
+    return {"type": "object", "properties": names}
+
+
+def test_elements_are_properties_and_whatever_is_described() -> None:
+    assert list(Layout(SCHEMA, "").elements.values()) == [
+        Element("party_size", "party_size", "How many"),
+        Element("address", "address", "Where"),
+        Element("guests", "guests", ""),
+        Element("guests[].name", "name", "Who"),
+        Element("guests[].home", "home", ""),
+        Element("when", "when", "A date"),
+        Element("when.start", "start", "First day"),
+        Element("when.start#2", "", "Days from now"),
+        Element("labels", "labels", ""),
+        Element("any", "any", ""),
+        Element("$defs.Address", "", "A place"),
+        Element("$defs.Address.city", "city", ""),
+        Element("$defs.Address.next", "next", ""),
+    ]
+
+
+def test_a_schema_keeps_everything_but_its_words() -> None:
+    schema = renaming(SCHEMA, WORDS).schema()
+    assert schema == {
+        "type": "object",
+        "properties": {
+            "how_many_people": {
+                "type": "integer",
+                "title": "How Many People",
+                "description": "How many",
+            },
+            "place": {"$ref": "#/$defs/Address", "description": "Where it is"},
+            "guests": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "who": {"type": "string", "description": "Who"},
+                        "home": {"$ref": "#/properties/place"},
+                    },
+                    "required": ["who"],
+                },
+            },
+            "when": {
+                "anyOf": [
+                    {"type": "string", "description": "A day"},
+                    {
+                        "type": "object",
+                        "properties": {"beginning": {"type": "string", "description": "First day"}},
+                        "required": ["beginning"],
+                    },
+                    {
+                        "type": "object",
+                        "properties": {
+                            "beginning": {"type": "integer", "description": "In how many days"}
+                        },
+                    },
+                ],
+                "default": {"beginning": "today"},
+            },
+            "labels": {"type": "object", "additionalProperties": {"$ref": "#/$defs/Address"}},
+            "whatever": True,
+        },
+        "required": ["how_many_people"],
+        "$defs": {
+            "Address": {
+                "type": "object",
+                "description": "A place",
+                "properties": {
+                    "town": {"type": "string", "description": "Name of the town"},
+                    "next": {"$ref": "#/$defs/Address"},
+                },
+                "required": ["town"],
+            }
+        },
+    }
+    Layout(schema, "").check()
+
+
+def test_values_have_the_new_names_at_every_depth() -> None:
+    value = {
+        "party_size": 4,
+        "address": {"city": "Rome", "next": {"city": "Oslo"}},
+        "guests": [{"name": "Ann", "home": {"city": "Bern"}}],
+        "when": {"any_of": [{"start": 1}, "start", {"absent": True}]},
+        "labels": {"city": {"city": "Paris"}},
+    }
+    assert renaming(SCHEMA, WORDS).value(value) == {
+        "how_many_people": 4,
+        "place": {"town": "Rome", "next": {"town": "Oslo"}},
+        "guests": [{"who": "Ann", "home": {"town": "Bern"}}],
+        "when": {"any_of": [{"beginning": 1}, "start", {"absent": True}]},
+        "labels": {"city": {"town": "Paris"}},
+    }
+
+
+def test_names_that_rules_mention_follow() -> None:
+    schema: Json = properties(a={"type": "string"}, b={"type": "string"}) | {
+        "allOf": [{"if": {"required": ["a"]}, "then": {"required": ["b"]}}],
+        "dependentRequired": {"a": ["b"]},
+        "dependentSchemas": {"a": {"required": ["b"]}},
+        "discriminator": {"propertyName": "a"},
+        "examples": [{"a": "b"}],
+    }
+    assert renaming(schema, {"a": Words("x"), "b": Words("y")}).schema() == {
+        "type": "object",
+        "properties": {"x": {"type": "string"}, "y": {"type": "string"}},
+        "allOf": [{"if": {"required": ["x"]}, "then": {"required": ["y"]}}],
+        "dependentRequired": {"x": ["y"]},
+        "dependentSchemas": {"x": {"required": ["y"]}},
+        "discriminator": {"propertyName": "x"},
+        "examples": [{"x": "b"}],
+    }
+
+
+def test_two_names_change_places() -> None:
+    swap = renaming(properties(a={}, b={}), {"a": Words("b"), "b": Words("a")})
+    assert swap.schema() == properties(b={}, a={})
+    assert swap.value({"a": 1, "b": 2}) == {"b": 1, "a": 2}
+
+
+def test_a_key_that_is_not_in_the_schema_cannot_be_lost() -> None:
+    open_schema = properties(a={}) | {"additionalProperties": True}
+    with pytest.raises(SgdxError, match="tool t: of the keys a, b two"):
+        renaming(open_schema, {"a": Words("b")}).value({"a": 1, "b": 2})
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ({"nothing": Words("x")}, "path nothing .* expected one of \\$, a, b, b.c"),
+        ({"a": Words("two words")}, "path a: name is 'two words'"),
+        ({"a": Words("b")}, "properties of the tool: a and b are both 'b'"),
+        ({"b.c": Words("d"), "b.d": Words("d")}, "properties of b: c and d are both 'd'"),
+        ({"b[]": Words("x")}, "path b\\[\\]"),
+        ({"$": Words("x")}, "path \\$: found a name"),
+    ],
+)
+def test_words_that_do_not_fit(words: dict[str, Words], place: str) -> None:
+    schema = properties(a={}, b=properties(c={}, d={})) | {"description": "All"}
+    with pytest.raises(SgdxError, match=f"v1.json: tool t: {place}"):
+        renaming(schema, words)
+
+
+def test_one_property_in_two_places_needs_one_name() -> None:
+    schema = {
+        "allOf": [{"$ref": "#/$defs/Base"}, properties(city={})],
+        "$defs": {"Base": properties(city={})},
+    }
+    both = {"city": Words("town"), "$defs.Base.city": Words("town")}
+    assert renaming(schema, both).value({"city": 1}) == {"town": 1}
+    with pytest.raises(SgdxError, match="are one property"):
+        renaming(schema, {"city": Words("town")})
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"type": "string"}, "found type 'string', expected object"),
+        ({"properties": []}, "#/properties: found \\[\\], expected an object"),
+        ({"properties": {"a": 1}}, "#/properties/a: found 1, expected a schema"),
+        ({"anyOf": {}}, "#/anyOf: found {}, expected an array"),
+        (properties(a={"description": 1}), "#/properties/a/description: found 1"),
+        (properties(a={"$ref": "#/$defs/X"}), "#/properties/a/\\$ref: found '#/\\$defs/X'"),
+        (properties(a={"$ref": "other.json"}), "expected a pointer inside the schema"),
+        (properties(**{"a": properties(b={}), "a.b": {}}), "path a.b is of two parts"),
+    ],
+)
+def test_what_is_no_schema_is_refused(schema: Json, message: str) -> None:
+    with pytest.raises(SgdxError, match=f"tools.json: tool t: .*{message}"):
+        Layout(schema, "tools.json: tool t").check()
+
+
+def test_a_schema_may_not_be_nested_without_end() -> None:
+    schema: Json = {}
+    for _ in range(200):
+        schema = properties(a=schema)
+    with pytest.raises(SgdxError, match="over 100 schemas"):
+        Layout(schema, "t").check()
