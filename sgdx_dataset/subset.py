@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from .io.errors import SgdxError
-from .io.files import write_bytes
+from .io.files import read_input, write_bytes
 from .io.progress import progress
 from .release.release import Release
 from .release.schema import split_name
@@ -162,12 +162,7 @@ def read_dialogue_ids(path: Path, split: str | None = None) -> list[str]:
             not those that its SHA-256 was made of, or it is of another split.
     """
     try:
-        if path.exists() and not path.is_file():  # a device may have no end
-            kind = "a folder" if path.is_dir() else "a device"
-            raise SgdxError(f"{path}: found {kind}, expected a file")
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise SgdxError(f"{path}: {error.strerror}") from None
+        text = read_input(path).decode()
     except UnicodeDecodeError as error:
         raise SgdxError(f"{path}: cannot be read as text: {error}") from None
     ids: list[str] = []

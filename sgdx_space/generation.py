@@ -67,7 +67,7 @@ def _read_dropped(paths: Sequence[Path], split: str) -> list[Prediction]:
         if variant in predictions or variant not in _VARIANTS:
             expected = "one file for each of original and v1 to v5"
             raise ScoreError(f"{path}: found variant '{variant}', expected {expected}")
-        predictions[variant] = read_predictions(path, split, variant)[0]
+        predictions[variant] = read_predictions(path, split, variant).rows
     return [row for rows in predictions.values() for row in rows]
 
 

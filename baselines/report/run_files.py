@@ -10,6 +10,7 @@ from typing import Any
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
+from sgdx_metric.cli.headers import parse_header
 from sgdx_metric.cli.predictions import prediction_paths
 
 from ..training.run_folder import read_log
@@ -124,10 +125,7 @@ def read_header(path: Path) -> dict[str, Any]:
         return {}
     with path.open("rb") as file:
         line = file.readline()
-    if not line.lstrip().startswith(b'{"metadata"'):
-        return {}
-    header = parse_json(line, dict[str, dict[str, Any]], f"{path}:1", "a line of metadata")
-    return header["metadata"]
+    return parse_header(line, dict[str, Any], path) or {}
 
 
 def _read_object(path: Path) -> dict[str, Any]:

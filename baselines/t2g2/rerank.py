@@ -209,7 +209,9 @@ def read_system(argument: str, split: str, turns: Sequence[Turn], other_ids: set
     likelihoods: dict[str, list[float]] = {}
     for variant, path in prediction_paths(Path(folder), CONFIGS).items():
         rows = [
-            row for row in read_predictions(path, split, variant)[0] if row.turn_id not in other_ids
+            row
+            for row in read_predictions(path, split, variant).rows
+            if row.turn_id not in other_ids
         ]
         utterances |= utterances_by_variant(turns, rows)
         scores = {

@@ -12,7 +12,7 @@ from sgdx_dataset.io.errors import SgdxError
 from ..api import score_files
 from ..scoring import score_frames
 from ..signature import Rules, signature_parts
-from ..subset import only_dialogues, subset_of
+from ..subset import dialogue_ids_of, only_dialogues, subset_of
 from .compare import compare
 from .explain import broken_frames, explain, find_flips, frame_row
 from .files import check_apart, check_output, write_json
@@ -132,7 +132,10 @@ def run_explain(args: argparse.Namespace) -> None:
 
 
 def _explain_frame(
-    predictions: dict[str, Predictions], references: References, frame_id: str, rules: Rules
+    predictions: dict[str, Predictions[pa.Table]],
+    references: References,
+    frame_id: str,
+    rules: Rules,
 ) -> None:
     """Print the dialogue up to a frame, and what the frame scores slot by slot."""
     true: dict[str, pa.Table] = {}
@@ -156,7 +159,7 @@ def _explain_frame(
 
 
 def _explain_changed(
-    predictions: dict[str, Predictions],
+    predictions: dict[str, Predictions[pa.Table]],
     references: References,
     changed: list[str],
     rules: Rules,
@@ -174,7 +177,10 @@ def _explain_changed(
 
 
 def _explain_flips(
-    predictions: dict[str, Predictions], references: References, rules: Rules, inputs: Inputs
+    predictions: dict[str, Predictions[pa.Table]],
+    references: References,
+    rules: Rules,
+    inputs: Inputs,
 ) -> None:
     """List the frames that are right under one wording and wrong under another."""
     if len(predictions) < 2:
@@ -187,10 +193,10 @@ def _explain_flips(
 
 
 def _frames_of(
-    predictions: dict[str, Predictions], references: References, inputs: Inputs
+    predictions: dict[str, Predictions[pa.Table]], references: References, inputs: Inputs
 ) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
     """The references and the predictions of the dialogues that are looked at, by variant."""
-    ids = inputs.named_dialogues() or stated_dialogues(predictions)
+    ids = inputs.named_dialogues() or stated_dialogues(predictions, dialogue_ids_of)
     true: dict[str, pa.Table] = {}
     predicted: dict[str, pa.Table] = {}
     for name, of_variant in predictions.items():

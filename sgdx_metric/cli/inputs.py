@@ -1,7 +1,7 @@
 """What is scored against what: the paths that `score`, `calls` and `explain` are given."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +11,9 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.subset import read_dialogue_ids
 
 from ..rows import REFERENCE
-from ..subset import dialogue_ids_of, dialogues_mark
+from ..subset import dialogues_mark
 from ..variants import ORIGINAL, PAPER_VARIANTS
-from .predictions import Predictions, prediction_paths
+from .predictions import Predictions, Rows, prediction_paths
 from .references import References, open_folder, open_references
 
 
@@ -57,7 +57,9 @@ class Inputs:
             variants += sorted({file.stem for file in files} - {*variants})
         return prediction_paths(self.predictions, variants)
 
-    def read(self, read_file: Callable[[Path, str, str], Predictions]) -> dict[str, Predictions]:
+    def read(
+        self, read_file: Callable[[Path, str, str], Predictions[pa.Table]]
+    ) -> dict[str, Predictions[pa.Table]]:
         """The predictions by variant.
 
         Args:
@@ -92,7 +94,7 @@ class Inputs:
         return paths + ([self.dialogues] if self.dialogues else [])
 
     def open_references(
-        self, predictions: Mapping[str, Predictions], columns: pa.Schema = REFERENCE
+        self, predictions: Mapping[str, Predictions[pa.Table]], columns: pa.Schema = REFERENCE
     ) -> References:
         """Open the references of the variants that are predicted.
 
@@ -112,11 +114,14 @@ class Inputs:
         return open_references(self.source, self.split, self.own_variants, columns, stated)
 
 
-def stated_dialogues(predictions: Mapping[str, Predictions]) -> list[str]:
+def stated_dialogues(
+    predictions: Mapping[str, Predictions[Rows]], dialogues_of: Callable[[Rows], Collection[str]]
+) -> list[str]:
     """The dialogues that predictions say they are of.
 
     Args:
-        predictions: What `Inputs.read` returned.
+        predictions: The predictions by variant.
+        dialogues_of: Finds the ids of the dialogues that rows are of.
 
     Returns:
         The ids of the dialogues, each once; none where the predictions do not name a subset.
@@ -132,7 +137,7 @@ def stated_dialogues(predictions: Mapping[str, Predictions]) -> list[str]:
     }
     ids: list[str] = []
     for name, mark in stated.items():
-        ids = sorted(dialogue_ids_of(predictions[name].rows))
+        ids = sorted(dialogues_of(predictions[name].rows))
         if mark != dialogues_mark(ids):
             raise SgdxError(
                 f"predictions for {name}: found rows of the dialogues {dialogues_mark(ids)}, "

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -26,9 +27,10 @@ from ..rows import (
     Values,
     arrow_table,
 )
-from ..signature import split_name
+from .headers import read_prediction_lines
 from .systems import Metadata
 
+Rows = TypeVar("Rows")
 # What the official scorer writes into the directory of predictions that it scored.
 _SCORER_OUTPUT = "dialogues_and_metrics.json"
 
@@ -118,10 +120,6 @@ def _paths_in(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
     return paths
 
 
-class _Header(msgspec.Struct, forbid_unknown_fields=True):
-    metadata: Metadata
-
-
 class _State(msgspec.Struct, gc=False):
     active_intent: str
     requested_slots: list[str]
@@ -145,11 +143,11 @@ class _Dialogue(msgspec.Struct, gc=False):
 
 
 @dataclass(frozen=True)
-class Predictions:
+class Predictions(Generic[Rows]):
     """The predictions of one variant.
 
     Attributes:
-        rows: Prediction rows, with the columns of PREDICTION.
+        rows: Prediction rows. Those of dialogue states are a table with the columns of PREDICTION.
         metadata: What the file states about itself; a directory states nothing.
         has_header: Whether the file has a line that states something.
         sha256: The digest of the file, or of the names and digests of a directory's files.
@@ -159,7 +157,7 @@ class Predictions:
             `with_frame_ids` finds the real one.
     """
 
-    rows: pa.Table
+    rows: Rows
     metadata: Metadata = field(default_factory=Metadata)
     has_header: bool = False
     sha256: str = ""
@@ -189,7 +187,7 @@ class CallPrediction(msgspec.Struct, gc=False):
     service_call: PredictedCall | None
 
 
-def read_predictions(path: Path, split: str, variant: str) -> Predictions:
+def read_predictions(path: Path, split: str, variant: str) -> Predictions[pa.Table]:
     """Read one variant's predictions of the dialogue state.
 
     Args:
@@ -209,7 +207,7 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions:
     return _read_lines(path, split, variant, Prediction, PREDICTION)
 
 
-def read_calls(path: Path, split: str, variant: str) -> Predictions:
+def read_calls(path: Path, split: str, variant: str) -> Predictions[pa.Table]:
     """Read one variant's predictions of calls: a JSONL file of rows of ``CALL_PREDICTION``.
 
     Raises:
@@ -224,30 +222,17 @@ def _read_lines(
     variant: str,
     kind: type[Prediction] | type[CallPrediction],
     schema: pa.Schema,
-) -> Predictions:
+) -> Predictions[pa.Table]:
     """Read the rows of a JSONL file, each of which must be of a kind."""
-    data = read_input(path)
-    sha256, has_header = _sha256(data), False
-    metadata = Metadata()
-    first, _, rest = data.partition(b"\n")
-    if first.lstrip().startswith(b'{"metadata"'):
-        metadata = parse_json(first, _Header, f"{path}:1", "a header of predictions").metadata
-        has_header = True
-        data = b"\n" + rest  # A blank line keeps the numbers of the lines.
-    for key, stated, expected in (
-        ("split", metadata.split and split_name(metadata.split), split),
-        ("variant", metadata.variant, variant),
-    ):
-        if stated not in (None, expected):
-            raise SgdxError(f"{path}:1: metadata: {key} is '{stated}', not '{expected}'")
-    lines = data.split(b"\n")
-    _check_rows(lines, variant, path, kind)
+    file = read_prediction_lines(path, split, variant)
+    _check_rows(file.lines, variant, path, kind)
     try:
-        return Predictions(arrow_table(lines, schema, str(path)), metadata, has_header, sha256)
+        rows = arrow_table(file.lines, schema, str(path))
     except ScoreError:  # A row has a key twice; the error should name the line.
-        for number, line in _numbered(lines):
+        for number, line in _numbered(file.lines):
             parse_json(line, object, f"{path}:{number}", "a prediction row")
         raise
+    return Predictions(rows, file.metadata, file.has_header, file.sha256)
 
 
 def _sha256(data: bytes) -> str:
@@ -315,7 +300,7 @@ def _rows(file: Path, variant: str) -> Iterator[Prediction]:
                 )
 
 
-def with_frame_ids(predictions: Predictions, references: pa.Table) -> pa.Table:
+def with_frame_ids(predictions: Predictions[pa.Table], references: pa.Table) -> pa.Table:
     """The rows under the references' frame ids; an id unknown to the references is left as it is.
 
     Args:

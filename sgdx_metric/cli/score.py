@@ -57,7 +57,7 @@ class Task(Generic[_Scores]):
             and the rules.
     """
 
-    read: Callable[[Path, str, str], Predictions]
+    read: Callable[[Path, str, str], Predictions[pa.Table]]
     columns: pa.Schema
     score: Callable[[pa.Table, pa.Table, str, Rules], _Scores]
 
@@ -206,7 +206,7 @@ def score_variants(
     """
     named_ids = inputs.named_dialogues()
     predictions = inputs.read(task.read)
-    chosen_ids = named_ids or stated_dialogues(predictions)
+    chosen_ids = named_ids or stated_dialogues(predictions, dialogue_ids_of)
     metadata = {name: variant.metadata for name, variant in predictions.items()}
     check_one_system(metadata)
     references = inputs.open_references(predictions, task.columns)

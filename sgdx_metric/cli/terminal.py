@@ -27,6 +27,7 @@ _TITLES = {
 }
 # Headers of figures that are no longer than this are not folded.
 _SHORT = len("difference")
+_GAP = 2  # blanks between columns
 _SCORE_LEGEND = """\
 JGA: joint goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how
 far a frame's score varies over variants. JGA_worst: each frame under the
@@ -90,27 +91,27 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
         cells = (percent(figures[key]) for key in names)
         rows.append([group, str(result["frames"][group]), *cells])
     title = "Joint goal accuracy and schema sensitivity, in %"
-    _print_table(title, ["services", "frames", *names.values()], rows, console)
+    print_table(title, ["services", "frames", *names.values()], rows, console)
     for key, interval in sgdx["confidence"].items():
         if interval and key == "drop":
             drop = f"JGA_v1-5 - JGA_orig: {percent(sgdx[key])}"
-            _print_line(f"{drop}, 95 % interval {_interval(interval)}", console)
+            print_line(f"{drop}, 95 % interval {_interval(interval)}", console)
         elif interval and key in names:
-            _print_line(f"{names[key]}: 95 % interval {_interval(interval)}", console)
+            print_line(f"{names[key]}: 95 % interval {_interval(interval)}", console)
         elif interval:  # The worst case of another set, whose name is too long for a column.
             figure = f"{_title(key)}: {percent(sgdx[key])}"
-            _print_line(f"{figure}, 95 % interval {_interval(interval)}", console)
-    _print_line("", console)
+            print_line(f"{figure}, 95 % interval {_interval(interval)}", console)
+    print_line("", console)
     _print_variants(result, console)
-    _print_line(_SCORE_LEGEND, console)
+    print_line(_SCORE_LEGEND, console)
     for name, count in result["ignored_slots"].items():
         if count:
             share = 100 * count / result["predicted_slots"][name]
-            _print_line(
+            print_line(
                 f"{name}: ignored {count} predicted slots ({share:.1f} %) that the schema lacks",
                 console,
             )
-    _print_line(result["signature"], console)
+    print_line(result["signature"], console)
 
 
 def print_unread(
@@ -125,10 +126,10 @@ def print_unread(
     """
     for name, (invalid, requests) in unread.items():
         share = percent(invalid / requests if requests else None)
-        _print_line(f"{name}: {invalid} of {requests} answers invalid ({share} %)", console)
+        print_line(f"{name}: {invalid} of {requests} answers invalid ({share} %)", console)
     if unread:
         jga = percent(empty_state_jga)
-        _print_line(f"An invalid answer counts as the empty state, whose JGA is {jga} %.", console)
+        print_line(f"An invalid answer counts as the empty state, whose JGA is {jga} %.", console)
 
 
 def _print_variants(result: dict[str, Any], console: Console) -> None:
@@ -146,7 +147,7 @@ def _print_variants(result: dict[str, Any], console: Console) -> None:
                 *_difference(change.get("difference"), interval, change.get("p")),
             ]
         )
-    _print_table("Joint goal accuracy by variant, in %", headers, rows, console)
+    print_table("Joint goal accuracy by variant, in %", headers, rows, console)
 
 
 def print_calls(result: dict[str, Any], console: Console) -> None:
@@ -168,16 +169,16 @@ def print_calls(result: dict[str, Any], console: Console) -> None:
                          _interval(interval) if interval else "-"])  # fmt: skip
     headers = ["calls", "frames", "original", "v1-5", "SS", "worst", "flips"]
     headers += ["drop", "95 % interval"]
-    _print_table("Accuracy of calls and its sensitivity, in %", headers, rows, console)
+    print_table("Accuracy of calls and its sensitivity, in %", headers, rows, console)
     accuracies = result["calls"]["call_accuracy"]["by_variant"]
     decided = [(name, figures) for name, figures in result["decision"].items() if figures]
     rows = [[name, percent(accuracies[name])] for name in accuracies]
-    _print_table("Accuracy of whole calls by variant, in %", ["variant", "all"], rows, console)
+    print_table("Accuracy of whole calls by variant, in %", ["variant", "all"], rows, console)
     for name, decision in decided:
         shares = f"precision {percent(decision['precision'])}, recall {percent(decision['recall'])}"
-        _print_line(f"{name}: decision to call: {shares}", console)
-    _print_line(_CALLS_LEGEND, console)
-    _print_line(result["signature"], console)
+        print_line(f"{name}: decision to call: {shares}", console)
+    print_line(_CALLS_LEGEND, console)
+    print_line(result["signature"], console)
 
 
 def print_comparison(
@@ -193,38 +194,38 @@ def print_comparison(
     """
     for which, name in zip(("first", "second"), names):
         oracle = ", oracle" if result["oracle"][which] == "yes" else ""
-        _print_line(
+        print_line(
             f"{which}: {name} (system acts: {result['system_acts'][which]}{oracle})", console
         )
-    _print_line(f"{_verdict(result)}\n", console)
+    print_line(f"{_verdict(result)}\n", console)
     headers = ["first", "second", "difference", "95 % interval", "p"]
     groups = result["groups"]
     figures = {key: value for key, value in groups["all"].items() if key != "frames"}
     rows = [[_title(key), *_compared(figure)] for key, figure in figures.items()]
     title = f"All {groups['all']['frames']} frames, in %"
     if rows:
-        _print_table(title, ["figure", *headers], rows, console)
+        print_table(title, ["figure", *headers], rows, console)
     by_variant = [[name, *_compared(figure)] for name, figure in result["by_variant"].items()]
     if details:
         _print_details(groups, console)
     if by_variant and (details or not rows):
         title = "Joint goal accuracy by variant, in %"
-        _print_table(title, ["variant", *headers], by_variant, console)
+        print_table(title, ["variant", *headers], by_variant, console)
     for key, figure in figures.items():
         if "same_order" in figure:
             share = percent(figure["same_order"])
             order = "of the resamples the systems stand in this order"
-            _print_line(f"{_title(key)}: in {share} % {order}", console)
+            print_line(f"{_title(key)}: in {share} % {order}", console)
     several = max(result["runs"].values()) > 1
     over = signature_parts(result["signature"], "signature").get("over", DIALOGUES)
     if over != DIALOGUES:
         what = "dialogues and wordings" if over == BOTH else over
-        _print_line(_COMPARE_OVER_LEGEND.format(over=what), console)
+        print_line(_COMPARE_OVER_LEGEND.format(over=what), console)
     else:
-        _print_line(_COMPARE_RUNS_LEGEND if several else _COMPARE_LEGEND, console)
+        print_line(_COMPARE_RUNS_LEGEND if several else _COMPARE_LEGEND, console)
     if not details:
-        _print_line("--details prints these figures for every service and variant.", console)
-    _print_line(result["signature"], console)
+        print_line("--details prints these figures for every service and variant.", console)
+    print_line(result["signature"], console)
 
 
 def _verdict(result: dict[str, Any]) -> str:
@@ -254,7 +255,7 @@ def _print_details(groups: Mapping[str, Mapping[str, Any]], console: Console) ->
             for name, group in groups.items()
             if key in group
         ]
-        _print_table(f"{_title(key)}, in %", headers, rows, console)
+        print_table(f"{_title(key)}, in %", headers, rows, console, last_group="unseen")
 
 
 def _compared(figures: dict[str, Any]) -> list[str]:
@@ -280,23 +281,23 @@ def print_summary(result: dict[str, Any], names: Sequence[str], console: Console
         for name, group in groups.items()
     ]
     title = f"Joint goal accuracy and schema sensitivity of {len(names)} runs, in %"
-    _print_table(title, ["services", "frames", *map(_title, keys)], rows, console)
+    print_table(title, ["services", "frames", *map(_title, keys)], rows, console)
     rows = [
         [name, *(_mean_and_deviation(group[key]) for key in worst)]
         for name, group in groups.items()
     ]
     title = f"The worst case of {len(names)} runs, in %"
-    _print_table(title, ["services", *map(_title, worst)], rows, console)
+    print_table(title, ["services", *map(_title, worst)], rows, console)
     rows = [
         [name, *(_mean_and_deviation(group["by_variant"][name]) for group in groups.values())]
         for name in groups["all"]["by_variant"]
     ]
     title = f"Joint goal accuracy of {len(names)} runs by variant, in %"
-    _print_table(title, ["variant", *groups], rows, console)
-    _print_line(_SUMMARY_LEGEND, console)
+    print_table(title, ["variant", *groups], rows, console)
+    print_line(_SUMMARY_LEGEND, console)
     for name in names:
-        _print_line(f"run: {name}", console)
-    _print_line(result["signature"], console)
+        print_line(f"run: {name}", console)
+    print_line(result["signature"], console)
 
 
 def _mean_and_deviation(figure: dict[str, Any]) -> str:
@@ -314,10 +315,10 @@ def print_explanation(
         lines: What `explain` returned.
         console: Where to print.
     """
-    _print_line(frame_id, console)
+    print_line(frame_id, console)
     for speaker, utterance in dialogue:
         console.print(Text(escape_controls(f"{speaker.lower():>6}: {utterance}")))
-    _print_line("", console)
+    print_line("", console)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for name in ("variant", "slot", "reference", "prediction", "score"):
         table.add_column(name, justify="right" if name == "score" else "left", overflow="fold")
@@ -344,8 +345,8 @@ def print_broken(
     """
     first, second = variants
     rows = [[name, percent(before), percent(after)] for name, before, after in frames]
-    _print_table("Joint goal accuracy of frames, in %", ["frame", first, second], rows, console)
-    _print_line(
+    print_table("Joint goal accuracy of frames, in %", ["frame", first, second], rows, console)
+    print_line(
         f"{len(frames)} of {count} frames score less under {second} than under {first}", console
     )
 
@@ -370,11 +371,11 @@ def print_flips(flips: Sequence[Flip], right: int, count: int, console: Console)
         )
         cells = flip.frame_id, " ".join(flip.right), " ".join(flip.wrong), changed
         table.add_row(*map(_cell, cells))
-    _print_line("Frames that are right under one wording and wrong under another", console)
+    print_line("Frames that are right under one wording and wrong under another", console)
     console.print(table)
-    _print_line("", console)
+    print_line("", console)
     share = percent(len(flips) / count if count else None)
-    _print_line(
+    print_line(
         f"{len(flips)} of {count} frames ({share} %) flip; {right} are right under every wording "
         f"({percent(right / count if count else None)} %)",
         console,
@@ -416,29 +417,44 @@ def _title(key: str) -> str:
     return _TITLES.get(key, key.replace("ss_jga", "SS").replace("jga_worst", "JGA_worst"))
 
 
-def _print_table(
-    title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], console: Console
+def print_table(
+    title: str,
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    console: Console,
+    last_group: str = "",
 ) -> None:
     """Print a table whose first column names the rows and whose others are figures.
 
-    Where it is too wide for the console, headers and the names of the rows are folded, and figures
-    never are.
+    Where it is too wide for the console, long headers and the names of the rows are folded, and
+    figures never are.
+
+    Args:
+        title: The line above the table.
+        headers: What the columns are called.
+        rows: The cells.
+        console: Where to print.
+        last_group: The name of the row below which a line stays free; empty for none.
     """
+    widths = [max((len(row[i]) for row in rows), default=0) for i in range(len(headers))]
+    full = sum(max(width, len(header)) + _GAP for width, header in zip(widths, headers)) - _GAP
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for i, header in enumerate(headers):
-        width = max((len(row[i]) for row in rows), default=0)
+    for i, (header, width) in enumerate(zip(headers, widths)):
+        is_short = len(header) <= max(width, _SHORT)
+        if full > console.width and i and len(header) > width:
+            header = header.replace(" ", "\n")
         table.add_column(
-            Text(escape_controls(header), overflow="fold"),
+            Text("\n".join(map(escape_controls, header.split("\n"))), overflow="fold"),
             justify="right" if i else "left",
             overflow="fold",
-            no_wrap=i > 0 and len(header) <= max(width, _SHORT),
-            min_width=width if i else min(width, 12),
+            no_wrap=i > 0 and is_short,
+            min_width=width if i else min(width, 14),
         )
     for row in rows:
-        table.add_row(*map(_cell, row), end_section=row[0] == "unseen" and len(rows) > len(_GROUPS))
-    _print_line(title, console)
+        table.add_row(*map(_cell, row), end_section=row[0] == last_group)
+    print_line(title, console)
     console.print(table, crop=False)
-    _print_line("", console)
+    print_line("", console)
 
 
 def _cell(text: str) -> str:
@@ -446,6 +462,7 @@ def _cell(text: str) -> str:
     return escape(escape_controls(text))
 
 
-def _print_line(text: str, console: Console) -> None:
+def print_line(text: str, console: Console) -> None:
+    """Print a text as it is, however long its lines."""
     text = "\n".join(map(escape_controls, text.split("\n")))
     console.print(text, soft_wrap=True, markup=False, highlight=False)

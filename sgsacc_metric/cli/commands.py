@@ -6,7 +6,7 @@ from pathlib import Path
 from sgdx_dataset.io.arguments import paths_by_name
 from sgdx_metric.cli.files import check_output, write_json
 from sgdx_metric.cli.predictions import parse_predictions
-from sgdx_metric.cli.terminal import terminal
+from sgdx_metric.cli.terminal import print_line, terminal
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
@@ -22,7 +22,7 @@ from .explain import explain
 from .gold_files import write_gold
 from .score import Inputs, score_predictions
 from .table2 import table2
-from .terminal import print_comparison, print_explanation, print_line, print_table2
+from .terminal import print_comparison, print_explanation, print_table2
 
 _METRIC = Path(__file__).parents[1]
 

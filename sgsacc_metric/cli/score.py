@@ -62,7 +62,7 @@ class Inputs:
         return [
             row
             for variant, path in paths.items()
-            for row in read_predictions(path, self.split, variant)[0]
+            for row in read_predictions(path, self.split, variant).rows
         ]
 
     def open_references(self) -> References:

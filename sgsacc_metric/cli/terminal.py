@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from sgdx_dataset.io.console import escape_controls
+from sgdx_metric.cli.terminal import print_line, print_table
 
 from ..rows import Turn
 from ..units import GROUPS
@@ -206,34 +204,3 @@ def format_figure(key: str, value: float | None) -> str:
 
 def _interval(key: str, ends: Sequence[float] | None) -> str:
     return f"{format_figure(key, ends[0])} to {format_figure(key, ends[1])}" if ends else "-"
-
-
-def print_table(
-    title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], console: Console
-) -> None:
-    """Print a table whose first column names the rows and whose others are figures.
-
-    A header that is wider than its column's figures is folded at spaces; figures are never folded.
-    """
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for i, header in enumerate(headers):
-        width = max((len(row[i]) for row in rows), default=0)
-        text = escape_controls(header)
-        table.add_column(
-            Text(text if len(text) <= width else text.replace(" ", "\n"), overflow="fold"),
-            justify="right" if i else "left",
-            overflow="fold",
-            no_wrap=i > 0,
-            min_width=width if i else min(width, 14),
-        )
-    for row in rows:
-        table.add_row(*(escape(escape_controls(cell)) for cell in row))
-    print_line(title, console)
-    console.print(table, crop=False)
-    print_line("", console)
-
-
-def print_line(text: str, console: Console) -> None:
-    """Print a text as it is, however long its lines."""
-    for line in text.split("\n"):
-        console.print(escape_controls(line), soft_wrap=True, markup=False, highlight=False)

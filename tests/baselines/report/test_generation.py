@@ -42,7 +42,7 @@ def generators(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def run(name: str, nli: Nli | None, output: str) -> None:
         paths = generate(copy_system(name), references, DEFAULT_CONFIGS, root / name)
-        rows = [row for path in paths for row in read_predictions(path, "test", path.stem)[0]]
+        rows = [row for path in paths for row in read_predictions(path, "test", path.stem).rows]
         system = score_predictions(references, every, turns, rows, nli)
         write_scores(system.scores_json(), root / output)
 

@@ -7,7 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from sgsacc_metric.cli.terminal import coverage_line, figure_title, format_figure, print_table
+from sgdx_metric.cli.terminal import print_table
+from sgsacc_metric.cli.terminal import coverage_line, figure_title, format_figure
 
 
 @pytest.mark.parametrize(
