@@ -31,6 +31,7 @@ from .options import (
     add_predict,
     add_repeats,
     add_settings,
+    read_headers,
     read_limits,
     read_plan,
     read_prices,
@@ -99,6 +100,7 @@ def _predict(options: Namespace) -> int:
     program = options.command
     if program:
         split_command(program)  # an error in it is told before anything is read
+    headers = read_headers(options)
     plan, limits = read_plan(options, program), read_limits(options)
     with _open_answers(options) as answers:
         if len(finished_names(plan, options.output)) == len(plan.names):
@@ -109,7 +111,9 @@ def _predict(options: Namespace) -> int:
                 counts = run_program(program, plan, answers, advance)
                 print(f"sent: {format_counts(counts) or 'nothing'}", file=sys.stderr)
             else:
-                send = connect(base_url(options.base_url))
+                provider = plan.settings.provider
+                url = base_url(options.base_url, provider)
+                send = connect(url, provider=provider, headers=headers)
                 sending = send_all(plan, answers, send, limits, advance=advance, say=_say)
                 report = asyncio.run(sending)
                 print(sending_line(report, limits.price), file=sys.stderr)

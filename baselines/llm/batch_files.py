@@ -161,8 +161,9 @@ def answer_in(line: Any) -> Any:
     """The answer in a line of answers, as it is kept; None if the line has none or is an error."""
     if not isinstance(line, dict):
         return None
-    if "state" in line:
-        return {"state": line["state"]}
+    for key in ("state", "calls"):
+        if key in line:
+            return {key: line[key]}
     response = line.get("response")
     if not isinstance(response, dict) or response.get("status_code", 200) != 200:
         return None

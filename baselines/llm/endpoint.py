@@ -7,7 +7,7 @@ import base64
 import json
 import os
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -18,9 +18,9 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.extras import require
 
 from .functions import Json
+from .providers import OPENAI, OPENAI_URL, Provider
 
-OPENAI = "https://api.openai.com/v1"
-KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+URL = "OPENAI_BASE_URL"  # the environment variable
 TIMEOUT = 120.0  # seconds that a server may be silent
 LONGEST = 900.0  # seconds that an answer may take, however its parts come in
 MOST_BYTES = 10_000_000  # of an answer; the longest that a model writes has a twentieth
@@ -28,6 +28,11 @@ MOST_BYTES = 10_000_000  # of an answer; the longest that a model writes has a t
 _SHORTEST_SECRET = 16
 # Statuses after which the same request may be answered a little later, beside all from 500 on.
 _LATER = (408, 409, 425, 429)
+# Statuses that may be about one request alone, as where a model's call has a wrong form.
+_REFUSED = (400, 413, 422)
+# Codes of such refusals that are about one request for certain: a prompt that is too long, and
+# what Groq says of an answer of a wrong form.
+_ABOUT_ONE = ("context_length_exceeded", "tool_use_failed", "json_validate_failed")
 _TOO_MANY = (429, 503, 529)  # statuses by which a server says that it has too many requests
 _ONE_DAY = 86400.0  # seconds; the longest wait that a server may ask for
 
@@ -50,9 +55,30 @@ class LaterError(Exception):
     too_many: bool = False
 
 
-def base_url(option: str | None) -> str:
-    """The server's address: that of the option, else ``$OPENAI_BASE_URL``, else OpenAI's own."""
-    return (option or os.environ.get(URL) or OPENAI).rstrip("/")
+class RefusedError(SgdxError):
+    """The server refused a request, perhaps for what is in this one alone.
+
+    Attributes:
+        answer: What is kept as the answer where the refusal counts as one: the ``error`` with its
+            code, message, and status as ``refused_with``.
+        is_about_one: Whether the code says that it is about this request and not about all.
+    """
+
+    def __init__(self, message: str, answer: Json, is_about_one: bool) -> None:
+        super().__init__(message)
+        self.answer = answer
+        self.is_about_one = is_about_one
+
+
+def base_url(option: str | None, provider: Provider = OPENAI) -> str:
+    """The server's address: that of the option, else the provider's.
+
+    For OpenAI's own address, ``$OPENAI_BASE_URL`` goes before it.
+    """
+    default = provider.url
+    if default == OPENAI_URL:
+        default = os.environ.get(URL) or default
+    return (option or default).rstrip("/")
 
 
 def host_of(url: str) -> str:
@@ -73,31 +99,44 @@ def host_of(url: str) -> str:
 
 
 def connect(
-    url: str, timeout: float = TIMEOUT, longest: float = LONGEST, most_bytes: int = MOST_BYTES
+    url: str,
+    timeout: float = TIMEOUT,
+    longest: float = LONGEST,
+    most_bytes: int = MOST_BYTES,
+    provider: Provider = OPENAI,
+    headers: Mapping[str, str] | None = None,
 ) -> Send:
-    """A function that sends requests to a server, with the key in ``$OPENAI_API_KEY``.
+    """A function that sends requests to a server, with the key in the provider's variable.
 
-    The function raises ``LaterError`` after a fault that may pass, and ``SgdxError`` after one that
-    will not. No message of it contains the key or a password, even if the server repeats it, and
-    no answer does where it has 16 characters or more: a short one may be a word of the answer.
+    The function raises ``LaterError`` after a fault that may pass, ``RefusedError`` after a refusal
+    that may be about this request alone, and ``SgdxError`` after any other. No message of it
+    contains the key, a password or the value of a header, even if the server repeats it, and no
+    answer does where it has 16 characters or more: a short one may be a word of the answer.
 
     Args:
         url: Address of the server, which ends in ``/v1`` with most servers.
         timeout: How many seconds the server may be silent.
         longest: How many seconds an answer may take.
         most_bytes: How many bytes an answer may have.
+        provider: Whose server it is.
+        headers: Further headers of every request.
 
     Raises:
-        SgdxError: There is no key for OpenAI's own server, or the library ``openai`` is missing.
+        SgdxError: There is no key for the provider's own server, or the library ``openai`` is
+            missing.
     """
     openai = require("openai", "llm")
-    key = os.environ.get(KEY, "")
-    if not key and url == OPENAI:
-        raise SgdxError(f"found no key in the environment variable {KEY}, expected one of OpenAI")
-    host, secrets = host_of(url), _secrets(key, url)
+    key = os.environ.get(provider.key, "")
+    if not key and provider.needs_key and url == provider.url:
+        raise SgdxError(
+            f"found no key in the environment variable {provider.key}, expected one of "
+            f"{provider.name}"
+        )
+    headers = dict(headers or {})
+    host, secrets = host_of(url), _secrets(key, url, headers.values())
     client = openai.AsyncOpenAI(base_url=url, api_key=key or "none", max_retries=0, timeout=timeout)
     # The library then leaves the reading of the answer to its caller.
-    options = {"headers": {"X-Stainless-Raw-Response": "stream"}}
+    options = {"headers": {**headers, "X-Stainless-Raw-Response": "stream"}}
 
     async def read(body: Json) -> bytes:
         response = await client.post("/chat/completions", body=body, cast_to=str, options=options)
@@ -121,7 +160,10 @@ def connect(
                 content = await read(body)
             answer = json.loads(content)
         except openai.APIStatusError as error:
-            return _refusal(error, host, secrets)
+            refusal = _refusal(error, host, secrets, provider.key)
+            if isinstance(refusal, RefusedError) and _is_filtered(refusal.answer["error"]):
+                return refusal.answer
+            raise refusal from None
         except TimeoutError:
             raise LaterError(f"the answer is not there after {longest:g} seconds") from None
         except openai.APIConnectionError as error:
@@ -140,31 +182,45 @@ def connect(
 def is_error(answer: Any) -> bool:
     """Whether an answer tells of an error in place of what a model wrote.
 
-    Gateways give these with status 200. What a filter refused is an answer: it will stay so.
+    Gateways give these with status 200. What a filter or a server refused is an answer: it will
+    stay so.
     """
     error = answer.get("error") if isinstance(answer, dict) else None
-    filtered = isinstance(error, dict) and error.get("code") == "content_filter"
-    return bool(error) and not filtered
+    refused = isinstance(error, dict) and (_is_filtered(error) or "refused_with" in error)
+    return bool(error) and not refused
 
 
-def _refusal(error: Any, host: str, secrets: Sequence[str]) -> Json:
-    """The answer that stands for content that a filter refused; raises after any other error."""
-    status, code = error.status_code, error.code
-    message = error.body.get("message") if isinstance(error.body, dict) else None
+def _is_filtered(error: Json) -> bool:
+    return error.get("code") == "content_filter"
+
+
+def _refusal(error: Any, host: str, secrets: Sequence[str], key: str) -> Exception:
+    """What an answer with an error's status says: to ask later, or that the request is refused."""
+    status, code, message = error.status_code, *_code_and_message(error)
     text = _redact(secrets, " ".join(str(message or error.response.text).split()))[:300]
-    if status == 400 and code == "content_filter":
-        return {"error": {"code": code, "message": text}}
     lasting = code in ("insufficient_quota", "billing_hard_limit_reached")
     if (status in _LATER or status >= 500) and not lasting:
         asked = retry_after(error.response.headers.get("retry-after"))
-        raise LaterError(f"status {status}: {text}", asked, status in _TOO_MANY)
+        return LaterError(f"status {status}: {text}", asked, status in _TOO_MANY)
     hint = {
-        400: "; --set and --omit change what is sent",
-        401: f"; the key is read from {KEY}",
+        400: "; --set and --omit change what is sent, and check finds out what has to be",
+        401: f"; the key is read from {key}",
         404: "; is --base-url right, and --model a model of this server?",
         422: "; --omit leaves out fields that the server does not know",
     }.get(status, "")
-    raise SgdxError(f"{host}: refused a request with status {status}: {text}{hint}")
+    line = f"{host}: refused a request with status {status}: {text}{hint}"
+    if status not in _REFUSED:
+        return SgdxError(line)
+    answer = {"error": {"code": code, "message": text, "refused_with": status}}
+    return RefusedError(line, answer, code in _ABOUT_ONE)
+
+
+def _code_and_message(error: Any) -> tuple[Any, Any]:
+    """The code and the message in the body of an error, which Gemini puts into a list."""
+    body = error.body[0] if isinstance(error.body, list) and error.body else error.body
+    body = body.get("error", body) if isinstance(body, dict) else {}
+    body = body if isinstance(body, dict) else {"message": body}
+    return body.get("code") or error.code, body.get("message")
 
 
 def retry_after(header: str | None) -> float | None:
@@ -184,12 +240,12 @@ def retry_after(header: str | None) -> float | None:
     return min(max((moment - datetime.now(UTC)).total_seconds(), 0.0), _ONE_DAY)
 
 
-def _secrets(key: str, url: str) -> list[str]:
-    """What must not be shown: the key, and the password of an address in the forms that it has."""
+def _secrets(key: str, url: str, headers: Iterable[str]) -> list[str]:
+    """What must not be shown: the key, values of headers, an address's password in all forms."""
     parts = urlsplit(url)
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     basic = base64.b64encode(f"{user}:{password}".encode()).decode() if user or password else ""
-    secrets = {key, parts.password or "", password, basic}
+    secrets = {key, parts.password or "", password, basic, *headers}
     return sorted(filter(None, secrets), key=len, reverse=True)
 
 

@@ -15,8 +15,9 @@ from ..command_line import read_data
 from .endpoint import base_url, host_of
 from .plan import Plan
 from .program import HOST, program_digest
+from .providers import OPENAI, PROVIDERS
 from .requests import AnswerForm, RequestSettings, TaskName, ToolChoice
-from .sending import SendLimits
+from .sending import OnRefusal, SendLimits, read_invalid_limit
 from .usage import Price, read_price
 
 
@@ -38,10 +39,18 @@ def add_settings(command: argparse.ArgumentParser, model_required: bool) -> None
     text += "" if model_required else "; not needed with --command"
     command.add_argument("--model", required=model_required, metavar="NAME", help=text)
     command.add_argument(
+        "--provider",
+        choices=PROVIDERS,
+        default=OPENAI.name,
+        help="whose server it is: its address, the variable of its key, such as GROQ_API_KEY, and "
+        "what it refuses or ignores in requests; default: openai",
+    )
+    command.add_argument(
         "--base-url",
         metavar="URL",
         help="address of a server with OpenAI's interface, such as http://localhost:8000/v1; "
-        "default: $OPENAI_BASE_URL, else OpenAI's own. The key is read from $OPENAI_API_KEY.",
+        "default: the provider's, for OpenAI $OPENAI_BASE_URL before it. The key is read from "
+        "$OPENAI_API_KEY, or from the provider's variable.",
     )
     command.add_argument(
         "--task",
@@ -131,6 +140,20 @@ def add_predict(command: argparse.ArgumentParser) -> None:
         help="ask a program instead of a server: it reads request lines (custom_id, frame, body) "
         "and writes answer lines (custom_id, and state or response)",
     )
+    add_headers(command)
+    command.add_argument(
+        "--on-refusal",
+        choices=get_args(OnRefusal),
+        default="count",
+        help="what to do where the server refuses one request, as Groq does after a call of a wrong"
+        " form: count it as an invalid answer (the default), or stop. A server that refuses all "
+        "requests ends the run",
+    )
+    command.add_argument(
+        "--stop-invalid",
+        metavar="SHARE/AFTER",
+        help="stop where so many answers cannot be read, as in 0.5/50: half of them, of 50 or more",
+    )
     command.add_argument(
         "--concurrency",
         type=int,
@@ -148,6 +171,35 @@ def add_predict(command: argparse.ArgumentParser) -> None:
         metavar="X",
         help="stop before the requests cost more than this by --price",
     )
+
+
+def add_headers(command: argparse.ArgumentParser) -> None:
+    """Add the option for further headers, which ``read_headers`` reads."""
+    command.add_argument(
+        "--header",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="send a header with every request, as some gateways want it; may be given several "
+        "times, and is in no file",
+    )
+
+
+def read_headers(options: argparse.Namespace) -> dict[str, str]:
+    """The headers of ``--header``, by name.
+
+    Raises:
+        SgdxError: One is not NAME=VALUE, or cannot stand in a header.
+    """
+    headers = {}
+    for name, value in split_pairs("--header", options.header, "NAME=VALUE"):
+        # The value is not repeated, as it may be a key.
+        if not (name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
+            raise SgdxError(f"--header {name}: expected letters, digits and - in its name")
+        if not (value.isascii() and value.isprintable()):
+            raise SgdxError(f"--header {name}: expected a value of printable ASCII characters")
+        headers[name] = value
+    return headers
 
 
 def add_collect(command: argparse.ArgumentParser) -> None:
@@ -179,6 +231,7 @@ def read_settings(options: argparse.Namespace, program: str | None) -> RequestSe
         tool_choice=options.tool_choice,
         parameters=_read_parameters(options.set),
         omitted=tuple(dict.fromkeys(options.omit)),
+        provider=PROVIDERS[options.provider],
     )
 
 
@@ -201,7 +254,8 @@ def read_plan(options: argparse.Namespace, program: str | None = None) -> Plan:
         SgdxError: An option is at fault, or there are no dialogues.
     """
     settings = read_settings(options, program)
-    host = f"{HOST}{program}" if program else host_of(base_url(options.base_url))
+    url = base_url(options.base_url, settings.provider)
+    host = f"{HOST}{program}" if program else host_of(url)
     data, configs = read_data(options)
     if options.repeats > 1 and not options.config:
         configs = ["original"]
@@ -233,4 +287,11 @@ def read_limits(options: argparse.Namespace) -> SendLimits:
     price = read_prices(options)
     if options.max_cost is not None and price is None:
         raise SgdxError("--max-cost: found no --price, expected what tokens cost")
-    return SendLimits(options.concurrency, options.max_requests, options.max_cost, price)
+    return SendLimits(
+        options.concurrency,
+        options.max_requests,
+        options.max_cost,
+        price,
+        options.on_refusal,
+        read_invalid_limit(options.stop_invalid) if options.stop_invalid else None,
+    )

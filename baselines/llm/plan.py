@@ -133,14 +133,19 @@ class Plan:
         config, repeat = self.names[name]
         rows = self.tables[config].rows(dialogue)
         for frames, services, body in _bodies(rows, self.tables[config], self.settings):
-            bodies = [with_seed(body, attempt) for attempt in range(self.retry_invalid + 1)]
+            attempts = range(self.retry_invalid + 1)
+            seed, host = self.settings.provider.seed, self.host + self.program
+            bodies = [with_seed(body, attempt, seed) for attempt in attempts]
             yield Request(
                 custom_id(name, frames[0]["frame_id"], repeat),
                 dialogue,
                 frames,
                 services,
                 bodies,
-                [request_key(each_body, self.host + self.program, repeat) for each_body in bodies],
+                [
+                    request_key(each_body, host, repeat, attempt if each_body is body else 0)
+                    for attempt, each_body in zip(attempts, bodies)
+                ],
             )
 
     def gold(self, name: str) -> dict[str, Row]:
@@ -162,6 +167,10 @@ class Plan:
             return read_call(body, call_functions(request.services))
         return read_answer(body, request.services[0], self.settings.answer == "tool")
 
+    def is_invalid(self, request: Request, body: Any) -> bool:
+        """Whether an answer to a request cannot be read."""
+        return bool(self.read(request, body).counts["invalid"])
+
     def missing(self, request: Request, answers: AnswerFile) -> int | None:
         """Which body of a request is to be sent next; None if the request has its answer."""
         for attempt, key in enumerate(request.keys):
@@ -169,7 +178,7 @@ class Plan:
                 return attempt
             if attempt + 1 == len(request.keys):
                 break
-            if not self.read(request, (answers.get(key) or {}).get("body")).counts["invalid"]:
+            if not self.is_invalid(request, (answers.get(key) or {}).get("body")):
                 break
         return None
 

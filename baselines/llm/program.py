@@ -2,7 +2,8 @@
 
 The program is started once, without a shell. It gets all requests on its standard input and may
 answer them in any order, while it reads or at the end. An answer line has the ``custom_id`` of its
-request, and either the ``state`` or, as ``{"response": {"body": {...}}}``, a chat completion.
+request, and either the ``state`` (or ``calls``, a list of name and arguments) or a chat completion,
+as ``{"response": {"body": {...}}}``.
 """
 
 from __future__ import annotations
@@ -26,13 +27,18 @@ from .answer_file import AnswerFile
 from .batch_files import answer_in
 from .endpoint import MOST_BYTES
 from .functions import Json
-from .plan import Plan, Request
+from .plan import Request
+from .sending import RequestSource
 
 HOST = "command:"  # stands before the command line where a program is the host of answers
 
 
 def run_program(
-    line: str, plan: Plan, answers: AnswerFile, advance: Callable[[], None] = lambda: None
+    line: str,
+    plan: RequestSource,
+    answers: AnswerFile,
+    advance: Callable[[], None] = lambda: None,
+    line_of: Callable[[Any], Json] | None = None,
 ) -> Counter[str]:
     """Ask a program everything that has no answer yet, and keep what it answers.
 
@@ -41,6 +47,7 @@ def run_program(
         plan: What is asked.
         answers: Where answers are kept.
         advance: Called for each answer.
+        line_of: Makes the line that the program reads of a request; None for ``request_line``.
 
     Returns:
         The number of ``requests`` sent, of those ``answered``, of answers that were there before
@@ -61,7 +68,8 @@ def run_program(
         except OSError as error:
             raise SgdxError(f"--command {line}: cannot be started: {error.strerror}") from None
         assert program.stdin and program.stdout  # noqa: S101 - as they are pipes
-        feeder = _Feeder(_lines(plan, answers, keys, counts), program.stdin)
+        lines = _lines(plan, answers, keys, counts, line_of or request_line)
+        feeder = _Feeder(lines, program.stdin)
         feeder.start()
         try:
             for written in program.stdout:
@@ -127,7 +135,11 @@ def request_line(request: Request) -> Json:
 
 
 def _lines(
-    plan: Plan, answers: AnswerFile, keys: dict[str, str], counts: Counter[str]
+    plan: RequestSource,
+    answers: AnswerFile,
+    keys: dict[str, str],
+    counts: Counter[str],
+    line_of: Callable[[Any], Json],
 ) -> Iterator[Json]:
     """The lines of requests without an answer; adds the key of each answer to ``keys``."""
     asked = set()
@@ -141,7 +153,7 @@ def _lines(
             continue
         keys[request.custom_id] = key
         counts["requests"] += 1
-        yield request_line(request)
+        yield line_of(request)
 
 
 def _keep(written: bytes, keys: dict[str, str], answers: AnswerFile) -> bool:

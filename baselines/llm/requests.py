@@ -18,6 +18,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import Service
 
 from .functions import Json, call_function, call_functions, state_function
+from .providers import OPENAI, Provider
 
 READS = ("history", "utterance", "schema")  # of a frame row, beside its ids
 TaskName = Literal["state", "calls"]
@@ -49,6 +50,7 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
             (``auto``).
         parameters: Fields of the body to set, such as ``{"temperature": 0.3}``.
         omitted: Fields of the body to leave out, such as ``seed`` where a server refuses it.
+        provider: What the server wants of a request, where it differs from OpenAI's.
     """
 
     model: str
@@ -58,6 +60,7 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
     tool_choice: ToolChoice = "required"
     parameters: Json = {}
     omitted: tuple[str, ...] = ()
+    provider: Provider = OPENAI
 
     def __post_init__(self) -> None:
         if wrong := [name for name in (*self.parameters, *self.omitted) if name in _FIXED_FIELDS]:
@@ -66,13 +69,33 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise SgdxError(f"--answer {self.answer}: expected tool for the task calls")
         if self.task == "calls" and self.strict:
             raise SgdxError("--strict: expected only for the task state")
+        self.provider.check_option(self.answer, f"--answer {self.answer}")
+        if self.strict:
+            self.provider.check_option("strict", "--strict")
+
+    def fields(self, how: Json) -> Json:
+        """The fields of a body: the defaults, ``how`` to answer, and what is set and left out.
+
+        What the provider leaves out can be set all the same, as its server may be of another
+        version.
+
+        Args:
+            how: ``tools``, ``tool_choice`` and the like.
+        """
+        common = {
+            name: value
+            for name, value in {**DEFAULT_PARAMETERS, **how}.items()
+            if name not in self.provider.omitted
+        }
+        fields = {**common, **self.provider.parameters, **self.parameters}
+        return {name: value for name, value in fields.items() if name not in self.omitted}
 
     def facts(self) -> Json:
         """What the header of a prediction file says of the settings, the model aside."""
-        parameters = {**DEFAULT_PARAMETERS, **self.parameters}
-        for name in self.omitted:
-            parameters.pop(name, None)
+        parameters = self.fields({})
         facts: Json = {"task": self.task, "answer": self.answer, "strict": self.strict}
+        if self.provider is not OPENAI:
+            facts["provider"] = self.provider.name
         if self.task == "calls":
             facts["tool_choice"] = self.tool_choice
         prompt = hashlib.sha256(instruction(self.task, self.answer).encode()).hexdigest()
@@ -102,7 +125,7 @@ def state_body(row: Mapping[str, Any], service: Service, settings: RequestSettin
     if settings.answer == "tool":
         how: Json = {
             "tools": [{"type": "function", "function": function}],
-            "tool_choice": {"type": "function", "function": {"name": function["name"]}},
+            "tool_choice": settings.provider.chosen(function["name"]),
             "parallel_tool_calls": False,
         }
         return _body(settings, _turns(row), how)
@@ -133,14 +156,29 @@ def call_body(
     return _body(settings, _turns(row), how)
 
 
-def with_seed(body: Json, attempt: int) -> Json:
-    """The body of an attempt, counted from 0; each attempt after the first has another ``seed``."""
-    return body if attempt == 0 else {**body, "seed": body.get("seed", 0) + attempt}
+def with_seed(body: Json, attempt: int, field: str = "seed") -> Json:
+    """The body of an attempt, counted from 0; each attempt after the first has another seed.
+
+    Args:
+        body: The body of the first attempt.
+        attempt: The number of the attempt.
+        field: The body's field for a seed. A body without it stays as it is, as servers that know
+            no seed may refuse one.
+    """
+    return {**body, field: body[field] + attempt} if attempt and field in body else body
 
 
-def request_key(body: Json, host: str, repeat: int) -> str:
-    """The key of an answer: a SHA-256 of the body, the host that is asked and the repeat."""
-    text = json.dumps([body, host, repeat], sort_keys=True, separators=(",", ":"))
+def request_key(body: Json, host: str, repeat: int, attempt: int = 0) -> str:
+    """The key of an answer: a SHA-256 of the body, the host that is asked and the repeat.
+
+    Args:
+        body: The body.
+        host: The host, without credentials.
+        repeat: The number of the repeat, counted from 1.
+        attempt: The number of an attempt whose body equals that of the first, counted from 0.
+    """
+    asked = [body, host, repeat, *([attempt] if attempt else [])]
+    text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -152,9 +190,7 @@ def custom_id(variant: str, frame_id: str, repeat: int) -> str:
 def _body(settings: RequestSettings, messages: list[Json], how: Json) -> Json:
     """A body whose parts that requests share come first, so that a server can cache the prompt."""
     system = {"role": "system", "content": instruction(settings.task, settings.answer)}
-    fields = {"model": settings.model, **DEFAULT_PARAMETERS, **how, **settings.parameters}
-    fields = {name: value for name, value in fields.items() if name not in settings.omitted}
-    return {**fields, "messages": [system, *messages]}
+    return {"model": settings.model, **settings.fields(how), "messages": [system, *messages]}
 
 
 def _turns(row: Mapping[str, Any]) -> list[Json]:

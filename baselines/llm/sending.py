@@ -4,22 +4,84 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from sgdx_dataset import SgdxError
 
 from .answer_file import AnswerFile
 from .concurrency import ConcurrencyLimit, RetryPolicy
-from .endpoint import LaterError, Send
+from .endpoint import LaterError, RefusedError, Send
 from .functions import Json
-from .plan import Plan, Request
 from .usage import Price, Usage, usage_of
+
+OnRefusal = Literal["count", "stop"]
 
 # After so many requests in a row that were given up, the server is taken to be gone.
 _MOST_GIVEN_UP = 8
 _LONG_WAIT = 60.0  # seconds; a longer wait is told
+# While no request has been answered: after so many faults, all of them the same, and after so many
+# refusals, the server is taken to treat every request so.
+_MOST_SAME_FAULTS, _MOST_REFUSALS = 3, 8
+
+
+class Request(Protocol):
+    """One request, with the bodies to send until one of them has a valid answer."""
+
+    @property
+    def custom_id(self) -> str:
+        """The request's name, for whoever reads the file of answers."""
+
+    @property
+    def bodies(self) -> Sequence[Json]:
+        """The bodies: the first one, and the next one if its answer is invalid."""
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The key under which the answer to each body is kept."""
+
+
+class RequestSource(Protocol):
+    """What is asked: the plan of a run."""
+
+    def requests(self) -> Iterator[Any]:
+        """All requests, each a ``Request``, in order."""
+
+    def missing(self, request: Any, answers: AnswerFile) -> int | None:
+        """Which body of a request is to be sent next; None if the request has its answer."""
+
+    def is_invalid(self, request: Any, body: Any) -> bool:
+        """Whether an answer to a request cannot be read."""
+
+
+@dataclass(frozen=True)
+class InvalidLimit:
+    """The limit of ``--stop-invalid``.
+
+    Attributes:
+        share: The run stops where at least this share of the answers cannot be read.
+        after: But not before so many answers are there.
+    """
+
+    share: float
+    after: int
+
+
+def read_invalid_limit(text: str) -> InvalidLimit:
+    """Read ``SHARE/AFTER``, such as ``0.5/50``.
+
+    Raises:
+        SgdxError: The share is not above 0 and at most 1, or the number is not 1 or more.
+    """
+    share, _, after = text.partition("/")
+    try:
+        limit = InvalidLimit(float(share), int(after))
+    except ValueError:
+        limit = InvalidLimit(0.0, 0)
+    if not (0 < limit.share <= 1 and limit.after >= 1):
+        raise SgdxError(f"--stop-invalid {text}: expected SHARE/AFTER, such as 0.5/50")
+    return limit
 
 
 @dataclass(frozen=True)
@@ -31,12 +93,17 @@ class SendLimits:
         max_requests: Maximum number of requests to send, those that are tried again included.
         max_cost: Maximum cost of the requests, in the currency of the price.
         price: The price of tokens; needed for ``max_cost``.
+        on_refusal: Whether a refusal that may be about one request counts as an invalid answer to
+            it (``count``) or ends the run (``stop``).
+        stop_invalid: The share of invalid answers at which the run stops; None for no such limit.
     """
 
     concurrency: int = 16
     max_requests: int | None = None
     max_cost: float | None = None
     price: Price | None = None
+    on_refusal: OnRefusal = "count"
+    stop_invalid: InvalidLimit | None = None
 
 
 @dataclass
@@ -46,7 +113,8 @@ class SendingReport:
     Attributes:
         counts: Numbers of requests: ``requests`` sent, retries included; ``answered``; ``cached``,
             which had their answer before; ``retried`` after a fault; ``given_up`` after the last
-            try; and ``too_many``, the number of times that the server said it had too many.
+            try; ``too_many``, the number of times that the server said it had too many; and
+            ``refused``, which the server refused for good.
         waited: Seconds that requests waited before they were tried again, all together.
         usage: Tokens of all answers of this run.
         stopped: Why the run ended before all requests were sent; empty if it did not.
@@ -61,7 +129,7 @@ class SendingReport:
 
 
 async def send_all(
-    plan: Plan,
+    plan: RequestSource,
     answers: AnswerFile,
     send: Send,
     limits: SendLimits,
@@ -81,8 +149,9 @@ async def send_all(
         say: Called with a line for whoever waits, where the server asks for a long wait.
 
     Raises:
-        SgdxError: The server refuses a request for good, or answers cannot be kept. The answers to
-            requests that were under way are still waited for and kept.
+        SgdxError: The server refuses every request, or has the same fault for every one; or it
+            refuses one for good, where that does not count as an answer; or answers cannot be kept.
+            The answers to requests that were under way are still waited for and kept.
     """
     sender = _Sender(
         plan,
@@ -96,14 +165,25 @@ async def send_all(
     requests = plan.requests()
     workers = [sender.work(requests, advance) for _ in range(limits.concurrency)]
     await asyncio.gather(*workers)
+    if sender.fault is None:
+        sender.settle_refusals()
     if sender.fault is not None:
         raise sender.fault
     return sender.report
 
 
+@dataclass(frozen=True)
+class _Refusal:
+    """A refusal that is an answer only if the server answers another request."""
+
+    request: Request
+    key: str
+    error: RefusedError
+
+
 @dataclass
 class _Sender:
-    plan: Plan
+    plan: RequestSource
     answers: AnswerFile
     send: Send
     limits: SendLimits
@@ -112,6 +192,10 @@ class _Sender:
     say: Callable[[str], None]
     report: SendingReport = field(default_factory=SendingReport)
     fault: SgdxError | None = None
+    faults: list[str] = field(default_factory=list)  # reasons, until a request is answered
+    refusals: list[_Refusal] = field(default_factory=list)  # that may be about all requests
+    read: int = 0  # answers, those of earlier runs included
+    invalid: int = 0  # of those
     under_way: set[str] = field(default_factory=set)  # keys, as two requests may be the same
     given_up: int = 0  # requests in a row
     waits_until: float = 0.0  # the end of the longest wait that was told, on the loop's clock
@@ -136,6 +220,9 @@ class _Sender:
         """Send a request, and again after an invalid answer if the plan has more attempts."""
         if self.plan.missing(request, self.answers) is None:
             self.report.counts["cached"] += 1
+            if self.limits.stop_invalid is not None:
+                line = self.answers.get(request.keys[0]) or {}
+                self._check_invalid(request, line.get("body"))
             return
         while (attempt := self.plan.missing(request, self.answers)) is not None:
             key, body = request.keys[attempt], request.bodies[attempt]
@@ -144,6 +231,9 @@ class _Sender:
             self.under_way.add(key)
             try:
                 answer = await self._send_with_retries(body)
+            except RefusedError as refusal:
+                self._refuse(_Refusal(request, key, refusal))
+                return
             finally:
                 self.under_way.discard(key)
             if answer is None:
@@ -151,6 +241,53 @@ class _Sender:
             self.answers.add(key, request.custom_id, answer)
             self.report.counts["answered"] += 1
             self._charge(answer)
+            self._check_invalid(request, answer)
+
+    def _refuse(self, refusal: _Refusal) -> None:
+        """Keep a refusal as an answer, now or when another request has been answered.
+
+        Raises:
+            RefusedError: Refusals end the run, or the server has refused every request so far.
+        """
+        self.report.counts["refused"] += 1
+        if self.limits.on_refusal == "stop":
+            raise refusal.error
+        self.refusals.append(refusal)
+        if refusal.error.is_about_one or self._has_answered():
+            self.settle_refusals()
+        elif len(self.refusals) >= _MOST_REFUSALS:
+            raise refusal.error
+
+    def settle_refusals(self) -> None:
+        """Keep refusals as answers, unless the server has refused all that it was asked."""
+        if (
+            self.refusals
+            and not self._has_answered()
+            and not any(refusal.error.is_about_one for refusal in self.refusals)
+        ):
+            self.fault = self.refusals[0].error
+            return
+        refusals, self.refusals = self.refusals, []
+        for refusal in refusals:
+            self.answers.add(refusal.key, refusal.request.custom_id, refusal.error.answer)
+            self._check_invalid(refusal.request, refusal.error.answer)
+
+    def _has_answered(self) -> bool:
+        """Whether the server has answered a request of this plan, in this run or an earlier one."""
+        return self.report.counts["answered"] + self.report.counts["cached"] > 0
+
+    def _check_invalid(self, request: Request, answer: Any) -> None:
+        """Count an answer, and end the run where too many cannot be read."""
+        limit = self.limits.stop_invalid
+        if limit is None or self.report.stopped:
+            return
+        self.read += 1
+        self.invalid += int(self.plan.is_invalid(request, answer))
+        if self.read >= limit.after and self.invalid >= limit.share * self.read:
+            self.report.stopped = (
+                f"{self.invalid} of {self.read} answers cannot be read, and --stop-invalid is "
+                f"{limit.share:g}/{limit.after}"
+            )
 
     async def _send_with_retries(self, body: Json) -> Any:
         """The answer to a body; None if the server does not answer, or the run is over."""
@@ -167,6 +304,8 @@ class _Sender:
                     if error.too_many:
                         self.report.counts["too_many"] += 1
                         self.concurrency.too_many(halvings, error.asked)
+                    else:
+                        self._check_same_fault(error, faults)
                 else:
                     self.concurrency.answered()
                     self.given_up = 0
@@ -179,6 +318,25 @@ class _Sender:
                 await asyncio.sleep(wait)
         self._give_up(later)
         return None
+
+    def _check_same_fault(self, later: LaterError, faults: int) -> None:
+        """End the run where the server has the same fault for every request, a second time too.
+
+        Args:
+            later: The fault.
+            faults: How many tries of its request have failed.
+
+        Raises:
+            SgdxError: No request has been answered, and all faults so far are this one.
+        """
+        self.faults.append(later.reason)
+        if self.report.counts["answered"] or self.refusals or set(self.faults) != {later.reason}:
+            return
+        if faults > 1 and len(self.faults) >= _MOST_SAME_FAULTS:
+            raise SgdxError(
+                f"the server has the same fault for every request: {later.reason}; is --base-url "
+                "right, and is the server ready?"
+            )
 
     def _tell(self, wait: float, later: LaterError) -> None:
         """Say that there is a long wait, once for all requests that wait together."""

@@ -61,6 +61,7 @@ class StandIn:
         url: The server's address.
         bodies: What was asked, in order.
         keys: The headers ``Authorization``.
+        headers: The headers of the last request, by name in lower case.
         most: How many requests were under way at once.
     """
 
@@ -70,6 +71,7 @@ class StandIn:
     url: str = ""
     bodies: list[Json] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
+    headers: dict[str, str] = field(default_factory=dict)
     most: int = 0
     under_way: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -107,6 +109,7 @@ def serving(stand_in: StandIn) -> Iterator[StandIn]:
                 stand_in.under_way += 1
                 stand_in.most = max(stand_in.most, stand_in.under_way)
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            stand_in.headers = {name.lower(): value for name, value in self.headers.items()}
             found = stand_in.reply(body, self.headers["Authorization"])
             with stand_in.lock:
                 stand_in.under_way -= 1

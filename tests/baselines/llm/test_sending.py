@@ -94,8 +94,9 @@ def test_a_refusal_ends_the_run_in_one_line(
     plan: Plan, stand_in: StandIn, tmp_path: Path, fault: Any, message: str
 ) -> None:
     stand_in.faults.append(fault)
+    limits = SendLimits(concurrency=2, on_refusal="stop")
     with pytest.raises(SgdxError) as error:
-        sent(plan, tmp_path / "a.jsonl", connect(stand_in.url), SendLimits(concurrency=2))
+        sent(plan, tmp_path / "a.jsonl", connect(stand_in.url), limits)
     assert message in str(error.value)
     assert str(error.value).startswith(stand_in.url)
     assert "\n" not in str(error.value)
@@ -310,7 +311,7 @@ def test_all_wait_as_long_as_the_server_asks() -> None:
 
 
 def test_a_server_that_is_gone_stops_the_run(plan: Plan, tmp_path: Path) -> None:
-    send, bodies = failing_send(*(LaterError("no route") for _ in range(200)))
+    send, bodies = failing_send(None, *(LaterError("no route") for _ in range(200)))
     found = sent(plan, tmp_path / "a.jsonl", send)
     assert found.stopped == "the server does not answer: no route"
     assert found.counts["given_up"] >= 8

@@ -1,0 +1,298 @@
+"""Every preset against a stand-in that behaves as the provider's documentation and threads say."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baselines.llm.__main__ import main
+from baselines.llm.answer_file import AnswerFile
+from baselines.llm.concurrency import RetryPolicy
+from baselines.llm.endpoint import base_url, connect
+from baselines.llm.plan import Plan
+from baselines.llm.providers import PROVIDERS
+from baselines.llm.requests import RequestSettings
+from baselines.llm.sending import InvalidLimit, SendingReport, SendLimits, send_all
+from sgdx_dataset import SgdxError
+
+from .conftest import plan_of
+from .server import Fault, Json, StandIn, completion, empty_state, serving
+
+QUICK = RetryPolicy(tries=3, first=0.0, longest=0.001)
+Refuses = Callable[[Json], Fault]
+
+
+def refusal(status: int, error: Any) -> Fault:
+    return status, {}, json.dumps(error).encode()
+
+
+def openai_reasoning(body: Json) -> Fault:
+    """As in https://github.com/decolua/9router/issues/560 and the other threads of the preset."""
+    unsupported = {"type": "invalid_request_error", "code": "unsupported_parameter"}
+    for name in ("max_tokens", "parallel_tool_calls"):
+        if name in body:
+            message = f"Unsupported parameter: '{name}' is not supported with this model."
+            return refusal(400, {"error": {"message": message, "param": name, **unsupported}})
+    if body.get("temperature", 1) != 1:
+        message = "Unsupported value: 'temperature' does not support 0 with this model."
+        return refusal(400, {"error": {"message": message, "code": "unsupported_value"}})
+    return None
+
+
+def gemini(body: Json) -> Fault:
+    """As in https://github.com/Vali-98/ChatterUI/issues/227: the error is in a list."""
+    for name in ("seed", "parallel_tool_calls"):
+        if name in body:
+            message = f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.'
+            error = {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}
+            return refusal(400, [{"error": error}])
+    return None
+
+
+def mistral(body: Json) -> Fault:
+    """As in https://github.com/mistralai/platform-docs-public/issues/7."""
+    known = {"model", "messages", "temperature", "max_tokens", "random_seed", "tools"}
+    known |= {"tool_choice", "parallel_tool_calls", "response_format"}
+    if unknown := [name for name in body if name not in known]:
+        detail = [{"type": "extra_forbidden", "loc": ["body", unknown[0]]}]
+        error = {"object": "error", "message": {"detail": detail}, "type": "invalid_request_error"}
+        return refusal(422, error)
+    return None
+
+
+def llamacpp(body: Json) -> Json:
+    """A named choice is taken for auto, as in https://github.com/ggml-org/llama.cpp/issues/26535:
+    the model then talks."""
+    if body["tool_choice"] == "required":
+        return empty_state(body)
+    return completion({"role": "assistant", "content": "Hello! How can I help?"}, "stop")
+
+
+class Picky(StandIn):
+    """A stand-in that refuses some requests for what is in them."""
+
+    refuses: Refuses
+
+    def reply(self, body: Json, key: str) -> Fault:
+        fault = self.refuses(body)
+        if fault is None:
+            return super().reply(body, key)
+        with self.lock:
+            self.bodies.append(body)
+        return fault
+
+
+@pytest.fixture
+def picky() -> Iterator[Picky]:
+    with serving(Picky()) as server:
+        assert isinstance(server, Picky)
+        yield server
+
+
+def sent(plan: Plan, path: Path, url: str, limits: SendLimits | None = None) -> SendingReport:
+    with AnswerFile(path) as answers:
+        sending = send_all(plan, answers, connect(url), limits or SendLimits(), QUICK)
+        return asyncio.run(sending)
+
+
+def plan_for(three: Path, provider: str, **settings: Any) -> Plan:
+    chosen = RequestSettings(model="m", provider=PROVIDERS[provider], **settings)
+    return plan_of(three, configs=("original",), settings=chosen)
+
+
+def invalid_share(plan: Plan, path: Path) -> tuple[int, int]:
+    with AnswerFile(path) as answers:
+        answered = [plan.answered(request, answers) for request in plan.requests()]
+    invalid = [one.reading.counts["invalid"] for one in answered if one is not None]
+    return sum(invalid), len(invalid)
+
+
+@pytest.mark.parametrize(
+    ("provider", "refuses", "said"),
+    [
+        ("openai-reasoning", openai_reasoning, "Unsupported parameter: 'max_tokens'"),
+        ("gemini", gemini, 'Unknown name "seed": Cannot find field'),
+        ("mistral", mistral, "extra_forbidden"),
+    ],
+)
+def test_a_preset_sends_what_the_server_takes(
+    provider: str, refuses: Refuses, said: str, picky: Picky, three: Path, tmp_path: Path
+) -> None:
+    """Without the preset, every request is refused, which ends the run and is no answer."""
+    picky.refuses = refuses
+    with pytest.raises(SgdxError) as error:
+        sent(plan_for(three, "openai"), tmp_path / "before.jsonl", picky.url)
+    assert said in str(error.value)
+    assert not (tmp_path / "before.jsonl").exists()
+    assert len(picky.bodies) < 30
+    plan = plan_for(three, provider)
+    report = sent(plan, tmp_path / "after.jsonl", picky.url)
+    assert report.counts["refused"] == 0
+    assert invalid_share(plan, tmp_path / "after.jsonl") == (0, 26)
+
+
+def test_thinking_has_room() -> None:
+    """1,024 tokens were gone before the answer began: 21 of 21 were cut off."""
+    fields = RequestSettings(model="m", provider=PROVIDERS["openai-reasoning"]).fields({})
+    assert fields == {"seed": 0, "max_completion_tokens": 25_000}
+
+
+def test_one_tool_is_demanded_where_a_name_is_not_obeyed(
+    stand_in: StandIn, three: Path, tmp_path: Path
+) -> None:
+    stand_in.answer = llamacpp
+    for provider, invalid in (("openai", 26), ("llamacpp", 0)):
+        plan = plan_for(three, provider)
+        sent(plan, tmp_path / f"{provider}.jsonl", stand_in.url)
+        assert invalid_share(plan, tmp_path / f"{provider}.jsonl") == (invalid, 26)
+
+
+def test_an_old_build_without_jinja_is_left_at_once(
+    picky: Picky, three: Path, tmp_path: Path
+) -> None:
+    """As in https://github.com/defilantech/LLMKube/issues/126: it was asked 109 times in 58 s."""
+    picky.refuses = lambda body: refusal(
+        500, {"error": {"message": "tools param requires --jinja flag"}}
+    )
+    with pytest.raises(SgdxError, match="same fault for every request: status 500: tools param"):
+        sent(plan_for(three, "llamacpp"), tmp_path / "a.jsonl", picky.url)
+    assert len(picky.bodies) < 40
+
+
+def test_a_wrong_port_is_said_soon(three: Path, tmp_path: Path, capsys: Any) -> None:
+    """It took 54 seconds; two of them are the wait before the second try."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = ["predict", "--source", "sample", "--model", "m", "--dialogues", str(three)]
+    words += ["--base-url", f"http://127.0.0.1:{port}/v1", "--output", str(tmp_path / "out")]
+    words += ["--config", "original"]
+    start = time.monotonic()
+    assert main(words) == 2
+    assert time.monotonic() - start < 15  # on a machine with much else to do
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "error: the server has the same fault for every request: APIConnectionError" in said
+
+
+GROQ = {
+    "message": "Failed to call a function. Please adjust your prompt.",
+    "type": "invalid_request_error",
+    "code": "tool_use_failed",
+    "failed_generation": "<function=x{}",
+}
+
+
+def test_a_call_of_a_wrong_form_is_one_invalid_answer(
+    stand_in: StandIn, three: Path, tmp_path: Path
+) -> None:
+    """As in https://github.com/groq/groq-typescript/issues/28, where it ended the run."""
+    stand_in.faults += [refusal(400, {"error": GROQ})] * 3
+    plan = plan_for(three, "groq")
+    path = tmp_path / "a.jsonl"
+    report = sent(plan, path, stand_in.url)
+    assert report.counts["refused"] == 3
+    assert invalid_share(plan, path) == (3, 26)
+    kept = [json.loads(line)["body"].get("error") for line in path.read_text().splitlines()]
+    (error, *_) = [error for error in kept if error]
+    assert (error["code"], error["refused_with"]) == ("tool_use_failed", 400)
+    assert dict(sent(plan, path, stand_in.url).counts) == {"cached": 26}
+    stand_in.faults.append(refusal(400, {"error": GROQ}))
+    with pytest.raises(SgdxError, match="status 400: Failed to call a function"):
+        sent(plan, tmp_path / "b.jsonl", stand_in.url, SendLimits(1, on_refusal="stop"))
+
+
+def test_a_refusal_of_another_kind_counts_once_others_are_answered(
+    stand_in: StandIn, three: Path, tmp_path: Path
+) -> None:
+    stand_in.faults.append(refusal(400, {"error": {"message": "this prompt is too odd"}}))
+    plan = plan_for(three, "openai")
+    sent(plan, tmp_path / "a.jsonl", stand_in.url, SendLimits(concurrency=1))
+    assert invalid_share(plan, tmp_path / "a.jsonl") == (1, 26)
+
+
+def test_too_many_invalid_answers_stop_the_run(
+    stand_in: StandIn, three: Path, tmp_path: Path
+) -> None:
+    cut = completion({"role": "assistant", "content": ""}, "length")
+    stand_in.answer = lambda body: cut if len(stand_in.bodies) % 2 else empty_state(body)
+    plan = plan_for(three, "openai")
+    limits = SendLimits(concurrency=1, stop_invalid=InvalidLimit(0.5, 10))
+    report = sent(plan, tmp_path / "a.jsonl", stand_in.url, limits)
+    assert report.stopped == "5 of 10 answers cannot be read, and --stop-invalid is 0.5/10"
+    assert len(stand_in.bodies) == 10
+    assert not sent(plan, tmp_path / "b.jsonl", stand_in.url, SendLimits(concurrency=1)).stopped
+
+
+def test_what_a_server_ignores_is_refused_with_the_reason() -> None:
+    """https://docs.anthropic.com/en/api/openai-sdk: seed, strict and response_format."""
+    anthropic = PROVIDERS["anthropic"]
+    assert "seed" not in RequestSettings(model="m", provider=anthropic).fields({})
+    with pytest.raises(SgdxError, match="^--answer json_schema: anthropic ignores response_format"):
+        RequestSettings(model="m", provider=anthropic, answer="json_schema")
+    with pytest.raises(SgdxError, match="^--strict: anthropic ignores strict"):
+        RequestSettings(model="m", provider=anthropic, strict=True)
+
+
+def test_attempts_without_a_seed_are_requests_of_their_own(three: Path, tmp_path: Path) -> None:
+    for provider, seed in (("gemini", None), ("mistral", "random_seed"), ("openai", "seed")):
+        settings = RequestSettings(model="m", provider=PROVIDERS[provider])
+        plan = plan_of(three, configs=("original",), settings=settings, retry_invalid=1)
+        request = next(plan.requests())
+        assert len(set(request.keys)) == 2
+        first, second = request.bodies
+        assert first == second if seed is None else (first[seed], second[seed]) == (0, 1)
+
+
+def test_a_key_goes_to_its_own_provider_alone(
+    stand_in: StandIn, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-openai-alone")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    assert base_url(None) == "http://127.0.0.1:9/v1"
+    assert base_url(None, PROVIDERS["groq"]) == "https://api.groq.com/openai/v1"
+    with pytest.raises(SgdxError, match="found no key in the environment variable GROQ_API_KEY"):
+        connect(base_url(None, PROVIDERS["groq"]), provider=PROVIDERS["groq"])
+    asyncio.run(connect(stand_in.url, provider=PROVIDERS["vllm"])(_BODY))  # type: ignore[arg-type]
+    assert stand_in.keys == {"Bearer none"}
+
+
+_BODY = {"model": "m", "tools": [{"type": "function", "function": {"name": "f"}}]}
+
+
+def test_a_header_is_sent_and_never_shown(
+    three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[str] = []
+
+    class Gateway(StandIn):
+        def reply(self, body: Json, key: str) -> Fault:
+            seen.append(self.headers.get("api-key", ""))
+            return refusal(401, {"error": {"message": f"no such key {seen[-1]}"}})
+
+    words = ["predict", "--source", "sample", "--model", "m", "--dialogues", str(three)]
+    words += ["--config", "original", "--output", str(tmp_path / "out")]
+    with serving(Gateway()) as server:
+        words += ["--base-url", server.url]
+        assert main([*words, "--header", "api-key=secret-of-the-gateway"]) == 2
+    assert set(seen) == {"secret-of-the-gateway"}
+    said = capsys.readouterr().err
+    assert "no such key [key]" in said
+    assert "secret" not in said
+    assert main([*words, "--header", "secret"]) == 2
+    assert main([*words, "--header", "a:b=secret"]) == 2
+    assert "secret" not in capsys.readouterr().err.replace("--header secret:", "")
+
+
+def test_the_presets() -> None:
+    assert list(PROVIDERS) == [
+        "openai", "openai-reasoning", "anthropic", "gemini", "groq", "mistral", "ollama",
+        "llamacpp", "vllm", "litellm",
+    ]  # fmt: skip
