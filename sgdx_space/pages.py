@@ -5,6 +5,7 @@ from importlib.resources import files
 import gradio as gr
 
 from .generation import fill_generation_tab
+from .own_schema import fill_own_schema_tab
 from .tracking import fill_tracking_tab, sample_references
 from .tracking_views import CSS
 
@@ -13,7 +14,7 @@ _FONTS = {"font": ["system-ui", "sans-serif"], "font_mono": ["monospace"]}
 
 
 def tracking_and_generation() -> gr.Blocks:
-    """The page of the Space of `sgdx_metric`: a tab for trackers and one for generators."""
+    """The page of the Space of `sgdx_metric`: trackers, generators, and an API of one's own."""
     page: gr.Blocks
     with gr.Blocks(title="SGD-X metric") as page:
         gr.Markdown("# SGD-X metric")
@@ -22,6 +23,8 @@ def tracking_and_generation() -> gr.Blocks:
                 fill_tracking_tab(page, sample_references())
             with gr.Tab("Generation: what the system says") as tab:
                 fill_generation_tab(tab)
+            with gr.Tab("Your own API"):
+                fill_own_schema_tab()
     return page
 
 

@@ -231,6 +231,15 @@ def test_generators_have_a_tab(page: Any, tmp_path: Path) -> None:
     until(lambda: "FT-T5" in text(page) and "most likely tok:none" in text(page))
 
 
+def test_an_api_of_ones_own_is_tracked_under_two_wordings(page: Any) -> None:
+    button(page, "Your own API").click()
+    until(lambda: page.find_element(By.ID, "track").is_displayed())
+    page.find_element(By.ID, "track").click()
+    rows = "return document.querySelector('#states table')?.innerText ?? ''"
+    until(lambda: "Whatever you have is fine." in page.execute_script(rows))
+    assert re.search(r"CoffeeBar\s+BrewPoint", page.execute_script(rows))
+
+
 def test_the_space_of_generation_has_its_card_and_a_tab_to_try_it(
     browser: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
