@@ -1,0 +1,163 @@
+"""Draw the picture of the front page, for light and for dark pages.
+
+``python -m maintenance.front_picture`` reads results of ``results/`` and writes
+``docs/pictures/wordings-light.svg`` and ``docs/pictures/wordings-dark.svg``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from baselines.command_line import run_command
+from baselines.report.inputs import read_tracker
+from baselines.report.numbers import Estimate, means_by_variant
+from baselines.report.systems import TrackerSystem, group_runs
+from sgdx_dataset.io.extras import require
+from sgdx_dataset.io.files import write_bytes
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
+
+ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "docs" / "pictures"
+# The systems of the picture, from the best: their names in it, and their folders in results/.
+SYSTEMS = {
+    "onepass, all of train": "onepass-minilm_all",
+    "SGP-DST, a tenth of train": "sgp_dst-minilm_tenth",
+    "lexical floor": "lexical",
+}
+_WORDINGS = (ORIGINAL, *PAPER_VARIANTS)
+_ALL_SIX = len(_WORDINGS) + 0.35  # where the column of the worst case stands
+_MARKERS = "os^"
+
+
+class Theme(NamedTuple):
+    """The colours of a picture.
+
+    Attributes:
+        name: The ending of the file's name.
+        ink, faint: Of text, and of lines that only guide the eye.
+        systems: Of the systems, in their order.
+    """
+
+    name: str
+    ink: str
+    faint: str
+    systems: Sequence[str]
+
+
+THEMES = (
+    Theme("light", "#1f2328", "#d1d9e0", ("#0072B2", "#D55E00", "#59636e")),
+    Theme("dark", "#f0f6fc", "#3d444d", ("#56B4E9", "#F5A35C", "#9198a1")),
+)
+
+
+def main() -> int:
+    """Run the command; returns the exit status, which is 2 after a one-line error message."""
+    parser = argparse.ArgumentParser("python -m maintenance.front_picture", description=__doc__)
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=PICTURES,
+        help="folder of the pictures; default: docs/pictures",
+    )
+    options = parser.parse_args()
+    return run_command("maintenance.front_picture", lambda: _write(options.output))
+
+
+def _write(folder: Path) -> None:
+    systems = read_systems()
+    folder.mkdir(parents=True, exist_ok=True)
+    for theme in THEMES:
+        path = folder / f"wordings-{theme.name}.svg"
+        write_bytes(path, draw(systems, theme))
+        print(path)
+
+
+def read_systems() -> dict[str, TrackerSystem]:
+    """The systems of the picture by their names in it; all were scored on the same frames."""
+    runs = [read_tracker(ROOT / "results" / folder) for folder in SYSTEMS.values()]
+    (group,) = group_runs(runs)
+    by_path = {system.first.path: system for system in group.systems}
+    return {name: by_path[run.path] for name, run in zip(SYSTEMS, runs, strict=True)}
+
+
+def worst_case(system: TrackerSystem) -> Estimate:
+    """The share of frames that are right under all six wordings, with its 95 % interval."""
+    scores = system.first.results.scores.sgdx
+    assert scores.jga_worst is not None  # noqa: S101
+    return Estimate(scores.jga_worst, scores.confidence["jga_worst"])
+
+
+def draw(systems: Mapping[str, TrackerSystem], theme: Theme) -> bytes:
+    """The picture as an SVG whose text stays text, the same bytes each time.
+
+    Args:
+        systems: The systems by their names in the picture.
+        theme: Its colours.
+    """
+    matplotlib = require("matplotlib")
+    style = {
+        "svg.fonttype": "none", "svg.hashsalt": "sgdx", "font.family": "sans-serif",
+        "font.size": 11, "text.color": theme.ink, "axes.edgecolor": theme.faint,
+        "axes.labelcolor": theme.ink, "xtick.color": theme.ink, "ytick.color": theme.ink,
+    }  # fmt: skip
+    with matplotlib.rc_context(style):
+        figure = require("matplotlib.figure").Figure(figsize=(8.4, 4.4), layout="constrained")
+        axes = figure.subplots()
+        for (name, system), colour, marker in zip(systems.items(), theme.systems, _MARKERS):
+            _draw_system(axes, name, system, colour, marker)
+        _finish(axes, theme)
+        file = io.BytesIO()
+        metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
+        figure.savefig(file, format="svg", transparent=True, metadata=metadata)
+    return file.getvalue()
+
+
+def _draw_system(axes: Any, name: str, system: TrackerSystem, colour: str, marker: str) -> None:
+    means = means_by_variant(system)
+    by_wording = [means[wording] for wording in _WORDINGS]
+    line = {"color": colour, "marker": marker, "markersize": 6, "capsize": 3, "elinewidth": 1}
+    axes.errorbar(range(len(_WORDINGS)), *_percent(by_wording), linewidth=1.8, **line)
+    worst = worst_case(system)
+    axes.errorbar([_ALL_SIX], *_percent([worst]), linestyle="none", **line)
+    beside = {"color": colour, "va": "center", "fontweight": "bold"}
+    axes.text(
+        -0.18, 100 * by_wording[0].value, f"{100 * by_wording[0].value:.0f}", ha="right", **beside
+    )
+    axes.text(
+        _ALL_SIX + 0.2, 100 * worst.value, f"{100 * worst.value:.0f}   {name}", ha="left", **beside
+    )
+
+
+def _percent(estimates: Sequence[Estimate]) -> tuple[Any, Any]:
+    """Heights and lengths of the intervals below and above them, in percent."""
+    values = 100 * np.array([estimate.value for estimate in estimates])
+    ends = 100 * np.array([estimate.interval or (np.nan, np.nan) for estimate in estimates])
+    return values, (values - ends[:, 0], ends[:, 1] - values)
+
+
+def _finish(axes: Any, theme: Theme) -> None:
+    axes.set_xticks(
+        [*range(len(_WORDINGS)), _ALL_SIX],
+        ["original\nwords", *PAPER_VARIANTS, "right under\nall six"],
+    )
+    axes.set_xlim(-0.7, _ALL_SIX + 2.9)
+    axes.set_ylim(0, 80)
+    axes.set_ylabel("frames whose state is right, %")
+    axes.axvline(_ALL_SIX - 0.65, color=theme.faint, linewidth=1)
+    axes.grid(axis="y", color=theme.faint, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(length=0)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.text(3, 77, "the same dialogues, the schema in other words", ha="center", fontsize=10)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+"""The front page's picture shows the results that lie in the repository."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytest.importorskip("matplotlib", reason="the picture needs matplotlib: pip install sgdx[report]")
+
+from maintenance.front_picture import PICTURES, SYSTEMS, THEMES, draw, read_systems
+
+
+def texts(svg: str) -> list[str]:
+    return re.findall(r"<text[^>]*>(.*?)</text>", svg)
+
+
+def test_the_pictures_are_those_of_the_results() -> None:
+    systems = read_systems()
+    for theme in THEMES:
+        svg = draw(systems, theme).decode()
+        kept = (PICTURES / f"wordings-{theme.name}.svg").read_text(encoding="utf-8")
+        assert texts(kept) == texts(svg)
+        assert len(re.findall("<use", kept)) == len(re.findall("<use", svg))
+    for name, system in systems.items():
+        scores = system.first.results.scores.sgdx
+        assert scores.jga_orig is not None and scores.jga_worst is not None
+        assert f"{100 * scores.jga_orig:.0f}" in texts(svg)
+        assert f"{100 * scores.jga_worst:.0f}   {name}" in texts(svg)
+    assert list(systems) == list(SYSTEMS)
