@@ -131,37 +131,51 @@ def crossed_intervals(
     return {name: _middle(np.concatenate([draw[name] for draw in draws])) for name in draws[0]}
 
 
-def compared_over_wordings(first: Sums, second: Sums, over: str) -> dict[str, Any]:
+def compared_over_wordings(
+    first: Sequence[Sums], second: Sequence[Sums], over: str
+) -> dict[str, Any]:
     """Compare two sides' means over the same wordings, which are a sample of wordings.
 
     Args:
-        first, second: Both sides' sums over the same dialogues, of which there must be at least
-            one; a row is a wording, and the same of both sides.
+        first, second: The sums of both sides' runs over the same dialogues, of which there must be
+            at least one; a row is a wording, and the same of all runs. Of several runs of a side
+            some are drawn in each resample, as in `compared_runs`.
         over: "wordings" or "both".
 
     Returns:
-        `first`, `second`, `difference` (second - first), its 95 % `interval`, `p` as
-        `compared_runs` has it, and `same_order`: the share of resamples in which the difference
-        has the sign of the observed one. None where undefined.
+        `first`, `second` (means over runs), `difference` (second - first), its 95 % `interval`, `p`
+        as `compared_runs` has it, and `same_order`: the share of resamples in which the difference
+        has the sign of the observed one; with several runs `first_sd` and `second_sd`, too, as in
+        `compared_runs`. None where undefined.
     """
-    dialogues, wordings = first.total.shape
+    dialogues, wordings = first[0].total.shape
     whole = np.ones((1, dialogues))
-    left, right = first.means(whole).mean(axis=1), second.means(whole).mean(axis=1)
-    observed = right - left
-    differences = np.concatenate(
-        [
-            ((second.means(weights) - first.means(weights)) * shares).sum(axis=1)
-            for weights, shares in crossed_draws(dialogues, wordings, over)
-        ]
-    )
+    left, right = (
+        np.stack([run.means(whole).mean(axis=1) for run in runs]) for runs in (first, second)
+    )  # Each is [runs, 1].
+    observed = right.mean(axis=0) - left.mean(axis=0)
+    random = np.random.default_rng((SEED, 1))
+    drawn = []
+    for weights, shares in crossed_draws(dialogues, wordings, over):
+
+        def mean(means: Floats, shares: Floats = shares) -> Statistics:
+            return {"mean": (means * shares).sum(axis=1)}
+
+        drawn_first, drawn_second = (
+            _mean_of_drawn(runs, weights, mean, random)["mean"] for runs in (first, second)
+        )
+        drawn.append(drawn_second - drawn_first)
+    differences = np.concatenate(drawn)
     same = np.sign(differences) == np.sign(observed)
+    several = {"first_sd": _deviation(left), "second_sd": _deviation(right)}
     return {
-        "first": _number(left),
-        "second": _number(right),
+        "first": _number(left.mean(axis=0)),
+        "second": _number(right.mean(axis=0)),
         "difference": _number(observed),
         "interval": _middle(differences),
         "p": _shifted_p(differences, observed),
         "same_order": None if np.isnan(observed[0]) else float(same.mean()),
+        **(several if max(len(first), len(second)) > 1 else {}),
     }
 
 

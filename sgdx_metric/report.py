@@ -55,20 +55,22 @@ def report(variants: Mapping[str, FrameScores], setup: Setup = _UNSTATED) -> dic
 
 
 def paired(variants: Mapping[str, FrameScores]) -> dict[str, Any]:
-    """Every frame's joint goal accuracy, which `compare` pairs with another system's.
+    """Every frame's joint accuracies, which `compare` pairs with another system's.
 
     Returns:
-        `frame_id`; `seen`, the seen services by their original names; and `joint_goal_accuracy`, by
-        variant, in the order of `frame_id`, None where undefined.
+        `frame_id`; `seen`, the seen services by their original names; and `joint_goal_accuracy` and
+        `joint_change_accuracy`, by variant, in the order of `frame_id`, None where undefined.
     """
     first = next(iter(variants.values()))
     frame_index = index_frames(first.frame_id, first.seen)
     return {
         "frame_id": first.frame_id.to_pylist(),
         "seen": sorted(set(frame_index.service[first.seen])),
-        "joint_goal_accuracy": {
-            name: _json_numbers(frames.scores["joint_goal_accuracy"])
-            for name, frames in variants.items()
+        **{
+            metric: {
+                name: _json_numbers(frames.scores[metric]) for name, frames in variants.items()
+            }
+            for metric in ("joint_goal_accuracy", "joint_change_accuracy")
         },
     }
 

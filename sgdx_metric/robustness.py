@@ -8,6 +8,9 @@ Systems" (arXiv 2110.06800), define it as the mean over all frames of the coeffi
 The worst case says what a user can rely on: a frame's score under the wording that is worst for it.
 Liang et al. 2022, "Holistic Evaluation of Language Models" (arXiv 2211.09110), measure robustness
 so, as the mean of each instance's worst score over its perturbations, the unperturbed one included.
+
+Change accuracy stands beside joint goal accuracy, which counts an early mistake again in every
+later turn; `change` says where it is from.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,9 +34,10 @@ from .signature import OFFICIAL, Rules
 from .units import ALL, SEEN, UNSEEN, FrameIndex, turn_starts, unit_scores
 from .variants import ORIGINAL, PAPER_VARIANTS, wider_set, worst_sets
 
-HEADLINE = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga", "jga_worst", "flips")
+CHANGE = ("change_orig", "change_v1-5")
+HEADLINE = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga", "jga_worst", "flips", *CHANGE)
 # The scores that get confidence intervals.
-WITH_INTERVALS = ("jga_orig", "jga_v1-5", "drop", "ss_jga", "jga_worst", "flips")
+WITH_INTERVALS = ("jga_orig", "jga_v1-5", "drop", "ss_jga", "jga_worst", "flips", *CHANGE)
 # A frame with this score or more is right, and with a lesser one wrong.
 RIGHT = 0.5
 
@@ -111,18 +115,22 @@ def robustness(
         The part `sgdx` of scores.json. Accuracies are in [0, 1], `relative_difference` is in
         [-1, inf), `drop` (jga_v1-5 - jga_orig) is in [-1, 1], sensitivities are in [0, sqrt K];
         None where undefined. `jga_worst` is the mean of `worst_case` and `flips` that of `flipped`,
-        over the original and v1 to v5, None unless all six are given. Where there are variants
+        over the original and v1 to v5, None unless all six are given. `change_orig` and
+        `change_v1-5` are the joint change accuracy under the original and its mean over v1 to v5.
+        Where there are variants
         beside the paper's, a key such as `ss_jga(v1..v5+mine)` has the sensitivity over all of
         them, and `ss_jga` stays that of the paper's; where others than these six are given, keys
         such as `jga_worst(original+v1..v5+mine)` and `flips(...)` have the same over all that are.
     """
     jga = {name: frames.scores["joint_goal_accuracy"] for name, frames in variants.items()}
+    change = {name: frames.scores["joint_change_accuracy"] for name, frames in variants.items()}
     groups = frame_index.groups()
     means = {
         name: _group(variants, frame_index, members, rules) for name, members in groups.items()
     }
     for name in (ALL, SEEN, UNSEEN):
-        means[name]["confidence"] = confidence(jga, frame_index, groups.pop(name), rules, over)
+        members = groups.pop(name)
+        means[name]["confidence"] = confidence(jga, frame_index, members, rules, over, change)
     by_variant = {
         name: mean_defined(unit_scores("joint_goal_accuracy", scores, frame_index.turn, rules))
         for name, scores in jga.items()
@@ -169,6 +177,8 @@ def _group(
         "ss_jga": sensitivity["joint_goal_accuracy"],
         "jga_worst": None,
         "flips": None,
+        "change_orig": None if row is None else mean_defined(scores["joint_change_accuracy"][row]),
+        "change_v1-5": average["joint_change_accuracy"],
         "mean_v1-5": average,
         "sensitivity": sensitivity,
     }
@@ -222,6 +232,7 @@ def confidence(
     members: Ints,
     rules: Rules,
     over: str = DIALOGUES,
+    change: Mapping[str, Floats] | None = None,
 ) -> dict[str, Interval]:
     """The 95 % intervals of the headline scores of some frames; None where undefined.
 
@@ -235,8 +246,9 @@ def confidence(
         members: Positions of the group's frames [some frames].
         rules: How the frames were scored.
         over: What the intervals are over: "dialogues", "wordings" or "both".
+        change: Joint change accuracy of all frames, by variant [frames]; None where it is unknown.
     """
-    sums = dialogue_sums(jga, frame_index, members, rules)
+    sums = dialogue_sums(jga, frame_index, members, rules, change)
     if over == DIALOGUES:
         intervals = bootstrap(
             lambda weights: with_drop(headline_statistics(sums.means(weights), list(jga))),
@@ -258,16 +270,18 @@ def _confidence_over_wordings(sums: Sums, variants: list[str], over: str) -> dic
     """
     if not set(PAPER_VARIANTS) <= set(variants):
         return {}
-    rows = [variants.index(name) for name in PAPER_VARIANTS]
 
     def statistic(weights: Floats, shares: Floats) -> Statistics:
         means = sums.means(weights)
-        statistics = {"jga_v1-5": (means[:, rows] * shares).sum(axis=1)}
-        if ORIGINAL in variants:
-            statistics["jga_orig"] = means[:, variants.index(ORIGINAL)]
+        statistics = {}
+        for name, of_variant in tables(means, variants).items():
+            paper = np.stack([of_variant[variant] for variant in PAPER_VARIANTS], axis=1)
+            statistics[f"{name}_v1-5"] = (paper * shares).sum(axis=1)
+            if ORIGINAL in variants:
+                statistics[f"{name}_orig"] = of_variant[ORIGINAL]
         return with_drop(statistics)
 
-    return crossed_intervals(statistic, len(sums.total), len(rows), over)
+    return crossed_intervals(statistic, len(sums.total), len(PAPER_VARIANTS), over)
 
 
 def with_drop(statistics: Statistics) -> Statistics:
@@ -327,25 +341,32 @@ def _by_name(means: Floats, names: Sequence[str]) -> Statistics:
 
 
 def dialogue_sums(
-    jga: Mapping[str, Floats], frame_index: FrameIndex, members: Ints, rules: Rules
+    jga: Mapping[str, Floats],
+    frame_index: FrameIndex,
+    members: Ints,
+    rules: Rules,
+    change: Mapping[str, Floats] | None = None,
 ) -> Sums:
     """Sum up the joint goal accuracy of some frames over each of their dialogues.
 
-    The rows of the sums are the variants in their order, and then the statistics of
-    `across_wordings` in theirs.
+    The rows of the sums are the variants in their order, then the statistics of `across_wordings`
+    in theirs, and then, where it is given, the change accuracy under the variants.
 
     Args:
         jga: Joint goal accuracy of all frames, by variant [frames].
         frame_index: Where all frames belong.
         members: Positions of the group's frames [some frames].
         rules: How the frames were scored.
+        change: Joint change accuracy of all frames, by variant [frames]; None where it is unknown.
     """
     turn, dialogue = frame_index.turn[members], frame_index.dialogue[members]
-    by_variant = np.stack(list(jga.values()))[:, members]
-    scores = unit_scores("joint_goal_accuracy", by_variant, turn, rules)
+    by_variant = np.stack([*jga.values(), *([change[name] for name in jga] if change else [])])
+    # The change accuracy, too, is of turns where the joint goal accuracy is.
+    units = unit_scores("joint_goal_accuracy", by_variant[:, members], turn, rules)
+    scores, of_change = units[: len(jga)], units[len(jga) :]
     if rules.joint_acc_across_turn:
         dialogue = dialogue[turn_starts(turn)]
-    rows = np.vstack([scores, *across_wordings(scores, list(jga), rules).values()])
+    rows = np.vstack([scores, *across_wordings(scores, list(jga), rules).values(), of_change])
     dialogues, dialogue = np.unique(dialogue, return_inverse=True)
     # An undefined score adds 0 to its dialogue's total and 0 to the number that it is divided by.
     totals = [np.bincount(dialogue, row, len(dialogues)) for row in np.nan_to_num(rows)]
@@ -361,14 +382,44 @@ def headline_statistics(means: Floats, variants: list[str]) -> Statistics:
         variants: The variants, which are the first rows.
 
     Returns:
-        `jga_orig`, `jga_v1-5` and the means of the statistics of `across_wordings`, where they are
-        defined [...] each.
+        `jga_orig`, `jga_v1-5`, the means of the statistics of `across_wordings`, `change_orig` and
+        `change_v1-5`, where they are defined [...] each.
     """
-    row = _by_name(means, variants)
-    statistics = {"jga_orig": row[ORIGINAL]} if ORIGINAL in row else {}
-    if all(name in row for name in PAPER_VARIANTS):
-        statistics["jga_v1-5"] = np.mean([row[name] for name in PAPER_VARIANTS], axis=0)
-    for i, name in enumerate(across_names(variants), len(variants)):
-        if name != "ss_jga" or len(row.keys() & {*PAPER_VARIANTS}) > 1:
-            statistics[name] = means[..., i]
+    by_table = tables(means, variants)
+    across = {
+        name: means[..., i]
+        for i, name in enumerate(across_names(variants), len(variants))
+        if name != "ss_jga" or len({*variants} & {*PAPER_VARIANTS}) > 1
+    }
+    return {
+        **_original_and_reworded("jga", by_table["jga"]),
+        **across,
+        **_original_and_reworded("change", by_table.get("change", {})),
+    }
+
+
+def tables(means: Floats, variants: Sequence[str]) -> dict[str, Statistics]:
+    """The means under each variant, from mean scores of `dialogue_sums`.
+
+    Args:
+        means: Mean scores [..., rows].
+        variants: The variants, which are the first rows.
+
+    Returns:
+        By variant [...]: under `jga` those of the joint goal accuracy and, where it was given,
+        under `change` those of the change accuracy.
+    """
+    by_table = {"jga": _by_name(means, variants)}
+    after = len(variants) + len(across_names(variants))
+    if means.shape[-1] > after:
+        by_table["change"] = _by_name(means[..., after:], variants)
+    return by_table
+
+
+def _original_and_reworded(name: str, by_variant: Statistics) -> Statistics:
+    """`<name>_orig` and, where all of v1 to v5 are there, their mean `<name>_v1-5`."""
+    statistics = {f"{name}_orig": by_variant[ORIGINAL]} if ORIGINAL in by_variant else {}
+    if all(variant in by_variant for variant in PAPER_VARIANTS):
+        paper = [by_variant[variant] for variant in PAPER_VARIANTS]
+        statistics[f"{name}_v1-5"] = np.mean(paper, axis=0)
     return statistics

@@ -1,7 +1,8 @@
-"""Per-frame scores: the official scorer's thirteen metrics, whole columns at a time.
+"""Per-frame scores: the official scorer's thirteen metrics and that of the change.
 
 A frame is one user turn x one service. The rules are those of the evaluation of DSTC8's
-schema-guided track (Rastogi et al. 2020, arXiv 2002.01359).
+schema-guided track (Rastogi et al. 2020, arXiv 2002.01359). `joint_change_accuracy` is no official
+metric; `change` says where it is from.
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .change import previous_frames
 from .columns import (
     AlignedRows,
     Bools,
@@ -40,6 +42,7 @@ METRICS = (
     "joint_goal_accuracy",
     "joint_cat_accuracy",
     "joint_noncat_accuracy",
+    "joint_change_accuracy",
 )
 
 
@@ -88,7 +91,7 @@ def score_frames(
     categorical = flags(field(listed, "is_categorical"))
     schema = SchemaSlots(rows, strings(field(listed, "name")), categorical)
     states = reference.slot_values(), predicted.slot_values()
-    slots = score_slots(schema, *states, order, rules.use_fuzzy_match)
+    slots = score_slots(schema, *states, order, rules.use_fuzzy_match, previous_frames(order))
     scores = {
         "active_intent_accuracy": _same(reference, predicted, "active_intent"),
         **requested_slots(reference, predicted),
@@ -137,16 +140,18 @@ def _same(reference: AlignedRows, predicted: AlignedRows, name: str) -> Floats:
 
 
 def _goals(schema: SchemaSlots, slots: SlotScores, count: int) -> dict[str, Floats]:
-    """The goal accuracies of all slots, categorical slots and free-form slots [frames]."""
+    """The goal accuracies of all, categorical and free-form slots, and of the change [frames]."""
     every = np.ones(len(schema.frame), dtype=bool)
     categorical, free = schema.categorical, ~schema.categorical
+    change = np.where(slots.changed, slots.score, 1.0)
     return {
         "average_goal_accuracy": _average(schema, slots, every, count),
         "average_cat_accuracy": _average(schema, slots, categorical, count),
         "average_noncat_accuracy": _average(schema, slots, free, count),
-        "joint_goal_accuracy": _joint(schema, slots, every, count),
-        "joint_cat_accuracy": _joint(schema, slots, categorical, count),
-        "joint_noncat_accuracy": _joint(schema, slots, free, count),
+        "joint_goal_accuracy": _joint(schema, slots.score, every, count),
+        "joint_cat_accuracy": _joint(schema, slots.score, categorical, count),
+        "joint_noncat_accuracy": _joint(schema, slots.score, free, count),
+        "joint_change_accuracy": _joint(schema, change, every, count),
     }
 
 
@@ -161,10 +166,10 @@ def _average(schema: SchemaSlots, slots: SlotScores, chosen_slots: Bools, count:
     return safe_divide(total, np.bincount(frame, minlength=count))
 
 
-def _joint(schema: SchemaSlots, slots: SlotScores, chosen_slots: Bools, count: int) -> Floats:
+def _joint(schema: SchemaSlots, score: Floats, chosen_slots: Bools, count: int) -> Floats:
     """Product of the scores of some slots [frames]; NaN in a frame whose schema has none."""
     frame = schema.frame[chosen_slots]
     joint = np.where(np.bincount(frame, minlength=count) > 0, 1.0, np.nan)
     # Unbuffered, since a frame has several slots: `joint[frame] *= ...` would keep only the last.
-    np.multiply.at(joint, frame, slots.score[chosen_slots])
+    np.multiply.at(joint, frame, score[chosen_slots])
     return joint

@@ -13,6 +13,7 @@ import evaluate
 
 from .api import score_lines
 from .bootstrap import bootstrap
+from .change import changed_slots
 from .columns import column
 from .f1 import requested_slots
 from .fuzzy import fuzzy_scores

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from .change import changed_slots
 from .columns import Bools, Floats, Ints, SlotValues, encode
 from .fuzzy import fuzzy_scores
 from .rows import ScoreError
@@ -38,11 +39,14 @@ class SlotScores:
     Attributes:
         score: The scores in [0, 1] [schema slots of all frames].
         active: Whether the reference gives the slot a value [schema slots of all frames].
+        changed: Whether the reference or the prediction changes the slot [schema slots of all
+            frames].
         ignored: How many predicted slots are unknown to their schema.
     """
 
     score: Floats
     active: Bools
+    changed: Bools
     ignored: int
 
 
@@ -52,6 +56,7 @@ def score_slots(
     predicted: SlotValues,
     frame_id: pa.Array,
     use_fuzzy_match: bool = True,
+    previous: Ints | None = None,
 ) -> SlotScores:
     """Compare the predicted with the reference state, slot by slot of the schema.
 
@@ -66,6 +71,7 @@ def score_slots(
         reference, predicted: The values of both sides.
         frame_id: The frames' ids, for the error message [frames].
         use_fuzzy_match: As in `Rules`.
+        previous: What `previous_frames` returned [frames]; None where no frame follows another.
 
     Raises:
         ScoreError: A frame assigns the same slot twice or without a value, or its schema has a slot
@@ -108,7 +114,12 @@ def score_slots(
     left, right = reference_code[spoken], hypothesis[slot]
     match = fuzzy_scores(vocabulary.to_pylist(), left, right) if use_fuzzy_match else left == right
     np.maximum.at(score, slot, match)
-    return SlotScores(score, active, int(np.sum(predicted_at < 0)))
+
+    last = np.full(len(schema.frame), -1) if previous is None else previous[schema.frame]
+    before = locate(slot_key, last * width + names[0])
+    changed = changed_slots(before, reference_at[reference.parent], reference_code)
+    changed |= changed_slots(before, predicted_at, predicted_code[predicted.first()])
+    return SlotScores(score, active, changed, int(np.sum(predicted_at < 0)))
 
 
 def locate(slot_key: Ints, key: Ints) -> Ints:

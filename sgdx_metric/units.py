@@ -10,7 +10,12 @@ from .columns import Bools, Floats, Ints
 from .signature import Rules
 
 ALL, SEEN, UNSEEN = "all", "seen", "unseen"
-_JOINT = ("joint_goal_accuracy", "joint_cat_accuracy", "joint_noncat_accuracy")
+_JOINT = (
+    "joint_goal_accuracy",
+    "joint_cat_accuracy",
+    "joint_noncat_accuracy",
+    "joint_change_accuracy",
+)
 
 
 @dataclass(frozen=True)

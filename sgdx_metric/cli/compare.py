@@ -14,12 +14,13 @@ from ..bootstrap import (
     RESAMPLES,
     TRIALS,
     Statistics,
+    Sums,
     compared,
     compared_over_wordings,
     compared_runs,
 )
 from ..columns import Floats, Ints
-from ..robustness import dialogue_sums, headline_statistics
+from ..robustness import dialogue_sums, headline_statistics, tables
 from ..variants import ORIGINAL, PAPER_VARIANTS, wider_set
 from .results import SYSTEM_PARTS, Results, check_alike, only_dialogues, read_runs
 
@@ -42,11 +43,11 @@ def compare(
         first, second: Files that `score` wrote, one for each run of a system.
         dialogues: A file with the ids of the dialogues to compare on. None for all of them, and
             where one side was scored on a subset and the other on all dialogues, for that subset.
-        over: What the intervals are over. Over wordings, or both, wordings are a sample too
-            (`compared_over_wordings`): only the means over them are compared, those over v1 to v5
-            and, where there are others, over all but the original, as `jga(v1..v5+mine)`, and each
-            has `same_order`, the share of resamples in which the two systems stand in the order in
-            which they were observed.
+        over: What the intervals are over, beside the runs where there are several. Over wordings,
+            or both, wordings are a sample too (`compared_over_wordings`): only the means over them
+            are compared, those over v1 to v5 and, where there are others, over all but the
+            original, as `jga(v1..v5+mine)`, and each has `same_order`, the share of resamples in
+            which the two systems stand in the order in which they were observed.
 
     Returns:
         `signature`, which all files share but for the system's own parts; `system_acts` of the
@@ -55,19 +56,19 @@ def compare(
         numbers of random draws (no `trials` with several runs); `groups` and `by_variant`.
 
         For all, seen and unseen frames and for each service (by its original name) a group has
-        `frames`, their number, and for each of `jga_orig`, `jga_v1-5` and `ss_jga` a mapping of
-        `first`, `second`, `difference` (second - first), its 95 % bootstrap `interval`, and `p`;
-        with variants beside the paper's, also for the sensitivity over all of them, such as
-        `ss_jga(v1..v5+mine)`. With several runs, `first_sd` and `second_sd` are the sample standard
-        deviations over a side's runs. `by_variant` has the same mapping for the joint goal accuracy
-        of all frames under each variant. All figures are fractions. A figure that the variants do
-        not give is left out.
+        `frames`, their number, and for each headline figure, such as `jga_v1-5`, `ss_jga` or
+        `change_orig`, a mapping of `first`, `second`, `difference` (second - first), its 95 %
+        bootstrap `interval`, and `p`; with variants beside the paper's, also for the sensitivity
+        over all of them, such as `ss_jga(v1..v5+mine)`. With several runs, `first_sd` and
+        `second_sd` are the sample standard deviations over a side's runs. `by_variant` has the same
+        mapping for the joint goal accuracy of all frames under each variant. All figures are
+        fractions. A figure that the variants do not give is left out.
 
     Raises:
         SgdxError: A file is not a scores.json or is there twice on a side, or the frames or the
             signatures differ, except in what is a system's own: whether it was given the system's
             dialogue acts, and whether it is an oracle; or wordings are to be drawn, and there are
-            several runs of a side, or not all of v1 to v5.
+            not all of v1 to v5.
     """
     sides = _on_the_same_dialogues((read_runs(first), read_runs(second)), dialogues)
     first_run, second_run = sides[0][0], sides[1][0]
@@ -83,11 +84,10 @@ def compare(
         }
         by_variant = _compared(sides, every, lambda means: _by_variant(means, variants))
     else:
-        if several or not set(PAPER_VARIANTS) <= set(variants):
+        if not set(PAPER_VARIANTS) <= set(variants):
             raise SgdxError(
-                f"--over {over}: found {len(first)} and {len(second)} runs under "
-                f"{', '.join(variants)}, expected one run of each system under v1 to v5 and "
-                "perhaps others"
+                f"--over {over}: found scores under {', '.join(variants)}, expected them under v1 "
+                "to v5 and perhaps others"
             )
         compared_groups = {
             name: _compared_over_wordings(sides, members, over) for name, members in groups.items()
@@ -137,15 +137,8 @@ def _compared(
     sides: Sides, members: Ints, statistic: Callable[[Floats], Statistics]
 ) -> dict[str, Any]:
     """Figures of both systems for some frames, compared; {} for no frames."""
-    variants = list(sides[0][0].jga)
-    first, second = (
-        [
-            dialogue_sums({v: run.jga[v] for v in variants}, run.frame_index, members, run.rules)
-            for run in side
-        ]
-        for side in sides
-    )
-    if not len(first[0].total):
+    first, second = _sums(sides, members)
+    if not len(members):
         return {}
     if len(first) == len(second) == 1:
         return compared(first[0], second[0], statistic)
@@ -155,20 +148,42 @@ def _compared(
 def _compared_over_wordings(sides: Sides, members: Ints, over: str) -> dict[str, Any]:
     """The means over wordings of both systems for some frames, compared; {} for no frames."""
     variants = list(sides[0][0].jga)
-    sets = {"jga_v1-5": list(PAPER_VARIANTS)}
+    sets = {"_v1-5": list(PAPER_VARIANTS)}
     if wider := wider_set(variants):
-        sets[f"jga({wider})"] = [name for name in variants if name != ORIGINAL]
+        sets[f"({wider})"] = [name for name in variants if name != ORIGINAL]
+    first, second = _sums(sides, members)
     if not len(members):
         return {}
+    # The position of each row in place of its mean.
+    rows_of_tables = tables(np.arange(first[0].total.shape[1], dtype=np.float64), variants)
+    comparisons = {}
+    for table, rows in rows_of_tables.items():
+        for name, wordings in sets.items():
+            of_set = [int(rows[wording]) for wording in wordings]
+            comparisons[f"{table}{name}"] = compared_over_wordings(
+                [run.only(of_set) for run in first], [run.only(of_set) for run in second], over
+            )
+    return comparisons
+
+
+def _sums(sides: Sides, members: Ints) -> tuple[list[Sums], list[Sums]]:
+    """The sums over dialogues of each run, with the change accuracy where all runs have it."""
+    variants = list(sides[0][0].jga)
+    has_change = all(run.change for side in sides for run in side)
     first, second = (
-        dialogue_sums({v: run.jga[v] for v in variants}, run.frame_index, members, run.rules)
-        for (run,) in sides
+        [
+            dialogue_sums(
+                {name: run.jga[name] for name in variants},
+                run.frame_index,
+                members,
+                run.rules,
+                run.change if has_change else None,
+            )
+            for run in side
+        ]
+        for side in sides
     )
-    rows = {name: [variants.index(v) for v in wordings] for name, wordings in sets.items()}
-    return {
-        name: compared_over_wordings(first.only(of_set), second.only(of_set), over)
-        for name, of_set in rows.items()
-    }
+    return first, second
 
 
 def _common_signature(first: Results, second: Results, over: str) -> str:

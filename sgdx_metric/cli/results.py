@@ -36,7 +36,10 @@ _ROUNDING = 1e-6  # by how much sums in another order may differ
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
-class GroupScores(msgspec.Struct, rename={"jga_v1_5": "jga_v1-5", "mean": "mean_v1-5"}):
+_KEYS = {"jga_v1_5": "jga_v1-5", "mean": "mean_v1-5", "change_v1_5": "change_v1-5"}
+
+
+class GroupScores(msgspec.Struct, rename=_KEYS):
     """The headline scores of a group of frames: fractions, None where undefined.
 
     Attributes:
@@ -47,6 +50,8 @@ class GroupScores(msgspec.Struct, rename={"jga_v1_5": "jga_v1-5", "mean": "mean_
         confidence: 95 % intervals by the name of the score; services have none.
         jga_worst: The mean of each frame's worst score over the original and v1..v5.
         flips: The share of frames that are right under one of these and wrong under another.
+        change_orig, change_v1_5: Change accuracy under the original schemas and its mean over
+            v1..v5; None where an earlier version scored it.
     """
 
     jga_orig: float | None
@@ -58,6 +63,8 @@ class GroupScores(msgspec.Struct, rename={"jga_v1_5": "jga_v1-5", "mean": "mean_
     confidence: dict[str, tuple[float, float] | None] = {}
     jga_worst: float | None = None
     flips: float | None = None
+    change_orig: float | None = None
+    change_v1_5: float | None = None
 
 
 class RobustnessScores(GroupScores, kw_only=True):
@@ -82,11 +89,13 @@ class PairedScores(msgspec.Struct):
         frame_id: The frames' ids, in any order [frames].
         seen: The original names of the services that are in the train split.
         joint_goal_accuracy: By variant, in the order of `frame_id`, None where undefined [frames].
+        joint_change_accuracy: The same of the change; empty where an earlier version scored it.
     """
 
     frame_id: Annotated[list[str], msgspec.Meta(min_length=1)]
     seen: list[str]
     joint_goal_accuracy: Annotated[dict[str, list[Fraction | None]], msgspec.Meta(min_length=1)]
+    joint_change_accuracy: dict[str, list[Fraction | None]] = {}
 
 
 class PredictionFacts(msgspec.Struct):
@@ -134,6 +143,7 @@ class Results:
         frame_index: Where those frames belong.
         jga: Joint goal accuracy in [0, 1] by variant, NaN where undefined, in the order of
             `frame_ids` [frames].
+        change: Joint change accuracy likewise; empty where an earlier version scored it.
     """
 
     path: Path
@@ -143,6 +153,7 @@ class Results:
     frame_ids: pa.Array
     frame_index: FrameIndex
     jga: dict[str, Floats]
+    change: dict[str, Floats]
 
     @property
     def signature(self) -> str:
@@ -177,13 +188,16 @@ def read_results(path: Path) -> Results:
     _check_complete(scores, parts, path)
     services = [frame_id.rsplit("/", 1)[-1] for frame_id in frame_ids.to_pylist()]
     frame_index = index_frames(frame_ids, np.isin(services, paired.seen))
-    jga = {
-        variant: np.array(scores_of_variant, dtype=np.float64)[order]
-        for variant, scores_of_variant in paired.joint_goal_accuracy.items()
-    }
+    jga, change = (
+        {
+            variant: np.array(scores_of_variant, dtype=np.float64)[order]
+            for variant, scores_of_variant in by_variant.items()
+        }
+        for by_variant in (paired.joint_goal_accuracy, paired.joint_change_accuracy)
+    )
     if "jga_worst" not in scores.sgdx.confidence:
         _add_worst_case(scores.sgdx, jga, frame_index, rules)
-    results = Results(path, scores, parts, rules, frame_ids, frame_index, jga)
+    results = Results(path, scores, parts, rules, frame_ids, frame_index, jga, change)
     _check_figures(results)
     return results
 
@@ -290,15 +304,17 @@ def only_dialogues(results: Results, dialogue_ids: Sequence[str], where: str) ->
         frame_ids=frame_ids,
         frame_index=index_frames(frame_ids, results.frame_index.seen[members]),
         jga={variant: jga[members] for variant, jga in results.jga.items()},
+        change={variant: change[members] for variant, change in results.change.items()},
     )
 
 
 def _check_complete(scores: Scores, parts: dict[str, str], path: Path) -> None:
     """Raise SgdxError unless the frames and variants are everywhere the same."""
     count = len(scores.paired.frame_id)
-    for variant, jga in scores.paired.joint_goal_accuracy.items():
-        if len(jga) != count:
-            raise SgdxError(f"{path}: {len(jga)} scores of {variant}, expected {count}")
+    jga, change = scores.paired.joint_goal_accuracy, scores.paired.joint_change_accuracy
+    for variant, of_variant in (*jga.items(), *change.items()):
+        if len(of_variant) != count:
+            raise SgdxError(f"{path}: {len(of_variant)} scores of {variant}, expected {count}")
     if parts.get("frames") != str(count):
         stated = parts.get("frames", "none")
         raise SgdxError(f"{path}: found scores of {count} frames, the signature says {stated}")
@@ -311,6 +327,11 @@ def _check_complete(scores: Scores, parts: dict[str, str], path: Path) -> None:
         raise SgdxError(
             f"{path}: 'variants' has {', '.join(scores.variants)}, expected "
             f"{', '.join(scores.paired.joint_goal_accuracy)} as in 'paired'"
+        )
+    if change and change.keys() != paired:
+        raise SgdxError(
+            f"{path}: paired: joint_change_accuracy has {', '.join(change)}, expected "
+            f"{', '.join(jga)} as joint_goal_accuracy has"
         )
 
 

@@ -23,11 +23,12 @@ def summarise(paths: Sequence[Path]) -> dict[str, Any]:
     Returns:
         `signature`, which all files share; `runs`, their number; and `groups`. For all, seen and
         unseen frames a group has `frames`, their number; `jga_orig`, `jga_v1-5`,
-        `relative_difference`, `ss_jga` and, with variants beside the paper's, the sensitivity over
-        all of them, such as `ss_jga(v1..v5+mine)`; and `by_variant`, the joint goal accuracy under
-        each variant. Each figure has its `mean`, its sample standard deviation `sd` (that of the
-        population is estimated with n - 1) and its `values`, one a run in the order of `paths`.
-        All are fractions; a figure that is undefined in a run has neither mean nor deviation.
+        `relative_difference`, `ss_jga`, the other headline figures and, with variants beside the
+        paper's, those over all of them, such as `ss_jga(v1..v5+mine)`; and `by_variant`, the joint
+        goal accuracy under each variant. Each figure has its `mean`, its sample standard deviation
+        `sd` (that of the population is estimated with n - 1) and its `values`, one a run in the
+        order of `paths`. All are fractions; a figure that is undefined in a run has neither mean
+        nor deviation.
 
     Raises:
         SgdxError: There are fewer than two files, one is there twice or no scores.json, or the
@@ -63,7 +64,7 @@ def _figures(
 ) -> tuple[dict[str, float | None], dict[str, float | None]]:
     """One run's headline figures of some frames, and its joint goal accuracy by variant."""
     variants = list(run.jga)
-    sums = dialogue_sums(run.jga, run.frame_index, members, run.rules)
+    sums = dialogue_sums(run.jga, run.frame_index, members, run.rules, run.change)
     if not len(sums.total):
         return dict.fromkeys(HEADLINE), dict.fromkeys(variants)
     means = sums.means(np.ones((1, len(sums.total))))

@@ -24,7 +24,11 @@ _TITLES = {
     "ss_jga": "SS_JGA",
     "jga_worst": "JGA_worst",
     "flips": "flips",
+    "change_orig": "Change_orig",
+    "change_v1-5": "Change_v1-5",
 }
+# Figures that have a line and no column, as the table of scores would be too wide.
+_LINES = ("change_orig", "change_v1-5")
 # Headers of figures that are no longer than this are not folded.
 _SHORT = len("difference")
 _GAP = 2  # blanks between columns
@@ -32,7 +36,8 @@ _SCORE_LEGEND = """\
 JGA: joint goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how
 far a frame's score varies over variants. JGA_worst: each frame under the
 wording that is worst for it. flips: frames right under one wording and wrong
-under another. difference: JGA less that of original.
+under another. Change: JGA of what changes since the turn before alone, so that
+an early mistake counts once. difference: JGA less that of original.
 """
 _CALLS = {
     "call_name_accuracy": "name",
@@ -46,25 +51,26 @@ worst for it. flips: calls right under one wording and wrong under another.
 """
 _COMPARE_LEGEND = """\
 difference: second less first, with its 95 % interval over dialogues. p: how
-likely chance alone makes so large a difference. JGA is better higher, SS and
-flips lower.
+likely chance alone makes so large a difference. JGA and Change are better
+higher, SS and flips lower.
 """
 _COMPARE_RUNS_LEGEND = """\
 first, second: means over runs. difference: second less first, with its 95 %
-interval over dialogues and runs, to which p belongs. JGA is better higher, SS
-and flips lower. Of few runs the interval is rough.
+interval over dialogues and runs, to which p belongs. JGA and Change are better
+higher, SS and flips lower. Of few runs the interval is rough.
 """
 _UNLIKELY = 0.05  # below this p, a difference is called more than chance
 _COMPARE_OVER_LEGEND = """\
-first, second: means over wordings. difference: second less first, with its 95 %
-interval over {over}, to which p belongs. Of few wordings the
-interval is rough. JGA is better higher.
+first, second: means over {means}. difference: second less first, with its 95 %
+interval over {over}, to which p belongs. Of few
+wordings the interval is rough. JGA and Change are better higher.
 """
 _SUMMARY_LEGEND = """\
 The mean over runs, and in brackets the sample standard deviation. JGA: joint
 goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how far a frame's
 score varies over variants. JGA_worst: each frame under the wording that is
 worst for it. flips: frames right under one wording and wrong under another.
+Change: JGA of what changes since the turn before alone.
 """
 
 
@@ -84,7 +90,9 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
     """
     sgdx = result["sgdx"]
     names = {key: _title(key) for key in (*_TITLES, *_wider(sgdx["confidence"]))}
-    names = {key: name for key, name in names.items() if sgdx[key] is not None}
+    names = {
+        key: name for key, name in names.items() if sgdx[key] is not None and key not in _LINES
+    }
     rows = []
     for group in _GROUPS:
         figures = sgdx if group == "all" else sgdx[group]
@@ -98,7 +106,7 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
             print_line(f"{drop}, 95 % interval {_interval(interval)}", console)
         elif interval and key in names:
             print_line(f"{names[key]}: 95 % interval {_interval(interval)}", console)
-        elif interval:  # The worst case of another set, whose name is too long for a column.
+        elif interval:
             figure = f"{_title(key)}: {percent(sgdx[key])}"
             print_line(f"{figure}, 95 % interval {_interval(interval)}", console)
     print_line("", console)
@@ -219,8 +227,10 @@ def print_comparison(
     several = max(result["runs"].values()) > 1
     over = signature_parts(result["signature"], "signature").get("over", DIALOGUES)
     if over != DIALOGUES:
-        what = "dialogues and wordings" if over == BOTH else over
-        print_line(_COMPARE_OVER_LEGEND.format(over=what), console)
+        drawn = [*(["dialogues"] if over == BOTH else []), "wordings"] + ["runs"] * several
+        means = "wordings and runs" if several else "wordings"
+        legend = _COMPARE_OVER_LEGEND.format(over=_listed(drawn), means=means)
+        print_line(legend, console)
     else:
         print_line(_COMPARE_RUNS_LEGEND if several else _COMPARE_LEGEND, console)
     if not details:
@@ -258,6 +268,11 @@ def _print_details(groups: Mapping[str, Mapping[str, Any]], console: Console) ->
         print_table(f"{_title(key)}, in %", headers, rows, console, last_group="unseen")
 
 
+def _listed(words: Sequence[str]) -> str:
+    """Words as English lists them: "dialogues, wordings and runs"."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
 def _compared(figures: dict[str, Any]) -> list[str]:
     """The cells of a figure of two systems."""
     cells = _difference(figures["difference"], figures["interval"], figures["p"])
@@ -275,19 +290,21 @@ def print_summary(result: dict[str, Any], names: Sequence[str], console: Console
     groups = result["groups"]
     figures = [key for key in groups["all"] if key not in ("frames", "by_variant")]
     worst = [key for key in figures if key.startswith(("jga_worst", "flips"))]
-    keys = [key for key in figures if key not in worst]
+    change = [key for key in figures if key.startswith("change_")]
+    keys = [key for key in figures if key not in (*worst, *change)]
     rows = [
         [name, str(group["frames"]), *(_mean_and_deviation(group[key]) for key in keys)]
         for name, group in groups.items()
     ]
     title = f"Joint goal accuracy and schema sensitivity of {len(names)} runs, in %"
     print_table(title, ["services", "frames", *map(_title, keys)], rows, console)
-    rows = [
-        [name, *(_mean_and_deviation(group[key]) for key in worst)]
-        for name, group in groups.items()
-    ]
-    title = f"The worst case of {len(names)} runs, in %"
-    print_table(title, ["services", *map(_title, worst)], rows, console)
+    for what, keys in (("The worst case", worst), ("Change accuracy", change)):
+        rows = [
+            [name, *(_mean_and_deviation(group[key]) for key in keys)]
+            for name, group in groups.items()
+        ]
+        title = f"{what} of {len(names)} runs, in %"
+        print_table(title, ["services", *map(_title, keys)], rows, console)
     rows = [
         [name, *(_mean_and_deviation(group["by_variant"][name]) for group in groups.values())]
         for name in groups["all"]["by_variant"]
@@ -414,7 +431,8 @@ def _wider(keys: dict[str, Any]) -> list[str]:
 
 def _title(key: str) -> str:
     """The title of a figure's column: `SS(v1..v5+mine)` for the key `ss_jga(v1..v5+mine)`."""
-    return _TITLES.get(key, key.replace("ss_jga", "SS").replace("jga_worst", "JGA_worst"))
+    wider = key.replace("ss_jga", "SS").replace("jga_worst", "JGA_worst")
+    return _TITLES.get(key, wider.replace("change(", "Change("))
 
 
 def print_table(

@@ -9,6 +9,7 @@ from typing import Any
 from fuzzywuzzy import fuzz
 
 Row = dict[str, Any]
+State = dict[str, list[str]]
 
 
 def frame_scores(reference: Row, prediction: Row, use_fuzzy_match: bool = True) -> dict[str, float]:
@@ -75,6 +76,43 @@ def goals(
     return scores
 
 
+def change(
+    categorical: dict[str, bool], true: list[State], predicted: list[State], use_fuzzy_match: bool
+) -> float:
+    """The product of the scores of the slots that change in the last of a service's states."""
+    score = 1.0
+    for slot, is_categorical in categorical.items():
+        values = [state[-1].get(slot, []) for state in (true, predicted)]
+        before = [state[-2].get(slot, []) if len(state) > 1 else [] for state in (true, predicted)]
+        values[1], before[1] = values[1][:1], before[1][:1]
+        stays = [set(a) & set(b) or not (a or b) for a, b in zip(values, before)]
+        if not all(stays):
+            kind = {slot: is_categorical}
+            scores = goals(kind, true[-1], predicted[-1], use_fuzzy_match)
+            score *= scores["joint_goal_accuracy"]
+    return score
+
+
+def turn_match(true: list[State], predicted: list[State]) -> list[bool]:
+    """Flexible goal accuracy where an earlier mistake costs nothing, by its paper's own sets.
+
+    Dey et al. 2022: a turn is right where the states are equal; else it is wrong if it is the
+    first one, or the turn before was right; else it is right where what is new on either side is
+    in the other side's state.
+    """
+    gold, guess = ([{(k, v) for k, [v] in state.items()} for state in s] for s in (true, predicted))
+    right: list[bool] = []
+    for i in range(len(gold)):
+        if gold[i] == guess[i]:
+            right.append(True)
+        elif i == 0 or gold[i - 1] == guess[i - 1]:
+            right.append(False)
+        else:
+            new_gold, new_guess = gold[i] - gold[i - 1], guess[i] - guess[i - 1]
+            right.append(new_gold <= guess[i] and new_guess <= gold[i])
+    return right
+
+
 def group_means(
     references: list[Row],
     predictions: list[Row],
@@ -97,11 +135,12 @@ def unit_scores(
 ) -> dict[str, dict[str, dict[str, float]]]:
     """By group and metric the score of each frame, or for joint accuracies of each turn."""
     by_id = {row["frame_id"]: row for row in predictions}
+    changes = change_scores(references, by_id, use_fuzzy_match)
     values: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for reference in references:
         service, frame = reference["service"], reference["frame_id"]
         seen = "#SEEN_SERVICES" if reference["seen"] else "#UNSEEN_SERVICES"
-        scores = frame_scores(reference, by_id[frame], use_fuzzy_match)
+        scores = frame_scores(reference, by_id[frame], use_fuzzy_match) | changes[frame]
         for group in {"#ALL_SERVICES", seen, service, service.split("_")[0]}:
             for metric, score in scores.items():
                 across = joint_acc_across_turn and metric.startswith("joint")
@@ -109,6 +148,26 @@ def unit_scores(
                 units = values[group][metric]
                 units[unit] = units.get(unit, 1.0) * score
     return values
+
+
+def change_scores(
+    references: list[Row], by_id: dict[str, Row], use_fuzzy_match: bool
+) -> dict[str, dict[str, float]]:
+    """`joint_change_accuracy` of each frame whose schema has slots, by its id."""
+    series: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in references:
+        dialogue, _, service = row["frame_id"].rsplit("/", 2)
+        series[dialogue, service].append(row)
+    scores: dict[str, dict[str, float]] = {}
+    for rows in series.values():
+        rows.sort(key=lambda row: int(row["frame_id"].split("/")[-2]))
+        true = [state(row) for row in rows]
+        predicted = [state(by_id[row["frame_id"]]) for row in rows]
+        for i, row in enumerate(rows, 1):
+            slots = {slot["name"]: slot["is_categorical"] for slot in row["schema_slots"]}
+            score = change(slots, true[:i], predicted[:i], use_fuzzy_match)
+            scores[row["frame_id"]] = {"joint_change_accuracy": score} if slots else {}
+    return scores
 
 
 def sensitivity(scores: list[list[float]], drop: bool = False) -> float | None:

@@ -142,7 +142,7 @@ def test_a_comparison_over_two_wordings_by_hand() -> None:
     """The second system is right under one of two wordings: of two, one is drawn."""
     first, second = np.zeros((3, 2)), np.tile([1.0, 0.0], (3, 1))
     number = np.ones((3, 2))
-    found = compared_over_wordings(Sums(first, number), Sums(second, number), "both")
+    found = compared_over_wordings([Sums(first, number)], [Sums(second, number)], "both")
     # Each draw has 0 or 1, as far from the difference of a half as that is from 0.
     assert (found["first"], found["second"], found["difference"]) == (0, 0.5, 0.5)
     assert (found["interval"], found["p"]) == ([0, 1], 1)

@@ -61,7 +61,8 @@ def test_compute_by_folder(metric: Any) -> None:
     plain = expected(split="test", system_acts="yes")
     figures = (*HEADLINE, "by_variant")
     assert HEADLINE == (
-        "jga_orig", "jga_v1-5", "relative_difference", "ss_jga", "jga_worst", "flips"
+        "jga_orig", "jga_v1-5", "relative_difference", "ss_jga", "jga_worst", "flips",
+        "change_orig", "change_v1-5",
     )  # fmt: skip
     assert result == plain | {key: plain["sgdx"][key] for key in figures}
     assert result["jga_orig"] == pytest.approx(2 / 3)

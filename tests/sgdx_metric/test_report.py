@@ -63,9 +63,11 @@ def test_seen_unseen_and_services_by_hand() -> None:
         "ss_jga": pytest.approx(TWO_OF_FIVE / 2),
         "jga_worst": 0.0,
         "flips": 1.0,
+        "change_orig": 1.0,
+        "change_v1-5": pytest.approx(0.2),
     }
     seen = {"jga_orig": 0.5, "jga_v1-5": 0.5, "relative_difference": 0.0, "ss_jga": 0.0}
-    seen |= {"jga_worst": 0.5, "flips": 0.0}
+    seen |= {"jga_worst": 0.5, "flips": 0.0, "change_orig": 0.5, "change_v1-5": 0.5}
     assert headline(sgdx["seen"]) == seen
     assert headline(sgdx["unseen"]) == unseen
     by_service = sgdx["by_service"]

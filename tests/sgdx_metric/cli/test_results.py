@@ -19,6 +19,7 @@ NEW = ("jga_worst", "flips")
 def older(path: Path) -> Path:
     """The same file as it was before there were a worst case and flips."""
     scores: dict[str, Any] = json.loads(path.read_text())
+    del scores["paired"]["joint_change_accuracy"]
     sgdx = scores["sgdx"]
     for group in (sgdx, sgdx["seen"], sgdx["unseen"], *sgdx["by_service"].values()):
         for key in NEW:
@@ -42,6 +43,7 @@ def test_an_older_file_without_all_six_wordings_has_no_worst_case(tmp_path: Path
     scores = json.loads(scores_json(tmp_path / "scores.json", RUNS[0]).read_text())
     for part in (scores["variants"], scores["paired"]["joint_goal_accuracy"]):
         del part["v5"]
+    del scores["paired"]["joint_change_accuracy"]
     scores["signature"] = scores["signature"].replace("+v5", "")
     del scores["sgdx"]["confidence"]["jga_worst"], scores["sgdx"]["jga_worst"]
     del scores["sgdx"]["by_variant"]["v5"]

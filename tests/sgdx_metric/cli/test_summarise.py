@@ -246,7 +246,7 @@ def test_compare_over_wordings(runs: list[Path], tmp_path: Path, command: Run) -
     result = json.loads(Path("c.json").read_text())
     assert "|over:wordings|ci:" in result["signature"]
     assert (result["by_variant"], result["trials"]) == ({}, None)
-    assert set(result["groups"]["all"]) == {"frames", "jga_v1-5"}
+    assert set(result["groups"]["all"]) == {"frames", "jga_v1-5", "change_v1-5"}
     figure = result["groups"]["all"]["jga_v1-5"]
     assert (figure["first"], figure["second"]) == pytest.approx((0.6, 0.2))
     # Four wordings are drawn, and v5, under which both are all wrong, is none to three of them.
@@ -257,11 +257,27 @@ def test_compare_over_wordings(runs: list[Path], tmp_path: Path, command: Run) -
     other = tmp_path / "over.json"
     other.write_text(runs[1].read_text().replace("|ci:95%", "|over:both|ci:95%"))
     assert command("sgdx_metric", "compare", runs[0], other).returncode == 0
-    done = command(
-        "sgdx_metric", "compare", "--first", *runs[:2], "--second", runs[2], "--over", "both"
-    )
-    assert done.returncode == 2
-    assert "--over both: found 2 and 1 runs under original, v1" in done.stderr
+
+
+def test_compare_over_wordings_and_runs(runs: list[Path], command: Run) -> None:
+    """Of two runs one is drawn, so that the first side is at times its one run and the other."""
+    words = ("sgdx_metric", "compare", "--first", *runs[:2], "--second", runs[2])
+    done = command(*words, "--over", "wordings", "--json", "c.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    result = json.loads(Path("c.json").read_text())
+    figure, change = (result["groups"]["all"][name] for name in ("jga_v1-5", "change_v1-5"))
+    assert (figure["first"], figure["second"]) == pytest.approx((0.4, 0.8))
+    assert figure["first_sd"] == pytest.approx(0.4 / 2**0.5) and figure["second_sd"] is None
+    # Each frame is the first of its service: all of it is a change.
+    assert change == figure
+    # At most the second run's 0.8 under four wordings without v5; run 0 and v5 twice is rarer.
+    assert figure["interval"] == pytest.approx([0.125, 0.75])
+    text = " ".join(done.stdout.split())
+    assert "means over wordings and runs." in text and "interval over wordings and runs," in text
+    done = command(*words, "--over", "both")
+    assert "interval over dialogues, wordings and runs," in " ".join(done.stdout.split())
+    legend = done.stdout.partition("first, second: means")[2].partition("--details")[0]
+    assert all(len(line) <= 80 for line in legend.splitlines())
 
 
 def test_compare_over_wordings_has_the_mean_over_ones_own(tmp_path: Path, command: Run) -> None:
@@ -275,5 +291,6 @@ def test_compare_over_wordings_has_the_mean_over_ones_own(tmp_path: Path, comman
     done = command("sgdx_metric", "compare", *paths, "--over", "both", "--json", "c.json")
     assert done.returncode == 0, done.stderr
     figures = json.loads(Path("c.json").read_text())["groups"]["all"]
-    assert set(figures) == {"frames", "jga_v1-5", "jga(v1..v5+mine)"}
+    change = {"change_v1-5", "change(v1..v5+mine)"}
+    assert set(figures) == {"frames", "jga_v1-5", "jga(v1..v5+mine)"} | change
     assert figures["jga(v1..v5+mine)"]["difference"] == pytest.approx(-0.5)
