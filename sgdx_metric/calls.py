@@ -2,6 +2,9 @@
 
 It is scored in the frames after whose user turn the system makes a call. Only turns followed by a
 gold call are scored, so reluctance to call is not counted as misreading.
+
+`over_wordings` and `differences` sum up scores of anything under any set of wordings, and serve the
+cases of other APIs too.
 """
 
 from collections.abc import Mapping
@@ -12,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .bootstrap import Statistics, bootstrap
+from .bootstrap import RESAMPLES, Statistics, Sums, bootstrap, compared
 from .columns import (
     AlignedRows,
     Bools,
@@ -26,23 +29,18 @@ from .columns import (
     positions,
     strings,
 )
-from .robustness import dialogue_sums, headline_statistics, with_drop
+from .robustness import RIGHT, flipped, mean_defined, variation, worst_case
 from .rows import REFERENCE, ScoreError
 from .signature import OFFICIAL, Rules, Setup, signature
 from .slots import SchemaSlots, score_slots
 from .units import ALL, SEEN, UNSEEN, FrameIndex, index_frames
-from .variants import ORIGINAL
+from .variants import ORIGINAL, PAPER_VARIANTS
 
 CALL_METRICS = ("call_name_accuracy", "call_argument_accuracy", "call_accuracy")
-# The names in the report of calls of the statistics that are named after joint goal accuracy.
-_STATISTIC_NAMES = {
-    "jga_orig": "original",
-    "jga_v1-5": "v1-5",
-    "drop": "drop",
-    "ss_jga": "sensitivity",
-    "jga_worst": "worst",
-    "flips": "flips",
-}
+TASK_SUCCESS = "task_success"
+DONTCARE = "dontcare"
+# The figures of a metric over wordings, which have 95 % intervals.
+FIGURES = ("original", "reworded", "v1-5", "drop", "sensitivity", "worst", "flips")
 _PARAMETERS = pa.list_(pa.struct([("slot", pa.string()), ("value", pa.string())]))
 # Gold calls are of the frame's own service; a predicted call says which service it is of.
 CALL_REFERENCE = REFERENCE.append(
@@ -86,8 +84,9 @@ def score_calls(
     `call_argument_accuracy` is the product over the schema's slots: 1 where neither call has the
     slot and 0 where only one has it. Where both have it, a categorical slot scores 1 if the values
     are equal; a free-form slot scores the official fuzzy match with the best of the state's spoken
-    values, or 1 if it equals the canonical value of the gold call. It is 0 for a call of another
-    service. `call_accuracy` is the product of both.
+    values, or 1 if it equals the canonical value of the gold call. A parameter that is `dontcare`
+    counts as left out: no call of SGD has one, as the API is then called without it. The score is
+    0 for a call of another service. `call_accuracy` is the product of both.
 
     Args:
         references: Frame rows with `service_call`, in any order.
@@ -174,11 +173,15 @@ def _arguments(
 
 
 def _parameters(calls: list[dict[str, Any] | None]) -> tuple[list[int], list[tuple[str, str]]]:
-    """The frame, and the slot and value, of each parameter of some calls, laid end to end."""
+    """The frame, and the slot and value, of each parameter of some calls, laid end to end.
+
+    Parameters that are `dontcare` are left out.
+    """
     parameters = [
         (i, (parameter["slot"], parameter["value"]))
         for i, call in enumerate(calls)
         for parameter in (call or {}).get("parameters") or ()
+        if parameter["value"].strip().lower() != DONTCARE
     ]
     return [i for i, _ in parameters], [pair for _, pair in parameters]
 
@@ -217,11 +220,13 @@ def report_calls(
         setup: Which data was scored and how.
 
     Returns:
-        `calls`: for each of CALL_METRICS the accuracies `by_variant`, `original`, their mean
-        `v1-5`, the `drop` between the two, the `sensitivity`, the `worst` case and the `flips`,
-        as of joint goal accuracy, with 95 % intervals in `confidence`; the same for `seen` and
-        `unseen` services. `decision` by variant; `frames`, how many calls there are; `signature`.
-        What is undefined is None.
+        `calls`: for each of CALL_METRICS, and for TASK_SUCCESS, what `over_wordings` returns, and
+        the same for `seen` and `unseen` services. `differences`: `call_accuracy` under each
+        wording against the original. `decision` by variant; `frames`, how many calls there are;
+        `dialogues`, how many dialogues have one; `signature`. What is undefined is None.
+
+        The task of a dialogue is a success where every call of it is right, which is one with an
+        accuracy of 0.5 or more; of the seen services, where every call of these is.
 
     Raises:
         ScoreError: The variants have calls in different frames.
@@ -233,49 +238,206 @@ def report_calls(
             raise ScoreError(f"{name}: the calls are not in the frames of those of {names[0]}")
     frame_index = index_frames(first.frame_id, first.seen)
     groups = frame_index.groups()
-    rules = setup.rules
+    zero_mean = setup.rules.zero_mean
+    accuracy = {name: variants[name].scores["call_accuracy"] for name in names}
+    of_metrics = {
+        metric: _of_metric(
+            {name: variants[name].scores[metric] for name in names}, frame_index, groups, zero_mean
+        )
+        for metric in CALL_METRICS
+    }
+    of_metrics[TASK_SUCCESS] = _of_task(accuracy, frame_index, groups, zero_mean)
     return {
-        "calls": {
-            metric: _of_metric(
-                {v: variants[v].scores[metric] for v in names}, frame_index, groups, rules
-            )
-            for metric in CALL_METRICS
-        },
+        "calls": of_metrics,
+        "differences": differences(accuracy, frame_index.dialogue),
         "decision": {name: variants[name].decision for name in names},
         "frames": {group: len(groups[group]) for group in (ALL, SEEN, UNSEEN)},
+        "dialogues": len(np.unique(frame_index.dialogue)),
         "signature": signature(names, len(first.seen), dialogues, setup, task="calls"),
     }
 
 
 def _of_metric(
-    scores: Mapping[str, Floats], frame_index: FrameIndex, groups: Mapping[str, Ints], rules: Rules
+    scores: Mapping[str, Floats],
+    frame_index: FrameIndex,
+    groups: Mapping[str, Ints],
+    zero_mean: str,
 ) -> dict[str, Any]:
     """The figures of one metric, for all, seen and unseen services."""
-    scores_by_group = {
-        group: _of_group(scores, frame_index, groups[group], rules) for group in (ALL, SEEN, UNSEEN)
+    figures = {
+        group: over_wordings(
+            {name: of_variant[groups[group]] for name, of_variant in scores.items()},
+            frame_index.dialogue[groups[group]],
+            zero_mean,
+        )
+        for group in (ALL, SEEN, UNSEEN)
     }
-    return {**scores_by_group.pop(ALL), **scores_by_group}
+    return {**figures.pop(ALL), **figures}
 
 
-def _of_group(
-    scores: Mapping[str, Floats], frame_index: FrameIndex, members: Ints, rules: Rules
+def _of_task(
+    scores: Mapping[str, Floats],
+    frame_index: FrameIndex,
+    groups: Mapping[str, Ints],
+    zero_mean: str,
 ) -> dict[str, Any]:
+    """The figures of the success of whole dialogues, for all, seen and unseen services."""
+    figures = {}
+    for group in (ALL, SEEN, UNSEEN):
+        members = groups[group]
+        dialogue = frame_index.dialogue[members]
+        success = {
+            name: task_success(of_variant[members], dialogue) for name, of_variant in scores.items()
+        }
+        figures[group] = over_wordings(success, np.unique(dialogue), zero_mean)
+    return {**figures.pop(ALL), **figures}
+
+
+def task_success(accuracy: Floats, dialogue: Ints) -> Floats:
+    """1 for each dialogue all of whose calls are right, else 0 [dialogues].
+
+    Args:
+        accuracy: The accuracy of each call in [0, 1]; 0.5 and more is right [calls].
+        dialogue: The number of each call's dialogue [calls].
+    """
+    dialogues, position = np.unique(dialogue, return_inverse=True)
+    wrong = np.bincount(position, accuracy < RIGHT, len(dialogues))
+    success: Floats = (wrong == 0).astype(np.float64)
+    return success
+
+
+def over_wordings(
+    scores: Mapping[str, Floats], dialogue: Ints, zero_mean: str = "0"
+) -> dict[str, Any]:
+    """Sum up the scores of the same cases under any wordings.
+
+    Args:
+        scores: Scores in [0, 1] by wording, NaN where undefined [cases].
+        dialogue: The number of each case's dialogue; what is drawn for intervals are dialogues.
+            Cases on their own are each a dialogue [cases].
+        zero_mean: What the sensitivity makes of a case that scores 0 throughout, as in `Rules`.
+
+    Returns:
+        `by_variant`, the mean under each wording; `original`; `reworded`, the mean over all other
+        wordings of their means; `v1-5`, the same over v1 to v5, where all five are given; `drop`,
+        `reworded` less `original`, and its `p`; `sensitivity` over the wordings but the original;
+        `worst`, the mean of each case's least score, and `flips`, the share of cases that are right
+        under one wording and wrong under another, both over all wordings; and in `confidence` the
+        95 % interval of each of FIGURES. What is undefined, or needs a wording that is not there,
+        is None: `sensitivity`, `worst` and `flips` need two.
+    """
     names = list(scores)
-    sums = dialogue_sums(scores, frame_index, members, rules)
+    sums = _dialogue_sums(scores, dialogue, zero_mean)
+    count = len(sums.total)
 
     def statistic(weights: Floats) -> Statistics:
-        return with_drop(headline_statistics(sums.means(weights), names))
+        return _statistics(sums.means(weights), names)
 
-    count = len(sums.total)
     whole = statistic(np.ones((1, count))) if count else {}
     intervals = bootstrap(statistic, count)
     return {
-        "by_variant": {
-            v: float(s[members].mean()) if len(members) else None for v, s in scores.items()
-        },
-        **{shown: _number(whole.get(key)) for key, shown in _STATISTIC_NAMES.items()},
-        "confidence": {shown: intervals.get(key) for key, shown in _STATISTIC_NAMES.items()},
+        "by_variant": {name: mean_defined(of_variant) for name, of_variant in scores.items()},
+        **{key: _number(whole.get(key)) for key in FIGURES},
+        "p": _p_of_drop(sums, names),
+        "confidence": {key: intervals.get(key) for key in FIGURES},
     }
+
+
+def differences(scores: Mapping[str, Floats], dialogue: Ints) -> dict[str, dict[str, float | None]]:
+    """How far the scores under each wording are from those under the original.
+
+    Args:
+        scores, dialogue: As for `over_wordings` [cases].
+
+    Returns:
+        For each wording but the original `difference`, its 95 % interval from `low` to `high`, and
+        `p` of paired approximate randomisation; None without the original.
+    """
+    names = list(scores)
+    others = [name for name in names if name != ORIGINAL]
+    comparisons: dict[str, Any] = {}
+    if ORIGINAL in names and others and len(dialogue):
+        sums = _dialogue_sums(scores, dialogue, "0")
+        original = sums.only([names.index(ORIGINAL)] * len(others))
+        comparisons = compared(
+            original,
+            sums.only([names.index(name) for name in others]),
+            lambda means: {name: means[..., i] for i, name in enumerate(others)},
+            RESAMPLES,
+        )
+    undefined = {"difference": None, "interval": None, "p": None}
+    of_wordings = {}
+    for name in others:
+        against = comparisons.get(name, undefined)
+        low, high = against["interval"] or (None, None)
+        of_wordings[name] = {
+            "difference": against["difference"],
+            "low": low,
+            "high": high,
+            "p": against["p"],
+        }
+    return of_wordings
+
+
+def _dialogue_sums(scores: Mapping[str, Floats], dialogue: Ints, zero_mean: str) -> Sums:
+    """Sums over each dialogue, of the scores by wording and then of what they say together.
+
+    The rows are the wordings in their order, and then variation, worst case and flips.
+    """
+    by_variant = np.stack(list(scores.values()))
+    reworded = [name != ORIGINAL for name in scores]
+    rows = np.vstack(
+        [
+            by_variant,
+            variation(by_variant[reworded], zero_mean),
+            worst_case(by_variant),
+            flipped(by_variant),
+        ]
+    )
+    dialogues, position = np.unique(dialogue, return_inverse=True)
+    # An undefined score adds 0 to its dialogue's total and 0 to the number that it is divided by.
+    totals = [np.bincount(position, row, len(dialogues)) for row in np.nan_to_num(rows)]
+    numbers = [np.bincount(position, row, len(dialogues)) for row in 1.0 - np.isnan(rows)]
+    return Sums(np.stack(totals, axis=1), np.stack(numbers, axis=1))
+
+
+def _statistics(means: Floats, names: list[str]) -> Statistics:
+    """Those of FIGURES that the wordings give [draws].
+
+    Args:
+        means: Means of the rows of `_dialogue_sums` [draws, rows].
+        names: The wordings, in the order of the first rows.
+    """
+    reworded = [i for i, name in enumerate(names) if name != ORIGINAL]
+    paper = [i for i, name in enumerate(names) if name in PAPER_VARIANTS]
+    statistics = {}
+    if ORIGINAL in names:
+        statistics["original"] = means[..., names.index(ORIGINAL)]
+    if reworded:
+        statistics["reworded"] = means[..., reworded].mean(axis=-1)
+    if len(paper) == len(PAPER_VARIANTS):
+        statistics["v1-5"] = means[..., paper].mean(axis=-1)
+    if len(statistics) > 1 and ORIGINAL in names:
+        statistics["drop"] = statistics["reworded"] - statistics["original"]
+    if len(reworded) > 1:
+        statistics["sensitivity"] = means[..., len(names)]
+    if len(names) > 1:
+        statistics["worst"] = means[..., len(names) + 1]
+        statistics["flips"] = means[..., len(names) + 2]
+    return statistics
+
+
+def _p_of_drop(sums: Sums, names: list[str]) -> float | None:
+    """The p-value of the drop, for which a dialogue's two sides change places as a whole."""
+    others = [i for i, name in enumerate(names) if name != ORIGINAL]
+    if ORIGINAL not in names or not others or not len(sums.total):
+        return None
+    original = sums.only([names.index(ORIGINAL)] * len(others))
+    drop = compared(
+        original, sums.only(others), lambda means: {"drop": means.mean(axis=-1)}, RESAMPLES
+    )["drop"]
+    p: float | None = drop["p"]
+    return p
 
 
 def _number(values: Floats | None) -> float | None:

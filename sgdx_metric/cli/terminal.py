@@ -42,12 +42,17 @@ an early mistake counts once. difference: JGA less that of original.
 _CALLS = {
     "call_name_accuracy": "name",
     "call_argument_accuracy": "arguments",
-    "call_accuracy": "both",
+    "call_accuracy": "call",
+    "task_success": "task",
 }
 _CALLS_LEGEND = """\
-drop: v1-5 less original, with its 95 % interval over dialogues. SS: how far a
-call's score varies over variants. worst: each call under the wording that is
-worst for it. flips: calls right under one wording and wrong under another.
+call: the right function with the right arguments. task: all calls of a dialogue
+are right. reworded: the mean over all wordings but the original. drop: reworded
+less original, with its 95 % interval over dialogues; p: how likely chance alone
+makes so large a drop. worst: each call, or task, under the wording that is
+worst for it. flips: right under one wording and wrong under another. SS: how
+far a score varies over wordings. prec., recall: precision and recall of the
+decision to call.
 """
 _COMPARE_LEGEND = """\
 difference: second less first, with its 95 % interval over dialogues. p: how
@@ -159,34 +164,48 @@ def _print_variants(result: dict[str, Any], console: Console) -> None:
 
 
 def print_calls(result: dict[str, Any], console: Console) -> None:
-    """Print the accuracies of calls and their sensitivity, in percent, and the signature.
+    """Print the accuracies of calls, what they say over wordings, in percent, and the signature.
 
     Args:
         result: What `report_calls` returned.
         console: Where to print.
     """
-    rows = []
+    drops, across = [], []
     for metric, of_all in result["calls"].items():
         for group in _GROUPS:
             figures = of_all if group == "all" else of_all[group]
-            keys = ("original", "v1-5", "sensitivity", "worst", "flips")
             name = f"{_CALLS[metric]}, {group}"
-            cells = (percent(figures[key]) for key in keys)
-            interval = figures["confidence"]["drop"]
-            rows.append([name, str(result["frames"][group]), *cells, percent(figures["drop"]),
-                         _interval(interval) if interval else "-"])  # fmt: skip
-    headers = ["calls", "frames", "original", "v1-5", "SS", "worst", "flips"]
-    headers += ["drop", "95 % interval"]
-    print_table("Accuracy of calls and its sensitivity, in %", headers, rows, console)
-    accuracies = result["calls"]["call_accuracy"]["by_variant"]
-    decided = [(name, figures) for name, figures in result["decision"].items() if figures]
-    rows = [[name, percent(accuracies[name])] for name in accuracies]
-    print_table("Accuracy of whole calls by variant, in %", ["variant", "all"], rows, console)
-    for name, decision in decided:
-        shares = f"precision {percent(decision['precision'])}, recall {percent(decision['recall'])}"
-        print_line(f"{name}: decision to call: {shares}", console)
+            drop = _difference(figures["drop"], figures["confidence"]["drop"], figures["p"])
+            drops.append([name, percent(figures["original"]), percent(figures["reworded"]), *drop])
+            if metric in ("call_accuracy", "task_success"):
+                cells = (percent(figures[key]) for key in ("worst", "flips", "sensitivity"))
+                across.append([name, *cells])
+    headers = ["accuracy of", "original", "reworded", "drop", "95 % interval", "p"]
+    calls = ", ".join(f"{result['frames'][group]} {group}" for group in _GROUPS)
+    title = f"Accuracy of calls ({calls}; {result['dialogues']} dialogues), in %"
+    print_table(title, headers, drops, console)
+    headers = ["accuracy of", "worst", "flips", "SS"]
+    print_table("The same over all wordings, in %", headers, across, console)
+    _print_calls_by_variant(result, console)
     print_line(_CALLS_LEGEND, console)
     print_line(result["signature"], console)
+
+
+def _print_calls_by_variant(result: dict[str, Any], console: Console) -> None:
+    """Print the accuracy of whole calls under each wording, and of the decision to call."""
+    headers = ["wording", "call", "difference", "95 % interval", "p", "task"]
+    is_decided = any(result["decision"].values())
+    headers += ["prec.", "recall"] if is_decided else []
+    rows = []
+    for name, accuracy in result["calls"]["call_accuracy"]["by_variant"].items():
+        change = result["differences"].get(name, {})
+        interval = None if change.get("low") is None else [change["low"], change["high"]]
+        cells = _difference(change.get("difference"), interval, change.get("p"))
+        success = percent(result["calls"]["task_success"]["by_variant"][name])
+        decision = result["decision"].get(name) or {}
+        decided = [percent(decision.get(key)) for key in ("precision", "recall")]
+        rows.append([name, percent(accuracy), *cells, success, *(decided if is_decided else [])])
+    print_table("Whole calls, and tasks, by wording, in %", headers, rows, console)
 
 
 def print_comparison(

@@ -6,11 +6,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from sgdx_metric.__main__ import main
-from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE, report_calls, score_calls
+from sgdx_metric.calls import (
+    CALL_PREDICTION,
+    CALL_REFERENCE,
+    differences,
+    over_wordings,
+    report_calls,
+    score_calls,
+    task_success,
+)
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import Setup
 
@@ -71,6 +80,8 @@ def predictions(*calls: dict[str, Any] | None) -> pa.Table:
         (call("OrderCab", time="6:15 pm", riders="two"), 1, 0),
         (call("OrderCab", time="6:15 pm", riders="2", shared="True"), 1, 0),
         (call("OrderCab", time="6:15 pm", riders="2", unknown="x"), 1, 1),
+        (call("OrderCab", time="6:15 pm", riders="2", shared="dontcare"), 1, 1),
+        (call("OrderCab", time="dontcare", riders="2"), 1, 0),
         (call("CancelCab", time="6:15 pm", riders="2"), 0, 1),
         (call("OrderCab", "Cabs_2", time="6:15 pm", riders="2"), 0, 0),
         (None, 0, 0),
@@ -117,9 +128,58 @@ def test_figures_over_wordings() -> None:
     assert figures["confidence"]["drop"] == pytest.approx([-0.2, 0.0])
     assert figures["seen"]["drop"] == 0.0
     assert figures["unseen"]["v1-5"] == pytest.approx(0.8)
+    assert found["calls"]["task_success"]["worst"] == 0.5
+    assert found["calls"]["task_success"]["unseen"]["by_variant"]["v1"] == 0.0
+    assert found["differences"]["v1"]["difference"] == -0.5
+    assert found["dialogues"] == 2
     assert found["signature"].startswith(
         "sgdx_metric|task:calls|variants:original+v1+v2+v3+v4+v5|split:test|release:sample|frames:2|"
     )
+
+
+def test_figures_over_any_wordings() -> None:
+    """Three dialogues with two calls each, under the original and two wordings of one's own."""
+    dialogue = np.array([0, 0, 1, 1, 2, 2])
+    scores = {
+        "original": np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0]),
+        "mine": np.array([1.0, 1.0, 1.0, 0.0, 1.0, 0.0]),
+        "theirs": np.array([1.0, 1.0, 0.0, 0.0, 1.0, 0.0]),
+    }
+    figures = over_wordings(scores, dialogue)
+    assert figures["by_variant"] == pytest.approx({"original": 5 / 6, "mine": 4 / 6, "theirs": 0.5})
+    assert figures["original"] == pytest.approx(5 / 6)
+    assert figures["reworded"] == pytest.approx(7 / 12)
+    assert figures["drop"] == pytest.approx(-0.25)
+    assert figures["v1-5"] is None
+    assert (figures["worst"], figures["flips"]) == (0.5, pytest.approx(2 / 6))
+    # Of the reworded, only the third call varies: 1 and 0, mean 0.5, sample deviation 0.7071.
+    assert figures["sensitivity"] == pytest.approx(2**0.5 / 6)
+    # Drawn with replacement, all three are the dialogue that loses 3 of 4 in one of 27 draws.
+    assert figures["confidence"]["drop"] == pytest.approx([-0.75, 0.0])
+    # Of the 8 ways to swap dialogues, all are as far: only the second dialogue differs.
+    assert figures["p"] == 1.0
+    found = differences(scores, dialogue)
+    # The dialogues lose 0, 2 and 0 of 2 calls: all three may be the second one, or none.
+    assert found["theirs"]["difference"] == pytest.approx(-2 / 6)
+    assert (found["theirs"]["low"], found["theirs"]["high"]) == (-1.0, 0.0)
+    assert list(found) == ["mine", "theirs"]
+    assert differences({"mine": scores["mine"]}, dialogue)["mine"]["p"] is None
+
+
+def test_undefined_scores_and_single_wordings() -> None:
+    dialogue = np.arange(3)
+    figures = over_wordings({"mine": np.array([1.0, np.nan, 0.0])}, dialogue)
+    assert figures["by_variant"] == {"mine": 0.5}
+    assert figures["reworded"] == 0.5
+    assert {figures[key] for key in ("original", "drop", "p", "worst", "sensitivity")} == {None}
+    nothing = over_wordings({"original": np.array([]), "v1": np.array([])}, np.array([], dtype=int))
+    assert nothing["drop"] is None and nothing["by_variant"] == {"original": None, "v1": None}
+
+
+def test_the_task_of_a_dialogue() -> None:
+    """A dialogue is a success where every one of its calls has 0.5 or more."""
+    accuracy = np.array([1.0, 0.5, 1.0, 0.49, 0.9])
+    assert task_success(accuracy, np.array([4, 4, 7, 7, 9])).tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize(
