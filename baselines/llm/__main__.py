@@ -5,24 +5,21 @@ The predictions are then scored with python -m sgdx_metric score --predictions D
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.extras import require
 
 from ..command_line import add_data, run_command
 from ..data.prediction_files import write_predictions
 from ..training.run_folder import locked
 from .answer_file import AnswerFile
+from .asking import ask, open_answers
 from .batch_files import collect, write_requests
-from .endpoint import base_url, connect
 from .estimate import estimate, token_counter
 from .options import (
     add_collect,
@@ -38,9 +35,8 @@ from .options import (
 )
 from .plan import Plan
 from .predictions import DONE, finished_names, write_finished
-from .program import run_program, split_command
-from .sending import send_all
-from .tables import estimate_facts, estimate_table, format_counts, prediction_line, sending_line
+from .program import split_command
+from .tables import estimate_facts, estimate_table, format_counts, prediction_line
 
 _PROGRAM = "baselines.llm"
 _INCOMPLETE = 1  # exit status: answers are missing, and the same command goes on
@@ -100,31 +96,19 @@ def _predict(options: Namespace) -> int:
     program = options.command
     if program:
         split_command(program)  # an error in it is told before anything is read
-    headers = read_headers(options)
+    read_headers(options)
     plan, limits = read_plan(options, program), read_limits(options)
-    with _open_answers(options) as answers:
+    with open_answers(options.output, options.answers) as answers:
         if len(finished_names(plan, options.output)) == len(plan.names):
             print(*(options.output / f"{name}.jsonl" for name in plan.names), sep="\n")
             return 0
-        with _progress(plan) as advance:
-            if program:
-                counts = run_program(program, plan, answers, advance)
-                print(f"sent: {format_counts(counts) or 'nothing'}", file=sys.stderr)
-            else:
-                provider = plan.settings.provider
-                url = base_url(options.base_url, provider)
-                send = connect(url, provider=provider, headers=headers)
-                sending = send_all(plan, answers, send, limits, advance=advance, say=_say)
-                report = asyncio.run(sending)
-                print(sending_line(report, limits.price), file=sys.stderr)
-                if report.stopped:
-                    print(f"stopped: {report.stopped}", file=sys.stderr)
+        ask(options, plan, plan.count(), answers, plan.settings.provider, limits)
         return _write(plan, answers, options)
 
 
 def _requests(options: Namespace) -> None:
     plan = read_plan(options)
-    with _open_answers(options) as answers:
+    with open_answers(options.output, options.answers) as answers:
         finished_names(plan, options.output)  # raises if the folder has another run's predictions
         files, count = write_requests(plan, answers, options.output / "requests")
     print(f"{count} requests; collect reads the answers", file=sys.stderr)
@@ -133,7 +117,7 @@ def _requests(options: Namespace) -> None:
 
 def _collect(options: Namespace) -> int:
     plan = read_plan(options)
-    with _open_answers(options) as answers:
+    with open_answers(options.output, options.answers) as answers:
         finished_names(plan, options.output)  # raises if the folder has another run's predictions
         counts = collect(plan, answers, options.files)
         print(f"lines: {format_counts(counts) or 'none'}", file=sys.stderr)
@@ -153,35 +137,6 @@ def _from_inspect(options: Namespace) -> None:
     with locked(options.output):
         for name, (header, rows) in predictions_of(log).items():
             print(write_predictions(options.output / f"{name}.jsonl", header, rows))
-
-
-@contextmanager
-def _open_answers(options: Namespace) -> Iterator[AnswerFile]:
-    """Lock the output folder, and that of the answers, for this run; open the answers."""
-    path = options.answers or options.output / "answers.jsonl"
-    with locked(options.output):
-        if path.parent.resolve() == options.output.resolve():
-            with AnswerFile(path) as answers:
-                yield answers
-        else:
-            with locked(path.parent), AnswerFile(path) as answers:
-                yield answers
-
-
-def _say(text: str) -> None:
-    """Print a line above the progress bar."""
-    from datasets.utils import tqdm
-
-    tqdm.write(escape_controls(text), file=sys.stderr)
-
-
-@contextmanager
-def _progress(plan: Plan) -> Iterator[Callable[[], None]]:
-    """A progress bar over the requests of a plan; gives the function that advances it by one."""
-    from datasets.utils import tqdm
-
-    with tqdm(total=plan.count(), desc="Asking", unit=" requests", delay=2, disable=None) as bar:
-        yield lambda: bar.update(1)
 
 
 def _write(plan: Plan, answers: AnswerFile, options: Namespace) -> int:

@@ -70,20 +70,27 @@ def _estimate_wording(
                 repeated += 1
                 continue
             counted_keys.add(request.keys[0])
-            tokens = _tokens(request.bodies[0], count)
+            tokens = body_tokens(request.bodies[0], count)
             longest = max(longest, tokens)
             sent += tokens
             made += count(json.dumps(_gold_answer(plan, request, gold), ensure_ascii=False))
     return Estimate(name, requests, repeated, longest, Usage(sent=sent, made=made))
 
 
-def _tokens(body: Json, count: TokenCounter) -> int:
+def body_tokens(body: Json, count: TokenCounter) -> int:
     """Tokens of a request: of its messages and of its functions or JSON schema."""
-    total = sum(count(message["content"]) + _PER_MESSAGE for message in body["messages"])
+    total = sum(_message_tokens(message, count) + _PER_MESSAGE for message in body["messages"])
     for key in ("tools", "response_format"):
         if key in body:
             total += count(json.dumps(body[key], ensure_ascii=False))
     return total
+
+
+def _message_tokens(message: Json, count: TokenCounter) -> int:
+    """Tokens of a message: of its text, or of its parts, and of its calls."""
+    content, calls = message.get("content"), message.get("tool_calls")
+    text = content if isinstance(content, str) else json.dumps(content or "", ensure_ascii=False)
+    return count(text) + (count(json.dumps(calls, ensure_ascii=False)) if calls else 0)
 
 
 def _gold_answer(plan: Plan, request: Request, gold: dict[str, Json]) -> Any:

@@ -33,8 +33,8 @@ def add_repeats(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_settings(command: argparse.ArgumentParser, model_required: bool) -> None:
-    """Add the options that say what requests ask for, and how."""
+def add_server(command: argparse.ArgumentParser, model_required: bool) -> None:
+    """Add the options that say which server is asked, and with which fields of requests."""
     text = "the model's name at its server"
     text += "" if model_required else "; not needed with --command"
     command.add_argument("--model", required=model_required, metavar="NAME", help=text)
@@ -52,6 +52,32 @@ def add_settings(command: argparse.ArgumentParser, model_required: bool) -> None
         "default: the provider's, for OpenAI $OPENAI_BASE_URL before it. The key is read from "
         "$OPENAI_API_KEY, or from the provider's variable.",
     )
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=JSON",
+        help="set a field of the requests, as in --set temperature=0.3; default: temperature=0, "
+        "seed=0, max_tokens=1024; may be given several times",
+    )
+    command.add_argument(
+        "--omit",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY",
+        help="leave out fields of the requests that the server refuses, as in --omit seed",
+    )
+    command.add_argument(
+        "--price",
+        metavar="IN,CACHED,OUT",
+        help="price of a million tokens: of requests, of what is cached of them, of answers",
+    )
+
+
+def add_settings(command: argparse.ArgumentParser, model_required: bool) -> None:
+    """Add the options that say what requests ask for, and how."""
+    add_server(command, model_required)
     command.add_argument(
         "--task",
         choices=get_args(TaskName),
@@ -77,27 +103,6 @@ def add_settings(command: argparse.ArgumentParser, model_required: bool) -> None
         default="required",
         help="for --task calls: demand a call, after the turns that are followed by one (required, "
         "the default), or ask after every turn and let the model decide (auto)",
-    )
-    command.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=JSON",
-        help="set a field of the requests, as in --set temperature=0.3; default: temperature=0, "
-        "seed=0, max_tokens=1024; may be given several times",
-    )
-    command.add_argument(
-        "--omit",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="KEY",
-        help="leave out fields of the requests that the server refuses, as in --omit seed",
-    )
-    command.add_argument(
-        "--price",
-        metavar="IN,CACHED,OUT",
-        help="price of a million tokens: of requests, of what is cached of them, of answers",
     )
 
 
@@ -140,6 +145,11 @@ def add_predict(command: argparse.ArgumentParser) -> None:
         help="ask a program instead of a server: it reads request lines (custom_id, frame, body) "
         "and writes answer lines (custom_id, and state or response)",
     )
+    add_sending(command)
+
+
+def add_sending(command: argparse.ArgumentParser) -> None:
+    """Add the options that say how requests are sent, and when to stop."""
     add_headers(command)
     command.add_argument(
         "--on-refusal",
@@ -229,13 +239,13 @@ def read_settings(options: argparse.Namespace, program: str | None) -> RequestSe
         answer=options.answer,
         strict=options.strict,
         tool_choice=options.tool_choice,
-        parameters=_read_parameters(options.set),
+        parameters=read_parameters(options.set),
         omitted=tuple(dict.fromkeys(options.omit)),
         provider=PROVIDERS[options.provider],
     )
 
 
-def _read_parameters(arguments: Iterable[str]) -> dict[str, Any]:
+def read_parameters(arguments: Iterable[str]) -> dict[str, Any]:
     """The values that the arguments of ``--set`` give, by name."""
     form = "KEY=JSON, such as temperature=0.3"
     parameters = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -16,7 +16,7 @@ from ..training.run_folder import versions
 from .answer_file import AnswerFile
 from .answers import total_counts
 from .functions import MAPPING, Json
-from .plan import Answered, Plan, Request, Row, done_dialogues
+from .plan import Plan, Row, done_dialogues
 from .usage import Price, Usage, usage_of
 
 DONE = "done.json"
@@ -83,7 +83,7 @@ def write_finished(
     for name in plan.names:
         if missing[name]:
             continue
-        tally = _Tally()
+        tally = AnswerTally()
         rows = list(tally.rows(plan, name, answers))
         figures = tally.facts(price)
         metadata = {**common, **own_header(plan, name), **figures, "versions": versions()}
@@ -96,7 +96,7 @@ def write_finished(
     return written, +missing
 
 
-class _Tally:
+class AnswerTally:
     """Figures about the answers of one file, summed while its rows are made."""
 
     def __init__(self) -> None:
@@ -113,16 +113,23 @@ class _Tally:
             for request in plan.requests_of(name, dialogue):
                 answered = plan.answered(request, answers)
                 if answered is not None:
-                    self._add(request, answered)
+                    self.add(answered.lines, answered.index, answered.reading.counts)
                     yield from answered.rows(request)
 
-    def _add(self, request: Request, answered: Answered) -> None:
-        line = answered.lines[answered.index]
+    def add(self, lines: Sequence[Json], index: int, counts: Counter[str]) -> None:
+        """Count the answer to a request.
+
+        Args:
+            lines: Its lines of the file of answers, with those of invalid answers asked again.
+            index: Index of the line that counts.
+            counts: How often each of ``answers.COUNTS`` occurred in it.
+        """
+        line = lines[index]
         body = line["body"]
         self._requests += 1
-        self._answers += len(answered.lines)
-        self._counts.append(answered.reading.counts)
-        for answer_line in answered.lines:
+        self._answers += len(lines)
+        self._counts.append(counts)
+        for answer_line in lines:
             self._usage += usage_of(answer_line["body"])
         for key, names in (("model", self._models), ("system_fingerprint", self._fingerprints)):
             if isinstance(body, Mapping) and isinstance(body.get(key), str):

@@ -1,0 +1,92 @@
+"""Asking a server or a program everything that a run has no answer to yet."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sgdx_dataset.io.console import escape_controls
+
+from ..training.run_folder import locked
+from .answer_file import AnswerFile
+from .endpoint import base_url, connect
+from .functions import Json
+from .options import read_headers
+from .program import run_program
+from .providers import Provider
+from .sending import RequestSource, SendLimits, send_all
+from .tables import format_counts, sending_line
+
+
+@contextmanager
+def open_answers(output: Path, path: Path | None = None) -> Iterator[AnswerFile]:
+    """Lock the output folder, and that of the answers, for this run; open the answers.
+
+    Args:
+        output: The output folder.
+        path: The file of answers; None for ``answers.jsonl`` in the output folder.
+    """
+    path = path or output / "answers.jsonl"
+    with locked(output):
+        if path.parent.resolve() == output.resolve():
+            with AnswerFile(path) as answers:
+                yield answers
+        else:
+            with locked(path.parent), AnswerFile(path) as answers:
+                yield answers
+
+
+def ask(
+    options: Namespace,
+    plan: RequestSource,
+    count: int,
+    answers: AnswerFile,
+    provider: Provider,
+    limits: SendLimits,
+    line_of: Callable[[Any], Json] | None = None,
+) -> None:
+    """Ask what has no answer yet, show how far it is, and say at the end what was sent.
+
+    Args:
+        options: Those of ``options.add_sending`` and ``options.add_server``.
+        plan: What is asked.
+        count: How many requests there are.
+        answers: Where answers are kept.
+        provider: Whose server is asked.
+        limits: Where to stop.
+        line_of: As for ``run_program``.
+    """
+    headers = read_headers(options)
+    with _progress(count) as advance:
+        if options.command:
+            counts = run_program(options.command, plan, answers, advance, line_of)
+            print(f"sent: {format_counts(counts) or 'nothing'}", file=sys.stderr)
+            return
+        url = base_url(options.base_url, provider)
+        send = connect(url, provider=provider, headers=headers)
+        sending = send_all(plan, answers, send, limits, advance=advance, say=_say)
+        report = asyncio.run(sending)
+        print(sending_line(report, limits.price), file=sys.stderr)
+        if report.stopped:
+            print(f"stopped: {report.stopped}", file=sys.stderr)
+
+
+def _say(text: str) -> None:
+    """Print a line above the progress bar."""
+    from datasets.utils import tqdm
+
+    tqdm.write(escape_controls(text), file=sys.stderr)
+
+
+@contextmanager
+def _progress(count: int) -> Iterator[Callable[[], None]]:
+    """A progress bar over so many requests; gives the function that advances it by one."""
+    from datasets.utils import tqdm
+
+    with tqdm(total=count, desc="Asking", unit=" requests", delay=2, disable=None) as bar:
+        yield lambda: bar.update(1)
