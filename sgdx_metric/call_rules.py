@@ -257,19 +257,21 @@ def _bfcl_argument(expected: Json, value: Json, schema: Json, root: JsonObject) 
     An empty text is then accepted for a text, and an empty array for an array.
     """
     schema = _resolve(schema, root)
-    wanted = _bfcl_type(schema)
+    schema_type = _bfcl_type(schema)
     item_type = _bfcl_type(_resolve(schema.get("items", _NOTHING), root))
     accepted = ["" if is_absent(item) else item for item in alternatives(expected)]
     # Accepted values of another type than the schema's say that values of that type are right too.
     other_type = _first_type(accepted)
-    if wanted is float and type(value) is int:
+    if schema_type is float and type(value) is int:
         value = float(value) if abs(value) < 2**1023 else math.inf
-    if type(value) is wanted:
+    if type(value) is schema_type:
         if isinstance(value, list) and not any(_items_fit(value, item_type, x) for x in accepted):
             return False
-        if other_type in (None, wanted):
+        if other_type in (None, schema_type):
             return _bfcl_value(accepted, value, item_type)
-    return type(value) in (wanted, other_type) and any(_python_equal(x, value) for x in accepted)
+    if type(value) not in (schema_type, other_type):
+        return False
+    return any(_python_equal(item, value) for item in accepted)
 
 
 def _bfcl_type(schema: JsonObject) -> type:

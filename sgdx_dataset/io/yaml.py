@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+import re
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 import yaml
 
 from .errors import SgdxError
 
-MAX_DEPTH = 20  # lists or mappings in each other
+MAX_DEPTH = 20  # lists or mappings in each other, of a recipe
+MAX_DOCUMENT_DEPTH = 200  # of another's document
+MAX_DOCUMENT_NODES = 20_000_000  # with those that aliases repeat
 
 Parsed = TypeVar("Parsed")
 
@@ -27,7 +30,7 @@ def parse_yaml(data: bytes, kind: type[Parsed], path: str) -> Parsed:
             one mapping, of which a parser would lose one.
     """
     try:
-        _check_depth(data)
+        _check_depth(data, MAX_DEPTH)
         _check_keys(yaml.compose(data, yaml.CSafeLoader))
         # Not strict, because YAML 1.1 reads 1e-4 as a string.
         return msgspec.yaml.decode(data, type=kind, strict=False)
@@ -35,8 +38,104 @@ def parse_yaml(data: bytes, kind: type[Parsed], path: str) -> Parsed:
         raise SgdxError(f"{path}: {' '.join(str(error).split())}") from None
 
 
-def _check_depth(data: bytes) -> None:
-    """Raise ``ValueError`` where lists or mappings are nested far deeper than in any recipe.
+def parse_yaml_document(data: bytes, path: str) -> Any:
+    """Parse a document of another program in YAML 1.2, of which JSON is a part.
+
+    Values are those of JSON: ``no`` and dates are texts, as the core schema of YAML 1.2 has it, and
+    keys are texts, such as the ``200`` of a response.
+
+    Args:
+        data: The file's content.
+        path: Where it comes from, for error messages.
+
+    Raises:
+        SgdxError: It is not YAML, is nested too deeply, has a key twice in one mapping, has a value
+            that JSON does not have, or repeats itself by aliases endlessly or too often.
+    """
+    try:
+        _check_depth(data, MAX_DOCUMENT_DEPTH)
+        loader = _DocumentLoader(data)
+        try:
+            root = loader.get_single_node()
+            _check_keys(root)
+            _prepare_document(root)
+            return loader.construct_document(root) if root is not None else None
+        finally:
+            loader.dispose()
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise SgdxError(f"{path}: {' '.join(str(error).split())}") from None
+
+
+class _DocumentLoader(yaml.CSafeLoader):  # type: ignore[misc]
+    """Loads the core schema of YAML 1.2 (yaml.org/spec/1.2.2, section 10.3.2)."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, list[Any]]] = {}
+
+
+_TAG = "tag:yaml.org,2002:"
+_INT, _MERGE = f"{_TAG}int", f"{_TAG}merge"
+_DOCUMENT_TAGS = {f"{_TAG}{kind}" for kind in "map seq str int float bool null merge".split()}
+for _kind, _form in {
+    "null": r"~|null|Null|NULL|",
+    "bool": r"true|True|TRUE|false|False|FALSE",
+    "int": r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+",
+    "float": r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?",
+    "merge": "<<",
+}.items():
+    _DocumentLoader.add_implicit_resolver(f"{_TAG}{_kind}", re.compile(f"(?:{_form})$"), None)
+
+
+def _construct_int(loader: yaml.CSafeLoader, node: yaml.ScalarNode) -> int:
+    """An integer of YAML 1.2, where 010 is ten."""
+    base = {"0o": 8, "0x": 16}.get(node.value[:2], 10)
+    return int(node.value, base)
+
+
+_DocumentLoader.add_constructor(_INT, _construct_int)
+
+
+def _prepare_document(root: yaml.Node | None) -> None:
+    """Make all keys texts, and raise ``ValueError`` where a document is no JSON or has no end.
+
+    Aliases make one node stand in many places: the nodes of each are counted once, and added up.
+    """
+    counts: dict[int, int] = {}
+    path = set[int]()
+
+    def count(node: yaml.Node) -> int:
+        if id(node) in path:
+            raise ValueError("found an alias inside of what it stands for")
+        if id(node) not in counts:
+            if node.tag not in _DOCUMENT_TAGS:
+                raise ValueError(
+                    f"line {node.start_mark.line + 1}: found a value of type {node.tag}"
+                )
+            path.add(id(node))
+            counts[id(node)] = 1 + sum(map(count, _children(node)))
+            path.remove(id(node))
+        return counts[id(node)]
+
+    total = count(root) if root is not None else 0
+    if total > MAX_DOCUMENT_NODES:
+        raise ValueError(f"found over {MAX_DOCUMENT_NODES} values, as aliases repeat them")
+
+
+def _children(node: yaml.Node) -> list[yaml.Node]:
+    """The nodes in a list or a mapping, whose keys become texts."""
+    if isinstance(node, yaml.SequenceNode):
+        return list(node.value)
+    if not isinstance(node, yaml.MappingNode):
+        return []
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise ValueError(f"line {key.start_mark.line + 1}: found a key that is no text")
+        if key.tag != _MERGE:
+            key.tag = f"{_TAG}str"
+    return [value for _, value in node.value]
+
+
+def _check_depth(data: bytes, most: int) -> None:
+    """Raise ``ValueError`` where lists or mappings are nested far deeper than they need to be.
 
     The parser, which is written in C, would fill its stack and end the process.
     """
@@ -44,8 +143,8 @@ def _check_depth(data: bytes) -> None:
     for event in yaml.parse(data, yaml.CSafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            raise ValueError(f"found over {MAX_DEPTH} lists or mappings in each other")
+        if depth > most:
+            raise ValueError(f"found over {most} lists or mappings in each other")
 
 
 def _check_keys(root: yaml.Node | None) -> None:

@@ -1,0 +1,1 @@
+"""Tools and cases from the files of others: a module for each form."""

@@ -1,0 +1,262 @@
+"""Operations of an API that OpenAPI 3.0 or 3.1 describes, as tools.
+
+An operation is a tool. Its parameters in the path, the query, headers and cookies are arguments
+under their names, and the body of its request is the argument ``body``. What is about the transport
+(servers, security, serialisation, responses, callbacks) is no part of a tool.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from baselines.llm.functions import safe_names
+from sgdx_dataset import SgdxError
+from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.io.yaml import parse_yaml_document
+
+from ..data import Json
+from .collection import Collection
+from .openapi_schema import Document, SchemaConverter
+
+_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+_VERSION = re.compile(r"3\.[01]\.\d+")
+_LOCATIONS = ("path", "query", "header", "cookie")
+# OpenAPI says that parameters of these names are to be ignored: other parts describe them.
+_IGNORED_HEADERS = ("accept", "content-type", "authorization")
+# Which form of a body is taken where there are several, the best one first.
+_MEDIA_TYPES = (
+    re.compile(r"application/json\b"),
+    re.compile(r"application/.*\+json\b"),
+    re.compile(r"application/x-www-form-urlencoded\b"),
+    re.compile(r"multipart/form-data\b"),
+    re.compile(""),
+)
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+BODY = "body"
+
+
+class _Operation(NamedTuple):
+    """An operation of the document.
+
+    Attributes:
+        method: In lower case.
+        path: Its path, as ``/pets/{petId}``.
+        item: The path item, whose parameters all of its operations have.
+        content: The operation object.
+    """
+
+    method: str
+    path: str
+    item: Json
+    content: Json
+
+    @property
+    def where(self) -> str:
+        return f"{self.method.upper()} {self.path}"
+
+    @property
+    def name(self) -> str:
+        """The operation's id, or a name made of its method and path."""
+        name = self.content.get("operationId")
+        made = _UNSAFE.sub("_", f"{self.method} {self.path}").strip("_")
+        return name if isinstance(name, str) and name else made
+
+    @property
+    def description(self) -> str:
+        """The summary and the description, where they differ."""
+        parts = [self.content.get("summary"), self.content.get("description")]
+        texts = [part.strip() for part in parts if isinstance(part, str) and part.strip()]
+        return "\n\n".join(dict.fromkeys(texts))
+
+
+def import_openapi(path: Path) -> Collection:
+    """Read the operations of an OpenAPI document in JSON or YAML.
+
+    Raises:
+        SgdxError: It is no such document, or has no operation that can be a tool.
+    """
+    collection = Collection("openapi")
+    data = collection.add_file(path)
+    is_json = data.lstrip()[:1] == b"{"
+    parsed: Any = (
+        parse_json(data, dict[str, Any], str(path), "an OpenAPI document")
+        if is_json
+        else parse_yaml_document(data, str(path))
+    )
+    document = Document(parsed, _version(parsed, path), str(path))
+    tools = []
+    for operation in _operations(document, collection):
+        try:
+            parameters = _Arguments(document, collection, operation).schema()
+        except SgdxError as error:
+            collection.leave_out(f"{error}: the tool is left out")
+            continue
+        tools.append((operation.name, operation.description, parameters))
+    webhooks = parsed.get("webhooks")
+    for name in webhooks if isinstance(webhooks, dict) else ():
+        collection.leave_out(f"webhook {name}: the API calls it, and not the model")
+    collection.add_tools(tools)
+    return collection
+
+
+def _version(document: Any, path: Path) -> str:
+    expected = "expected openapi: 3.0.x or 3.1.x"
+    if not isinstance(document, dict):
+        raise SgdxError(f"{path}: found {type(document).__name__}, {expected}")
+    version = document.get("openapi")
+    if isinstance(version, str) and _VERSION.fullmatch(version):
+        return version
+    key = "openapi" if "openapi" in document else "swagger"
+    fault = f"{key}: {document[key]}" if key in document else "neither openapi nor swagger"
+    raise SgdxError(f"{path}: found {str(fault)[:100]}, {expected}")
+
+
+def _operations(document: Document, collection: Collection) -> Iterator[_Operation]:
+    """The operations in the order of the document."""
+    paths = document.content.get("paths") or {}
+    if not isinstance(paths, dict):
+        raise SgdxError(f"{document.where}: paths: expected an object")
+    for path, entry in paths.items():
+        try:
+            item = document.part(entry, path)
+        except SgdxError as error:
+            collection.leave_out(f"{error}: its tools are left out")
+            continue
+        for method in _METHODS:
+            if isinstance(item.get(method), dict):
+                yield _Operation(method, path, item, item[method])
+
+
+@dataclass
+class _Arguments:
+    """The arguments of an operation's tool, which are being read.
+
+    Attributes:
+        document: The document.
+        collection: Where it is noted what cannot be expressed.
+        operation: The operation.
+        properties: The schemas by name.
+        required: Names of those that are required.
+    """
+
+    document: Document
+    collection: Collection
+    operation: _Operation
+    properties: Json = field(default_factory=dict)
+    required: list[str] = field(default_factory=list)
+
+    def schema(self) -> Json:
+        """The schema of all arguments; empty where there are none.
+
+        Raises:
+            SgdxError: A part refers to what is not in the document.
+        """
+        converter = SchemaConverter(self.document, self.operation.where)
+        parameters = self._parameters()
+        keys = [f"{parameter['name']} in {parameter['in']}" for parameter in parameters]
+        names = self._names(parameters)
+        for key, parameter in zip(keys, parameters):
+            name = names[key]
+            if name != parameter["name"]:
+                self._note(f"parameter {key} is called {name}")
+            self.properties[name] = self._parameter(converter, parameter)
+            if parameter.get("required") is True or parameter["in"] == "path":
+                self.required.append(name)
+        self._add_body(converter)
+        definitions = converter.definitions()
+        if converter.read_only:
+            self._note(f"only read, never sent: {', '.join(converter.read_only)}")
+        if not self.properties:
+            return {}
+        schema: Json = {"type": "object", "properties": self.properties}
+        if self.required:
+            schema["required"] = self.required
+        return {**schema, **definitions}
+
+    def _note(self, what: str) -> None:
+        self.collection.leave_out(f"{self.operation.where}: {what}")
+
+    def _parameters(self) -> list[Json]:
+        """The operation's parameters, which replace the path's of the same name and location."""
+        by_key: dict[tuple[str, str], Json] = {}
+        for owner in (self.operation.item, self.operation.content):
+            listed = owner.get("parameters") or []
+            if not isinstance(listed, list):
+                raise SgdxError(f"{self.operation.where}: parameters: expected a list")
+            for entry in listed:
+                parameter = self.document.part(entry, self.operation.where)
+                name, location = parameter.get("name"), parameter.get("in")
+                if not isinstance(name, str) or location not in _LOCATIONS:
+                    fault = f"found the parameter {str(name)[:60]!r} in {str(location)[:60]!r}"
+                    raise SgdxError(f"{self.operation.where}: {fault}")
+                if location == "header" and name.lower() in _IGNORED_HEADERS:
+                    self._note(f"header {name}: OpenAPI has it in other places")
+                    continue
+                by_key[name, location] = parameter
+        return list(by_key.values())
+
+    def _names(self, parameters: list[Json]) -> dict[str, str]:
+        """Names of arguments that providers take, distinct, by ``NAME in PLACE``."""
+        has_body = bool(self.operation.content.get("requestBody"))
+        taken = {BODY} if has_body else set[str]()
+        plain_names = {}
+        for parameter in parameters:
+            name, location = parameter["name"], parameter["in"]
+            plain = _UNSAFE.sub("_", name).strip("_") if _UNSAFE.search(name) else name
+            plain = plain if plain not in taken else f"{plain}_{location}"
+            taken.add(plain)
+            plain_names[f"{name} in {location}"] = plain
+        safe = safe_names([*([BODY] if has_body else []), *plain_names.values()])
+        return {key: safe[name] for key, name in plain_names.items()}
+
+    def _parameter(self, converter: SchemaConverter, parameter: Json) -> Json:
+        schema = parameter.get("schema")
+        if schema is None:
+            media_type: Any = next(iter((parameter.get("content") or {}).values()), {})
+            schema = media_type.get("schema", {}) if isinstance(media_type, dict) else {}
+        converted = _as_object(converter.convert(schema))
+        if isinstance(parameter.get("description"), str):
+            converted["description"] = parameter["description"]
+        examples = parameter.get("examples")
+        if "example" in parameter:
+            converted["examples"] = [parameter["example"]]
+        elif isinstance(examples, dict):
+            values = [e["value"] for e in examples.values() if isinstance(e, dict) and "value" in e]
+            converted |= {"examples": values} if values else {}
+        if parameter.get("deprecated") is True:
+            converted["deprecated"] = True
+        return converted
+
+    def _add_body(self, converter: SchemaConverter) -> None:
+        entry = self.operation.content.get("requestBody")
+        if not entry:
+            return
+        body = self.document.part(entry, self.operation.where)
+        content = body.get("content")
+        if not isinstance(content, dict) or not content:
+            self._note("its body has no form")
+            return
+        media_type = next(t for form in _MEDIA_TYPES for t in content if form.match(t))
+        others = [t for t in content if t != media_type and content[t] != content[media_type]]
+        if others:
+            self._note(f"its body as {', '.join(others)}; it is {media_type} here")
+        form = content[media_type] if isinstance(content[media_type], dict) else {}
+        # A body that is not of JSON or of a form is text or a file.
+        default = {} if "json" in media_type or "form" in media_type else {"type": "string"}
+        schema = _as_object(converter.convert(form.get("schema", default)))
+        if isinstance(body.get("description"), str):
+            schema["description"] = body["description"]
+        self.properties[BODY] = schema
+        if body.get("required") is True:
+            self.required.append(BODY)
+
+
+def _as_object(schema: Any) -> Json:
+    """A schema to which a description can be added, in place of ``true`` or ``false``."""
+    if isinstance(schema, bool):
+        return {} if schema else {"not": {}}
+    return dict(schema)

@@ -1,0 +1,223 @@
+"""Schemas of OpenAPI documents as JSON Schemas that stand alone.
+
+OpenAPI 3.1 has JSON Schema itself. OpenAPI 3.0 has a dialect: ``nullable``, ``example``, and
+``exclusiveMinimum`` as a boolean. In both, schemas refer to parts of the document: those become
+``$defs`` of the schema, however they refer to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from baselines.llm.functions import safe_names
+from sgdx_dataset import SgdxError
+
+from ..data import Json
+
+_SCHEMAS = (
+    *("not", "if", "then", "else", "contains", "items", "propertyNames", "additionalItems"),
+    *("additionalProperties", "unevaluatedItems", "unevaluatedProperties"),
+)
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_OBJECTS = ("patternProperties", "dependentSchemas")
+# These keywords are about other forms than JSON, or about programs that are made of schemas.
+_DROPPED = ("xml", "externalDocs", "discriminator")
+
+
+@dataclass
+class Document:
+    """An OpenAPI document.
+
+    Attributes:
+        content: The whole document.
+        version: Such as ``3.0.3``.
+        where: The file, for error messages.
+    """
+
+    content: Json
+    version: str
+    where: str
+
+    @property
+    def is_3_0(self) -> bool:
+        """Whether its schemas are of OpenAPI 3.0's dialect."""
+        return self.version.startswith("3.0.")
+
+    def part(self, entry: Any, where: str) -> Json:
+        """An object of the document, or what its ``$ref`` leads to.
+
+        Raises:
+            SgdxError: It is no object, or refers to what is not in the document.
+        """
+        visited = set[str]()
+        while isinstance(entry, dict) and "$ref" in entry:
+            reference = entry["$ref"]
+            if reference in visited:
+                raise SgdxError(f"{where}: $ref {reference} refers to itself")
+            entry = self.lookup(reference, where)
+            visited.add(reference)
+        if not isinstance(entry, dict):
+            raise SgdxError(f"{where}: found {type(entry).__name__}, expected an object")
+        return entry
+
+    def lookup(self, reference: Any, where: str) -> Any:
+        """What a ``$ref`` points to.
+
+        Raises:
+            SgdxError: It is no pointer into the document, or nothing is there.
+        """
+        if not isinstance(reference, str) or not (reference + "/").startswith("#/"):
+            fault = f"{where}: found $ref {str(reference)[:200]}"
+            raise SgdxError(f"{fault}, expected one inside the file: bundle the files into one")
+        part: Any = self.content
+        for token in reference.split("/")[1:]:
+            key = _unescape(token)
+            if isinstance(part, dict) and key in part:
+                part = part[key]
+            elif isinstance(part, list) and key.isdecimal() and int(key) < len(part):
+                part = part[int(key)]
+            else:
+                raise SgdxError(f"{where}: $ref {reference[:200]} is not in the file")
+        return part
+
+
+@dataclass
+class SchemaConverter:
+    """Converts the schemas of one tool, and collects what they refer to.
+
+    Attributes:
+        document: The document.
+        where: Such as ``GET /pets``, for error messages.
+        read_only: Names of the properties that were left out, as they are only in responses.
+    """
+
+    document: Document
+    where: str
+    read_only: dict[str, None] = field(default_factory=dict)
+    _names: dict[str, str] = field(default_factory=dict)  # of definitions, by reference
+    _pending: list[str] = field(default_factory=list)
+
+    def definitions(self) -> Json:
+        """``$defs`` with all that the converted schemas refer to, where they refer to anything.
+
+        Raises:
+            SgdxError: A schema refers to what is not in the document.
+        """
+        schemas: Json = {}
+        while self._pending:
+            reference = self._pending.pop(0)
+            schema = self.document.lookup(reference, self.where)
+            schemas[self._names[reference]] = self.convert(schema)
+        return {"$defs": schemas} if schemas else {}
+
+    def convert(self, schema: Any, hidden: frozenset[str] = frozenset()) -> Any:
+        """A schema as a JSON Schema.
+
+        Args:
+            schema: The schema.
+            hidden: Properties of the same object that are read only, which it must not require.
+
+        Raises:
+            SgdxError: It is no schema, or refers to what is outside of the document.
+        """
+        if isinstance(schema, bool):
+            return schema
+        if not isinstance(schema, dict):
+            raise SgdxError(f"{self.where}: found {str(schema)[:100]!r}, expected a schema")
+        if "$ref" in schema:
+            return self._reference(schema, hidden)
+        hidden |= frozenset(self._read_only(schema, set()))
+        converted = {
+            keyword: self._keyword(keyword, value, hidden)
+            for keyword, value in schema.items()
+            if keyword not in _DROPPED
+        }
+        if converted.get("required") == []:
+            del converted["required"]
+        return _modern(converted) if self.document.is_3_0 else converted
+
+    def _keyword(self, keyword: str, value: Any, hidden: frozenset[str]) -> Any:
+        if keyword == "properties" and isinstance(value, dict):
+            self.read_only |= dict.fromkeys(name for name in value if name in hidden)
+            return {n: self.convert(child) for n, child in value.items() if n not in hidden}
+        if keyword == "required" and isinstance(value, list):
+            return [name for name in value if name not in hidden]
+        if keyword in _LISTS and isinstance(value, list):
+            passed = hidden if keyword != "prefixItems" else frozenset[str]()
+            return [self.convert(child, passed) for child in value]
+        if keyword in _OBJECTS and isinstance(value, dict):
+            return {key: self.convert(child) for key, child in value.items()}
+        if keyword in _SCHEMAS and not (keyword == "items" and isinstance(value, list)):
+            return self.convert(value)
+        return value
+
+    def _reference(self, schema: Json, hidden: frozenset[str]) -> Json:
+        reference = schema["$ref"]
+        self.document.lookup(reference, self.where)
+        if reference not in self._names:
+            self._pending.append(reference)
+            self._names[reference] = self._definition_name(reference)
+        # In 3.0 all but descriptions beside a reference is to be ignored.
+        beside = {
+            keyword: value
+            for keyword, value in schema.items()
+            if keyword != "$ref" and (keyword == "description" or not self.document.is_3_0)
+        }
+        return {"$ref": f"#/$defs/{self._names[reference]}"} | (
+            self.convert(beside, hidden) if beside else {}
+        )
+
+    def _definition_name(self, reference: str) -> str:
+        """A name for what a reference leads to: the last part of it, made distinct."""
+        name, number = _unescape(reference.split("/")[-1]) or "root", 1
+        name = base = safe_names([name])[name]
+        while name in self._names.values():
+            number += 1
+            name = f"{base}_{number}"
+        return name
+
+    def _read_only(self, schema: Any, visited: set[str]) -> Iterator[str]:
+        """Names of an object's read-only properties, through ``allOf`` and ``$ref``."""
+        if not isinstance(schema, dict):
+            return
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and reference not in visited:
+            visited.add(reference)
+            yield from self._read_only(self.document.lookup(reference, self.where), visited)
+        properties = schema.get("properties")
+        for name, child in properties.items() if isinstance(properties, dict) else ():
+            if isinstance(child, dict) and child.get("readOnly") is True:
+                yield name
+        branches = schema.get("allOf")
+        for branch in branches if isinstance(branches, list) else ():
+            yield from self._read_only(branch, visited)
+
+
+def _modern(schema: Json) -> Json:
+    """A schema of OpenAPI 3.0, whose parts are converted, as a JSON Schema."""
+    modern = dict(schema)
+    for limit in ("minimum", "maximum"):
+        exclusive = f"exclusive{limit.capitalize()}"
+        if modern.get(exclusive) is True and limit in modern:
+            modern[exclusive] = modern.pop(limit)
+        elif isinstance(modern.get(exclusive), bool):
+            del modern[exclusive]
+    if "example" in modern:
+        modern["examples"] = [modern.pop("example")]
+    if modern.pop("nullable", False) is not True:
+        return modern
+    if isinstance(modern.get("type"), str):
+        modern["type"] = [modern["type"], "null"]
+        if isinstance(modern.get("enum"), list) and None not in modern["enum"]:
+            modern["enum"] = [*modern["enum"], None]
+        return modern
+    words: Json = {key: modern.pop(key) for key in ("title", "description") if key in modern}
+    return {**words, "anyOf": [modern, {"type": "null"}]} if modern else words
+
+
+def _unescape(token: str) -> str:
+    """A token of a JSON pointer in a URI as a key (RFC 6901)."""
+    return unquote(token).replace("~1", "/").replace("~0", "~")

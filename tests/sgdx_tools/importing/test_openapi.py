@@ -1,0 +1,264 @@
+"""OpenAPI documents as tools: literal tools of an own document in both versions, and bad ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.io.yaml import parse_yaml_document
+from sgdx_tools.data import Tool
+from sgdx_tools.folder import read_tool_set, write_tool_set
+from sgdx_tools.importing.collection import Collection
+from sgdx_tools.importing.openapi import import_openapi
+
+Json = Any
+LIBRARY = Path(__file__).with_name("library_3_0.yaml")
+FILTER = {
+    "type": "object",
+    "properties": {
+        "shelf": {"type": "string"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    },
+    "additionalProperties": {"type": "boolean"},
+}
+BOOK = {
+    "type": "object",
+    "required": ["title"],  # the id is only read
+    "properties": {
+        "title": {"type": "string", "description": "Its title.", "examples": ["Emma"]},
+        "sequel": {"$ref": "#/$defs/Book", "description": "What follows."},
+        "shelf": {"anyOf": [{"allOf": [{"$ref": "#/$defs/shelf"}]}, {"type": "null"}]},
+    },
+}
+SHELF = {"type": "string"}
+BOOK_ID = {"type": "integer", "format": "int64", "description": "Its number."}
+
+
+def import_document(tmp_path: Path, document: Json) -> Collection:
+    path = tmp_path / "api.json"
+    path.write_text(document if isinstance(document, str) else json.dumps(document))
+    return import_openapi(path)
+
+
+def document_of(**operation: Json) -> Json:
+    paths = {"/a": {"get": {"operationId": "a", **operation}}}
+    return {"openapi": "3.1.0", "info": {}, "paths": paths}
+
+
+def only_schema(tmp_path: Path, **operation: Json) -> Json:
+    return import_document(tmp_path, document_of(**operation)).tools["a"].parameters
+
+
+def test_a_document_of_3_0(tmp_path: Path) -> None:
+    collection = import_openapi(LIBRARY)
+    assert list(collection.tools.values()) == [
+        Tool(
+            "getBook",
+            "Find a book\n\nFinds a book by its number.",
+            {
+                "type": "object",
+                "properties": {
+                    "bookId": BOOK_ID,
+                    # `no` is a text in YAML 1.2, and the operation's parameter replaces the path's.
+                    "language": {
+                        "type": ["string", "null"],
+                        "enum": ["no", "en", None],
+                        "description": "Of the text.",
+                    },
+                    "X-Trace": {"type": "string", "examples": ["abc"]},
+                    "page_size": {"type": "integer", "exclusiveMinimum": 0},
+                    "filter": {"$ref": "#/$defs/Filter"},
+                },
+                "required": ["bookId"],
+                "$defs": {"Filter": FILTER},
+            },
+        ),
+        Tool(
+            "patch_books_bookId",
+            "Change a book",
+            {
+                "type": "object",
+                "properties": {
+                    "bookId": BOOK_ID,
+                    "language": {"type": "string", "enum": ["no", "yes", "en"]},
+                    "body": {
+                        "allOf": [
+                            {"$ref": "#/$defs/Book"},
+                            {
+                                "type": "object",
+                                "required": ["note"],
+                                "properties": {"note": {"type": ["string", "null"]}},
+                            },
+                        ]
+                    },
+                },
+                "required": ["bookId"],
+                "$defs": {"Book": BOOK, "shelf": SHELF},
+            },
+        ),
+        Tool(
+            "addBook",
+            "",
+            {
+                "type": "object",
+                "properties": {"body": {"$ref": "#/$defs/Book", "description": "The new book."}},
+                "required": ["body"],
+                "$defs": {"Book": BOOK, "shelf": SHELF},
+            },
+        ),
+        Tool(
+            "put_cover",
+            "",
+            {
+                "type": "object",
+                "properties": {
+                    "body_query": {"type": "string", "examples": ["back"]},
+                    "id": {"type": "integer"},
+                    "id_cookie": {"type": "string", "deprecated": True},
+                    "body": {"type": "string"},
+                },
+                "required": ["body_query"],
+            },
+        ),
+        Tool("health", "Says whether it works.", {}),
+    ]
+    assert collection.left_out == [
+        "GET /books/{bookId}: header Accept: OpenAPI has it in other places",
+        "GET /books/{bookId}: parameter page[size] in query is called page_size",
+        "PATCH /books/{bookId}: only read, never sent: id",
+        "POST /books: its body as text/csv; it is application/json here",
+        "POST /books: only read, never sent: id",
+        "PUT /covers: parameter body in query is called body_query",
+        "PUT /covers: parameter id in cookie is called id_cookie",
+        "GET /broken: found $ref other.yaml#/Missing, expected one inside the file: bundle the "
+        "files into one: the tool is left out",
+        "tool put/cover: providers do not take its name: it is put_cover here",
+    ]
+    folder = tmp_path / "api"
+    write_tool_set(folder, collection.tools.values(), (), collection.source)
+    assert read_tool_set(folder).tools == collection.tools
+
+
+def test_json_is_read_as_yaml_is(tmp_path: Path) -> None:
+    document = parse_yaml_document(LIBRARY.read_bytes(), "library")
+    assert import_document(tmp_path, document).tools == import_openapi(LIBRARY).tools
+
+
+def test_schemas_of_3_1_stay_as_they_are(tmp_path: Path) -> None:
+    schema = {
+        "type": ["object", "null"],
+        "properties": {"a": {"const": 1}, "b": {"type": "number", "exclusiveMinimum": 0}},
+        "patternProperties": {"^x-": True},
+        "if": {"properties": {"a": {"const": 1}}},
+        "then": {"required": ["b"]},
+        "prefixItems": [{"type": "string"}],
+        "unevaluatedProperties": False,
+        "examples": [{"a": 1}],
+    }
+    content = {"application/json": {"schema": schema}}
+    parameters = only_schema(tmp_path, requestBody={"content": content})
+    assert parameters == {"type": "object", "properties": {"body": schema}}
+
+
+def test_what_stands_beside_a_reference_counts_in_3_1_alone(tmp_path: Path) -> None:
+    schema = {"$ref": "#/components/schemas/A", "minLength": 2, "description": "d"}
+    document = document_of(parameters=[{"name": "p", "in": "query", "schema": schema}])
+    document["components"] = {"schemas": {"A": {"type": "string"}}}
+    beside = {"$ref": "#/$defs/A", "minLength": 2, "description": "d"}
+    for version, parameter in (
+        ("3.1.1", beside),
+        ("3.0.0", {"$ref": "#/$defs/A", "description": "d"}),
+    ):
+        tools = import_document(tmp_path, document | {"openapi": version}).tools
+        assert tools["a"].parameters["properties"] == {"p": parameter}
+
+
+def test_references_to_any_part_and_to_each_other(tmp_path: Path) -> None:
+    document = document_of(
+        parameters=[
+            {"name": "p", "in": "query", "schema": {"$ref": "#/components/schemas/a~1b/items"}},
+            {"name": "q", "in": "query", "schema": {"$ref": "#/components/schemas/x%20y"}},
+            {"name": "r", "in": "query", "schema": {"$ref": "#/components/other/items"}},
+        ]
+    )
+    document["components"] = {
+        "schemas": {
+            "a/b": {"items": {"$ref": "#/components/schemas/x%20y"}},
+            "x y": {"properties": {"back": {"$ref": "#/components/schemas/a~1b"}}},
+        },
+        "other": {"items": True},
+    }
+    assert import_document(tmp_path, document).tools["a"].parameters == {
+        "type": "object",
+        "properties": {
+            "p": {"$ref": "#/$defs/items"},
+            "q": {"$ref": "#/$defs/x_y"},
+            "r": {"$ref": "#/$defs/items_2"},
+        },
+        "$defs": {
+            "items": {"$ref": "#/$defs/x_y"},
+            "x_y": {"properties": {"back": {"$ref": "#/$defs/a_b"}}},
+            "items_2": True,
+            "a_b": {"items": {"$ref": "#/$defs/x_y"}},
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("operation", "reason"),
+    [
+        ({"parameters": [{"$ref": "#/components/x"}]}, "GET /a: $ref #/components/x is not in"),
+        ({"parameters": [{"name": "p"}]}, "GET /a: found the parameter 'p' in 'None'"),
+        ({"parameters": {"p": 1}}, "GET /a: parameters: expected a list"),
+        ({"parameters": [{"name": "p", "in": "query", "schema": 5}]}, "GET /a: found '5'"),
+        ({"requestBody": {"$ref": "#/paths/~1a/get/requestBody"}}, "refers to itself"),
+        (
+            {"operationId": "b", "requestBody": {"content": {"a/json": {"schema": []}}}},
+            "found '[]'",
+        ),
+    ],
+)
+def test_an_operation_that_cannot_be_read_is_left_out(
+    operation: Json, reason: str, tmp_path: Path
+) -> None:
+    document = document_of(**operation)
+    document["paths"]["/ok"] = {"get": {"operationId": "ok"}}
+    collection = import_document(tmp_path, document)
+    assert list(collection.tools) == ["ok"]
+    assert reason in collection.left_out[0], collection.left_out
+    assert collection.left_out[0].endswith("the tool is left out")
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        ({"swagger": "2.0"}, "swagger: 2.0, expected openapi: 3.0.x or 3.1.x"),
+        ({"openapi": "3.2.0", "paths": {}}, "openapi: 3.2.0"),
+        ({"openapi": 3.1, "paths": {}}, "openapi: 3.1,"),
+        ({"info": {}}, "neither openapi nor swagger"),
+        ("- 1", "found list"),
+        ("a: [", "api.json: while parsing"),
+        ("{", "api.json: not an OpenAPI document"),
+        ({"openapi": "3.1.0", "paths": []}, "found no tool"),
+        ({"openapi": "3.1.0", "paths": 5}, "paths: expected an object"),
+        ({"openapi": "3.0.0", "components": {}}, "found no tool"),
+        ({"openapi": "3.0.0", "paths": {"/a": 3}}, "/a: found int"),
+    ],
+)
+def test_bad_documents(document: Json, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(SgdxError) as error:
+        import_document(tmp_path, document)
+    assert reason in str(error.value)
+    assert str(error.value).startswith(str(tmp_path)) or "api.json" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_two_operations_with_one_id(tmp_path: Path) -> None:
+    document = document_of()
+    document["paths"]["/b"] = document["paths"]["/a"]
+    with pytest.raises(SgdxError, match="tool a: found it twice"):
+        import_document(tmp_path, document)

@@ -1,0 +1,199 @@
+"""Lists of tools of OpenAI's, Anthropic's and MCP's forms, and what of them is left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_tools.data import Tool
+from sgdx_tools.folder import read_tool_set, write_tool_set
+from sgdx_tools.importing.anthropic import import_anthropic
+from sgdx_tools.importing.collection import Collection
+from sgdx_tools.importing.mcp import import_mcp
+from sgdx_tools.importing.openai import import_openai
+
+Json = Any
+TABLE = {
+    "type": "object",
+    "properties": {
+        "guests": {"type": "integer", "minimum": 1},
+        "address": {
+            "type": "object",
+            "properties": {"city": {"type": "string", "enum": ["Rome", "Oslo"]}},
+            "required": ["city"],
+        },
+        "dishes": {"type": "array", "items": {"$ref": "#/$defs/Dish"}},
+        "by": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+    },
+    "required": ["guests"],
+    "additionalProperties": False,
+    "$defs": {"Dish": {"properties": {"beside": {"$ref": "#/$defs/Dish"}}}},
+}
+BOOK = Tool("book_table", "Books a table.", TABLE)
+NOW = Tool("now", "", {})
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[Json], Path]:
+    def write_file(content: Json) -> Path:
+        path = tmp_path / "tools.json"
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    return write_file
+
+
+NESTED: list[Json] = [
+    {
+        "type": "function",
+        "function": {
+            "name": "book_table",
+            "description": "Books a table.",
+            "parameters": TABLE,
+        },
+    },
+    {"type": "function", "function": {"name": "now"}},
+]
+FLAT = [
+    {
+        "type": "function",
+        "name": "book_table",
+        "description": "Books a table.",
+        "parameters": TABLE,
+    },
+    {"type": "function", "name": "now", "description": None, "parameters": None},
+]
+ANTHROPIC = [
+    {"name": "book_table", "description": "Books a table.", "input_schema": TABLE},
+    {"type": "custom", "name": "now", "input_schema": {}},
+]
+MCP = [
+    {"name": "book_table", "description": "Books a table.", "inputSchema": TABLE},
+    {"name": "now", "inputSchema": {}},
+]
+
+
+@pytest.mark.parametrize(
+    ("read", "content"),
+    [
+        (import_openai, NESTED),
+        (import_openai, FLAT),
+        (import_openai, {"model": "m", "messages": [], "tools": NESTED}),
+        (import_openai, {"functions": [NESTED[0]["function"], {"name": "now"}]}),
+        (import_anthropic, ANTHROPIC),
+        (import_anthropic, {"model": "m", "tools": ANTHROPIC}),
+        (import_mcp, MCP),
+        (import_mcp, {"tools": MCP}),
+        (import_mcp, {"jsonrpc": "2.0", "id": 1, "result": {"tools": MCP, "nextCursor": None}}),
+    ],
+)
+def test_the_same_tools_come_of_all_forms(
+    read: Callable[[Path], Collection],
+    content: Json,
+    write: Callable[[Json], Path],
+    tmp_path: Path,
+) -> None:
+    collection = read(write(content))
+    assert collection.tools == {"book_table": BOOK, "now": NOW}
+    assert collection.left_out == []
+    folder = tmp_path / "api"
+    write_tool_set(folder, collection.tools.values(), (), collection.source)
+    assert read_tool_set(folder).tools == collection.tools
+    assert list(read_tool_set(folder).source.files) == ["tools.json"]
+
+
+def test_what_cannot_be_expressed_is_noted_tool_by_tool(write: Callable[[Json], Path]) -> None:
+    function = {**NESTED[0]["function"], "strict": True}
+    content: Json = [{"type": "function", "function": function}, {"type": "web_search"}]
+    assert import_openai(write(content)).left_out == [
+        "tool book_table: strict",
+        "tool 2: it is of type web_search, and not a function",
+    ]
+    content = [
+        {**ANTHROPIC[0], "cache_control": {"type": "ephemeral"}},
+        {"type": "bash_20250124", "name": "bash"},
+    ]
+    assert import_anthropic(write(content)).left_out == [
+        "tool book_table: cache_control",
+        "tool bash: its type is bash_20250124, whose schema the provider has",
+    ]
+    titled = {"title": "Book", "annotations": {"readOnlyHint": False}, "outputSchema": {}}
+    answer = {"result": {"tools": [{**MCP[0], **titled}], "nextCursor": "p2"}}
+    assert import_mcp(write(answer)).left_out == [
+        "tool book_table: title, annotations, outputSchema",
+        "the tools of further pages: the answer has a nextCursor",
+    ]
+
+
+def test_names_that_providers_do_not_take_are_changed(write: Callable[[Json], Path]) -> None:
+    names = ["fs/read.file", "fs_read_file", "x" * 70]
+    collection = import_mcp(write([{"name": name, "inputSchema": {}} for name in names]))
+    assert list(collection.tools) == ["fs_read_file_2", "fs_read_file", "x" * 64]
+    assert collection.left_out == [
+        "tool fs/read.file: providers do not take its name: it is fs_read_file_2 here",
+        f"tool {'x' * 70}: providers do not take its name: it is {'x' * 64} here",
+    ]
+
+
+def test_a_tool_whose_schema_is_not_understood_is_left_out(write: Callable[[Json], Path]) -> None:
+    remote = {"type": "object", "properties": {"a": {"$ref": "https://example.org/a.json"}}}
+    deep: Json = {}
+    for _ in range(150):
+        deep = {"properties": {"a": deep}}
+    tools = [*MCP, {"name": "remote", "inputSchema": remote}, {"name": "deep", "inputSchema": deep}]
+    tools.append({"name": "list", "inputSchema": {"type": "array"}})
+    collection = import_mcp(write(tools))
+    assert list(collection.tools) == ["book_table", "now"]
+    assert [line.split(":")[0] for line in collection.left_out] == [
+        "tool remote",
+        "tool deep",
+        "tool list",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("read", "content", "parts"),
+    [
+        (import_openai, "[", ["tools.json", "truncated"]),
+        (import_openai, '[{"name": "a", "name": "b"}]', ["tools.json", "'name' twice"]),
+        (import_openai, {"a": 1}, ["tools.json", "tools or functions"]),
+        (import_openai, 3, ["tools.json", "expected a list of tools"]),
+        (import_openai, [], ["tools.json", "found no tool"]),
+        (import_openai, [1], ["tool 1", "found int"]),
+        (import_openai, [{"name": 5}], ["tool 1", "$.name"]),
+        (import_openai, [{"name": "a", "parameters": []}], ["tool 1", "$.parameters"]),
+        (import_openai, [{"name": "a"}, {"name": "a"}], ["tool a", "twice"]),
+        (import_openai, [{"name": ""}], ["tool 1", "empty"]),
+        (import_anthropic, [{"name": "a"}], ["tool 1", "input_schema"]),
+        (import_mcp, {"error": {"code": -32601, "message": "no"}}, ["-32601"]),
+        (import_mcp, {"result": {"resources": []}}, ["expected a list of tools"]),
+        (import_mcp, [{"name": "a", "inputSchema": {"$ref": "#/x"}}], ["found no tool", "#/x"]),
+    ],
+)
+def test_bad_files(
+    read: Callable[[Path], Collection],
+    content: Json,
+    parts: list[str],
+    write: Callable[[Json], Path],
+) -> None:
+    with pytest.raises(SgdxError) as error:
+        read(write(content))
+    assert all(part in str(error.value) for part in parts), str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_thousand_tools_and_a_description_of_ten_megabytes(
+    write: Callable[[Json], Path], tmp_path: Path
+) -> None:
+    tools = [{"name": f"t{i}", "inputSchema": TABLE, "description": "d"} for i in range(1000)]
+    tools[7]["description"] = "long " * 2_000_000
+    collection = import_mcp(write(tools))
+    assert len(collection.tools) == 1000
+    assert len(collection.tools["t7"].description) == 10_000_000
+    write_tool_set(tmp_path / "api", collection.tools.values(), (), collection.source)
+    assert read_tool_set(tmp_path / "api").tools["t7"] == collection.tools["t7"]
