@@ -25,6 +25,7 @@ from .data.frames import SYSTEM_ACTS
 from .data.kinds import rows_for
 from .data.prediction_files import is_finished, write_predictions
 from .data.requested import RequestedData
+from .source_code import class_digest
 from .system import (
     PredictionOptions,
     System,
@@ -103,6 +104,7 @@ def _predict(
     header = {
         "model": request.model,
         "tracker": request.system_class.NAME,
+        **({} if is_trainable(request.system_class) else {"program": class_digest(type(system))}),
         **system.describe(),
         **arithmetic,
         **request.data.facts(),

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from sgdx_dataset.io.arguments import paths_by_name
 from sgdx_dataset.release.schema import split_name
-from sgsacc_metric.cli.references import open_references
 
 from ..command_line import add_source, run_command
-from ..data.requested import DEFAULT_CONFIGS
+from ..data.requested import DEFAULT_CONFIGS, RequestedData
 from .systems import SYSTEMS, copy_system, generate
 
 
@@ -40,9 +39,8 @@ def main() -> int:
         system = copy_system(options.system, options.templates)
         variants = paths_by_name("--variant", options.variant)
         split = split_name(options.split)
-        references = open_references(options.source, None, split, variants)
-        selection = options.dialogues, options.turns
-        paths = generate(system, references, options.config, options.output, *selection)
+        data = RequestedData(options.source, split, variants, options.dialogues)
+        paths = generate(system, data, options.config, options.output, options.turns)
         print(*paths, sep="\n")
 
     return run_command("baselines.copies", command)

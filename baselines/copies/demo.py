@@ -8,10 +8,10 @@ from rich.console import Console
 
 from sgdx_metric.cli.terminal import print_line, print_table
 from sgsacc_metric import score_files
-from sgsacc_metric.cli.references import open_references
+from sgsacc_metric.cli.references import References
 from sgsacc_metric.cli.tables import bleu_table, robustness_table
 
-from ..data.requested import DEFAULT_CONFIGS
+from ..data.requested import DEFAULT_CONFIGS, RequestedData
 from .systems import copy_system, generate
 
 SYSTEMS = ("gold", "derived", "empty")
@@ -44,11 +44,11 @@ def demo(output: Path) -> None:
     Raises:
         ScoreError, SgdxError: A file cannot be written.
     """
-    references = open_references("sample", None, "test", {})
-    turns = references.turns("original")
+    data = RequestedData("sample", "test")
+    turns = References(data.split, data.release).turns("original")
     scores = {}
     for name in SYSTEMS:
-        generate(copy_system(name), references, DEFAULT_CONFIGS, output / name)
+        generate(copy_system(name), data, DEFAULT_CONFIGS, output / name)
         scores[name] = score_files(
             output / name, source="sample", nli="lexical", output=output / f"{name}.json"
         )

@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import write_bytes
+from sgdx_metric.variants import short_digest
 from sgsacc_metric.cli.references import References
 from sgsacc_metric.cli.selection import select_turns
 from sgsacc_metric.rows import Turn
 
+from ..data.prediction_files import write_predictions
+from ..data.requested import RequestedData
+from ..source_code import files_digest, source_files
 from .derived import derived
 from .templates import from_templates, read_templates
 
@@ -28,11 +29,13 @@ class CopySystem:
     Attributes:
         name: One of SYSTEMS.
         say: Returns its response to a turn.
+        program: A digest of the code that makes its responses, and of its templates.
         wording: The schema variant of the turns that it gets; None for each variant's own.
     """
 
     name: str
     say: Say
+    program: str
     wording: str | None = None
 
 
@@ -55,48 +58,61 @@ def copy_system(name: str, templates: Path | None = None) -> CopySystem:
             f"--system {name}: found {'no' if templates is None else 'a'} --templates DIR, expected"
             " it with the system templates and with no other"
         )
+    files = source_files(Path(__file__))
     if templates is not None:
         by_service = read_templates(templates)
-        return CopySystem(name, lambda turn: from_templates(turn, by_service), "original")
+        program = files_digest([*files, *sorted(templates.glob("*.tsv"))])
+        return CopySystem(name, lambda turn: from_templates(turn, by_service), program, "original")
     say: dict[str, Say] = {
         "gold": lambda turn: turn.utterance,
         "derived": derived,
         "empty": lambda turn: "",
     }
-    return CopySystem(name, say[name])
+    return CopySystem(name, say[name], files_digest(files))
 
 
 def generate(
     system: CopySystem,
-    references: References,
+    data: RequestedData,
     configs: Sequence[str],
     output: Path,
-    dialogues: Path | None = None,
     single: Path | None = None,
 ) -> list[Path]:
     """Write a system's responses to all turns as `CONFIG.jsonl` for each config.
 
     Args:
         system: The system.
-        references: Where the turns come from.
+        data: The split, and the dialogues of it to generate.
         configs: The wordings to generate under.
         output: The folder for the files, each of which appears whole or not at all.
-        dialogues: A file of the dialogues to generate; None for all of the split.
         single: A file of the turns to generate; None for all turns of the dialogues.
 
     Raises:
         SgdxError, ScoreError: The release, a config or a file of ids cannot be used, or the system
             has nothing to say.
     """
+    references = References(data.split, data.release)
     paths = []
     for config in configs:
-        turns = select_turns(references.turns(system.wording or config), dialogues, single)
+        turns = select_turns(references.turns(system.wording or config), data.dialogues, single)
         rows = [
             {"turn_id": turn.turn_id, "variant": config, "utterance": system.say(turn)}
             for turn in turns
         ]
-        header = {"split": references.split, "variant": config, "model": f"copy of {system.name}"}
-        lines = [{"metadata": header | {"input": system.name}}, *rows]
-        write_bytes(output / f"{config}.jsonl", msgspec.json.Encoder().encode_lines(lines))
-        paths.append(output / f"{config}.jsonl")
+        header = {
+            "model": f"copy of {system.name}",
+            "program": system.program,
+            "input": system.name,
+            **data.facts(),
+            **_mark_of(turns, single),
+            "variant": config,
+            **data.facts_of(config),
+        }
+        paths.append(write_predictions(output / f"{config}.jsonl", header, rows))
     return paths
+
+
+def _mark_of(turns: Sequence[Turn], single: Path | None) -> dict[str, str]:
+    """The number and the digest of chosen turns, as a signature has them; nothing for all turns."""
+    ids = sorted(turn.turn_id for turn in turns)
+    return {"turns": f"{len(ids)}@{short_digest(ids)}"} if single else {}

@@ -58,8 +58,8 @@ def write_predictions(path: Path, metadata: Row, rows: Iterable[Row]) -> Path:
 def is_finished(path: Path, metadata: Row) -> bool:
     """Whether a prediction file exists already, made by the same model of the same data.
 
-    Where only the content of the data has changed since, what is there is out of date: one line
-    says so, and the file is to be made again.
+    Where only the content of the data or the code of the program has changed since, what is there
+    is out of date: one line says so, and the file is to be made again.
 
     Args:
         path: The file that ``write_predictions`` writes.
@@ -78,10 +78,14 @@ def is_finished(path: Path, metadata: Row) -> bool:
         header_metadata = {}
     expected: Row = msgspec.json.decode(msgspec.json.encode(metadata))
     differing = [key for key, value in expected.items() if header_metadata.get(key) != value]
-    if differing == ["data"] and "data" in header_metadata:
+    changed = {
+        "data": f"the data of {expected.get('source')} have",
+        "program": f"the program of {expected.get('model')} has",
+    }
+    if differing and all(key in changed and key in header_metadata for key in differing):
+        what = " and ".join(changed[key] for key in differing)
         print(
-            f"note: {path}: the data of {expected.get('source')} have changed since these were "
-            "predicted: predicting again",
+            f"note: {path}: {what} changed since these were predicted: predicting again",
             file=sys.stderr,
         )
         return False

@@ -8,7 +8,6 @@ as ``{"response": {"body": {...}}}``.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shlex
 import subprocess
@@ -21,8 +20,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import file_digest
 
+from ..source_code import files_digest, module_file, source_files
 from .answer_file import AnswerFile
 from .batch_files import answer_in
 from .endpoint import MOST_BYTES
@@ -108,21 +107,24 @@ def split_command(line: str) -> list[str]:
 
 
 def program_digest(line: str) -> str:
-    """A digest of the files that a command line names: a program that is mended is another one.
+    """A digest of the program that a command line names: one that is mended is another one.
 
-    It is empty where the line names no file, as in ``python -m MODULE``.
+    It is of the files that the line names, of the file of MODULE after ``-m``, and of what Python
+    files among them import from their own folders. It is empty where the line names no file.
 
     Raises:
         SgdxError: The line cannot be split.
     """
-    digests = []
-    for word in split_command(line):
+    words = split_command(line)
+    files: list[Path] = []
+    for previous, word in zip(["", *words], words):
         try:
-            if (path := Path(word)).is_file():
-                digests.append(file_digest(path))
+            path = module_file(word) if previous == "-m" else Path(word)
+            if path and path.is_file():
+                files += source_files(path)
         except (OSError, ValueError):  # such as a text that is too long for a name
             continue
-    return hashlib.sha256("".join(digests).encode()).hexdigest()[:16] if digests else ""
+    return files_digest(files) if files else ""
 
 
 def request_line(request: Request) -> Json:

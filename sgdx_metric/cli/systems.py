@@ -13,7 +13,8 @@ _IDENTITY = ("weights", "model", "tracker", "seed")
 # What else makes two files of different systems, where both state it.
 _SETTINGS = (
     "train", "augment", "schemas", "overlaps", "task", "answer", "strict", "prompt", "parameters",
-    "omitted", "mapping", "host", "retry_invalid", "precision", "format", "input", "beams",
+    "omitted", "mapping", "host", "program", "retry_invalid", "precision", "format", "input",
+    "beams",
 )  # fmt: skip
 # What a file states about its rows.
 _OF_DATA = ("split", "variant", "dialogues")
@@ -38,6 +39,7 @@ class Metadata(msgspec.Struct, omit_defaults=True):
         wording: The fingerprint of the wording, where it is the user's own.
         task, answer, strict, prompt, parameters, omitted, mapping, host, retry_invalid, precision,
             format, input, beams: How the system was asked or run.
+        program: A digest of the code of a system that has no weights.
         counts: What was counted while predicting, such as how many answers of a language model were
             ``invalid``, out of how many ``requests``.
     """
@@ -66,6 +68,7 @@ class Metadata(msgspec.Struct, omit_defaults=True):
     omitted: Any = None
     mapping: Any = None
     host: Any = None
+    program: Any = None
     retry_invalid: Any = None
     precision: Any = None
     format: Any = None

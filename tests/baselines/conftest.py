@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +16,10 @@ import msgspec
 import pytest
 import torch
 
-from baselines import train
-from baselines.training import loop
+from baselines import predict, train
+from baselines.training import chunks, loop
+from sgdx_dataset.io.files import write_bytes
+from sgdx_dataset.release.open import SAMPLE
 
 # Here and in processes that tests start: sums of floats depend on how many threads share them.
 torch.set_num_threads(1)
@@ -109,6 +113,62 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
         step(training, batches)
 
     monkeypatch.setattr(loop, "_step", killed)
+
+
+def stopped_prediction(model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Stop a prediction after its first chunk, which then gets an intent put in by hand.
+
+    Args:
+        model: The model that predicts.
+        folder: A new folder for a copy of the sample corpus and for the predictions, ``out``.
+        monkeypatch: Restores what is changed to stop it.
+
+    Returns:
+        The arguments of the prediction but for the value of ``--output``.
+    """
+    shutil.copytree(SAMPLE, folder / "source")
+    (folder / "two.txt").write_text("1_00000\n2_00000\n")
+    arguments: list[object] = [
+        *("--model", model, "--source", folder / "source", "--dialogues", folder / "two.txt"),
+        *("--config", "original", "--chunk-size", 1, "--output"),
+    ]
+
+    def write_first(path: Path, content: bytes) -> None:
+        if path.name != "000000.json":
+            raise KeyboardInterrupt
+        write_bytes(path, re.sub(rb'("active_intent":")[^"]*', rb"\1Xanadu", content))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(chunks, "write_bytes", write_first)
+        assert command(patch, predict, *arguments, folder / "out") == 130
+    return arguments
+
+
+def change_the_data(source: Path) -> None:
+    """Let all users and systems of the test split say something else."""
+    for file in (source / "test").glob("dialogues_*.json"):
+        dialogues = json.loads(file.read_text())
+        for turn in (turn for dialogue in dialogues for turn in dialogue["turns"]):
+            turn["utterance"] = "Hello."
+            for frame in turn["frames"]:
+                frame["slots"] = []
+        file.write_text(json.dumps(dialogues))
+
+
+def check_that_chunks_are_of_their_data(
+    model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stopped prediction goes on from its chunk, but not where the data have changed since."""
+    arguments = stopped_prediction(model, folder / "same", monkeypatch)
+    assert command(monkeypatch, predict, *arguments, folder / "same" / "out") == 0
+    assert "Xanadu" in (folder / "same" / "out" / "original.jsonl").read_text()
+    arguments = stopped_prediction(model, folder / "changed", monkeypatch)
+    change_the_data(folder / "changed" / "source")
+    for output in (folder / "changed" / "out", folder / "new"):
+        assert command(monkeypatch, predict, *arguments, output) == 0
+    predictions = (folder / "changed" / "out" / "original.jsonl").read_bytes()
+    assert predictions == (folder / "new" / "original.jsonl").read_bytes()
+    assert b"Xanadu" not in predictions
 
 
 def train_once(factory: pytest.TempPathFactory, tracker: str, **changes: Any) -> Path:

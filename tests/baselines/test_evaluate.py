@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from baselines import evaluate, predict
 from sgdx_dataset.release.open import SAMPLE
 
-from .conftest import command, error_line
+from .conftest import change_the_data, command, error_line
 
 LEXICAL = ("--tracker", "lexical", "--source", "sample")
 
@@ -93,18 +94,56 @@ def test_predictions_of_changed_data_are_made_again(
 
     before = jga(out)
     digest = header_of(out / "predictions" / "original.jsonl")["data"]
-    for file in (source / "test").glob("dialogues_*.json"):
-        dialogues = json.loads(file.read_text())
-        for turn in (turn for dialogue in dialogues for turn in dialogue["turns"]):
-            turn["utterance"] = "Hello."
-            for frame in turn["frames"]:
-                frame["slots"] = []
-        file.write_text(json.dumps(dialogues))
+    change_the_data(source)
     capsys.readouterr()
     after = jga(out)
     assert "the data of source have changed" in capsys.readouterr().err
     assert after == jga(tmp_path / "new") < before
     assert header_of(out / "predictions" / "original.jsonl")["data"] != digest
+
+
+def test_predictions_of_changed_code_are_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A tracker without weights is known by its code, and by what that imports beside it."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "own_tracker.py").write_text(OWN_TRACKER)
+    arguments = ("--tracker", "own_tracker:Own", "--source", "sample", "--config", "v1", "--output")
+
+    def evaluate_own(value: str) -> tuple[str, set[str]]:
+        (tmp_path / "own_words.py").write_text(f"VALUE = '{value}'")
+        for name in ("own_tracker", "own_words"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        assert command(monkeypatch, evaluate, *arguments, tmp_path / "out") == 0
+        path = tmp_path / "out" / "predictions" / "v1.jsonl"
+        rows = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+        return header_of(path)["program"], {row["active_intent"] for row in rows}
+
+    first, intents = evaluate_own("Rome")
+    assert intents == {"Rome"}
+    scores = json.loads((tmp_path / "out" / "scores.json").read_text())
+    assert scores["predictions"]["v1"]["program"] == first
+    assert evaluate_own("Rome") == (first, {"Rome"})
+    assert "predicting again" not in capsys.readouterr().err
+    second, intents = evaluate_own("Barcelona")
+    assert "the program of own has changed since these were predicted" in capsys.readouterr().err
+    assert intents == {"Barcelona"}
+    assert second != first
+
+
+OWN_TRACKER = """
+from baselines.data.prediction_files import prediction_row
+from baselines.system import Predictions, Tracker
+from own_words import VALUE
+
+
+class Own(Tracker):
+    NAME = "own"
+    READS = ("utterance",)
+
+    def predict(self, rows, chunks):
+        return Predictions([prediction_row(row, VALUE, [], {}) for row in rows], {})
+"""
 
 
 def test_a_header_says_what_its_rows_were_made_from(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,12 +14,15 @@ from baselines.copies.__main__ import main
 from baselines.copies.derived import derived
 from baselines.copies.systems import copy_system, generate
 from baselines.copies.templates import from_templates, read_templates, template_key
+from baselines.data.requested import RequestedData
 from sgdx_dataset import SgdxError, open_release
+from sgdx_dataset.release.open import SAMPLE
 from sgsacc_metric.cli.references import References
 from sgsacc_metric.rows import Action, Turn
 from sgsacc_metric.ser import checked_values, contains
 
 from ...sgsacc_metric.turns import act, turn
+from ..conftest import change_the_data
 
 TEMPLATES = """\
 CONFIRM!!city!!@\tThe city is @.
@@ -132,13 +137,20 @@ def test_templates_say_the_same_under_every_wording(tmp_path: Path) -> None:
         (tmp_path / f"{service}.tsv").write_text("\n".join(texts))
     system = copy_system("templates", tmp_path)
     (tmp_path / "ids.txt").write_text("1_00000")
-    paths = generate(system, references, ["original", "v3"], tmp_path / "out", tmp_path / "ids.txt")
+    data = RequestedData("sample", "test", {}, tmp_path / "ids.txt")
+    paths = generate(system, data, ["original", "v3"], tmp_path / "out")
     original, reworded = (
         [json.loads(line) for line in path.read_text().splitlines()] for path in paths
     )
-    assert reworded[0]["metadata"] == {
-        "split": "test", "variant": "v3", "model": "copy of templates", "input": "templates"
+    metadata = reworded[0]["metadata"]
+    assert metadata == {
+        "model": "copy of templates", "program": system.program, "input": "templates",
+        "source": "sample", "split": "test", "dialogues": "1@a2b18ed3",
+        "variant": "v3", "data": open_release("sample").data_digest("test", "v3"),
     }  # fmt: skip
+    template = tmp_path / f"{turns[0].service}.tsv"
+    template.write_text(template.read_text() + "\n")
+    assert copy_system("templates", tmp_path).program != system.program
     assert [row["utterance"] for row in original[1:]] == [row["utterance"] for row in reworded[1:]]
     assert all(row["turn_id"].startswith("1_00000/") for row in reworded[1:]) and original[1:]
 
@@ -155,6 +167,29 @@ def test_the_command(
     monkeypatch.setattr(sys, "argv", [*words, "--config", "v9"])
     assert main() == 2
     assert "baselines.copies: error: unknown config 'v9'" in capsys.readouterr().err
+
+
+def test_responses_are_of_the_data_that_are_there(tmp_path: Path) -> None:
+    """What was written before is made again each time, and says what it was made from."""
+    source = tmp_path / "source"
+    shutil.copytree(SAMPLE, source)
+    (tmp_path / "turns.txt").write_text("2_00000/1\n2_00000/3\n")
+
+    def gold() -> tuple[dict[str, Any], set[str]]:
+        data = RequestedData(str(source), "test")
+        turns = tmp_path / "turns.txt"
+        (path,) = generate(copy_system("gold"), data, ["v1"], tmp_path / "out", turns)
+        header, *rows = [json.loads(line) for line in path.read_text().splitlines()]
+        return header["metadata"], {row["utterance"] for row in rows}
+
+    before, utterances = gold()
+    assert "Hello." not in utterances and len(utterances) == 2
+    change_the_data(source)
+    after, utterances = gold()
+    assert utterances == {"Hello."}
+    assert before["data"] != after["data"]
+    assert before["turns"] == after["turns"] == "2@a73014ba"
+    assert before["source"] == "source"
 
 
 def test_multi_frame_turns_are_said_frame_by_frame() -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from baselines.llm.__main__ import main
 from baselines.llm.plan import Plan
-from baselines.llm.program import request_line
+from baselines.llm.program import program_digest, request_line
 from baselines.llm.requests import RequestSettings
 from sgdx_dataset.release.open import SAMPLE
 from sgdx_metric.__main__ import main as metric
@@ -194,13 +194,29 @@ def test_a_program_that_was_mended_is_asked_again(
     program.write_text(PROGRAM)
     arguments = ("--dialogues", three, "--command", f"{sys.executable} {program}")
     answers = ("--answers", tmp_path / "answers" / "a.jsonl")
-    assert ask("predict", *arguments, *answers, "--output", tmp_path / "before") == 0
+    assert ask("predict", *arguments, *answers, "--output", tmp_path / "out") == 0
+    before = read(tmp_path / "out" / "original.jsonl")
     program.write_text(PROGRAM.replace("lower() in said", "lower() not in said"))
-    assert ask("predict", *arguments, *answers, "--output", tmp_path / "before") == 2
-    assert "holds another run's predictions: program is" in capsys.readouterr().err
-    assert ask("predict", *arguments, *answers, "--output", tmp_path / "after") == 0
-    before, after = (read(tmp_path / name / "original.jsonl") for name in ("before", "after"))
+    assert ask("predict", *arguments, *answers, "--output", tmp_path / "out") == 0
+    assert "the program of m has changed since these were predicted" in capsys.readouterr().err
+    after = read(tmp_path / "out" / "original.jsonl")
+    assert before[0]["program"] != after[0]["program"]
     assert before[1] != after[1]
+
+
+def test_the_program_after_m_is_known_by_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "asked_module.py").write_text("from asked_words import WORDS")
+    (tmp_path / "asked_words.py").write_text("WORDS = 1")
+    lines = ("python -m asked_module", f"python {tmp_path / 'asked_module.py'}")
+    before = [program_digest(line) for line in lines]
+    assert before[0] == before[1] != ""
+    (tmp_path / "asked_words.py").write_text("WORDS = 2")
+    after = [program_digest(line) for line in lines]
+    assert after[0] == after[1] != before[0]
+    assert program_digest("python -m no_such_module") == program_digest("echo -m 10") == ""
 
 
 def test_a_program_is_asked(

@@ -18,7 +18,7 @@ from baselines import predict, train
 from baselines.onepass.card_example import example as card_example
 from baselines.onepass.modeling import OnePassModel
 
-from ..conftest import command, kill_at, write_recipe
+from ..conftest import check_that_chunks_are_of_their_data, command, kill_at, write_recipe
 from ..training import broken_off
 
 
@@ -95,6 +95,12 @@ def test_all_settings_together(
         written[acts] = lines[1:]
     assert len(written["true"]) == len(written["false"]) == 26
     assert written["true"] != written["false"]
+
+
+def test_chunks_of_changed_data_are_predicted_again(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_that_chunks_are_of_their_data(trained, tmp_path, monkeypatch)
 
 
 def test_prediction_files(

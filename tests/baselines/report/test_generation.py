@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from baselines.copies.systems import copy_system, generate
-from baselines.data.requested import DEFAULT_CONFIGS
+from baselines.data.requested import DEFAULT_CONFIGS, RequestedData
 from baselines.report import __main__ as report
 from baselines.report.generation import tables
 from baselines.report.generation.runs import GeneratorRun, Validation
@@ -41,7 +41,8 @@ def generators(tmp_path_factory: pytest.TempPathFactory) -> Path:
     turns = [one for one in every if one.dialogue_id <= "1_00003"]
 
     def run(name: str, nli: Nli | None, output: str) -> None:
-        paths = generate(copy_system(name), references, DEFAULT_CONFIGS, root / name)
+        data = RequestedData("sample", "test")
+        paths = generate(copy_system(name), data, DEFAULT_CONFIGS, root / name)
         rows = [row for path in paths for row in read_predictions(path, "test", path.stem).rows]
         system = score_predictions(references, every, turns, rows, nli)
         write_scores(system.scores_json(), root / output)

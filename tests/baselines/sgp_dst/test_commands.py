@@ -24,6 +24,7 @@ from ..conftest import (
     LAUNCH,
     STATE,
     SUBMODEL,
+    check_that_chunks_are_of_their_data,
     command,
     kill_at,
     state_of_the_cards_dialogue,
@@ -68,6 +69,12 @@ def test_a_killed_part_goes_on_bit_for_bit(
     assert command(monkeypatch, train, *arguments, tmp_path / "killed", "--resume") == 0
     one, other = (load_file(folder / "model.safetensors") for folder in (whole, killed))
     assert all(one[name].equal(other[name]) for name in one)
+
+
+def test_chunks_of_changed_data_are_predicted_again(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_that_chunks_are_of_their_data(trained, tmp_path, monkeypatch)
 
 
 def test_predictions_under_two_configs_are_scored(

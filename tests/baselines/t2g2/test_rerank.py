@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from baselines.copies.systems import copy_system, generate
+from baselines.data.requested import RequestedData
 from baselines.t2g2 import rerank
 from baselines.t2g2.rerank import System, best_of, choose_system, fidelities, picked
-from sgsacc_metric.cli.references import open_references
 from sgsacc_metric.gold import GoldAction, GoldTurn
 from sgsacc_metric.nli import Judge
 
@@ -85,9 +85,9 @@ def test_the_oracle_takes_what_will_be_scored_as_faithful() -> None:
 def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Copies of the sample under two wordings: one says nothing, one all."""
     folder = tmp_path_factory.mktemp("copies")
-    references = open_references("sample", None, "test", {})
+    data = RequestedData("sample", "test")
     for name in ("empty", "derived"):
-        generate(copy_system(name), references, ("original", "v1"), folder / name)
+        generate(copy_system(name), data, ("original", "v1"), folder / name)
     return folder
 
 
