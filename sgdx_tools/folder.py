@@ -49,7 +49,11 @@ def read_tool_set(folder: Path) -> ToolSet:
 
 
 def write_tool_set(
-    folder: Path, tools: Iterable[Tool], cases: Iterable[Case] = (), source: Source | None = None
+    folder: Path,
+    tools: Iterable[Tool],
+    cases: Iterable[Case] = (),
+    source: Source | None = None,
+    wordings: Iterable[Wording] = (),
 ) -> None:
     """Write a new folder of tools, completely or not at all.
 
@@ -58,6 +62,7 @@ def write_tool_set(
         tools: The tools, with distinct ids.
         cases: The cases; without any, no ``cases.jsonl`` is written.
         source: Where they come from.
+        wordings: Wordings but the original.
 
     Raises:
         SgdxError: The folder exists, or cannot be written, or would not be read again.
@@ -72,7 +77,12 @@ def write_tool_set(
             (staging / CASES).write_bytes(msgspec.json.Encoder().encode_lines(lines))
         if source is not None:
             (staging / SOURCE).write_bytes(_pretty(source))
-        read_tool_set(staging)
+        for wording in wordings:
+            write_wording(staging / WORDINGS / f"{wording.name}.json", wording)
+        try:
+            read_tool_set(staging)
+        except SgdxError as error:
+            raise SgdxError(str(error).replace(str(staging), str(folder))) from None
 
 
 def read_tools(path: Path) -> dict[str, Tool]:

@@ -1,0 +1,99 @@
+"""The command ``import``: a folder of tools from somebody's file."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from baselines.command_line import add_source
+from sgdx_dataset import SgdxError
+from sgdx_dataset.io.arguments import paths_by_name
+from sgdx_dataset.io.console import say
+
+from ..folder import SOURCE, write_tool_set
+from .anthropic import import_anthropic
+from .bfcl import import_bfcl
+from .collection import Collection
+from .mcp import import_mcp
+from .openai import import_openai
+from .openapi import import_openapi
+
+_FILES: dict[str, tuple[Callable[[Path], Collection], str]] = {
+    "openai": (
+        import_openai,
+        "tools as OpenAI's APIs take them, nested or flat: a list or a request",
+    ),
+    "anthropic": (import_anthropic, "tools as Anthropic's API takes them: a list or a request"),
+    "mcp": (import_mcp, "an MCP server's answer to tools/list, or the result in it"),
+    "openapi": (import_openapi, "an OpenAPI 3.0 or 3.1 document in JSON or YAML"),
+}
+_PROGRAM = "sgdx_tools"
+_LONGEST_LIST = 20  # lines about what was left out
+
+
+def add_import(command: argparse.ArgumentParser) -> None:
+    """Add the options of ``import``."""
+    form = command.add_mutually_exclusive_group(required=True)
+    for name, (_, text) in _FILES.items():
+        form.add_argument(f"--{name}", type=Path, metavar="FILE", help=text)
+    text = "cases of the Berkeley Function Calling Leaderboard, one JSON object a line"
+    form.add_argument("--bfcl", type=Path, nargs="+", metavar="FILE", help=text)
+    form.add_argument(
+        "--sgd",
+        nargs="+",
+        metavar="CONFIG",
+        help="the calls of SGD's system, with the tools in the words of this variant (original, v1 "
+        "to v5, or a NAME of --variant); further variants become wordings",
+    )
+    text = "with --bfcl: the files of possible answers; cases of irrelevance have none"
+    command.add_argument("--answers", type=Path, nargs="+", default=[], metavar="FILE", help=text)
+    sgd = command.add_argument_group("with --sgd")
+    add_source(command)
+    sgd.add_argument("--split", default="test", help="train, validation or test; default: test")
+    text = "a variant of your own, as python -m sgdx_dataset frames takes it"
+    sgd.add_argument("--variant", action="append", default=[], metavar="NAME=PATH", help=text)
+    text = "import these dialogues only: a file of python -m sgdx_dataset subset, or of ids"
+    sgd.add_argument("--dialogues", type=Path, metavar="FILE", help=text)
+    text = "new folder for tools.json, source.json and, where there are any, cases and wordings"
+    command.add_argument("--output", type=Path, required=True, metavar="FOLDER", help=text)
+
+
+def run_import(options: argparse.Namespace) -> None:
+    """Import what the options name, and say what was left out.
+
+    Raises:
+        SgdxError: A file is not of its form, or the output folder exists.
+    """
+    if options.output.exists():
+        raise SgdxError(f"{options.output}: exists already, expected a new folder")
+    if options.answers and not options.bfcl:
+        raise SgdxError("--answers: found no --bfcl, whose answers they would be")
+    collection = _collect(options)
+    tools, cases = collection.tools.values(), collection.cases
+    write_tool_set(options.output, tools, cases, collection.source, collection.wordings)
+    lines = collection.left_out
+    for line in lines[:_LONGEST_LIST]:
+        say(_PROGRAM, f"left out: {line}")
+    if len(lines) > _LONGEST_LIST:
+        rest = len(lines) - _LONGEST_LIST
+        say(_PROGRAM, f"left out: {rest} more, which {options.output / SOURCE} lists")
+    counts = [f"{len(collection.tools)} tools"]
+    counts += [f"{len(cases)} cases"] if cases else []
+    counts += [f"{len(collection.wordings)} wordings"] if collection.wordings else []
+    print(f"{options.output}: {', '.join(counts)}")
+
+
+def _collect(options: argparse.Namespace) -> Collection:
+    if options.bfcl:
+        return import_bfcl(options.bfcl, options.answers)
+    if options.sgd:
+        from .sgd import import_sgd  # it reads releases, which takes a second to import
+
+        variants = paths_by_name("--variant", options.variant)
+        configs = list(dict.fromkeys(options.sgd))
+        return import_sgd(configs, options.source, options.split, variants, options.dialogues)
+    for name, (read, _) in _FILES.items():
+        if (path := getattr(options, name)) is not None:
+            return read(path)
+    raise AssertionError("argparse demands one of the forms")
