@@ -5,6 +5,7 @@ The predictions are then scored with python -m sgdx_metric score --predictions D
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
@@ -20,10 +21,13 @@ from ..training.run_folder import locked
 from .answer_file import AnswerFile
 from .asking import ask, open_answers
 from .batch_files import collect, write_requests
+from .check import check
+from .endpoint import LaterError, base_url, connect, host_of
 from .estimate import estimate, token_counter
 from .options import (
     add_collect,
     add_estimate,
+    add_headers,
     add_output,
     add_predict,
     add_repeats,
@@ -32,11 +36,19 @@ from .options import (
     read_limits,
     read_plan,
     read_prices,
+    read_settings,
 )
 from .plan import Plan
 from .predictions import DONE, finished_names, write_finished
 from .program import split_command
-from .tables import estimate_facts, estimate_table, format_counts, prediction_line
+from .tables import (
+    check_table,
+    done_line,
+    estimate_facts,
+    estimate_table,
+    format_counts,
+    prediction_line,
+)
 
 _PROGRAM = "baselines.llm"
 _INCOMPLETE = 1  # exit status: answers are missing, and the same command goes on
@@ -73,6 +85,11 @@ def _parser() -> ArgumentParser:
         add_repeats(command)
         add_settings(command, model_required=name in ("requests", "collect"))
         add(command)
+    command = add_command(
+        "check", _check, "send five requests, and say what the server makes of them"
+    )
+    add_settings(command, model_required=True)
+    add_headers(command)
     text = "write predictions of a log of the inspect_ai task baselines/sgdx_state"
     command = add_command("from-inspect", _from_inspect, text)
     command.add_argument("log", metavar="LOG", help="the log file that inspect wrote")
@@ -80,6 +97,19 @@ def _parser() -> ArgumentParser:
         "--output", type=Path, required=True, metavar="DIR", help="folder for VARIANT.jsonl"
     )
     return parser
+
+
+def _check(options: Namespace) -> int:
+    """Ask a server a few requests; the status is 1 where something has to be changed."""
+    settings = read_settings(options, None)
+    url = base_url(options.base_url, settings.provider)
+    send = connect(url, provider=settings.provider, headers=read_headers(options))
+    try:
+        findings = asyncio.run(check(send, settings))
+    except LaterError as error:
+        raise SgdxError(f"{host_of(url)}: does not answer: {error.reason}") from None
+    print(*check_table(findings), sep="\n")
+    return int(not all(finding.is_fine for finding in findings))
 
 
 def _estimate(options: Namespace) -> None:
@@ -146,6 +176,7 @@ def _write(plan: Plan, answers: AnswerFile, options: Namespace) -> int:
         print(prediction_line(name, figures), file=sys.stderr)
         print(options.output / f"{name}.jsonl")
     if not missing:
+        print(done_line(written.values(), plan.settings.task), file=sys.stderr)
         return 0
     parts = ", ".join(f"{name} {number}" for name, number in missing.items())
     print(

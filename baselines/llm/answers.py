@@ -20,15 +20,22 @@ from .functions import STATE_KEYS, safe_names, slots_by_any_name
 # The counts, in the order in which they are shown. From `salvaged` to `extra_calls` they are
 # about whole answers. A `salvaged` answer was read from a place other than the expected one. An
 # `invalid` one has no state that can be read, so that the frame gets the empty state; it may be
-# `empty`, `refused` by the model or a filter, or a call of another function (`wrong_names`). A
-# `truncated` one reached the limit of tokens. The other counts are of parts of answers.
+# `empty`, `refused` by the model or a filter, a request that the server refused
+# (`refused_requests`), or a call of another function (`wrong_names`). A `truncated` one reached the
+# limit of tokens. `merged_calls` of the right function make one state with the first; `extra_calls`
+# are passed over. The other counts are of parts of answers.
 COUNTS = (
-    "salvaged", "invalid", "truncated", "refused", "empty", "wrong_names", "extra_calls",
+    "salvaged", "invalid", "truncated", "refused", "refused_requests", "empty", "wrong_names",
+    "merged_calls", "extra_calls",
     "bad_values", "wrong_types", "unknown_slots", "unknown_intents", "unknown_requests",
 )  # fmt: skip
+# Why an answer is invalid: the first of these counts that it has, else that it is `unreadable`.
+_REASONS = ("truncated", "refused", "refused_requests", "empty", "wrong_names")
 # A model's text is searched for JSON no further: in characters, and in braces that may open it.
 _LONGEST_TEXT, _MOST_OBJECTS = 100_000, 1000
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+# A model that thinks may draft an answer before it gives one. Its template may have written the
+# opening tag into the prompt, so that the answer has the closing one alone.
+_THOUGHT, _OPEN_THOUGHT = "</think>", "<think>"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 Json = dict[str, Any]
@@ -87,7 +94,7 @@ def read_answer(body: Any, service: Service, in_call: bool) -> Reading:
         name = service.service_name
         arguments = _arguments(message, {name, safe_names([name])[name]}, counts)
     if arguments is None:
-        arguments = _find_object(_text(message), STATE_KEYS, counts, expected=not in_call)
+        arguments = _find_object(_answer_text(message), STATE_KEYS, counts, expected=not in_call)
     if arguments is None:
         _count_if_empty(message, counts)
         counts["invalid"] += 1
@@ -130,7 +137,7 @@ def read_call(body: Any, functions: Mapping[str, tuple[Service, Intent]]) -> Cal
     if calls:
         name, arguments = calls[0]
     else:
-        written = _find_object(_text(message), ("name",), counts, expected=False) or {}
+        written = _find_object(_answer_text(message), ("name",), counts, expected=False) or {}
         name, arguments = written.get("name"), written.get("arguments", written.get("parameters"))
     if not isinstance(name, str) or name not in functions:
         if calls:
@@ -149,8 +156,11 @@ def _message(body: Any, counts: Counter[str]) -> Json:
     """The message of a completion's first choice; empty where there is none."""
     if not isinstance(body, dict):
         return {}
-    if _is_filtered(body.get("error")):
+    error = body.get("error")
+    if isinstance(error, dict) and error.get("code") == "content_filter":
         counts["refused"] += 1
+    elif isinstance(error, dict) and "refused_with" in error:
+        counts["refused_requests"] += 1
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
@@ -164,13 +174,15 @@ def _message(body: Any, counts: Counter[str]) -> Json:
     return message if isinstance(message, dict) else {}
 
 
-def _is_filtered(error: Any) -> bool:
-    return isinstance(error, dict) and error.get("code") == "content_filter"
+def why_invalid(counts: Mapping[str, int]) -> str:
+    """Why an answer with these counts is invalid: the name of another count, or ``unreadable``."""
+    return next((reason for reason in _REASONS if counts.get(reason)), "unreadable")
 
 
 def _count_if_empty(message: Json, counts: Counter[str]) -> None:
-    """Count an answer without text and without calls as empty, if it was not refused."""
-    if not _text(message).strip() and not _calls(message) and not counts["refused"]:
+    """Count an answer without text and without calls as empty, if nothing was refused."""
+    is_refused = counts["refused"] or counts["refused_requests"]
+    if not _text(message).strip() and not _calls(message) and not is_refused:
         counts["empty"] += 1
 
 
@@ -184,14 +196,34 @@ def _calls(message: Json) -> list[tuple[Any, Any]]:
 
 
 def _arguments(message: Json, names: Collection[str], counts: Counter[str]) -> Any:
-    """The arguments of the first call of a function; None if it is not called."""
+    """The arguments of the calls of a function, as those of one call; None if it is not called."""
     calls = _calls(message)
-    counts["extra_calls"] += max(len(calls) - 1, 0)
-    for name, arguments in calls:
-        if isinstance(name, str) and name in names:
-            return _decode_arguments(arguments, counts)
-    counts["wrong_names"] += int(bool(calls))
-    return None
+    own_calls = [arguments for name, arguments in calls if isinstance(name, str) and name in names]
+    if not own_calls:
+        counts["wrong_names"] += int(bool(calls))
+        counts["extra_calls"] += max(len(calls) - 1, 0)
+        return None
+    counts["extra_calls"] += len(calls) - len(own_calls)
+    first, *others = (_decode_arguments(arguments, counts) for arguments in own_calls)
+    for other in others:
+        if isinstance(first, dict) and isinstance(other, dict):
+            first = _merge(first, other)
+            counts["merged_calls"] += 1
+        else:
+            counts["extra_calls"] += 1
+    return first
+
+
+def _merge(first: Json, second: Json) -> Json:
+    """Two parts of a state as one: where both say the same thing, the second goes before."""
+    merged = {**first, **{key: value for key, value in second.items() if value not in (None, "")}}
+    if first.get("active_intent") and second.get("active_intent") == NONE_INTENT:
+        merged["active_intent"] = first["active_intent"]
+    for key, kind in (("slot_values", dict), ("requested_slots", list)):
+        parts = [state[key] for state in (first, second) if isinstance(state.get(key), kind)]
+        if len(parts) == 2:
+            merged[key] = {**parts[0], **parts[1]} if kind is dict else [*parts[0], *parts[1]]
+    return merged
 
 
 def _decode_arguments(arguments: Any, counts: Counter[str]) -> Any:
@@ -213,6 +245,16 @@ def _text(message: Json) -> str:
     return content if isinstance(content, str) else ""
 
 
+def _answer_text(message: Json) -> str:
+    """The text of a message without the model's thinking: what comes after its last end."""
+    text = _text(message)
+    bare = text.strip()
+    whole = _parse_at(bare, 0)
+    if whole is not None and whole[1] == len(bare):  # whose values may have any text
+        return text
+    return text.rpartition(_THOUGHT)[2].partition(_OPEN_THOUGHT)[0]
+
+
 def _find_object(
     text: str, keys: Collection[str], counts: Counter[str], expected: bool
 ) -> Json | None:
@@ -230,8 +272,10 @@ def _find_object(
     if whole is not None and whole[1] == len(bare) and _has_a_key(whole[0], keys):
         counts["salvaged"] += int(not expected)
         return dict(whole[0])
+    if counts["truncated"]:  # what is whole in it may be a draft, or a part
+        return None
     # A code fence needs no special case: the search below finds the object inside it.
-    text = _THOUGHT.sub("", text[:_LONGEST_TEXT])
+    text = text[:_LONGEST_TEXT]
     start = text.find("{")
     for _ in range(_MOST_OBJECTS):
         if start < 0:

@@ -14,7 +14,7 @@ from sgdx_dataset.io.files import write_bytes
 from ..data.prediction_files import is_finished, write_predictions
 from ..training.run_folder import versions
 from .answer_file import AnswerFile
-from .answers import total_counts
+from .answers import total_counts, why_invalid
 from .functions import MAPPING, Json
 from .plan import Plan, Row, done_dialogues
 from .usage import Price, Usage, usage_of
@@ -103,6 +103,8 @@ class AnswerTally:
         self._counts: list[Counter[str]] = []
         self._requests = self._answers = 0
         self._usage = Usage()
+        self._reasons: Counter[str] = Counter()
+        self._refusals: Counter[str] = Counter()
         self._models: Counter[str] = Counter()
         self._fingerprints: Counter[str] = Counter()
         self._dates: list[str] = []
@@ -129,6 +131,11 @@ class AnswerTally:
         self._requests += 1
         self._answers += len(lines)
         self._counts.append(counts)
+        if counts["invalid"]:
+            self._reasons[why_invalid(counts)] += 1
+        if counts["refused_requests"]:
+            error = body["error"]
+            self._refusals[_ascii_name(str(error.get("code") or error["refused_with"]))] += 1
         for answer_line in lines:
             self._usage += usage_of(answer_line["body"])
         for key, names in (("model", self._models), ("system_fingerprint", self._fingerprints)):
@@ -145,6 +152,8 @@ class AnswerTally:
                 "asked_again": asked_again,
                 **total_counts(self._counts),
             },
+            "invalid_because": dict(self._reasons.most_common()),
+            **({"refusals": dict(self._refusals.most_common(5))} if self._refusals else {}),
             "tokens": self._usage.facts(),
             "served_models": dict(self._models.most_common(5)),
             "fingerprints": dict(self._fingerprints.most_common(5)),

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from sgdx_dataset.io.console import escape_controls
+
+from .check import Finding
 from .estimate import Estimate, total
 from .functions import Json
+from .requests import TaskName
 from .sending import SendingReport
 from .usage import Price
+
+# The reasons of `answers.why_invalid` in words.
+_REASON_WORDS = {
+    "truncated": "cut off at the limit of tokens",
+    "refused": "refused by the model or a filter",
+    "refused_requests": "refused by the server",
+    "empty": "empty",
+    "wrong_names": "calls of another function",
+    "unreadable": "without what was asked for",
+}
 
 
 def estimate_facts(estimate: Estimate, price: Price | None) -> Json:
@@ -51,6 +66,19 @@ def _estimate_row(estimate: Estimate, price: Price | None) -> str:
     return line + (f"{usage.cost(price):>10.2f}" if price else "")
 
 
+def check_table(findings: Sequence[Finding]) -> list[str]:
+    """The lines that ``check`` prints: what was found, and what to do."""
+    width = max(len(finding.question) for finding in findings)
+    lines = [
+        f"{finding.question:<{width}}  {escape_controls(finding.answer)}" for finding in findings
+    ]
+    advice = [finding.advice for finding in findings if finding.advice]
+    options = [text for text in advice if text.startswith("--")]
+    others = [text for text in advice if not text.startswith("--")]
+    todo = [*([" ".join(options)] if options else []), *others]
+    return [*lines, *([f"try: {'; '.join(todo)}"] if todo else [])]
+
+
 def format_counts(counts: Mapping[str, Any]) -> str:
     """The counts that are not 0, in one line."""
     return ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in counts.items() if n)
@@ -76,3 +104,26 @@ def prediction_line(name: str, figures: Json) -> str:
     if "cost" in figures:
         line += f"; cost {figures['cost']:.4f}"
     return line
+
+
+def done_line(figures_of_files: Iterable[Json], task: TaskName) -> str:
+    """The last line of a run: which share of the answers could not be read, and why.
+
+    Args:
+        figures_of_files: The figures in the header of each prediction file.
+        task: What was asked for.
+    """
+    requests, reasons = 0, Counter[str]()
+    for figures in figures_of_files:
+        requests += figures["counts"]["requests"]
+        reasons.update(figures["invalid_because"])
+    invalid = reasons.total()
+    if not invalid:
+        return f"done: all {requests} answers could be read"
+    parts = ", ".join(f"{_REASON_WORDS[name]} {number}" for name, number in reasons.most_common())
+    advice = "; --set max_tokens=N gives them more room" if reasons["truncated"] else ""
+    counted = "the empty state" if task == "state" else "no call"
+    return (
+        f"done, WARNING: {invalid} of {requests} answers ({100 * invalid / requests:.1f} %) could "
+        f"not be read and count as {counted}: {parts}{advice}"
+    )

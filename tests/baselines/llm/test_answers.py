@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from baselines.llm.answers import COUNTS, read_answer, read_call, read_state
+from baselines.llm.answers import COUNTS, read_answer, read_call, read_state, why_invalid
 from baselines.llm.functions import call_functions
 from sgdx_dataset.schema import read_service
 
@@ -101,6 +101,8 @@ def test_a_state_is_found_where_it_is(body: Any, counts: dict[str, int]) -> None
         (text(None, refusal="I can't help with that."), {"refused": 1, "invalid": 1}),
         (text("", "content_filter"), {"refused": 1, "invalid": 1}),
         ({"error": {"code": "content_filter"}}, {"refused": 1, "invalid": 1}),
+        ({"error": {"code": "tool_use_failed", "refused_with": 400}},
+         {"refused_requests": 1, "invalid": 1}),
         ({"choices": []}, {"empty": 1, "invalid": 1}),
         ({"choices": [{"message": "hello"}]}, {"empty": 1, "invalid": 1}),
         ({}, {"empty": 1, "invalid": 1}),
@@ -114,6 +116,89 @@ def test_what_is_no_state_is_counted_and_gives_the_empty_one(
     found = read_answer(body, SERVICE, in_call=True)
     assert (found.active_intent, found.requested_slots, found.slot_values) == ("NONE", (), {})
     assert found.counts == counts
+
+
+DRAFT = STATE.replace("director", "title")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"<think>{DRAFT}</think>{STATE}",
+        f"{DRAFT} Or rather:</think>\n{STATE}",  # the template wrote the opening tag
+        f"<think>a</think>{DRAFT}</think>{STATE}",
+        f"{STATE}<think>{DRAFT}",
+    ],
+)
+def test_a_draft_is_no_answer(written: str) -> None:
+    for in_call in (True, False):
+        found = read_answer(text(written), SERVICE, in_call)
+        assert found.requested_slots == ("director",)
+        assert found.counts == ({"salvaged": 1} if in_call else {})
+
+
+def test_thinking_that_is_cut_off_is_no_answer() -> None:
+    for written in (f"<think>{DRAFT}", f"The user {DRAFT}", f"{DRAFT}</think>"):
+        found = read_answer(text(written, "length"), SERVICE, in_call=False)
+        assert found.counts["invalid"] == 1
+        assert why_invalid(found.counts) == "truncated"
+    assert read_answer(text(STATE, "length"), SERVICE, False).requested_slots == ("director",)
+
+
+def test_a_value_may_be_a_tag() -> None:
+    written = json.dumps({"slot_values": {"title": "</think>"}})
+    assert read_answer(text(written), SERVICE, False).slot_values == {"title": "</think>"}
+
+
+def calls(*pairs: tuple[str, Any]) -> dict[str, Any]:
+    made = [
+        {"function": {"name": name, "arguments": json.dumps(arguments)}}
+        for name, arguments in pairs
+    ]
+    return completion({"role": "assistant", "content": None, "tool_calls": made}, "tool_calls")
+
+
+@pytest.mark.parametrize(
+    ("made", "state", "counts"),
+    [
+        ([{"active_intent": "PlayFilm", "slot_values": {"title": "Up"}},
+          {"requested_slots": ["director"], "slot_values": {"seats": "2"}}],
+         ("PlayFilm", ("director",), {"title": "Up", "seats": "2"}), {"merged_calls": 1}),
+        ([{"active_intent": "PlayFilm", "slot_values": {"title": "Up", "seats": "1"}},
+          {"active_intent": "NONE", "slot_values": {"seats": "2"}},
+          {"slot_values": None}],
+         ("PlayFilm", (), {"title": "Up", "seats": "2"}), {"merged_calls": 2}),
+        ([{"slot_values": {"title": "Up"}}, "nonsense"], ("NONE", (), {"title": "Up"}),
+         {"extra_calls": 1}),
+    ],
+)  # fmt: skip
+def test_parallel_calls_of_the_function_are_one_state(
+    made: list[Any], state: tuple[str, tuple[str, ...], dict[str, str]], counts: dict[str, int]
+) -> None:
+    body = calls(*(("Media_9", arguments) for arguments in made))
+    found = read_answer(body, SERVICE, in_call=True)
+    assert (found.active_intent, found.requested_slots, found.slot_values) == state
+    assert found.counts == counts
+
+
+def test_calls_of_other_functions_are_passed_over() -> None:
+    state = json.loads(STATE)
+    found = read_answer(calls(("other", {}), ("Media_9", state)), SERVICE, in_call=True)
+    assert found.requested_slots == ("director",)
+    assert found.counts == {"extra_calls": 1}
+
+
+@pytest.mark.parametrize(
+    ("counts", "reason"),
+    [
+        ({"invalid": 1}, "unreadable"),
+        ({"invalid": 1, "empty": 1, "truncated": 1}, "truncated"),
+        ({"invalid": 1, "refused_requests": 1}, "refused_requests"),
+        ({"invalid": 1, "extra_calls": 1, "wrong_names": 1}, "wrong_names"),
+    ],
+)
+def test_why_an_answer_is_invalid(counts: dict[str, int], reason: str) -> None:
+    assert why_invalid(counts) == reason
 
 
 def test_text_is_expected_where_no_call_is() -> None:

@@ -369,7 +369,13 @@ def test_what_cannot_be_read_stands_beside_the_score(
     output = tmp_path / "out"
     arguments = ("--dialogues", three, "--output", output, "--base-url", stand_in.url)
     assert ask("predict", *arguments) == 0
-    assert "requests 26, invalid 26, empty 26" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "requests 26, invalid 26, empty 26" in said
+    assert said.splitlines()[-1] == (
+        "done, WARNING: 52 of 52 answers (100.0 %) could not be read and count as the empty state: "
+        "empty 52"
+    )
+    assert read(output / "v5.jsonl")[0]["invalid_because"] == {"empty": 26}
     words = ["--source", "sample", "--dialogues", str(three), "--predictions", str(output)]
     assert metric(["score", *words, "--output", str(tmp_path / "scores.json")]) == 0
     said = capsys.readouterr().out

@@ -48,7 +48,7 @@ def scores_of_right_answers(table: pa.Table, settings: RequestSettings) -> dict[
 def test_on_the_sample(sample: dict[str, pa.Table], variant: str, answer: AnswerForm) -> None:
     settings = RequestSettings(model="m", answer=answer, strict=variant in ("v1", "v4"))
     scores = scores_of_right_answers(sample[variant], settings)
-    assert len(scores) == 10  # all but those of spans
+    assert len(scores) == 11  # all but those of spans
     assert set(scores.values()) == {1.0}
 
 
