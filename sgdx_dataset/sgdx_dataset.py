@@ -1,9 +1,10 @@
 """SGD and SGD-X as a builder of ``datasets``, with a config for each schema variant.
 
-It is used by ``sgdx_dataset.prepare`` and, with ``datasets`` < 4, as a loading script:
-``load_dataset("path/to/sgdx_dataset", "v3", data_dir=SOURCE, trust_remote_code=True)``. Then
+With ``datasets`` < 4 it is a loading script:
+``load_dataset("path/to/sgdx_dataset", "v3", data_dir=SOURCE, trust_remote_code=True)``.
 ``datasets`` runs a copy of this file alone, which imports the rest from the installed package: that
-is why the imports below are absolute.
+is why the imports below are absolute. ``sgdx_dataset.prepare`` takes from here what a config says
+of itself.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from sgdx_dataset.rows.features import DIALOGUE_ROW
 # The version of the rows; it rises when what is written for the same release changes.
 VERSION = "1.0.0"
 
-_DESCRIPTION = "Schema-Guided Dialogue under the schemas of {}"
 CITATION = """\
 @inproceedings{rastogi2020towards,
   title={Towards Scalable Multi-Domain Conversational Agents: The Schema-Guided Dialogue Dataset},
@@ -43,43 +43,45 @@ CITATION = """\
 """
 
 
+def dataset_info(config: str, release: Release | None = None) -> datasets.DatasetInfo:
+    """What a config says of itself, and of the release that it is made of where that is known."""
+    about = f" ({release.completeness()}; from {release.source})" if release else ""
+    return datasets.DatasetInfo(
+        description=f"Schema-Guided Dialogue under the schemas of {config}{about}",
+        features=DIALOGUE_ROW,
+        homepage="https://github.com/google-research-datasets/dstc8-schema-guided-dialogue",
+        license="CC-BY-SA-4.0",
+        citation=CITATION,
+    )
+
+
 class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not typed
     """Dialogues under the schemas of a config, with the schemas joined into each row."""
 
     BUILDER_CONFIGS: ClassVar = [datasets.BuilderConfig(name=c, version=VERSION) for c in CONFIGS]
     DEFAULT_CONFIG_NAME = "original"
 
-    def __init__(self, *arguments: Any, release: Release | None = None, **options: Any) -> None:
-        """Take what ``DatasetBuilder`` takes and, from ``prepare``, the release that it has opened.
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        """Take what ``DatasetBuilder`` takes, of which ``data_dir`` is the source.
 
-        Without an open release the source is ``data_dir`` or, where that is not given, the one that
-        ``open_release`` would take; as ``data_dir`` it is part of the cache's folder name, so that
-        sources do not mix.
+        Where it is not given, the source is the one that ``open_release`` would take; as
+        ``data_dir`` it is part of the cache's folder name, so that sources do not mix.
         """
-        self.release = release
-        self.splits: list[str] | None = None  # those to prepare; None for all
-        if release is None and not options.get("data_dir"):
+        if not options.get("data_dir"):
             options["data_dir"] = resolve_source(None)
         super().__init__(*arguments, **options)
 
     def _info(self) -> datasets.DatasetInfo:
-        return datasets.DatasetInfo(
-            description=_DESCRIPTION.format(self.config.name),
-            features=DIALOGUE_ROW,
-            homepage="https://github.com/google-research-datasets/dstc8-schema-guided-dialogue",
-            license="CC-BY-SA-4.0",
-            citation=CITATION,
-        )
+        return dataset_info(self.config.name)
 
     def _split_generators(
         self, dl_manager: datasets.DownloadManager
     ) -> list[datasets.SplitGenerator]:
-        release = self.release or open_release(self.config.data_dir)
-        about = f"{release.completeness()}; from {release.source}"
-        self.info.description = f"{_DESCRIPTION.format(self.config.name)} ({about})"
+        release = open_release(self.config.data_dir)
+        self.info.description = dataset_info(self.config.name, release).description
         return [
             datasets.SplitGenerator(name=split, gen_kwargs={"release": release, "split": split})
-            for split in self.splits or release.splits(self.config.name)
+            for split in release.splits(self.config.name)
         ]
 
     def _generate_tables(
@@ -87,11 +89,3 @@ class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not
     ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
         for index, (_, table) in enumerate(dialogue_tables(release, split, self.config.name)):
             yield (0, index), table
-
-
-def builder_class(config: str) -> type[SGDX]:
-    """``SGDX``, or a subclass of it that also has the user's own variant as a config."""
-    if config in CONFIGS:
-        return SGDX
-    configs = [*SGDX.BUILDER_CONFIGS, datasets.BuilderConfig(name=config, version=VERSION)]
-    return type("SGDX", (SGDX,), {"BUILDER_CONFIGS": configs, "__module__": SGDX.__module__})

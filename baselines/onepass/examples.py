@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -167,22 +165,6 @@ def all_examples(
         count = sum(len(turn.frames) for dialogue in some for turn in dialogue.turns)
         examples += gold_examples(some, dict(islice(gold, count)), reading)[0]
     return examples
-
-
-@contextmanager
-def many_objects() -> Iterator[None]:
-    """Suspend the garbage collector while millions of objects are made that all stay in use.
-
-    It would search all of them again and again, which takes longer than making them. Afterwards
-    they are frozen: no search touches them, so the processes that prepare batches for a GPU share
-    their memory instead of copying it.
-    """
-    gc.disable()
-    try:
-        yield
-        gc.freeze()
-    finally:
-        gc.enable()
 
 
 _NO_STATE_NOISE = StateNoise()

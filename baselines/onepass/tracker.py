@@ -7,6 +7,7 @@ and ``labels`` says which answers are right.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -17,6 +18,8 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from datasets import Dataset
+
+from sgdx_dataset.io.memory import many_objects
 
 from ..data.dialogues import Dialogue, State, prediction_rows, read_dialogues
 from ..data.frames import SYSTEM_ACTS, describe, input_columns, whole_dialogues
@@ -47,7 +50,6 @@ from .examples import (
     StateNoise,
     all_examples,
     drop_acts_of_some,
-    many_objects,
 )
 from .frames import FrameInput, gold_frames
 from .layout import MARKERS, Vocabulary, sequences
@@ -173,6 +175,9 @@ class OnePassTracker(
                 settings.seed,
                 StateNoise(settings.drop_carried, settings.replace_carried),
             )
+        # No search for garbage touches the examples any more, so the processes that prepare batches
+        # for a GPU share their memory instead of copying it.
+        gc.freeze()
 
         def evaluate(model: Any) -> Evaluation:
             return tracker.dev_score(model, run.dev)

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import datasets
+import pyarrow as pa
 from datasets.arrow_reader import ArrowReader
-from datasets.exceptions import DatasetGenerationError
+from datasets.naming import filenames_for_dataset_split
 from filelock import FileLock
 
 from ..io.errors import SgdxError
@@ -25,15 +26,20 @@ from ..release.open import Source, Variants, open_release
 from ..release.release import Release
 from ..release.remembered import OTHER_SOURCES, remember, remembered_source, resolve_source
 from ..release.schema import CONFIGS, VARIANTS, split_name
-from ..rows.dialogue_rows import read_split, steps
-from ..sgdx_dataset import SGDX, VERSION, builder_class
+from ..rows.dialogue_rows import dialogue_tables, read_split, steps
+from ..rows.features import DIALOGUE_ROW
+from ..sgdx_dataset import VERSION, dataset_info
 
 # The cache has a folder per hash of the builder's code. This name is fixed, as VERSION already says
 # when rows change.
 _HASH = "sgdx"
 _STAGING = ".sgdx-preparing"
-# A split is cut into files of about this size, so that several workers can stream a large one.
-MAX_SHARD_SIZE = "20MB"
+# A split is cut into files of about this many bytes of Arrow data, so that several workers can
+# stream a large one.
+MAX_SHARD_BYTES = 20_000_000
+# Rows repeat schemas, names and results, so that this makes files of two fifths of their size. To
+# write and to check less takes the time that compressing takes, and reading is hardly slower.
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 # What is noted of each file of a config, and of what the config was made from, which has no size.
 _ENTRY = ("num_bytes", "checksum")
 # How often a config is read again because another process has replaced it meanwhile.
@@ -331,17 +337,6 @@ def _locked(cache: Path) -> Iterator[None]:
         read_split.cache_clear()
 
 
-def _builder(config: str, cache: Path, release: Release) -> SGDX:
-    make = builder_class(config)
-    return make(
-        release=release,
-        config_name=config,
-        dataset_name="sgdx",
-        hash=_HASH,
-        cache_dir=str(cache),
-    )
-
-
 def _config_folder(config: str, cache: Path) -> Path:
     """Where ``load_dataset("sgdx", config)`` looks for a prepared config."""
     return cache / "sgdx" / config / VERSION / _HASH
@@ -410,14 +405,12 @@ def _build(release: Release, config: str, cache: Path, splits: Sequence[str] | N
     """Build a config in the staging folder, out of ``load_dataset``'s sight; give its folder."""
     chosen = [split for split in release.splits(config) if splits is None or split in splits]
     for split in chosen:
-        read_split(release, split)  # here and not in the builder, which would wrap its errors
-    builder = _builder(config, cache / _STAGING, release)
-    builder.splits = chosen
-    try:
-        builder.download_and_prepare(max_shard_size=MAX_SHARD_SIZE)
-    except DatasetGenerationError as error:
-        raise (error.__cause__ or error) from None
-    folder = Path(builder.cache_dir)
+        read_split(release, split)  # so that a fault is found before anything is written
+    folder = _config_folder(config, cache / _STAGING)
+    folder.mkdir(parents=True)
+    splits_info = datasets.SplitDict(dataset_name="sgdx")
+    for split in chosen:
+        splits_info.add(_write_split(release, config, split, folder))
     contents = {
         name: {"num_bytes": size, "checksum": file_digest(folder / name)}
         for name, size in _sizes(folder).items()
@@ -427,10 +420,46 @@ def _build(release: Release, config: str, cache: Path, splits: Sequence[str] | N
         f"{what} of {release.name}": {"num_bytes": None, "checksum": fingerprint}
         for what, fingerprint in fingerprints.items()
     }
-    builder.info.download_checksums = made_from | contents
-    builder.info.write_to_directory(str(folder))
+    info = dataset_info(config, release)
+    info.builder_name, info.dataset_name, info.config_name = "sgdx_dataset", "sgdx", config
+    info.version, info.splits = VERSION, splits_info
+    info.dataset_size = info.size_in_bytes = sum(s.num_bytes for s in splits_info.values())
+    info.download_size = 0
+    info.download_checksums = made_from | contents
+    info.write_to_directory(str(folder))
     flush(folder)
     return folder
+
+
+def _write_split(release: Release, config: str, split: str, folder: Path) -> datasets.SplitInfo:
+    """Write a split's rows as the Arrow files that ``load_dataset`` looks for, compressed."""
+    schema = DIALOGUE_ROW.arrow_schema
+    files: list[Path] = []
+    lengths, size = [], 0
+    for table in _shards(table for _, table in dialogue_tables(release, split, config)):
+        file = folder / f"{split}-{len(files)}"  # how many there are is known at the end
+        with pa.ipc.new_stream(file, schema, options=_COMPRESSED) as writer:
+            writer.write_table(table.cast(schema))
+        files.append(file)
+        lengths.append(len(table))
+        size += table.nbytes
+    names = filenames_for_dataset_split(folder, "sgdx", split, "arrow", lengths)
+    for file, name in zip(files, names, strict=True):
+        file.rename(name)
+    shards = lengths if len(files) > 1 else None
+    return datasets.SplitInfo(split, size, sum(lengths), shard_lengths=shards, dataset_name="sgdx")
+
+
+def _shards(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The tables, in order, joined to some that have ``MAX_SHARD_BYTES`` or a little more."""
+    group: list[pa.Table] = []
+    for table in tables:
+        group.append(table)
+        if sum(member.nbytes for member in group) > MAX_SHARD_BYTES:
+            yield pa.concat_tables(group)
+            group = []
+    if group:
+        yield pa.concat_tables(group)
 
 
 def _move(folder: Path, target: Path) -> None:

@@ -8,6 +8,7 @@ import msgspec
 
 from ..io.errors import SgdxError
 from ..io.json import parse_json
+from .archives import digest
 from .checksums import is_released
 
 Position = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
@@ -85,19 +86,22 @@ class Dialogue(msgspec.Struct, Generic[AnyFrame], forbid_unknown_fields=True, gc
     turns: list[Turn[AnyFrame]]
 
 
-def read_dialogues(data: bytes, path: str, frame: type[AnyFrame]) -> list[Dialogue[AnyFrame]]:
+def read_dialogues(
+    data: bytes, path: str, frame: type[AnyFrame], sha256: str | None = None
+) -> list[Dialogue[AnyFrame]]:
     """Parse a ``dialogues_*.json``.
 
     Args:
         data: The file's content.
         path: Where it comes from, for error messages.
         frame: What to read of the frames: all of them (``Frame``), or ``BriefFrame``.
+        sha256: The SHA-256 of the content in hexadecimal, where the caller knows it.
 
     Raises:
         SgdxError: It is malformed or has no dialogue; the message names the dialogue at fault.
     """
     kind = list[Dialogue[frame]]  # type: ignore[valid-type]
-    verified = is_released(data)
+    verified = is_released(sha256 or digest(data))
     dialogues = parse_json(data, kind, path, "a list of dialogues", verified=verified)
     if not dialogues:
         raise SgdxError(f"{path}: has no dialogue, expected at least one")

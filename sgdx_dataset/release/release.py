@@ -51,6 +51,9 @@ class Release:
     own_variants: tuple[str, ...] = ()
     added_paths: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     _digests: dict[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _schemas: dict[tuple[str, str], Schema] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     @property
     def public_name(self) -> str:
@@ -68,11 +71,15 @@ class Release:
         except Exception as error:  # of all kinds, where an archive is damaged
             raise SgdxError(f"{self.name}: {path}: cannot be read: {error}") from None
 
+    def read_with_digest(self, path: str) -> tuple[bytes, str]:
+        """The bytes of one of ``files``, and their SHA-256, which ``digest_of`` then knows."""
+        content = self.read(path)
+        sha256 = self._digests[path] = digest(content)
+        return content, sha256
+
     def digest_of(self, path: str) -> str:
-        """The SHA-256 of one of ``files`` in hexadecimal; each is read for it once."""
-        if path not in self._digests:
-            self._digests[path] = digest(self.read(path))
-        return self._digests[path]
+        """The SHA-256 of one of ``files`` in hexadecimal; each is read for it at most once."""
+        return self._digests[path] if path in self._digests else self.read_with_digest(path)[1]
 
     def configs(self) -> tuple[str, ...]:
         """The configs that this copy has data for."""
@@ -116,7 +123,13 @@ class Release:
         return f"{folder}{SPLITS[split]}/schema.json"
 
     def schema(self, split: str, variant: str) -> Schema:
-        """Read a split's schema under a variant and check that it lines up with the original."""
+        """A split's schema under a variant, which is read once and lines up with the original."""
+        key = split, variant
+        if key not in self._schemas:
+            self._schemas[key] = self._read_schema(split, variant)
+        return self._schemas[key]
+
+    def _read_schema(self, split: str, variant: str) -> Schema:
         if variant.startswith(f"{BACKTRANS}-"):
             file = f"{BACKTRANS}/{variant.removeprefix(f'{BACKTRANS}-')}.json"
             path = f"{self.name}: {file}"
@@ -220,9 +233,9 @@ class Release:
         }
         return sorted(of_folders | {self.schema_file("train", "original")})
 
-    def is_altered(self, file: str, content: bytes) -> bool:
-        """Whether SGD has another content under this path than the copy of SGD that this is."""
-        return self.is_sgd() and checksums("sgd").get(file, digest(content)) != digest(content)
+    def is_altered(self, file: str, sha256: str) -> bool:
+        """Whether SGD has a file of another SHA-256 here than the copy of SGD that this is."""
+        return self.is_sgd() and checksums("sgd").get(file, sha256) != sha256
 
     def completeness(self) -> str:
         """Which corpus this is and how much of it, as in ``SGD, partial: test 24 of 34 ...``."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..io.errors import SgdxError
 from ..io.json import parse_json
 from ..schema import NONE_INTENT, Intent, Service, Slot
+from .archives import digest
 from .checksums import is_released
 
 # Names of the splits as in Hugging Face datasets, and of the release's folders.
@@ -54,7 +55,7 @@ def read_schema(data: bytes, path: str) -> Schema:
     Raises:
         SgdxError: It is malformed, or has two services, slots or intents of the same name.
     """
-    what, verified = "a schema.json of the release", is_released(data)
+    what, verified = "a schema.json of the release", is_released(digest(data))
     schema = Schema(path, parse_json(data, list[Service], path, what, verified=verified))
     check_distinct(schema)
     return schema

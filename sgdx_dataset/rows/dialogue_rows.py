@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..io.errors import SgdxError
+from ..io.memory import many_objects
 from ..io.progress import advance
 from ..release.dialogue import BriefFrame, Frame, read_dialogues
 from ..release.release import Release
@@ -69,15 +70,18 @@ def read_split(
     parsed = []
     for file in release.dialogue_files(split):
         path = f"{release.name}: {file}"
-        content = release.read(file)
-        if release.is_altered(file, content):
+        content, sha256 = release.read_with_digest(file)
+        if release.is_altered(file, sha256):
             warnings.warn(f"{path}: differs from the published file of this name", stacklevel=2)
-        dialogues = read_dialogues(content, path, frame)
-        for dialogue in dialogues:
-            if first := file_of.get(dialogue.dialogue_id):
-                raise SgdxError(f"{path}: dialogue {dialogue.dialogue_id} is in {first} already")
-            file_of[dialogue.dialogue_id] = file
-        parsed.append((file, dialogue_columns(dialogues, frame, coder, path)))
+        with many_objects():
+            dialogues = read_dialogues(content, path, frame, sha256)
+            for dialogue in dialogues:
+                if first := file_of.get(dialogue.dialogue_id):
+                    raise SgdxError(
+                        f"{path}: dialogue {dialogue.dialogue_id} is in {first} already"
+                    )
+                file_of[dialogue.dialogue_id] = file
+            parsed.append((file, dialogue_columns(dialogues, frame, coder, path)))
         advance()
     return parsed
 

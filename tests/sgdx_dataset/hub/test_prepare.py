@@ -340,7 +340,7 @@ def test_the_description_says_source_and_completeness(mini: Path, tmp_path: Path
 
 
 def test_a_large_split_has_several_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sgdx_dataset.hub.prepare.MAX_SHARD_SIZE", "100KB")
+    monkeypatch.setattr("sgdx_dataset.hub.prepare.MAX_SHARD_BYTES", 100_000)
     prepare("sample", ["v1"], tmp_path)
     options = {"cache_dir": str(tmp_path), "split": "train", "streaming": True}
     rows = datasets.load_dataset("sgdx", "v1", **options)
