@@ -27,7 +27,7 @@ from ..t5dst.model import (
     save_model,
 )
 from ..trained import read_provenance
-from ..training.checkpoint import load_errors_as_sgdx, weights_digest
+from ..training.checkpoint import check_finite, load_errors_as_sgdx, weights_digest
 from ..training.loop import last_checkpoint
 from ..training.task import Provenance, Run
 from .inputs import InputName
@@ -192,6 +192,7 @@ def _load_weights(module: torch.nn.Module, name: str, file: str) -> None:
         raise SgdxError(f"{name}: found no {file}, expected one beside config.json")
     with load_errors_as_sgdx(path, "prefix"):
         module.load_state_dict(load_file(path))
+    check_finite(module, str(path))
 
 
 def save_generator(

@@ -228,13 +228,26 @@ def load_strict(
                 f"{name}: model.safetensors {fault} weights {keys[0]}{more}, expected those that "
                 f"{type(model).__name__} has"
             )
-    for weight, tensor in model.state_dict().items():
+    check_finite(model, f"{name}: model.safetensors")
+    return model
+
+
+def check_finite(model: nn.Module, where: str) -> None:
+    """Refuse a model whose weights are not all finite numbers.
+
+    Args:
+        model: The model.
+        where: The file of the weights, for the error message.
+
+    Raises:
+        SgdxError: A weight has a value that is infinite or no number.
+    """
+    for name, tensor in model.state_dict().items():
         if tensor.is_floating_point() and not tensor.isfinite().all():
             raise SgdxError(
-                f"{name}: model.safetensors: {weight} has values that are no finite numbers, "
-                "expected weights of a training that went well"
+                f"{where}: {name} has values that are no finite numbers, expected weights of a "
+                "training that went well"
             )
-    return model
 
 
 @contextmanager

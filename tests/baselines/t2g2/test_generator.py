@@ -17,7 +17,7 @@ import msgspec
 import pytest
 import torch
 from huggingface_hub import ModelCard
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from baselines import evaluate, predict, publish, train
 from baselines.model_card import published
@@ -327,8 +327,14 @@ def test_what_cannot_be_said_or_loaded(
     shutil.copy(fine_tuned / "model.safetensors", place / "initial")
     with pytest.raises(SgdxError, match="found a T5 with other weights than the prefix is for"):
         load_generator(str(place))
-    (place / "prefix.safetensors").write_bytes(b"x")
     shutil.copytree(prefix_tuned / "initial", place / "initial", dirs_exist_ok=True)
+    prefix = load_file(place / "prefix.safetensors")
+    name = min(prefix)
+    prefix[name].view(-1)[0] = torch.inf
+    save_file(prefix, place / "prefix.safetensors")
+    with pytest.raises(SgdxError, match=f"{name} has values that are no finite numbers"):
+        load_generator(str(place))
+    (place / "prefix.safetensors").write_bytes(b"x")
     with pytest.raises(SgdxError, match="prefix.safetensors: prefix cannot be loaded"):
         load_generator(str(place))
     (place / "prefix.safetensors").unlink()
