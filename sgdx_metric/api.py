@@ -8,14 +8,12 @@ from typing import Any
 import pyarrow as pa
 
 from .bootstrap import DIALOGUES
-from .report import paired, report
+from .report import paired, report, with_digest
 from .rows import PREDICTION, REFERENCE, Prediction, Reference, ScoreError, arrow_table, json_lines
 from .scoring import FrameScores, score_variants
-from .signature import OFFICIAL, Rules, Setup, split_name
+from .signature import OFFICIAL, Rules, Setup, check_flags, split_name
 from .subset import only_dialogues, subset_of
 from .variants import fingerprint
-
-_SYSTEM_ACTS = {None: "unknown", True: "yes", False: "no"}
 
 
 def score(
@@ -75,11 +73,11 @@ def score(
     frame_scores, scores = score_lines(
         json_lines(predictions, Prediction, "predictions"),
         json_lines(references, Reference, "references"),
-        Setup(split, release, rules, _SYSTEM_ACTS[system_acts], over=over),
+        Setup(split, release, rules, acts_word(system_acts) or "unknown", over=over),
         dialogues,
     )
     unstated: dict[str, Any] = {"predictions": {variant: {} for variant in scores["variants"]}}
-    return scores | unstated | {"paired": paired(frame_scores)}
+    return with_digest(scores | unstated | {"paired": paired(frame_scores)})
 
 
 def score_files(
@@ -126,8 +124,8 @@ def score_files(
 
     Returns:
         The content of scores.json: `variants`, `sgdx`, `signature`, `frames`, `ignored_slots`,
-        `predicted_slots`, `predictions` and `paired`. The card (README.md) says what each holds.
-        Scores are fractions, None where undefined.
+        `predicted_slots`, `predictions`, `paired` and `sha256`. The card (README.md) says what each
+        holds. Scores are fractions, None where undefined.
 
     Raises:
         ScoreError, sgdx_dataset.SgdxError: A file or an argument cannot be used; the message names
@@ -167,8 +165,19 @@ def score_files(
         services=services,
     )
     outputs = Outputs(_path(output), _path(per_frame), _path(plots))
-    acts = None if system_acts is None else _SYSTEM_ACTS[system_acts]
-    return score_states(inputs, rules, acts, outputs, verbose, over)
+    return score_states(inputs, rules, acts_word(system_acts), outputs, verbose, over)
+
+
+def acts_word(system_acts: bool | None) -> str | None:
+    """What a signature says of whether the system's dialogue acts were used: "yes" or "no".
+
+    Raises:
+        ScoreError: It is neither True, False nor None.
+    """
+    if system_acts is None:
+        return None
+    check_flags(system_acts=system_acts)
+    return "yes" if system_acts else "no"
 
 
 def score_lines(

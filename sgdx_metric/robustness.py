@@ -159,31 +159,53 @@ def _group(
         for metric in METRICS
     }
     paper = [name in PAPER_VARIANTS for name in variants]
-    average = {metric: _average(list(variants), scores[metric]) for metric in METRICS}
-    sensitivity = {
-        metric: mean_defined(variation(scores[metric][paper], rules.zero_mean))
-        for metric in METRICS
+    names = list(variants)
+    jga, change = scores["joint_goal_accuracy"], scores["joint_change_accuracy"]
+    return headline(jga, names, rules, change) | {
+        "mean_v1-5": {metric: _average(names, scores[metric]) for metric in METRICS},
+        "sensitivity": {
+            metric: mean_defined(variation(scores[metric][paper], rules.zero_mean))
+            for metric in METRICS
+        },
     }
-    row = list(variants).index(ORIGINAL) if ORIGINAL in variants else None
-    original = None if row is None else mean_defined(scores["joint_goal_accuracy"][row])
-    jga = average["joint_goal_accuracy"]
-    scores_of_group = {
+
+
+def headline(
+    scores: Floats, variants: Sequence[str], rules: Rules, change: Floats | None = None
+) -> dict[str, float | None]:
+    """The headline figures of some frames, or turns; None where undefined.
+
+    Args:
+        scores: Their joint goal accuracy under each variant [variants, frames].
+        variants: The variants, in the order of the rows.
+        rules: How the frames were scored.
+        change: Their joint change accuracy likewise; None where it is unknown.
+
+    Returns:
+        HEADLINE, `drop`, and the means of all statistics of `across_wordings`.
+    """
+    original, jga = _original(variants, scores), _average(variants, scores)
+    figures = {
         "jga_orig": original,
         "jga_v1-5": jga,
         "relative_difference": (
             (jga - original) / original if original and jga is not None else None
         ),
         "drop": None if jga is None or original is None else jga - original,
-        "ss_jga": sensitivity["joint_goal_accuracy"],
+        "ss_jga": None,
         "jga_worst": None,
         "flips": None,
-        "change_orig": None if row is None else mean_defined(scores["joint_change_accuracy"][row]),
-        "change_v1-5": average["joint_change_accuracy"],
-        "mean_v1-5": average,
-        "sensitivity": sensitivity,
+        "change_orig": None if change is None else _original(variants, change),
+        "change_v1-5": None if change is None else _average(variants, change),
     }
-    across = across_wordings(scores["joint_goal_accuracy"], list(variants), rules)
-    return scores_of_group | {name: mean_defined(values) for name, values in across.items()}
+    across = across_wordings(scores, variants, rules)
+    return figures | {name: mean_defined(values) for name, values in across.items()}
+
+
+def _original(variants: Sequence[str], scores: Floats) -> float | None:
+    """The mean under the original schemas [variants, units]; None where they are not there."""
+    rows = [row for name, row in zip(variants, scores, strict=True) if name == ORIGINAL]
+    return mean_defined(rows[0]) if rows else None
 
 
 def across_wordings(scores: Floats, variants: Sequence[str], rules: Rules) -> Statistics:
@@ -219,7 +241,7 @@ def across_names(variants: Sequence[str]) -> list[str]:
     return list(across_wordings(np.empty((len(variants), 0)), variants, OFFICIAL))
 
 
-def _average(variants: list[str], scores: Floats) -> float | None:
+def _average(variants: Sequence[str], scores: Floats) -> float | None:
     """The mean over v1 to v5 of their means [variants, units]; None if one is missing."""
     rows = [scores[variants.index(name)] for name in PAPER_VARIANTS if name in variants]
     means = [mean for row in rows if (mean := mean_defined(row)) is not None]

@@ -11,7 +11,7 @@ from typing import Any
 import datasets
 import evaluate
 
-from .api import score_lines
+from .api import acts_word, score_lines
 from .bootstrap import bootstrap
 from .change import changed_slots
 from .columns import column
@@ -145,7 +145,6 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
         dialogues: list[str] | None = None,
     ) -> dict[str, Any]:
         rules = Rules(use_fuzzy_match, joint_acc_across_turn, zero_mean)
-        acts = {None: "unknown", True: "yes", False: "no"}[system_acts]
-        setup = Setup(split, release, rules, acts)
+        setup = Setup(split, release, rules, acts_word(system_acts) or "unknown")
         _, result = score_lines(predictions, references, setup, dialogues)
         return {name: result["sgdx"][name] for name in (*HEADLINE, "by_variant")} | result

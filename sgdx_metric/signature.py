@@ -3,18 +3,21 @@
 The line is modelled on sacreBLEU's signature (Post 2018, arXiv 1804.08771).
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .bootstrap import DIALOGUES, OVER, RESAMPLES, SEED
 from .rows import ScoreError
 from .subset import Subset
+from .variants import ORIGINAL, PAPER_VARIANTS
 from .version import __version__
 
 NAME = "sgdx_metric"
 ZERO_MEAN = ("0", "drop")
 # How many dialogues each split of the whole release has.
 _DIALOGUES = {"train": 16142, "validation": 2482, "test": 4201}
+SYSTEM_ACTS = ("yes", "no", "mixed", "unknown")
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Rules:
             counts it as 0, as the paper's equation over all turns does; "drop" leaves it out.
 
     Raises:
-        ScoreError: `zero_mean` is neither "0" nor "drop".
+        ScoreError: A flag is neither true nor false, or `zero_mean` neither "0" nor "drop".
     """
 
     use_fuzzy_match: bool = True
@@ -40,8 +43,22 @@ class Rules:
     zero_mean: str = "0"
 
     def __post_init__(self) -> None:
+        check_flags(
+            use_fuzzy_match=self.use_fuzzy_match, joint_acc_across_turn=self.joint_acc_across_turn
+        )
         if self.zero_mean not in ZERO_MEAN:
             raise ScoreError(f"zero_mean is {self.zero_mean!r}, expected '0' or 'drop'")
+
+
+def check_flags(**flags: object) -> None:
+    """Refuse flags that are neither True nor False: the text "no" would count as true.
+
+    Raises:
+        ScoreError: A flag is something else; the message names it.
+    """
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise ScoreError(f"{name} is {flag!r:.60}, expected True or False")
 
 
 OFFICIAL = Rules()
@@ -73,7 +90,8 @@ class Setup:
         over: What the intervals are over: "dialogues", "wordings" or "both".
 
     Raises:
-        ScoreError: `over` is none of these.
+        ScoreError: `system_acts` or `over` is none of these, or `split` or `release` is no text
+            that a signature may have.
     """
 
     split: str | None = None
@@ -88,8 +106,47 @@ class Setup:
     over: str = DIALOGUES
 
     def __post_init__(self) -> None:
-        if self.over not in OVER:
-            raise ScoreError(f"over is {self.over!r}, expected one of {', '.join(OVER)}")
+        for name, value, expected in (
+            ("over", self.over, OVER),
+            ("system_acts", self.system_acts, SYSTEM_ACTS),
+        ):
+            if value not in expected:
+                raise ScoreError(f"{name} is {value!r:.60}, expected one of {', '.join(expected)}")
+        check_parts({"split": self.split, "release": self.release})
+
+
+def check_parts(parts: Mapping[str, object]) -> None:
+    """Refuse what would end its part of a signature, or begin another one.
+
+    Args:
+        parts: The values of parts, by key; None for one that is left out.
+
+    Raises:
+        ScoreError: A value is empty, is no text or number, or has a `|` or a control character.
+    """
+    for name, value in parts.items():
+        is_text = isinstance(value, str) and re.fullmatch(r"[^|\x00-\x1f\x7f-\x9f]+", value)
+        if not (is_text or value is None or type(value) is int):
+            raise ScoreError(
+                f"{name} is {value!r:.60}, expected text for a signature, without '|' and without "
+                "control characters"
+            )
+
+
+def check_variant_names(names: Iterable[str]) -> None:
+    """Refuse names of variants that a reader would take for others, or that break a signature.
+
+    Raises:
+        ScoreError: A name has other characters than letters from a to z, digits, `_`, `-` and `.`,
+            or is that of a variant of SGD-X in other letters, such as `V1`.
+    """
+    for name in names:
+        taken = name.casefold() in (ORIGINAL, *PAPER_VARIANTS) and name != name.casefold()
+        if taken or not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
+            raise ScoreError(
+                f"variant is {name!r:.60}, expected a name of letters from a to z, digits, '_', '-'"
+                " and '.', that is not the name of another variant in other letters"
+            )
 
 
 def signature(
@@ -111,7 +168,13 @@ def signature(
             of calls.
         setup: Which data was scored and how.
         task: What was predicted: "state", or "calls".
+
+    Raises:
+        ScoreError: A variant has a name that a reader would take for another, or a part has a
+            character that would end it.
     """
+    variants = list(variants)
+    check_variant_names(variants)
     split = split_name(setup.split or "unknown")
     rules, subset, marks = setup.rules, setup.subset, setup.wordings
     available = subset.available if subset else dialogues
@@ -134,6 +197,7 @@ def signature(
         "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
         "version": __version__,
     }
+    check_parts(parts)
     return "|".join([NAME, *(f"{key}:{value}" for key, value in parts.items())])
 
 

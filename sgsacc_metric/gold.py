@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 import msgspec
 
-from .candidates import APPENDIX_B, candidates
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.signature import check_flags
+
+from .candidates import APPENDIX_B, RULES, candidates
 from .claims import Claim, Judgement, context_of, judge_claims
 from .negatives import ValuePool, can_be_tampered, tamper
 from .nli import Judge
@@ -26,12 +29,23 @@ class Options:
             the previous turn and the slot's description.
         rules: How sentences are made of actions: `appendix-b`, as the paper does, or `extended`.
         seed: The random seed of the tampered actions of validation.
+
+    Raises:
+        ScoreError: A flag is neither true nor false, the rules are unknown, or the seed is no whole
+            number.
     """
 
     validate: bool = True
     context: bool = True
     rules: str = APPENDIX_B
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_flags(validate=self.validate, context=self.context)
+        if self.rules not in RULES:
+            raise ScoreError(f"rules is {self.rules!r:.60}, expected one of {', '.join(RULES)}")
+        if type(self.seed) is not int:
+            raise ScoreError(f"seed is {self.seed!r:.60}, expected a whole number")
 
 
 PAPER = Options()

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sgdx_metric.bootstrap import RESAMPLES, SEED
-from sgdx_metric.signature import release_part, split_name
+from sgdx_metric.signature import check_parts, check_variant_names, release_part, split_name
 from sgdx_metric.variants import short_digest
 from sgdx_metric.version import __version__
 
@@ -39,6 +39,9 @@ class ScoredData:
     available_dialogues: int | None = None
     available_turns: int | None = None
     wordings: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_parts({"split": self.split, "release": self.release})
 
     @classmethod
     def from_turns(
@@ -83,7 +86,12 @@ def signature(
         nli: The name of the model of entailment; "none" leaves out all parts of SGSAcc.
         gold: The gold side of the turns; none for several evaluators.
         options: How SGSAcc was computed.
+
+    Raises:
+        ScoreError: A variant has a name that a reader would take for another, or a part has a
+            character that would end it.
     """
+    check_variant_names([*variants, *evaluators])
     split = split_name(data.split or "unknown")
     dialogues = sorted({turn_id.rpartition("/")[0] for turn_id in data.turn_ids})
     available_dialogues = data.available_dialogues or len(dialogues)
@@ -107,6 +115,7 @@ def signature(
         if options.validate:
             parts["negatives-seed"] = options.seed
     parts |= {"ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}", "version": __version__}
+    check_parts(parts)
     return "|".join([NAME, *(f"{key}:{value}" for key, value in parts.items())])
 
 

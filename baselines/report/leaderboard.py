@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shlex
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import staged
-from sgdx_metric.cli.results import GroupScores
+from sgdx_metric.cli.results import UNVERIFIED, GroupScores, provenance
 from sgdx_metric.signature import signature_parts
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
@@ -103,11 +104,23 @@ class OwnRow(LeaderboardRow, kw_only=True):
         signature: The line that the metric gave with the scores.
         command: The command that gave them.
         random_weights: Whether training began with random weights.
+        scores: The digests of the scores.json that the row was made from, one a seed; none where
+            it is not known what those were made from.
+        sha256: The digest of the row's other fields, by which a change is noticed. Rows that an
+            earlier version wrote have neither digest.
     """
 
     signature: Code
     command: Code
     random_weights: bool = False
+    scores: list[Code] = []
+    sha256: str = ""
+
+    @property
+    def provenance(self) -> str:
+        """How far it is known what the scores were made from."""
+        has_digests = bool(self.scores and self.sha256)
+        return provenance(has_digests, signature_parts(self.signature, self.system))
 
     @property
     def data_caveats(self) -> list[str]:
@@ -118,7 +131,8 @@ class OwnRow(LeaderboardRow, kw_only=True):
     @property
     def caveats(self) -> list[str]:
         """What must stand beside the scores."""
-        return system_caveats(self.oracle, self.random_weights) + self.data_caveats
+        of_system = system_caveats(self.oracle, self.random_weights, self.provenance)
+        return of_system + self.data_caveats
 
 
 AnyRow = TypeVar("AnyRow", PublishedRow, OwnRow)
@@ -173,10 +187,17 @@ def check_row(row: OwnRow, where: str) -> None:
     """Refuse an own row whose signature is not that of a whole evaluation by the usual rules.
 
     Raises:
-        ScoreError, SgdxError: The signature is none of this metric, or a part of it or a score is
-            missing or not as expected.
+        ScoreError, SgdxError: The signature is none of this metric, a part of it or a score is
+            missing or not as expected, or the row was changed after it was written.
     """
     parts = signature_parts(row.signature, where)
+    if row.sha256 and row.sha256 != (digest := row_digest(row)):
+        raise SgdxError(
+            f"{where}: was changed after it was added: sha256 is {row.sha256:.16}, expected "
+            f"{digest:.16} of its content; add the run again"
+        )
+    if parts.get("oracle") == "yes" and not row.oracle:
+        raise SgdxError(f"{where}: oracle is yes in the signature, expected oracle = true")
     expected = {
         "split": "test", "match": "fuzzy-token-sort", "joint": "frame", "zero-mean": "0",
         "variants": "+".join((ORIGINAL, *PAPER_VARIANTS)),
@@ -212,9 +233,34 @@ def own_row(system: TrackerSystem) -> OwnRow:
         signature=scores[0].signature,
         command=prediction_command(system.first),
         random_weights=system.first.random_weights,
+        scores=_digests(system),
     )
+    row = msgspec.structs.replace(row, sha256=row_digest(row))
     check_row(row, str(system.first.path))
     return row
+
+
+def _digests(system: TrackerSystem) -> list[str]:
+    """The digests of a system's scores; none unless it is known what all runs were made from."""
+    origins = {run.provenance for run in system.runs}
+    if len(origins) > 1 or UNVERIFIED in origins:
+        return []
+    return [run.results.scores.sha256 for run in system.runs]
+
+
+def row_digest(row: OwnRow) -> str:
+    """The SHA-256, in hexadecimal, of what a row says but for `sha256` itself."""
+    stated = {name: value for name, value in _stated(row).items() if name != "sha256"}
+    return hashlib.sha256(msgspec.json.encode(stated, order="deterministic")).hexdigest()
+
+
+def _stated(row: OwnRow) -> dict[str, Any]:
+    """The fields of a row that say something, as JSON values."""
+    fields: dict[str, Any] = msgspec.to_builtins(row)
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            fields[name] = {key: score for key, score in value.items() if score is not None}
+    return {name: value for name, value in fields.items() if value not in ("", False, None, [])}
 
 
 def _mean(scores: Sequence[GroupScores]) -> Headline:
@@ -273,11 +319,11 @@ _HEAD = """\
 def _toml(row: OwnRow) -> str:
     """A row as the text of a table; JSON's strings, numbers and booleans are TOML's too."""
     lines = ["", "[[row]]"]
-    for name, value in msgspec.to_builtins(row).items():
+    for name, value in _stated(row).items():
         if isinstance(value, dict):
-            inner = ", ".join(f"{k} = {v}" for k, v in value.items() if v is not None)
+            inner = ", ".join(f"{key} = {score}" for key, score in value.items())
             lines.append(f"{name} = {{ {inner} }}")
-        elif value not in ("", False, None):
+        else:
             lines.append(f"{name} = {msgspec.json.encode(value).decode()}")
     return "\n".join(lines) + "\n"
 
@@ -320,8 +366,12 @@ python -m baselines.report --leaderboard outputs/my_run
 ```
 
 which adds the run to `leaderboard.toml`, checks the file and writes this page; send both as a pull
-request. A row has a signature by the official rules and the command that gave it. A row that is
-marked as partial data, a small sample, an oracle or random weights is no result on the benchmark.
+request. A row has a signature by the official rules, the command that gave it, and digests of its
+scores and of itself, so that a changed one is refused. A row that is marked as partial data, a
+small sample, an oracle or random weights is no result on the benchmark. Of one that is marked as
+unverified it is not known what its scores were made from: an earlier version of this project did
+not write it down. One that is marked as made elsewhere is of predictions that say nothing of
+themselves.
 
 ## Measured with this project"""
 

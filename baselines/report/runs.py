@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from sgdx_metric.cli.results import SYSTEM_PARTS, Results, read_results
+from sgdx_metric.cli.results import SYSTEM_PARTS, VERIFIED, Results, read_results
 from sgdx_metric.columns import Ints
 
 from .cells import printable
@@ -54,6 +54,11 @@ class ScoredRun(ABC):
     @abstractmethod
     def data_caveats(self) -> list[str]:
         """What must stand beside every number on this data, whatever the system."""
+
+    @property
+    @abstractmethod
+    def provenance(self) -> str:
+        """How far it is known what the scores were made from, as `results.provenance` says it."""
 
     @cached_property
     def signature_parts(self) -> dict[str, str]:
@@ -120,14 +125,20 @@ class ScoredRun(ABC):
         return printable(f"{system}{in_brackets}{augmented}", _LONGEST_NAME)
 
     def system_caveats(self) -> list[str]:
-        """What must stand beside every number of the system: oracle, random weights."""
-        return system_caveats(self.oracle, self.random_weights)
+        """What must stand beside every number of the system: oracle, random weights, unverified."""
+        return system_caveats(self.oracle, self.random_weights, self.provenance)
 
 
-def system_caveats(oracle: bool, random_weights: bool) -> list[str]:
-    """What must stand beside every number of a system, by how it was trained."""
+def system_caveats(oracle: bool, random_weights: bool, provenance: str) -> list[str]:
+    """What must stand beside every number of a system.
+
+    Args:
+        oracle, random_weights: How it was trained.
+        provenance: How far it is known what the scores were made from.
+    """
     caveats = ["oracle: trained on v1 to v5"] if oracle else []
-    return caveats + (["random weights"] if random_weights else [])
+    caveats += ["random weights"] if random_weights else []
+    return caveats + ([provenance] if provenance != VERIFIED else [])
 
 
 def data_caveats(signature_parts: Mapping[str, str], count: int, unit: str = "frames") -> list[str]:
@@ -201,6 +212,11 @@ class TrackerRun(ScoredRun):
     def data_caveats(self) -> list[str]:
         """What must stand beside every number on these frames."""
         return data_caveats(self.signature_parts, self.results.scores.frames.get("all", 0))
+
+    @property
+    def provenance(self) -> str:
+        """How far it is known what the scores were made from."""
+        return self.results.provenance
 
     @property
     def variants(self) -> list[str]:

@@ -34,7 +34,7 @@ class ScoredSystem(Generic[AnyRun]):
     def caveats(self) -> list[str]:
         """What must stand beside every number of the system."""
         seeds = [f"{len(self.runs)} seeds"] if len(self.runs) > 1 else []
-        return self.first.system_caveats() + seeds
+        return [*dict.fromkeys(c for run in self.runs for c in run.system_caveats()), *seeds]
 
     @property
     def label(self) -> str:

@@ -156,8 +156,11 @@ def _with_variants(release: Release, variants: Variants) -> Release:
     own: dict[str, Callable[[], bytes]] = {}  # how to read each added file
     paths: dict[str, str] = {}  # what the user calls each added file
     for name, path in variants.items():
-        if _is_taken(name) or not re.fullmatch(r"[\w-]+", name):
-            raise SgdxError(f"variant {name!r}: expected a name of letters and digits, not taken")
+        # Letters of other scripts may look like those of a name that is taken.
+        if _is_taken(name) or not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+            raise SgdxError(
+                f"variant {name!r}: expected a name of letters from a to z and digits, not taken"
+            )
         for split, (file, reader) in _schemas(release, Path(path)).items():
             added = f"sgd_x/data/{name}/{split}/schema.json"
             own[added], paths[added] = reader, str(file)

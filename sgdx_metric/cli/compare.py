@@ -51,8 +51,10 @@ def compare(
 
     Returns:
         `signature`, which all files share but for the system's own parts; `system_acts` of the
-        `first` and the `second` system, and `oracle`, whether their models were trained on the
-        schemas that they are evaluated on; `runs`, how many each has; `resamples` and `trials`, the
+        `first` and the `second` system; `oracle`, whether their models were trained on the schemas
+        that they are evaluated on; `provenance`, how far it is known what their scores were made
+        from: "verified", "unverified" or "made elsewhere", of several runs the words that differ
+        with a comma between them; `runs`, how many each has; `resamples` and `trials`, the
         numbers of random draws (no `trials` with several runs); `groups` and `by_variant`.
 
         For all, seen and unseen frames and for each service (by its original name) a group has
@@ -100,6 +102,10 @@ def compare(
             "second": second_run.part("system-acts"),
         },
         "oracle": {"first": first_run.part("oracle"), "second": second_run.part("oracle")},
+        "provenance": {
+            which: ", ".join(dict.fromkeys(run.provenance for run in side))
+            for which, side in zip(("first", "second"), sides)
+        },
         "runs": {"first": len(first), "second": len(second)},
         "resamples": RESAMPLES,
         "trials": None if several or over != DIALOGUES else TRIALS,

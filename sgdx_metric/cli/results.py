@@ -1,6 +1,6 @@
 """Read scores.json, the file that `score` writes, and check whether several of them compare."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,14 +11,17 @@ import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
-from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.io.json import decode_json, parse_json
 
-from ..columns import Floats, positions
-from ..robustness import across_wordings, confidence, mean_defined
+from ..columns import Floats, Ints, positions
+from ..report import ALL as ALL_SERVICES
+from ..report import SEEN as SEEN_SERVICES
+from ..report import UNSEEN as UNSEEN_SERVICES
+from ..report import scores_digest
+from ..robustness import CHANGE, HEADLINE, confidence, headline, mean_defined
 from ..signature import NAME, Rules, rules_of, signature_parts
 from ..subset import dialogues_mark
 from ..units import ALL, SEEN, UNSEEN, FrameIndex, index_frames, unit_scores
-from ..variants import ORIGINAL, PAPER_VARIANTS
 
 # Parts of a signature that belong to the system. They may differ where two systems are compared.
 SYSTEM_PARTS = ("system-acts", "oracle", "predictions")
@@ -32,6 +35,8 @@ _DEFAULT_PARTS = {
 }
 
 _ROUNDING = 1e-6  # by how much sums in another order may differ
+# What `provenance` says of scores.
+VERIFIED, UNVERIFIED, ELSEWHERE = "verified", "unverified", "made elsewhere"
 
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -120,6 +125,7 @@ class Scores(msgspec.Struct):
         frames: How many frames there are, of `all`, `seen` and `unseen` services.
         paired: The joint goal accuracy of every frame.
         predictions: What the prediction files say of themselves, by variant.
+        sha256: The digest of all the rest, `scores_digest`; empty in files of earlier versions.
     """
 
     signature: str
@@ -128,6 +134,7 @@ class Scores(msgspec.Struct):
     frames: dict[str, int]
     paired: PairedScores
     predictions: dict[str, PredictionFacts] = {}
+    sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -160,6 +167,11 @@ class Results:
         """The line that says how it was scored."""
         return self.scores.signature
 
+    @property
+    def provenance(self) -> str:
+        """How far it is known what the scores were made from, as `provenance` says it."""
+        return provenance(bool(self.scores.sha256), self.parts)
+
     def dialogue_ids(self) -> list[str]:
         """The ids of the dialogues that were scored, each once, sorted."""
         return sorted({frame_id.rsplit("/", 2)[0] for frame_id in self.frame_ids.to_pylist()})
@@ -175,7 +187,9 @@ def read_results(path: Path) -> Results:
     Raises:
         ScoreError, SgdxError: The file cannot be read, is no scores.json, or contradicts itself.
     """
-    scores = parse_json(read_input(path), Scores, str(path), "a scores.json")
+    data = read_input(path)
+    scores = parse_json(data, Scores, str(path), "a scores.json")
+    check_digest(decode_json(data, dict[str, Any], str(path), "a scores.json"), path)
     parts = signature_parts(scores.signature, str(path))
     rules = rules_of(parts, str(path))
     paired = scores.paired
@@ -202,37 +216,105 @@ def read_results(path: Path) -> Results:
     return results
 
 
+def check_digest(content: Mapping[str, Any], path: Path) -> None:
+    """Refuse a scores.json that was changed since it was written.
+
+    Args:
+        content: The content of the file; where it has no `sha256`, nothing is known.
+        path: The file, for the error message.
+
+    Raises:
+        SgdxError: `sha256` is not the digest of the rest.
+    """
+    stated = content.get("sha256") or ""
+    if stated and stated != (digest := scores_digest(content)):
+        raise SgdxError(
+            f"{path}: was changed after it was scored: sha256 is {stated!s:.16}, expected "
+            f"{digest:.16} of its content; score the predictions again"
+        )
+
+
+def provenance(has_digest: bool, parts: Mapping[str, str]) -> str:
+    """How far it is known what scores were made from.
+
+    Args:
+        has_digest: Whether the file has the digest of its content.
+        parts: The parts of its signature, by key.
+
+    Returns:
+        "verified"; "unverified" where the file, or the predictions, are of an earlier version that
+        did not say what they were made from; "made elsewhere" where the predictions have no header.
+    """
+    if not has_digest or parts.get("predictions") == UNVERIFIED:
+        return UNVERIFIED
+    return VERIFIED if "predictions" in parts else ELSEWHERE
+
+
+def headline_figures(
+    jga: Mapping[str, Floats],
+    change: Mapping[str, Floats],
+    frame_index: FrameIndex,
+    members: Ints,
+    rules: Rules,
+) -> tuple[dict[str, float | None], dict[str, float | None]]:
+    """The headline figures of some frames, and their joint goal accuracy by variant.
+
+    Args:
+        jga: Joint goal accuracy of all frames, by variant [frames].
+        change: Joint change accuracy likewise; empty where it is unknown.
+        frame_index: Where all frames belong.
+        members: Positions of the frames [some frames].
+        rules: How the frames were scored.
+
+    Returns:
+        What `headline` returns, and the mean under each variant.
+    """
+    turn = frame_index.turn[members]
+
+    def of_units(by_variant: Mapping[str, Floats]) -> Floats:
+        scores = np.stack([by_variant[name][members] for name in jga])
+        return unit_scores("joint_goal_accuracy", scores, turn, rules)
+
+    scores = of_units(jga)
+    means = {name: mean_defined(row) for name, row in zip(jga, scores, strict=True)}
+    return headline(scores, list(jga), rules, of_units(change) if change else None), means
+
+
 def _check_figures(results: Results) -> None:
-    """Raise SgdxError unless the figures and counts are those of the frames in `paired`."""
-    path, scores, jga = results.path, results.scores, results.jga
-    groups = results.frame_index.groups()
-    for name, group in ((ALL, scores.sgdx), (SEEN, scores.sgdx.seen), (UNSEEN, scores.sgdx.unseen)):
-        members = groups[name]
+    """Raise SgdxError unless figures and counts are those of the frames in `paired`."""
+    path, scores, index = results.path, results.scores, results.frame_index
+    groups = {**scores.sgdx.by_service, ALL: scores.sgdx}
+    groups |= {SEEN: scores.sgdx.seen, UNSEEN: scores.sgdx.unseen}
+    names = {ALL: ALL_SERVICES, SEEN: SEEN_SERVICES, UNSEEN: UNSEEN_SERVICES}
+    for name, members in index.groups().items():
         if scores.frames.get(name, len(members)) != len(members):
             raise SgdxError(
                 f"{path}: frames: {name} is {scores.frames[name]}, expected {len(members)}"
             )
-        turn = results.frame_index.turn[members]
-        means = {
-            variant: mean_defined(
-                unit_scores("joint_goal_accuracy", of_variant[members], turn, results.rules)
-            )
-            for variant, of_variant in jga.items()
+        if name not in groups:
+            continue
+        expected, means = headline_figures(
+            results.jga, results.change, index, members, results.rules
+        )
+        stated = {
+            f"sgdx: {key}": (getattr(groups[name], key.replace("-", "_")), expected[key])
+            for key in HEADLINE
+            if results.change or key not in CHANGE
         }
-        paper = [means.get(variant) for variant in PAPER_VARIANTS]
-        defined = [mean for mean in paper if mean is not None]
-        expected = {
-            "jga_orig": means.get(ORIGINAL),
-            "jga_v1-5": sum(defined) / len(defined) if len(defined) == len(paper) else None,
-        }
-        stated = {"jga_orig": group.jga_orig, "jga_v1-5": group.jga_v1_5}
         if name == ALL:
-            expected, stated = expected | means, stated | scores.sgdx.by_variant
-        for key, value in stated.items():
-            other = expected.get(key)
+            stated |= {
+                f"sgdx: {variant}": (value, means.get(variant))
+                for variant, value in scores.sgdx.by_variant.items()
+            }
+        for variant, mean in means.items():
+            of_group = scores.variants[variant].get(names.get(name, ""), {})
+            if "joint_goal_accuracy" in of_group:
+                jga = of_group["joint_goal_accuracy"]
+                stated[f"variants: {variant}: joint_goal_accuracy"] = (jga, mean)
+        for key, (value, other) in stated.items():
             if (value is None) != (other is None) or abs((value or 0) - (other or 0)) > _ROUNDING:
                 raise SgdxError(
-                    f"{path}: sgdx: {key} of {name} frames is {value}, expected {other}, which the "
+                    f"{path}: {key} of {name} frames is {value}, expected {other}, which the "
                     "frames in 'paired' give"
                 )
 
@@ -249,16 +331,11 @@ def _add_worst_case(
         rules: How the frames were scored.
     """
     groups = {**sgdx.by_service, ALL: sgdx, SEEN: sgdx.seen, UNSEEN: sgdx.unseen}
-    names, by_variant = list(jga), np.stack(list(jga.values()))
     for name, members in frame_index.groups().items():
         if (group := groups.get(name)) is None:
             continue
-        turn = frame_index.turn[members]
-        units = unit_scores("joint_goal_accuracy", by_variant[:, members], turn, rules)
-        across = across_wordings(units, names, rules)
-        if "jga_worst" in across:  # all six wordings were scored
-            group.jga_worst = mean_defined(across["jga_worst"])
-            group.flips = mean_defined(across["flips"])
+        figures, _ = headline_figures(jga, {}, frame_index, members, rules)
+        group.jga_worst, group.flips = figures["jga_worst"], figures["flips"]
         if name in (ALL, SEEN, UNSEEN):
             intervals = confidence(jga, frame_index, members, rules)  # of then: over dialogues
             for key in ("jga_worst", "flips"):

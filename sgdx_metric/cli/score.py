@@ -14,7 +14,7 @@ from sgdx_dataset.io.errors import SgdxError
 from ..bootstrap import DIALOGUES
 from ..calls import CALL_REFERENCE, report_calls, score_calls
 from ..columns import column
-from ..report import empty_state_jga, paired, report
+from ..report import empty_state_jga, paired, report, with_digest
 from ..rows import REFERENCE
 from ..scoring import score_frames
 from ..signature import Rules, Setup
@@ -154,6 +154,7 @@ def score_states(
     about = scored.about_system()
     scores["predictions"] = {name: about[name] for name in scores["variants"]}
     scores["paired"] = paired(scored.variants)
+    scores = with_digest(scores)
     if outputs.per_frame:
         write_per_frame(scored.variants, outputs.per_frame)
     if outputs.plots:

@@ -9,9 +9,8 @@ import numpy as np
 from sgdx_dataset.io.errors import SgdxError
 
 from ..columns import Ints
-from ..robustness import HEADLINE, dialogue_sums, headline_statistics
 from ..units import ALL, SEEN, UNSEEN
-from .results import Results, read_runs
+from .results import Results, headline_figures, read_runs
 
 
 def summarise(paths: Sequence[Path]) -> dict[str, Any]:
@@ -21,14 +20,15 @@ def summarise(paths: Sequence[Path]) -> dict[str, Any]:
         paths: Files that `score` wrote, two or more.
 
     Returns:
-        `signature`, which all files share; `runs`, their number; and `groups`. For all, seen and
-        unseen frames a group has `frames`, their number; `jga_orig`, `jga_v1-5`,
-        `relative_difference`, `ss_jga`, the other headline figures and, with variants beside the
-        paper's, those over all of them, such as `ss_jga(v1..v5+mine)`; and `by_variant`, the joint
-        goal accuracy under each variant. Each figure has its `mean`, its sample standard deviation
-        `sd` (that of the population is estimated with n - 1) and its `values`, one a run in the
-        order of `paths`. All are fractions; a figure that is undefined in a run has neither mean
-        nor deviation.
+        `signature`, which all files share; `runs`, their number; `provenance`, for each run how far
+        it is known what it was made from ("verified", "unverified" or "made elsewhere"); and
+        `groups`. For all, seen and unseen frames a group has `frames`, their number; `jga_orig`,
+        `jga_v1-5`, `relative_difference`, `ss_jga`, the other headline figures and, with variants
+        beside the paper's, those over all of them, such as `ss_jga(v1..v5+mine)`; and `by_variant`,
+        the joint goal accuracy under each variant. Each figure has its `mean`, its sample standard
+        deviation `sd` (that of the population is estimated with n - 1) and its `values`, one a run
+        in the order of `paths`. All are fractions; a figure that is undefined in a run has neither
+        mean nor deviation.
 
     Raises:
         SgdxError: There are fewer than two files, one is there twice or no scores.json, or the
@@ -43,39 +43,28 @@ def summarise(paths: Sequence[Path]) -> dict[str, Any]:
     return {
         "signature": runs[0].signature,
         "runs": len(runs),
+        "provenance": [run.provenance for run in runs],
         "groups": {name: _group(runs, groups[name]) for name in (ALL, SEEN, UNSEEN)},
     }
 
 
 def _group(runs: Sequence[Results], members: Ints) -> dict[str, Any]:
     """The figures of some frames, averaged over the runs."""
-    headline, by_variant = zip(*(_figures(run, members) for run in runs), strict=True)
+    figures, by_variant = zip(
+        *(
+            headline_figures(run.jga, run.change, run.frame_index, members, run.rules)
+            for run in runs
+        ),
+        strict=True,
+    )
+    names = [name for name in figures[0] if name != "drop"]
     return {
         "frames": len(members),
-        **{name: _spread([run_scores[name] for run_scores in headline]) for name in headline[0]},
+        **{name: _spread([of_run[name] for of_run in figures]) for name in names},
         "by_variant": {
-            name: _spread([run_scores[name] for run_scores in by_variant]) for name in by_variant[0]
+            name: _spread([of_run[name] for of_run in by_variant]) for name in by_variant[0]
         },
     }
-
-
-def _figures(
-    run: Results, members: Ints
-) -> tuple[dict[str, float | None], dict[str, float | None]]:
-    """One run's headline figures of some frames, and its joint goal accuracy by variant."""
-    variants = list(run.jga)
-    sums = dialogue_sums(run.jga, run.frame_index, members, run.rules, run.change)
-    if not len(sums.total):
-        return dict.fromkeys(HEADLINE), dict.fromkeys(variants)
-    means = sums.means(np.ones((1, len(sums.total))))
-    scores = {
-        name: _number(value[0]) for name, value in headline_statistics(means, variants).items()
-    }
-    original, reworded = scores.get("jga_orig"), scores.get("jga_v1-5")
-    if original and reworded is not None:
-        scores["relative_difference"] = (reworded - original) / original
-    headline = {name: scores.get(name) for name in dict.fromkeys((*HEADLINE, *scores))}
-    return headline, {name: _number(value) for name, value in zip(variants, means[0])}
 
 
 def _spread(values: Sequence[float | None]) -> dict[str, Any]:
@@ -87,7 +76,3 @@ def _spread(values: Sequence[float | None]) -> dict[str, Any]:
         "sd": float(np.std(defined, ddof=1)) if whole else None,
         "values": list(values),
     }
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -220,10 +220,10 @@ def print_comparison(
         console: Where to print.
     """
     for which, name in zip(("first", "second"), names):
-        oracle = ", oracle" if result["oracle"][which] == "yes" else ""
-        print_line(
-            f"{which}: {name} (system acts: {result['system_acts'][which]}{oracle})", console
-        )
+        facts = [f"system acts: {result['system_acts'][which]}"]
+        facts += ["oracle"] if result["oracle"][which] == "yes" else []
+        facts.append(result["provenance"][which])
+        print_line(f"{which}: {name} ({', '.join(facts)})", console)
     print_line(f"{_verdict(result)}\n", console)
     headers = ["first", "second", "difference", "95 % interval", "p"]
     groups = result["groups"]
@@ -331,8 +331,8 @@ def print_summary(result: dict[str, Any], names: Sequence[str], console: Console
     title = f"Joint goal accuracy of {len(names)} runs by variant, in %"
     print_table(title, ["variant", *groups], rows, console)
     print_line(_SUMMARY_LEGEND, console)
-    for name in names:
-        print_line(f"run: {name}", console)
+    for name, provenance in zip(names, result["provenance"], strict=True):
+        print_line(f"run: {name} ({provenance})", console)
     print_line(result["signature"], console)
 
 

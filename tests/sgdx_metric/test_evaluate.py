@@ -24,7 +24,7 @@ from sgdx_metric.scoring import score_variants
 from sgdx_metric.signature import Setup
 
 from ..conftest import EVALUATE, ROOT, Run
-from .frames import prediction_table, reference_table, six_variants
+from .frames import prediction, prediction_table, reference, reference_table, six_variants
 
 SCORES = {"original": [True, True, False], "v1": [True, False, False], "v2": [True, True, False]}
 USE = """
@@ -177,8 +177,8 @@ def test_a_dataset_is_read_without_the_columns_that_are_not_needed(metric: Any) 
 
 def test_add_one_row_at_a_time(metric: Any) -> None:
     references, predictions = six_variants(SCORES)
-    for prediction, reference in zip(predictions, references):
-        metric.add(prediction=prediction, reference=reference)
+    for predicted, gold in zip(predictions, references):
+        metric.add(prediction=predicted, reference=gold)
     assert metric.compute()["sgdx"] == expected()["sgdx"]
 
 
@@ -221,6 +221,28 @@ def test_bad_rows_are_named(metric: Any, change: dict[str, Any], message: str) -
     predictions[1] |= change
     with pytest.raises(ValueError, match=message):
         metric.compute(predictions=predictions, references=references)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"system_acts": "yes"}, "system_acts is 'yes', expected True or False"),
+        ({"release": "a|b:c"}, r"release is 'a\|b:c', expected text for a signature"),
+        ({"use_fuzzy_match": "no"}, "use_fuzzy_match is 'no', expected True or False"),
+        ({"zero_mean": "keep"}, "zero_mean is 'keep', expected '0' or 'drop'"),
+    ],
+)
+def test_options_that_are_none(metric: Any, options: dict[str, Any], message: str) -> None:
+    sides = {"predictions": [prediction()], "references": [reference()]}
+    with pytest.raises(ValueError, match=message):
+        metric.compute(**sides, **options)
+
+
+@pytest.mark.parametrize("name", ["\uff561", "V1", "\u043eriginal"])
+def test_rows_of_a_variant_that_looks_like_another(metric: Any, name: str) -> None:
+    rows = {"predictions": [prediction(variant=name)], "references": [reference(variant=name)]}
+    with pytest.raises(ValueError, match=f"variant is '{name}', expected a name of letters from"):
+        metric.compute(**rows)
 
 
 def test_some_dialogues_of_the_rows(metric: Any) -> None:

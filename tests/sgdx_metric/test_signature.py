@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from sgdx_metric.signature import OFFICIAL, Setup, rules_of, signature, signature_parts, split_name
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.signature import (
+    OFFICIAL,
+    Rules,
+    Setup,
+    rules_of,
+    signature,
+    signature_parts,
+    split_name,
+)
 from sgdx_metric.subset import Subset
 from sgdx_metric.variants import fingerprint, schema_digest, wider_set
 
@@ -47,6 +58,42 @@ def test_a_subset_stands_in_the_signature() -> None:
 )
 def test_the_name_of_a_wider_set(variants: list[str], expected: str) -> None:
     assert wider_set(variants) == expected
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"release": "a|oracle:no"}, r"release is 'a\|oracle:no', expected text for a signature"),
+        ({"release": "a\n"}, "release is"),
+        ({"release": ""}, "release is ''"),
+        ({"release": 5.5}, "release is 5.5"),
+        ({"split": "test|frames:9"}, "split is"),
+        ({"system_acts": "perhaps"}, "system_acts is 'perhaps', expected one of yes, no, mixed"),
+        ({"wordings": {"mine": "a|b"}}, "variants is 'mine@a|b'"),
+        ({"services": ["A|b:c"]}, "services is 'A|b:c'"),
+    ],
+)
+def test_text_that_would_write_a_signature(parts: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScoreError, match=message):
+        signature(["mine"], 9, 9, Setup(**parts))
+    assert "|release:unverified:0|" in signature(["v1"], 9, 9, Setup("test", "unverified:0"))
+
+
+# Full-width letters, a Cyrillic and a Greek one, and others than those of the variant's name.
+LOOK_ALIKES = ("\uff561", "\u043eriginal", "\u03bd1", "V1", "Original", "v1 ", "v1+v2", "v1@0", "")
+
+
+@pytest.mark.parametrize("name", LOOK_ALIKES)
+def test_a_variant_that_looks_like_another(name: str) -> None:
+    with pytest.raises(ScoreError, match="expected a name of letters from a to z"):
+        signature([name], 9, 9, Setup())
+
+
+@pytest.mark.parametrize("flag", ["no", "", 0, 1.0, None])
+def test_a_flag_is_true_or_false(flag: Any) -> None:
+    for name in ("use_fuzzy_match", "joint_acc_across_turn"):
+        with pytest.raises(ScoreError, match=f"{name} is {flag!r}, expected True or False"):
+            Rules(**{name: flag})
 
 
 def test_a_fingerprint_is_of_the_words() -> None:

@@ -129,3 +129,30 @@ def test_the_example_of_the_description(monkeypatch: pytest.MonkeyPatch) -> None
     text = evaluate.load("sgsacc_metric").inputs_description
     example = doctest.DocTestParser().get_doctest(text, {}, "example", None, 0)
     assert doctest.DocTestRunner().run(example).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"validate": "no"}, "validate is 'no', expected True or False"),
+        ({"context": 0}, "context is 0, expected True or False"),
+        ({"rules": "mine"}, "rules is 'mine', expected one of appendix-b"),
+        ({"seed": "1"}, "seed is '1', expected a whole number"),
+        ({"release": "a|b:c"}, r"release is 'a\|b:c', expected text for a signature"),
+        ({"split": "test|nli:none"}, "split is 'test"),
+    ],
+)
+def test_options_that_are_none(metric: Any, options: dict[str, Any], message: str) -> None:
+    rows = {
+        "predictions": [{"turn_id": "1_00000/1", "variant": "v1", "utterance": "Hi."}],
+        "references": [msgspec.to_builtins(turn())],
+    }
+    with pytest.raises(ValueError, match=message):
+        metric.compute(**rows, **options)
+
+
+@pytest.mark.parametrize("name", ["\uff561", "V1", "\u043eriginal", "v1+v2"])
+def test_rows_of_a_variant_that_looks_like_another(metric: Any, name: str) -> None:
+    response = {"turn_id": "1_00000/1", "variant": name, "utterance": "Hi."}
+    with pytest.raises(ValueError, match="expected a name of letters from a to z"):
+        metric.compute(predictions=[response], references=[msgspec.to_builtins(turn())])

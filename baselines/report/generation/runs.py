@@ -11,7 +11,8 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
-from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.io.json import decode_json, parse_json
+from sgdx_metric.cli.results import SYSTEM_PARTS, check_digest, provenance
 from sgdx_metric.signature import signature_parts
 from sgsacc_metric.signature import NAME
 
@@ -97,6 +98,7 @@ class GeneratorScores(msgspec.Struct):
     sgdx: TurnRobustnessScores
     conventions: dict[str, dict[str, dict[str, Any]]]
     counts: TurnCounts
+    sha256: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,8 +113,13 @@ class GeneratorRun(ScoredRun):
 
     @property
     def comparison_key(self) -> str:
-        """The signature, which says how the run was scored and on which turns."""
-        return self.signature
+        """The parts of the signature that are not the system's own."""
+        return str({k: v for k, v in self.signature_parts.items() if k not in SYSTEM_PARTS})
+
+    @property
+    def provenance(self) -> str:
+        """How far it is known what the scores were made from."""
+        return provenance(bool(self.scores.sha256), self.signature_parts)
 
     @property
     def data_caveats(self) -> list[str]:
@@ -186,7 +193,9 @@ def read_generator_run(path: Path, file: Path) -> GeneratorRun:
         ScoreError, SgdxError: A file is malformed.
     """
     what = "a scores.json of sgsacc_metric"
-    scores = parse_json(read_file(file), GeneratorScores, str(file), what)
+    data = read_file(file)
+    scores = parse_json(data, GeneratorScores, str(file), what)
+    check_digest(decode_json(data, dict[str, Any], str(file), what), file)
     signature_parts(scores.signature, str(path), NAME)
     if not scores.counts.turns.get("all") or not scores.variants:
         raise SgdxError(f"{path}: found no turns in scores.json, expected at least one")

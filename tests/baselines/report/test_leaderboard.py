@@ -32,8 +32,11 @@ command = "python -m baselines.evaluate --model mine --output mine"
 """  # noqa: E501
 
 
+OWN = ROOT / "docs" / "leaderboard.toml"
+
+
 def test_the_page_is_made_of_its_file() -> None:
-    own = read_own(ROOT / "docs" / "leaderboard.toml")
+    own = read_own(OWN)
     made = render_leaderboard(own, read_published())
     assert (ROOT / "docs" / "leaderboard.md").read_text() == made
 
@@ -96,6 +99,57 @@ def test_a_row_with_a_fault(old: str, new: str, message: str, tmp_path: Path) ->
     with pytest.raises((ScoreError, SgdxError), match=message) as error:
         read_own(tmp_path / "rows.toml")
     assert "rows.toml" in str(error.value)
+
+
+def test_an_oracle_has_its_remark(tmp_path: Path) -> None:
+    oracle = ROW.replace("|version:", "|oracle:yes|version:")
+    (tmp_path / "rows.toml").write_text(oracle)
+    with pytest.raises(SgdxError, match="oracle is yes in the signature, expected oracle = true"):
+        read_own(tmp_path / "rows.toml")
+    (tmp_path / "rows.toml").write_text(f"{oracle}oracle = true\n")
+    page = render_leaderboard(read_own(tmp_path / "rows.toml"), [])
+    assert "| oracle: trained on v1 to v5; unverified |" in page
+
+
+def test_a_changed_row_is_refused(
+    runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row has the digests of its scores and of itself; an older row is called unverified."""
+    arguments = (runs["plain-0"], runs["plain-1"], "--leaderboard", "--output", tmp_path)
+    assert command(monkeypatch, report, *arguments) == 0
+    path = tmp_path / "leaderboard.toml"
+    text = path.read_text()
+    (row,) = read_own(path)
+    digests = [json.loads((runs[f"plain-{i}"] / "scores.json").read_text())["sha256"] for i in "01"]
+    assert row.scores == digests
+    assert row.caveats == ["the small sample corpus, not SGD", "only 273 frames"]
+    figure = f"{row.all.jga_v1_5}"
+    for old, new in (
+        (f"jga_v1-5 = {figure}", "jga_v1-5 = 99.9"),
+        ("release:sample", "release:e852981a"),
+        ("predictions:verified|", ""),
+        (digests[0], digests[1]),
+    ):
+        assert old in text
+        path.write_text(text.replace(old, new))
+        with pytest.raises(SgdxError, match="row 1 .*: was changed after it was added: sha256 is"):
+            read_own(path)
+    without = [line for line in text.splitlines() if not line.startswith("sha256")]
+    path.write_text("\n".join(without))
+    assert read_own(path)[0].caveats[0] == "unverified"
+
+
+def test_rows_of_the_projects_own_runs_are_their_figures() -> None:
+    """Most of their scores are of an earlier version, so that no digest tells a changed row."""
+    rows = {row.command.rpartition("outputs/")[2]: row for row in read_own(OWN)}
+    folders = [path for path in (ROOT / "results").iterdir() if path.name in rows]
+    assert len(folders) > 5
+    for folder in folders:
+        sgdx = read_tracker(folder).results.scores.sgdx
+        row = rows[folder.name]
+        assert row.all.jga_v1_5 == pytest.approx(100 * (sgdx.jga_v1_5 or 0), abs=1e-4)
+        assert row.all.ss_jga == pytest.approx(100 * (sgdx.ss_jga or 0), abs=1e-4)
+        assert row.all.jga_worst == pytest.approx(100 * (sgdx.jga_worst or 0), abs=1e-4)
 
 
 def test_a_run_becomes_a_row(

@@ -12,6 +12,7 @@ import pytest
 from baselines.report.inputs import read_tracker
 from baselines.report.runs import data_caveats
 from sgdx_dataset import SgdxError
+from sgdx_metric.report import with_digest
 from sgdx_metric.rows import ScoreError
 
 
@@ -75,6 +76,7 @@ def test_scores_that_cannot_be_read(
 ) -> None:
     scores = json.loads((runs["plain-0"] / "scores.json").read_text())
     change(scores)  # type: ignore[operator]
+    del scores["sha256"]  # as in a file of an earlier version
     (tmp_path / "scores.json").write_text(json.dumps(scores))
     with pytest.raises((ScoreError, SgdxError), match=message) as error:
         read_tracker(tmp_path)
@@ -88,4 +90,26 @@ def test_a_folder_without_scores(runs: dict[str, Path], tmp_path: Path) -> None:
         read_tracker(tmp_path / "nowhere")
     shutil.copytree(runs["plain-0"] / "predictions", tmp_path / "predictions")
     with pytest.raises(SgdxError, match=r"found predictions but no scores\.json"):
+        read_tracker(tmp_path)
+
+
+def test_what_scores_were_made_from_stands_beside_them(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    """Scores of an earlier version, and those of predictions that say nothing of themselves."""
+    scores = json.loads((runs["plain-0"] / "scores.json").read_text())
+    line = scores["signature"]
+    for signature, has_digest, caveats in (
+        (line, True, []),
+        (line, False, ["unverified"]),
+        (line.replace("|predictions:verified", "|predictions:unverified"), True, ["unverified"]),
+        (line.replace("|predictions:verified", ""), True, ["made elsewhere"]),
+    ):
+        changed = {**scores, "signature": signature}
+        del changed["sha256"]
+        changed = with_digest(changed) if has_digest else changed
+        (tmp_path / "scores.json").write_text(json.dumps(changed))
+        assert read_tracker(tmp_path).system_caveats() == caveats
+    (tmp_path / "scores.json").write_text(json.dumps({**scores, "signature": line + "x"}))
+    with pytest.raises(SgdxError, match="was changed after it was scored"):
         read_tracker(tmp_path)

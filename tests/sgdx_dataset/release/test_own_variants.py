@@ -66,7 +66,16 @@ def test_it_has_to_line_up_with_the_original(mini: Path, own: Path) -> None:
 
 
 def test_names_that_are_taken_and_folders_without_schemas(mini: Path, own: Path) -> None:
-    for name in ("v1", "original", "backtrans-zh", "a/b", "V1", "Original", "\uff56\uff11"):
+    for name in (
+        "v1",
+        "original",
+        "backtrans-zh",
+        "a/b",
+        "V1",
+        "Original",
+        "\uff56\uff11",
+        "\u043eriginal",
+    ):
         with pytest.raises(SgdxError, match=f"variant '{name}': expected a name of letters"):
             open_release(mini, {name: own})
     with pytest.raises(SgdxError, match="nowhere: has no schema.json"):

@@ -195,8 +195,16 @@ def test_figures_are_those_of_the_frames_beside_them(
         words += ["--predictions", f"{variant}={written(tmp_path / variant, gold[variant])}"]
     assert command(*SCORE, *words).returncode == 0
     scores = json.loads((tmp_path / "s.json").read_text())
-    sgdx = scores["sgdx"]
+    del scores["sha256"]  # as in a file of an earlier version
+    sgdx, variants = scores["sgdx"], scores["variants"]
+    service = next(iter(sgdx["by_service"]))
+    of_service = {**sgdx["by_service"], service: {**sgdx["by_service"][service], "jga_orig": 0.5}}
+    all_services = {**variants["v1"]["#ALL_SERVICES"], "joint_goal_accuracy": 0.5}
+    of_variant = {**variants, "v1": {**variants["v1"], "#ALL_SERVICES": all_services}}
     for change, message in (
+        ({"sgdx": {**sgdx, "ss_jga": 0.5}}, "ss_jga of all frames is 0.5, expected 0.0"),
+        ({"sgdx": {**sgdx, "by_service": of_service}}, f"jga_orig of {service} frames is 0.5"),
+        ({"variants": of_variant}, "v1: joint_goal_accuracy of all frames is 0.5, expected 1.0"),
         ({"sgdx": {**sgdx, "jga_orig": 0.5}}, "jga_orig of all frames is 0.5, expected 1.0"),
         ({"sgdx": {**sgdx, "jga_orig": 7.0}}, "jga_orig of all frames is 7.0, expected 1.0"),
         (
@@ -213,3 +221,47 @@ def test_figures_are_those_of_the_frames_beside_them(
         done = command("sgdx_metric", "compare", "s.json", "edited.json")
         assert done.returncode == 2
         assert message in done.stderr
+
+
+def test_a_changed_file_of_scores_is_refused(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    """Whatever was changed; how the file is laid out does not matter. Older files are called so."""
+    data = open_release("sample").data_digest("test", "v1")
+    headers: dict[str, dict[str, Any]] = {
+        "verified": {"source": "sample", "data": data, "seed": 1},
+        "unverified": {"seed": 2},
+        "made elsewhere": {},
+    }
+    for name, header in headers.items():
+        path = written(tmp_path / "v1.jsonl", gold["v1"], **header)
+        words = ("--source", "sample", "--predictions", f"v1={path}", "--output", f"{name}.json")
+        assert command("sgdx_metric", "score", *words).returncode == 0
+        done = command("sgdx_metric", "compare", f"{name}.json", f"{name}.json", "--json", "c.json")
+        assert f"first: {name}.json (system acts: unknown, {name})" in done.stdout
+        comparison = json.loads((tmp_path / "c.json").read_text())
+        assert comparison["provenance"] == {"first": name, "second": name}
+    done = command("sgdx_metric", "summarise", "verified.json", "unverified.json")
+    assert done.returncode == 2  # the signatures differ
+    scores = json.loads((tmp_path / "verified.json").read_text())
+    line = scores["signature"].replace("release:sample", "release:e852981")
+    intervals = {**scores["sgdx"]["confidence"], "jga_v1-5": [0.9, 1]}
+    changes: list[dict[str, Any]] = [
+        {"signature": line},
+        {"sgdx": {**scores["sgdx"], "confidence": intervals}},
+        {"predictions": {"v1": {**scores["predictions"]["v1"], "source": "sgd.zip"}}},
+        {"sha256": "0" * 64},
+    ]
+    for change in changes:
+        (tmp_path / "changed.json").write_text(json.dumps({**scores, **change}))
+        done = command("sgdx_metric", "compare", "verified.json", "changed.json")
+        assert done.returncode == 2
+        assert "changed.json: was changed after it was scored: sha256 is " in done.stderr
+    reordered = dict(reversed(scores.items()))
+    (tmp_path / "changed.json").write_text(json.dumps(reordered, indent=1))
+    done = command("sgdx_metric", "compare", "verified.json", "changed.json")
+    assert done.returncode == 0, done.stderr
+    del scores["sha256"]
+    (tmp_path / "changed.json").write_text(json.dumps({**scores, "signature": line}))
+    done = command("sgdx_metric", "compare", "changed.json", "changed.json")
+    assert "first: changed.json (system acts: unknown, unverified)" in done.stdout

@@ -69,8 +69,8 @@ def test_compare_begins_with_which_is_which(command: Run, scored: dict[str, Path
     brief = command("sgdx_metric", "compare", scored["bad"], scored["good"]).stdout
     first, second, verdict, empty, title, *_ = brief.splitlines()
     assert (first, second) == (
-        f"first: {scored['bad']} (system acts: unknown)",
-        f"second: {scored['good']} (system acts: unknown)",
+        f"first: {scored['bad']} (system acts: unknown, made elsewhere)",
+        f"second: {scored['good']} (system acts: unknown, made elsewhere)",
     )
     assert verdict.startswith("JGA_v1-5: second is ") and empty == ""
     assert verdict.endswith(" points above first, more than chance explains (p = 0.0001)")
@@ -102,7 +102,7 @@ def test_compare_tells_variants_and_system_acts(
     result = json.loads((tmp_path / "c.json").read_text())
     assert result["system_acts"] == {"first": "unknown", "second": "yes"}
     assert "|system-acts:unknown/yes|" in result["signature"]
-    assert f"second: {other} (system acts: yes)" in done.stdout
+    assert f"second: {other} (system acts: yes, unverified)" in done.stdout
     bad = json.loads(scored["bad"].read_text())["sgdx"]["by_variant"]
     assert list(result["by_variant"]) == list(bad)
     assert result["by_variant"]["v3"]["first"] == pytest.approx(bad["v3"])
@@ -112,8 +112,10 @@ def test_compare_tells_variants_and_system_acts(
 
 
 def changed(path: Path, target: Path, change: Any) -> Path:
+    """A file of an earlier version, which had no digest, with a change."""
     scores = json.loads(path.read_text())
     change(scores)
+    del scores["sha256"]
     target.write_text(json.dumps(scores))
     return target
 

@@ -47,11 +47,12 @@ def test_an_older_file_without_all_six_wordings_has_no_worst_case(tmp_path: Path
     scores["signature"] = scores["signature"].replace("+v5", "")
     del scores["sgdx"]["confidence"]["jga_worst"], scores["sgdx"]["jga_worst"]
     del scores["sgdx"]["by_variant"]["v5"]
-    for group in (scores["sgdx"], scores["sgdx"]["seen"], scores["sgdx"]["unseen"]):
-        group["jga_v1-5"] = None
+    sgdx = scores["sgdx"]
+    for group in (sgdx, sgdx["seen"], sgdx["unseen"], *sgdx["by_service"].values()):
+        group |= {"jga_v1-5": None, "relative_difference": None, "ss_jga": 0}  # v5 alone differed
     (tmp_path / "five.json").write_text(json.dumps(scores))
-    sgdx = read_results(tmp_path / "five.json").scores.sgdx
-    assert sgdx.jga_worst is None and sgdx.confidence["jga_worst"] is None
+    read = read_results(tmp_path / "five.json").scores.sgdx
+    assert read.jga_worst is None and read.confidence["jga_worst"] is None
 
 
 @pytest.mark.parametrize(
