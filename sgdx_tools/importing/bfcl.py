@@ -198,10 +198,11 @@ def expected_value(values: list[Any], schema: Json, required: bool = False) -> A
     """An expected argument of a case, of the values that an answer accepts for a parameter.
 
     Objects, and objects that are items of an array, have lists of accepted values under their keys,
-    one level deep. A required parameter cannot be left out: there an empty text is a value.
+    one level deep. A required parameter cannot be left out: there an empty text is a value, the
+    last one, as its type may not be the parameter's.
 
     >>> expected_value(["", "km"], {"type": "string"})
-    {'any_of': [{'absent': True}, 'km']}
+    {'any_of': ['km', {'absent': True}]}
     >>> expected_value([{"size": ["L", "large"]}], {"type": "dict"})
     {'size': {'any_of': ['L', 'large']}}
     """
@@ -212,7 +213,9 @@ def expected_value(values: list[Any], schema: Json, required: bool = False) -> A
             [_object(item) for item in value] if isinstance(value, list) else value
             for value in values
         ]
-    accepted = [{ABSENT: True} if value == "" and not required else value for value in values]
+    accepted = [value for value in values if value != ""]
+    if len(accepted) < len(values):
+        accepted.append("" if required else {ABSENT: True})
     if len(accepted) == 1 and accepted[0] != {ABSENT: True}:
         return accepted[0]
     return {ANY_OF: accepted}
