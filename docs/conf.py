@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from glob import glob
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -19,8 +20,14 @@ project = "sgdx"
 author = "The sgdx authors"
 release = __version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+# What stands on the site for the README's picture, which names files for light and dark pages.
+_PICTURES = """\
+![\\1](pictures/wordings-light.svg){.only-light}
+![\\1](pictures/wordings-dark.svg){.only-dark}"""
 exclude_patterns = ["leaderboard.toml"]
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_title = f"sgdx {release}"
 html_theme_options = {
     "source_repository": REPOSITORY,
@@ -37,6 +44,16 @@ autodoc_inherit_docstrings = False
 napoleon_use_ivar = True  # else attributes that autodoc finds too are described twice
 napoleon_use_rtype = False
 suppress_warnings = ["myst.header"]
+
+
+def _put_in_the_readme(app: Sphinx, page: str, text: list[str]) -> None:
+    """The first page begins with the README, in which pages of the site are linked as such."""
+    if page != "index":
+        return
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = re.sub(r"<picture>.*?alt=\"(.*?)\".*?</picture>", _PICTURES, readme, flags=re.DOTALL)
+    readme = re.sub(r"\]\((?!https?:|docs/|pictures/)", "](../", readme).replace("](docs/", "](")
+    text[0] = text[0].replace("{{README}}", readme)
 
 
 def _link_the_repository(app: Sphinx, page: str, text: list[str]) -> None:
@@ -62,11 +79,15 @@ def _make_the_reports(app: Sphinx) -> None:
         if line.startswith("python -m baselines.report results/"):
             *command, output = shlex.split(line)[1:]
             folder = app.outdir / Path(output).relative_to("outputs")
-            words = [sys.executable, *command, folder]
+            paths = [
+                path for word in command for path in sorted(glob(word, root_dir=ROOT)) or [word]
+            ]
+            words = [sys.executable, *paths, folder]
             subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("builder-inited", _make_the_reports)
+    app.connect("source-read", _put_in_the_readme)
     app.connect("source-read", _link_the_repository)
