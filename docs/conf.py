@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 import sys
-from glob import glob
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -79,11 +78,14 @@ def _make_the_reports(app: Sphinx) -> None:
         if line.startswith("python -m baselines.report results/"):
             *command, output = shlex.split(line)[1:]
             folder = app.outdir / Path(output).relative_to("outputs")
-            paths = [
-                path for word in command for path in sorted(glob(word, root_dir=ROOT)) or [word]
-            ]
+            paths = [path for word in command for path in _expanded(word)]
             words = [sys.executable, *paths, folder]
             subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
+def _expanded(word: str) -> list[str | Path]:
+    """A word of a command as a shell expands it."""
+    return sorted(ROOT.glob(word)) if "*" in word else [word]
 
 
 def setup(app: Sphinx) -> None:
