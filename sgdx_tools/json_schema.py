@@ -20,7 +20,7 @@ from urllib.parse import unquote
 
 from sgdx_dataset import SgdxError
 
-from .data import ANY_OF, Json, Words
+from .data import ANY_OF, Json, Tool, Words
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # of tools and of reworded parameters
 ROOT = "$"  # path of the description of the whole schema
@@ -198,7 +198,7 @@ class Layout:
         return elements
 
     @cached_property
-    def _scopes(self) -> dict[str, tuple[str, ...]]:
+    def scopes(self) -> dict[str, tuple[str, ...]]:
         """By each path, all paths that describe the same value: its own, and those referred to."""
         direct: dict[str, list[str]] = {}
         for node in self.nodes.values():
@@ -226,14 +226,14 @@ class Layout:
         return self.nodes[unquote(reference)]
 
     @cached_property
-    def _members(self) -> dict[str, dict[str, tuple[str, ...]]]:
+    def members(self) -> dict[str, dict[str, tuple[str, ...]]]:
         """By the path of an object, the paths of each of its properties by name."""
         own: dict[str, dict[str, str]] = {}
         for node in self.nodes.values():
             if node.name:
                 own.setdefault(node.parent, {})[node.name] = node.path
         members: dict[str, dict[str, tuple[str, ...]]] = {}
-        for path, scope in self._scopes.items():
+        for path, scope in self.scopes.items():
             paths: dict[str, tuple[str, ...]] = {}
             for described in scope:
                 for name, member in own.get(described, {}).items():
@@ -244,11 +244,11 @@ class Layout:
 
     def properties(self) -> dict[str, tuple[str, ...]]:
         """The paths of each property of the whole schema, by name."""
-        return self._members.get("", {})
+        return self.members.get("", {})
 
     def is_open(self) -> bool:
         """Whether an argument may have a name that is not among the properties."""
-        schemas = [p.schema for p in self.nodes.values() if p.path in self._scopes[""]]
+        schemas = [p.schema for p in self.nodes.values() if p.path in self.scopes[""]]
         return any(
             schema.get("patternProperties")
             or schema.get("additionalProperties", False) is not False
@@ -263,7 +263,7 @@ class Layout:
             problem = f"found type {_shown(kind)}, expected object"
             raise SgdxError(f"{self.where}: {problem}, as arguments are")
         self.elements  # noqa: B018  # reads all nodes and descriptions
-        self._members  # noqa: B018  # follows all references
+        self.members  # noqa: B018  # follows all references
         origins: dict[str, tuple[str, str]] = {}
         for node in self.nodes.values():
             if node.path != node.parent:
@@ -294,7 +294,7 @@ class Layout:
             if new.name is not None:
                 check_name(new.name, f"{where}: path {path}")
         names = {path: new.name for path, new in words.items() if new.name is not None}
-        for path, members in self._members.items() if names else ():
+        for path, members in self.members.items() if names else ():
             self._check_distinct(members, names, f"{where}: properties of {path or 'the tool'}")
 
     def _check_distinct(
@@ -310,6 +310,12 @@ class Layout:
             if other != name:
                 both = f"{other} and {name} are both {new_names[0]!r}"
                 raise SgdxError(f"{where}: {both}, expected distinct names")
+
+
+def elements_of(tool: Tool) -> dict[str, Element]:
+    """What can be reworded in a tool, by path; the tool itself has the empty path."""
+    own = Element("", tool.name, tool.description)
+    return {"": own, **Layout(tool.parameters, f"tool {tool.id}").elements}
 
 
 @dataclass(frozen=True)
@@ -328,7 +334,7 @@ class Renaming:
     def names(self) -> dict[str, dict[str, str]]:
         """By the path of an object, the new names of its properties that get one."""
         names: dict[str, dict[str, str]] = {}
-        for path, members in self.layout._members.items():
+        for path, members in self.layout.members.items():
             for name, paths in members.items():
                 new_name = self._new_name(paths[0])
                 if new_name is not None and new_name != name:
@@ -395,6 +401,20 @@ class Renaming:
             tokens.append(token if new_name is None else _escape(new_name))
         return "/".join(tokens)
 
+    def paths_below(self, name: str) -> Iterator[str]:
+        """The paths of everything that describes an argument, by the argument's new name."""
+        layout, names = self.layout, self.names.get("", {})
+        original = {names.get(old, old): old for old in layout.properties()}.get(name)
+        pending = list(layout.properties().get(original or "", ()))
+        visited = set(pending)
+        while pending:
+            path = pending.pop()
+            yield path
+            inner = (n.path for n in layout.nodes.values() if n.parent == path)
+            additions = {*inner, *layout.scopes.get(path, ())} - visited
+            visited |= additions
+            pending += additions
+
     def value(self, value: Any, path: str = "") -> Any:
         """A value of the schema, or of the part of it at a path, with the new names of its keys.
 
@@ -406,7 +426,7 @@ class Renaming:
         return self._value(value, (path,)) if self.names else value
 
     def _value(self, value: Any, paths: Sequence[str]) -> Any:
-        scopes = self.layout._scopes
+        scopes = self.layout.scopes
         scope = dict.fromkeys(p for path in paths for p in scopes.get(path, ()))
         if isinstance(value, list):
             return [

@@ -102,7 +102,7 @@ def compose_schema(original: Schema, pool: Pool) -> list[Schema]:
 
 def compose_service(service: Service, pool: ServicePool) -> list[Service]:
     """Make the variants of a service, the nearest first, with their numbers added to its name."""
-    descriptions = _nearest_first(service.description, pool.description, description_distance)
+    descriptions = nearest_first(service.description, pool.description, description_distance)
     slots = _wordings(service.slots, pool.slots, len(descriptions))
     intents = _wordings(service.intents, pool.intents, len(descriptions))
     return [
@@ -117,16 +117,17 @@ def _wordings(
     wordings: Wordings = [{} for _ in range(size)]
     for element in elements:
         paraphrases = pool[element.name]
-        names = _nearest_first(element.name, paraphrases.name, name_distance)
-        texts = _nearest_first(element.description, paraphrases.description, description_distance)
+        names = nearest_first(element.name, paraphrases.name, name_distance)
+        texts = nearest_first(element.description, paraphrases.description, description_distance)
         for wording, name, text in zip(wordings, names, texts):
             wording[element.name] = name, text
     return wordings
 
 
-def _nearest_first(
-    original: str, paraphrases: list[str], distance: Callable[[str, str], float]
+def nearest_first(
+    original: str, paraphrases: Sequence[str], distance: Callable[[str, str], float]
 ) -> list[str]:
+    """Paraphrases sorted by their distance from the original; of equal ones the order is kept."""
     return sorted(paraphrases, key=lambda paraphrase: distance(original, paraphrase))
 
 

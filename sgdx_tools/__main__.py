@@ -1,0 +1,110 @@
+"""SGD-X for your own tools: reword them, ask a model under every wording, score the difference."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.io.console import run
+from sgdx_dataset.io.files import write_bytes
+from sgdx_metric import ScoreError
+from sgdx_metric.cli.terminal import terminal
+
+from .folder import read_tool_set
+from .options import parser
+
+_INCOMPLETE, _TOO_COSTLY = 1, 1  # exit statuses
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command of ``python -m sgdx_tools``.
+
+    Args:
+        arguments: The words of the command line; None for those of this process.
+
+    Returns:
+        The exit status: 0; 1 where ``--max-drop`` is exceeded, or answers are missing; 2 for input
+        that cannot be used.
+    """
+    options = parser().parse_args(arguments)
+    command = COMMANDS[options.command_name]
+    return run("sgdx_tools", lambda: command(options), (SgdxError, ScoreError))
+
+
+def _estimate(options: Namespace) -> None:
+    from baselines.llm.estimate import token_counter
+    from baselines.llm.options import read_prices
+    from baselines.llm.tables import estimate_facts, estimate_table
+
+    from .asking import estimate, read_plan
+
+    price = read_prices(options)
+    count_tokens, counter = token_counter()
+    estimates = estimate(read_plan(options), count_tokens)
+    if options.json:
+        print(json.dumps([estimate_facts(wording, price) for wording in estimates], indent=1))
+    else:
+        print(*estimate_table(estimates, counter, price), sep="\n")
+
+
+def _run(options: Namespace) -> int:
+    from .asking import run_plan
+
+    return _INCOMPLETE if run_plan(options) else 0
+
+
+def _score(options: Namespace) -> int:
+    from .scoring import exceeds, score
+    from .tables import drop_line, print_scores
+
+    if options.max_drop is not None and not 0 <= options.max_drop <= 100:
+        raise SgdxError(f"--max-drop {options.max_drop:g}: expected points from 0 to 100")
+    tool_set = read_tool_set(options.tools)
+    scores = score(tool_set, options.predictions, rules=options.rules)
+    if options.output is not None:
+        _write_json(options.output, scores)
+    if not options.quiet:
+        print_scores(scores, terminal())
+    if options.max_drop is None:
+        return 0
+    metrics = exceeds(scores, options.max_drop)
+    print(drop_line(scores, options.max_drop, metrics))
+    return _TOO_COSTLY if metrics else 0
+
+
+def _write_json(path: Path, content: object) -> None:
+    write_bytes(path, msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")
+
+
+def _explain(options: Namespace) -> None:
+    from .explain import explain
+
+    tool_set = read_tool_set(options.tools)
+    print(
+        *explain(tool_set, options.predictions, options.case, options.wording, options.rules),
+        sep="\n",
+    )
+
+
+def _demo(options: Namespace) -> None:
+    from .demo import demo
+
+    demo(options.output)
+
+
+COMMANDS: dict[str, Callable[[Namespace], int | None]] = {
+    "estimate": _estimate,
+    "run": _run,
+    "score": _score,
+    "explain": _explain,
+    "demo": _demo,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""The main job on eight sample tools, without a model: a drop, its cause, and its mend."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import msgspec
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.io.json import decode_json
+from sgdx_metric.cli.terminal import percent
+
+from .data import ToolWords, Wording
+from .folder import read_tool_set, write_wording
+
+SAMPLE = Path(__file__).parent / "sample"
+_MENDED = "v2-mended"
+
+
+def demo(output: Path | None) -> None:
+    """Run the sample's program under all wordings, score it, and mend the words that cost most.
+
+    Args:
+        output: A new folder to keep everything in; None for a temporary one.
+
+    Raises:
+        SgdxError: The folder exists already.
+    """
+    if output is None:
+        with tempfile.TemporaryDirectory() as folder:
+            _demo(Path(folder) / "demo")
+    elif output.exists():
+        raise SgdxError(f"{output}: exists already, expected a new folder")
+    else:
+        _demo(output)
+
+
+def _demo(folder: Path) -> None:
+    tools, predictions, scores_file = folder / "my_api", folder / "run", folder / "scores.json"
+    shutil.copytree(SAMPLE, tools, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    program = f"{quote(sys.executable)} -m sgdx_tools.sample.reader"
+    print("A program that knows few words calls eight tools in forty cases, under the original")
+    print("words and five rewordings.\n")
+    run = ["run", str(tools), "--command", program, "--output", str(predictions)]
+    score = ["score", str(tools), "--predictions", str(predictions), "--output", str(scores_file)]
+    _command(run, folder)
+    _command([*score, "--max-drop", "3"], folder)
+    scores = decode_json(scores_file.read_bytes(), dict[str, Any], str(scores_file), "scores")
+    tool_set = read_tool_set(tools)
+    mended = mend(tool_set.wordings["v2"], scores)
+    write_wording(tools / "wordings" / f"{_MENDED}.json", mended)
+    before, after = _size(tool_set.wordings["v2"]), _size(mended)
+    print(f"\nThe mend: v2 rewords {before} elements. In {_MENDED}, the {before - after} that cost")
+    print(f"cases have their original words again, and {after} stay reworded.\n")
+    _command(run, folder)
+    _command([*score, "--quiet"], folder)
+    scores = decode_json(scores_file.read_bytes(), dict[str, Any], str(scores_file), "scores")
+    for name in ("v2", _MENDED):
+        difference = scores["differences"][name]
+        interval = f"[{percent(difference['low'])}, {percent(difference['high'])}]"
+        print(f"{name}: {percent(difference['difference'])} points of call accuracy {interval}")
+
+
+def mend(wording: Wording, scores: Mapping[str, Any]) -> Wording:
+    """A wording in which the elements that cost more cases than they won have their old words.
+
+    Args:
+        wording: The wording.
+        scores: The content of a scores.json with this wording in it.
+    """
+    costly = {
+        (element["tool"], element["path"])
+        for element in scores["elements"]
+        if element["wording"] == wording.name and element["net"] > 0
+    }
+    tools = {}
+    for tool, words in wording.tools.items():
+        parameters = {p: w for p, w in words.parameters.items() if (tool, p) not in costly}
+        own = ToolWords() if (tool, "") in costly else words
+        tools[tool] = msgspec.structs.replace(own, parameters=parameters)
+    return Wording(f"{wording.name}-mended", tools, wording.made_by)
+
+
+def _size(wording: Wording) -> int:
+    """How many elements a wording changes."""
+    return sum(
+        len(words.parameters) + ((words.name or words.description) is not None)
+        for words in wording.tools.values()
+    )
+
+
+def _command(arguments: list[str], folder: Path) -> None:
+    """Show a command, with paths inside the folder as they are from there, and run it."""
+    from .__main__ import main
+
+    shown = " ".join(map(quote, arguments)).replace(f"{folder}/", "")
+    print("$ python -m sgdx_tools", shown.replace(quote(sys.executable), "python"), flush=True)
+    main(arguments)

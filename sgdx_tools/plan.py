@@ -1,0 +1,188 @@
+"""What is asked of a model or a program: every case under every wording, and again if repeated.
+
+A case is asked under all wordings before the next one, so that a run that is stopped has whole
+cases under all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from baselines.llm.answer_file import AnswerFile
+from baselines.llm.program import HOST
+from baselines.llm.requests import RequestSettings, custom_id, request_key
+from sgdx_dataset import SgdxError
+
+from .answers import read_calls
+from .data import Case, Json, Tool, ToolSet
+from .renaming import WordedTools
+from .signature import data_digest
+
+
+@dataclass(frozen=True)
+class ToolRequest:
+    """One request: a case under a wording.
+
+    Attributes:
+        custom_id: ``<wording>|<case id>|<repeat>``.
+        case: The case as a program reads it: ``id``, ``messages`` and ``tools`` as worded.
+        bodies: The body for a model, in a list.
+        keys: The key under which the answer is kept, in a list.
+    """
+
+    custom_id: str
+    case: Json
+    bodies: Sequence[Json]
+    keys: Sequence[str]
+
+    def line(self) -> Json:
+        """The line that a program reads."""
+        return {"custom_id": self.custom_id, "case": self.case, "body": self.bodies[0]}
+
+
+@dataclass(frozen=True)
+class ToolPlan:
+    """The requests of a run.
+
+    Attributes:
+        tool_set: Tools, cases and wordings.
+        names: The wordings to ask under.
+        settings: The model, and the fields of requests.
+        host: The server or program that is asked, without credentials.
+        repeats: How often every request is sent.
+        distractors: How many other tools a model is shown beside those of a case.
+        program: Digest of the program that is asked; empty for a server.
+    """
+
+    tool_set: ToolSet
+    names: Sequence[str]
+    settings: RequestSettings
+    host: str
+    repeats: int = 1
+    distractors: int = 0
+    program: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.tool_set.cases:
+            raise SgdxError(f"{self.tool_set.path}: found no cases, expected cases.jsonl")
+        if unknown := [name for name in self.names if name not in self.tool_set.wordings]:
+            known_names = ", ".join(self.tool_set.wordings)
+            raise SgdxError(f"--wording {unknown[0]}: expected one of {known_names}")
+        if self.repeats < 1 or self.distractors < 0:
+            raise SgdxError("--repeats: expected 1 or more, --distractors: expected 0 or more")
+        if self.distractors and all(case.tools is None for case in self.tool_set.cases):
+            raise SgdxError(
+                f"--distractors {self.distractors}: found cases that may call all tools, expected"
+                " cases with tools of their own"
+            )
+
+    @cached_property
+    def worded(self) -> dict[str, WordedTools]:
+        """The tools under each wording."""
+        wordings = self.tool_set.wordings
+        return {name: WordedTools(self.tool_set.tools, wordings[name]) for name in self.names}
+
+    def requests(self) -> Iterator[ToolRequest]:
+        """All requests, in order; they are made one after the other."""
+        for case in self.tool_set.cases:
+            tools = self.shown_tools(case)
+            for name in self.names:
+                yield from self._requests_of(name, case, tools)
+
+    def requests_of(self, name: str) -> Iterator[ToolRequest]:
+        """The requests under one wording."""
+        for case in self.tool_set.cases:
+            yield from self._requests_of(name, case, self.shown_tools(case))
+
+    def _requests_of(self, name: str, case: Case, ids: Sequence[str]) -> Iterator[ToolRequest]:
+        worded = self.worded[name]
+        tools = [worded.tool(tool) for tool in ids]
+        shown: Json = {
+            "id": case.id,
+            "messages": worded.messages(case),
+            "tools": [_shown(tool) for tool in tools],
+        }
+        functions = [{"type": "function", "function": tool} for tool in shown["tools"]]
+        how = {"tools": functions, "tool_choice": "auto"} if functions else {}
+        body = {
+            "model": self.settings.model,
+            **self.settings.fields(how),
+            "messages": shown["messages"],
+        }
+        host = f"{self.host}{self.program}"
+        if self.host.startswith(HOST):  # a program may answer by the case's id, a model cannot
+            host += f"|{case.id}"
+        for repeat in range(1, self.repeats + 1):
+            key = request_key(body, host, repeat)
+            yield ToolRequest(custom_id(name, case.id, repeat), shown, [body], [key])
+
+    def shown_tools(self, case: Case) -> list[str]:
+        """The ids of a case's tools, and of its distractors where there are to be any.
+
+        Distractors are other tools of ``tools.json`` whose names differ from those of all shown
+        before under every wording. Which, and in which order, depends on the case alone.
+        """
+        if case.tools is None:
+            return list(self.tool_set.tools)
+        ids = list(case.tools)
+        if not self.distractors:
+            return ids
+        names = {name: {worded.name(tool) for tool in ids} for name, worded in self.worded.items()}
+        for tool in self._in_random_order(case, self.tool_set.tools):
+            if len(ids) == len(case.tools) + self.distractors:
+                break
+            new_names = {name: worded.name(tool) for name, worded in self.worded.items()}
+            if all(new_names[name] not in names[name] for name in names):
+                ids.append(tool)
+                for name in names:
+                    names[name].add(new_names[name])
+        return self._in_random_order(case, ids)
+
+    def _in_random_order(self, case: Case, ids: Iterable[str]) -> list[str]:
+        return sorted(ids, key=lambda tool: hashlib.sha256(f"{case.id}\n{tool}".encode()).digest())
+
+    def count(self) -> int:
+        """How many requests there are."""
+        return len(self.tool_set.cases) * len(self.names) * self.repeats
+
+    def missing(self, request: ToolRequest, answers: AnswerFile) -> int | None:
+        """0 where a request has no answer yet, else None."""
+        return None if request.keys[0] in answers else 0
+
+    def is_invalid(self, request: ToolRequest, body: Any) -> bool:
+        """Whether an answer cannot be read."""
+        return bool(read_calls(body).counts["invalid"])
+
+    def header(self, name: str) -> Json:
+        """What the header of a prediction file says of the run, its answers aside."""
+        facts = self.settings.facts()
+        return {
+            "model": self.settings.model,
+            "host": self.host,
+            **({"program": self.program} if self.program else {}),
+            **{key: facts[key] for key in ("provider", "parameters", "omitted") if key in facts},
+            "tool_choice": "auto",
+            "variant": name,
+            "repeats": self.repeats,
+            "distractors": self.distractors,
+            "source": self.tool_set.path,
+            "data": data_digest(self.tool_set, name),
+        }
+
+    def missing_counts(self, answers: AnswerFile) -> Counter[str]:
+        """How many requests have no answer, by wording."""
+        missing = Counter[str]()
+        for request in self.requests():
+            missing[request.custom_id.split("|", 1)[0]] += int(request.keys[0] not in answers)
+        return +missing
+
+
+def _shown(tool: Tool) -> Json:
+    """A tool as a model is shown it; one without parameters takes an empty object."""
+    parameters = tool.parameters or {"type": "object", "properties": {}}
+    return {"name": tool.name, "description": tool.description, "parameters": parameters}

@@ -1,0 +1,151 @@
+"""Tools and cases under a wording: what a model is shown, and which calls are then right."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
+from typing import Any
+
+from sgdx_dataset import SgdxError
+from sgdx_metric.variants import ORIGINAL
+
+from .data import Case, ExpectedCall, Json, Tool, ToolWords, Wording, Words
+from .json_schema import Layout, Renaming, title
+
+_NO_WORDS = ToolWords()
+
+
+class WordedTools:
+    """Tools under a wording.
+
+    Args:
+        tools: The tools by id.
+        wording: The new words, which ``folder.check_wording`` has accepted.
+    """
+
+    def __init__(self, tools: Mapping[str, Tool], wording: Wording) -> None:
+        self._tools, self._wording = tools, wording
+        self.renaming = cache(self._renaming)
+        self.tool = cache(self._tool)
+
+    def name(self, tool: str) -> str:
+        """What a tool of some id is called under the wording."""
+        words = self._wording.tools.get(tool, _NO_WORDS)
+        return words.name or self._tools[tool].name
+
+    def ids(self, case: Case) -> dict[str, str]:
+        """The id of each tool by its name under the wording; a case's own tools go first."""
+        others = {self.name(tool): tool for tool in self._tools}
+        own = {
+            self.name(tool): tool for tool in (self._tools if case.tools is None else case.tools)
+        }
+        return others | own
+
+    def _renaming(self, tool: str) -> Renaming:
+        """The new words of a tool's parameters, ready to be put into values of them."""
+        layout = Layout(self._tools[tool].parameters, f"tool {tool}")
+        return Renaming(layout, self._wording.tools.get(tool, _NO_WORDS).parameters)
+
+    def _tool(self, tool: str) -> Tool:
+        """A tool in the wording's words; its id stays."""
+        original = self._tools[tool]
+        words = self._wording.tools.get(tool)
+        if words is None:
+            return original
+        parameters = self.renaming(tool).schema()
+        if self.name(tool) != original.name and isinstance(parameters.get("title"), str):
+            parameters = parameters | {"title": title(self.name(tool))}
+        description = original.description if words.description is None else words.description
+        return Tool(self.name(tool), description, parameters, tool)
+
+    @cached_property
+    def _renames(self) -> bool:
+        """Whether a call under the wording can differ from the original one."""
+        return any(self._tools[tool].name != tool for tool in self._tools) or any(
+            words.name is not None or any(part.name for part in words.parameters.values())
+            for words in self._wording.tools.values()
+        )
+
+    def expect(self, case: Case) -> tuple[ExpectedCall, ...] | None:
+        """The calls that are right under the wording, by the tools' names.
+
+        Raises:
+            SgdxError: An argument that is not in the schema has the new name of another one.
+        """
+        if case.expect is None or not self._renames:
+            return case.expect
+        return tuple(
+            ExpectedCall(self.name(c.name), self._value(c.name, c.arguments, case.id))
+            for c in case.expect
+        )
+
+    def _value(self, tool: str, arguments: Any, where: str) -> Any:
+        try:
+            return self.renaming(tool).value(arguments)
+        except SgdxError as error:
+            raise SgdxError(f"case {where}: wording {self._wording.name}: {error}") from None
+
+    def messages(self, case: Case) -> list[Json]:
+        """The conversation with its earlier calls and their results in the wording's words.
+
+        Of a result that is JSON, keys that are names of the tool's parameters change with them;
+        where one of the new names is a key of the result already, the result stays as it is.
+        """
+        if not self._renames:
+            return list(case.messages)
+        ids: dict[str, str] = {}  # the tool of each earlier call
+        return [self._message(message, ids, case.id) for message in case.messages]
+
+    def _message(self, message: Json, ids: dict[str, str], where: str) -> Json:
+        if message.get("tool_calls"):
+            calls = []
+            for call in message["tool_calls"]:
+                function = call["function"]
+                ids[call.get("id", "")] = tool = function["name"]
+                arguments = function.get("arguments", "{}")
+                value = json.loads(arguments)
+                new_value = self._value(tool, value, where)
+                if new_value != value:
+                    arguments = json.dumps(new_value, ensure_ascii=False)
+                renamed = {"name": self.name(tool), "arguments": arguments}
+                calls.append(call | {"function": function | renamed})
+            return message | {"tool_calls": calls}
+        if message["role"] != "tool":
+            return message
+        tool = ids.get(message.get("tool_call_id", "")) or str(message.get("name"))
+        if tool not in self._tools:
+            return message
+        name = {"name": self.name(tool)} if "name" in message else {}
+        return message | name | {"content": self._result(tool, message.get("content"))}
+
+    def _result(self, tool: str, content: Any) -> Any:
+        """The result of a call, with the new names of keys that are names of parameters."""
+        try:
+            result = json.loads(content)
+            renaming = self.renaming(tool)
+            new_result = (
+                [renaming.value(item) for item in result]
+                if isinstance(result, list)
+                else renaming.value(result)
+            )
+        except (TypeError, ValueError, RecursionError):  # text, or names that would be one
+            return content
+        return content if new_result == result else json.dumps(new_result, ensure_ascii=False)
+
+    def inverse(self) -> WordedTools:
+        """The tools under this wording, and a wording that gives back their original names."""
+        worded = {tool: self.tool(tool) for tool in self._tools}
+        words = {
+            tool: ToolWords(self._tools[tool].name, parameters=dict(self._old_names(tool)))
+            for tool in self._wording.tools
+        }
+        return WordedTools(worded, Wording(ORIGINAL, words))
+
+    def _old_names(self, tool: str) -> Iterator[tuple[str, Words]]:
+        """The paths under the wording at which a name has changed, and the original names."""
+        worded = Layout(self.tool(tool).parameters, f"tool {tool}")
+        # Both have the same nodes in the same order.
+        for node, new in zip(self.renaming(tool).layout.nodes.values(), worded.nodes.values()):
+            if node.name != new.name:
+                yield new.path, Words(node.name)

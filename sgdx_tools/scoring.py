@@ -1,0 +1,264 @@
+"""Scores of tool calls under every wording, and the words that cost the most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sgdx_dataset import SgdxError
+from sgdx_metric.call_rules import score_case
+from sgdx_metric.calls import TASK_SUCCESS, differences, over_wordings, task_success
+from sgdx_metric.columns import Floats, Ints
+from sgdx_metric.robustness import flipped, mean_defined, variation
+from sgdx_metric.variants import ORIGINAL
+
+from .data import Case, Json, Rule, ToolSet
+from .elements import Outcome, rank_elements
+from .folder import CASES, read_tool_set
+from .predictions import Prediction, PredictionFile, predictions_from_rows, read_predictions
+from .renaming import WordedTools
+from .signature import data_digest, signature
+
+# A score of a case's calls is one of these; `call_accuracy` is the headline.
+METRICS = {
+    "call_name_accuracy": "name",
+    "call_argument_accuracy": "arguments",
+    "call_accuracy": "call",
+    "no_call_accuracy": "no_call",
+}
+HEADLINE, NO_CALL = "call_accuracy", "no_call_accuracy"
+# Figures of which a mean over runs says less: it flips less than a single run does.
+_OF_ONE_RUN = ("worst", "flips", "sensitivity")
+
+
+@dataclass(frozen=True)
+class WordingScores:
+    """The scores of all cases under one wording.
+
+    Attributes:
+        outcomes: For each run, what became of each case [runs][cases].
+        metrics: For each of METRICS the score of each run and case, NaN where it does not apply
+            [runs, cases].
+    """
+
+    outcomes: Sequence[Sequence[Outcome]]
+    metrics: Mapping[str, Floats]
+
+
+def score(
+    cases: str | Path | ToolSet, predictions: Any, *, rules: Rule | None = None
+) -> dict[str, Any]:
+    """Score the calls that were made under each wording.
+
+    Args:
+        cases: A folder of tools, or what ``folder.read_tool_set`` made of one.
+        predictions: A folder with ``WORDING.jsonl`` files, or rows ``{"id", "variant", "calls":
+            [{"name", "arguments"}]}`` in the names of the wording that ``variant`` says.
+        rules: How values are compared: "exact", "bfcl" or "fuzzy"; None for what the folder's
+            ``source.json`` says, which is "exact" where it says nothing.
+
+    Returns:
+        The content of scores.json: ``calls``, for each metric what
+        ``sgdx_metric.calls.over_wordings`` returns, and its ``differences``;
+        ``differences``, those of the headline metric; ``elements``, the reworded names and
+        descriptions by the cases that they cost; ``noise``, what changes from run to run under one
+        wording; ``cases``, ``invalid``, ``predictions`` and ``signature``.
+
+    Raises:
+        SgdxError: A file or row is malformed, or the rows do not fit the cases.
+    """
+    tool_set = cases if isinstance(cases, ToolSet) else read_tool_set(Path(cases))
+    files = (
+        read_predictions(Path(predictions), tool_set)
+        if isinstance(predictions, str | Path)
+        else predictions_from_rows(predictions, tool_set)
+    )
+    return report_scores(tool_set, files, rules or tool_set.source.rules)
+
+
+def report_scores(
+    tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule
+) -> dict[str, Any]:
+    """The content of scores.json, as ``score`` returns it."""
+    if not tool_set.cases:
+        raise SgdxError(f"{tool_set.path}: found no cases, expected {CASES}")
+    for name, file in files.items():
+        _check_same_words(tool_set, name, file)
+    worded = {
+        name: WordedTools(tool_set.tools, tool_set.wordings[name])
+        for name in dict.fromkeys([ORIGINAL, *files])
+    }
+    scores = {
+        name: score_wording(tool_set.cases, worded[name], file, rules)
+        for name, file in files.items()
+    }
+    calls = _calls(tool_set.cases, scores)
+    headline = next(name for name in (HEADLINE, NO_CALL) if name in calls)
+    outcomes = {name: of_wording.outcomes[0] for name, of_wording in scores.items()}
+    return {
+        "calls": calls,
+        "differences": calls[headline]["differences"],
+        "elements": rank_elements(tool_set, worded, outcomes, rules),
+        "noise": {
+            name: repeat_noise(of_wording.metrics[headline])
+            for name, of_wording in scores.items()
+            if len(of_wording.outcomes) > 1
+        },
+        "cases": {
+            "all": len(tool_set.cases),
+            "call": sum(case.expect is not None for case in tool_set.cases),
+            "no_call": sum(case.expect is None for case in tool_set.cases),
+            "dialogues": len(set(_dialogues(tool_set.cases))),
+        },
+        "invalid": {
+            name: sum(p.invalid for run in file.predictions for p in run.values())
+            for name, file in files.items()
+        },
+        "predictions": {name: file.metadata for name, file in files.items()},
+        "signature": signature(tool_set, files, rules),
+    }
+
+
+def _check_same_words(tool_set: ToolSet, name: str, file: PredictionFile) -> None:
+    """Raise ``SgdxError`` where predictions were made from other words, tools or conversations."""
+    digest, own = data_digest(tool_set, name), file.metadata.get("data")
+    if own not in (None, digest):
+        raise SgdxError(
+            f"predictions for {name}: were made from other tools, words or conversations than those"
+            f" of {tool_set.path}: found {own}, expected {digest}; run again"
+        )
+
+
+def score_wording(
+    cases: Sequence[Case], worded: WordedTools, file: PredictionFile, rules: Rule
+) -> WordingScores:
+    """Score the predictions under one wording."""
+    expectations = [_Expectation.of(case, worded) for case in cases]
+    outcomes = [
+        [expectation.outcome(run[case.id], rules) for case, expectation in zip(cases, expectations)]
+        for run in file.predictions
+    ]
+    metrics = {
+        metric: np.array(
+            [[_number(getattr(outcome.score, field)) for outcome in run] for run in outcomes]
+        )
+        for metric, field in METRICS.items()
+    }
+    return WordingScores(outcomes, metrics)
+
+
+@dataclass(frozen=True)
+class _Expectation:
+    """What is right in a case under a wording, in the form of ``score_case``."""
+
+    calls: Sequence[Json] | None
+    parameters: Mapping[str, Json]
+
+    @classmethod
+    def of(cls, case: Case, worded: WordedTools) -> _Expectation:
+        calls = worded.expect(case)
+        if calls is None:
+            return cls(None, {})
+        tools = [worded.tool(call.name) for call in case.expect or ()]
+        return cls(
+            [
+                {"name": worded.name(c.name), "arguments": w.arguments}
+                for c, w in zip(case.expect or (), calls)
+            ],
+            {tool.name: tool.parameters for tool in tools},
+        )
+
+    def outcome(self, prediction: Prediction, rules: Rule) -> Outcome:
+        calls = [{"name": c.name, "arguments": c.arguments} for c in prediction.calls]
+        return Outcome(score_case(self.calls, calls, self.parameters, rules), self.calls, calls)
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def _dialogues(cases: Sequence[Case]) -> list[str]:
+    """What each case is counted with: its dialogue, or itself."""
+    return [f"d {case.dialogue}" if case.dialogue else f"c {case.id}" for case in cases]
+
+
+def _codes(names: Sequence[str]) -> Ints:
+    index = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    return np.array([index[name] for name in names], dtype=np.int64)
+
+
+def _calls(cases: Sequence[Case], scores: Mapping[str, WordingScores]) -> dict[str, Any]:
+    """The figures of each metric that applies to any case."""
+    dialogue = _codes(_dialogues(cases))
+    calls = {}
+    for metric in METRICS:
+        of_metric = {name: scores[name].metrics[metric] for name in scores}
+        applies = np.array([case.expect is None for case in cases]) == (metric == NO_CALL)
+        if applies.any():
+            calls[metric] = _figures(
+                {n: v[:, applies] for n, v in of_metric.items()}, dialogue[applies]
+            )
+    if len(np.unique(dialogue)) < len(cases):
+        tasks = {name: _task_success(of_wording, dialogue) for name, of_wording in scores.items()}
+        calls[TASK_SUCCESS] = _figures(tasks, np.unique(dialogue))
+    return calls
+
+
+def _task_success(scores: WordingScores, dialogue: Ints) -> Floats:
+    """1 for each dialogue whose cases are all right, with or without calls [runs, dialogues]."""
+    call, no_call = scores.metrics[HEADLINE], scores.metrics[NO_CALL]
+    right = np.where(np.isnan(call), no_call, call)
+    return np.stack([task_success(of_run, dialogue) for of_run in right])
+
+
+def _figures(runs: Mapping[str, Floats], dialogue: Ints) -> dict[str, Any]:
+    """The figures of a metric, from the scores of each wording [runs, units].
+
+    Scores are means over the runs; figures of `_OF_ONE_RUN` are of the first.
+    """
+    means = {name: values.mean(axis=0) for name, values in runs.items()}
+    figures = over_wordings(means, dialogue)
+    if any(len(values) > 1 for values in runs.values()):
+        first = over_wordings({name: values[0] for name, values in runs.items()}, dialogue)
+        for figure in _OF_ONE_RUN:
+            figures[figure] = first[figure]
+            figures["confidence"][figure] = first["confidence"][figure]
+    return figures | {"differences": differences(means, dialogue)}
+
+
+def repeat_noise(runs: Floats) -> dict[str, float | int | None]:
+    """How much scores change without any rewording, over several runs under one wording.
+
+    Args:
+        runs: The scores of each run [runs, cases].
+
+    Returns:
+        ``repeats``, how many runs there are; the ``flips`` and the ``sensitivity`` over them.
+    """
+    return {
+        "repeats": len(runs),
+        "flips": mean_defined(flipped(runs)),
+        "sensitivity": mean_defined(variation(runs)),
+    }
+
+
+def exceeds(scores: Mapping[str, Any], max_drop: float) -> list[str]:
+    """The metrics whose loss is above a limit, however the cases had been drawn.
+
+    Args:
+        scores: The content of scores.json.
+        max_drop: The limit in points, 0 to 100.
+
+    Returns:
+        Those of call and no-call accuracy of whose loss the whole 95 % interval is above the limit.
+    """
+    metrics = []
+    for metric in (HEADLINE, NO_CALL):
+        interval = scores["calls"].get(metric, {}).get("confidence", {}).get("drop")
+        if interval is not None and 100 * interval[1] < -max_drop:
+            metrics.append(metric)
+    return metrics

@@ -1,0 +1,64 @@
+"""The one line that says which tools, cases and words a score is of, and how it was computed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from sgdx_metric.bootstrap import RESAMPLES, SEED
+from sgdx_metric.variants import ORIGINAL
+from sgdx_metric.version import __version__
+
+from .data import Rule, ToolSet, Wording
+from .predictions import PredictionFile
+
+NAME = "sgdx_tools"
+
+
+def signature(tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule) -> str:
+    """Write the line ``sgdx_tools|key:value|...``.
+
+    ``variants`` has the digest of each wording's words, ``reworded-by`` who found them, ``cases``
+    the number and the digest of the cases, ``tools`` those of the tools.
+    """
+    makers = {tool_set.wordings[name].made_by for name in files if name != ORIGINAL}
+    distractors = {str(file.metadata.get("distractors", 0)) for file in files.values()} - {"0"}
+    parts = {
+        "variants": "+".join(
+            name if name == ORIGINAL else f"{name}@{wording_digest(tool_set.wordings[name])}"
+            for name in files
+        ),
+        **({"reworded-by": "+".join(sorted(m or "unknown" for m in makers))} if makers else {}),
+        "tools": f"{len(tool_set.tools)}@{_digest(tool_set.tools.values())}",
+        "cases": f"{len(tool_set.cases)}@{_digest(tool_set.cases)}",
+        **({"distractors": "+".join(sorted(distractors))} if distractors else {}),
+        "repeats": max(len(file.predictions) for file in files.values()),
+        "rules": rules,
+        "zero-mean": "0",
+        "sd": "sample",
+        "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
+        "version": __version__,
+    }
+    shown = (f"{key}:{str(value).replace('|', '/')}" for key, value in parts.items())
+    return "|".join([NAME, *shown])
+
+
+def wording_digest(wording: Wording) -> str:
+    """The first 8 hex digits of the SHA-256 of a wording's words."""
+    return _digest([dict(sorted(wording.tools.items()))])
+
+
+def data_digest(tool_set: ToolSet, name: str) -> str:
+    """A digest of what models are shown under a wording: tools, conversations and words."""
+    conversations = [(case.id, case.messages, case.tools) for case in tool_set.cases]
+    shown = _digest([*tool_set.tools.values(), *conversations])
+    return f"{shown}-{wording_digest(tool_set.wordings[name])}"
+
+
+def _digest(records: Iterable[object]) -> str:
+    digest = hashlib.sha256()
+    for record in records:
+        digest.update(msgspec.json.encode(record, order="deterministic") + b"\n")
+    return digest.hexdigest()[:8]

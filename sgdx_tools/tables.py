@@ -1,0 +1,138 @@
+"""Scores of tool calls as tables on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+
+from sgdx_metric.cli.terminal import percent, print_line, print_table
+from sgdx_metric.variants import ORIGINAL
+
+_TITLES = {
+    "call_name_accuracy": "tool",
+    "call_argument_accuracy": "arguments",
+    "call_accuracy": "call",
+    "no_call_accuracy": "no call",
+    "task_success": "task",
+}
+_LEGEND = """\
+tool: the right tools are called. arguments: all are right, where the tools are.
+call: both. no call: none is made where none is right. task: all calls of a
+dialogue. reworded: mean over the wordings but the original. drop: reworded less
+original. worst: cases that are right under all wordings. flips: right under one
+and wrong under another. SS: how far a case's score varies over wordings.
+"""
+_MOST_ELEMENTS = 10
+_LONGEST = 74  # characters of the words of an element
+
+
+def print_scores(scores: Mapping[str, Any], console: Console) -> None:
+    """Print scores in percent, differences to the original, and the words that cost the most.
+
+    Args:
+        scores: The content of scores.json.
+        console: Where to print.
+    """
+    figures = ("original", "reworded", "drop", "worst", "flips", "sensitivity")
+    shown = [f for f in figures if any(m[f] is not None for m in scores["calls"].values())]
+    rows = [
+        [_TITLES[metric], *(percent(of_metric[figure]) for figure in shown)]
+        for metric, of_metric in scores["calls"].items()
+    ]
+    counts = scores["cases"]
+    title = f"{counts['all']} cases, {counts['call']} with a call, in %"
+    heads = ["SS" if name == "sensitivity" else name for name in shown]
+    print_table(title, ["metric", *heads], rows, console)
+    for metric, of_metric in scores["calls"].items():
+        interval = of_metric["confidence"]["drop"]
+        if interval and metric in ("call_accuracy", "no_call_accuracy", "task_success"):
+            drop = f"{_TITLES[metric]}: drop {percent(of_metric['drop'])}"
+            print_line(f"{drop}, 95 % interval {_interval(interval)}", console)
+    print_line("", console)
+    _print_wordings(scores, console)
+    _print_elements(scores, console)
+    print_line(_LEGEND, console)
+    for name, noise in scores["noise"].items():
+        flips = f"flips {percent(noise['flips'])}, SS {percent(noise['sensitivity'])}"
+        print_line(f"noise of {noise['repeats']} runs under {name}: {flips}", console)
+    for name, number in scores["invalid"].items():
+        if number:
+            print_line(
+                f"{name}: {number} answers could not be read; they count as no call", console
+            )
+    print_line(scores["signature"], console)
+
+
+def _print_wordings(scores: Mapping[str, Any], console: Console) -> None:
+    headline = headline_metric(scores)
+    means = scores["calls"][headline]["by_variant"]
+    rows = []
+    for name, mean in means.items():
+        against = scores["differences"].get(name)
+        cells = ["", "", ""]
+        if against:
+            interval = [against["low"], against["high"]]
+            p = "-" if against["p"] is None else f"{against['p']:.3f}"
+            cells = [percent(against["difference"]), _interval(interval), p]
+        rows.append([name, percent(mean), *cells])
+    headers = ["wording", _TITLES[headline], "difference", "95 % interval", "p"]
+    print_table("By wording", headers, rows, console)
+
+
+def _print_elements(scores: Mapping[str, Any], console: Console) -> None:
+    """Print the words that cost the most cases, two lines for each element."""
+    costly = [element for element in scores["elements"] if element["net"] > 0]
+    if costly:
+        print_line("Words that cost the most cases", console)
+    for element in costly[:_MOST_ELEMENTS]:
+        words_of = f"{element['wording']} {element['tool']} {element['path']}".rstrip()
+        won = f", won {element['won']}" if element["won"] else ""
+        print_line(f"{words_of}: lost {element['lost']}{won} of {element['cases']}", console)
+        print_line(f"    {short_words(element['original'])}", console)
+        print_line(f" -> {short_words(element['reworded'])}", console)
+    if len(costly) > _MOST_ELEMENTS:
+        print_line(f"and {len(costly) - _MOST_ELEMENTS} more in scores.json", console)
+    print_line("", console)
+
+
+def short_words(words: Mapping[str, str]) -> str:
+    """The name and the description of an element on one line, cut where they are long."""
+    parts = [words["name"]] if "name" in words else []
+    if "description" in words:
+        parts.append(f"'{words['description']}'")
+    text = " ".join(": ".join(parts).split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def headline_metric(scores: Mapping[str, Any]) -> str:
+    """The metric that the differences are of."""
+    return "call_accuracy" if "call_accuracy" in scores["calls"] else "no_call_accuracy"
+
+
+def _interval(interval: list[float | None]) -> str:
+    low, high = interval
+    return f"[{percent(low)}, {percent(high)}]"
+
+
+def drop_line(scores: Mapping[str, Any], max_drop: float, metrics: list[str]) -> str:
+    """The verdict of ``score --max-drop`` in one line.
+
+    Args:
+        scores: The content of scores.json.
+        max_drop: The limit in points.
+        metrics: The metrics that exceed it, of ``scoring.exceeds``.
+    """
+    metric = metrics[0] if metrics else headline_metric(scores)
+    of_metric = scores["calls"][metric]
+    interval = of_metric["confidence"]["drop"]
+    if interval is None:
+        return (
+            f"max-drop {max_drop:g}: no drop, as only {ORIGINAL} or only other wordings are scored"
+        )
+    loss = f"the rewording costs {percent(0.0 - of_metric['drop'])} points of {metric}"
+    bounds = f"95 % interval {_interval([0.0 - interval[1], 0.0 - interval[0]])}"
+    if metrics:
+        return f"FAILED: {loss}, {bounds}, all of it above {max_drop:g}"
+    return f"passed: {loss}, {bounds}, not all of it above {max_drop:g}"

@@ -1,0 +1,113 @@
+"""What the tests of tools share: a small folder of tools, and predictions for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Wording, Words
+from sgdx_tools.folder import write_tool_set, write_wording
+
+BOOK: Json = {
+    "type": "object",
+    "properties": {
+        "people": {"type": "integer", "description": "How many come"},
+        "place": {
+            "type": "object",
+            "properties": {"city": {"type": "string", "description": "City"}},
+        },
+    },
+    "required": ["people"],
+}
+WEATHER: Json = {"type": "object", "properties": {"city": {"type": "string"}}}
+TOOLS = (
+    Tool("book", "Book a table", BOOK),
+    Tool("weather", "Tell the weather", WEATHER),
+    Tool("ping"),
+)
+V1 = Wording(
+    "v1",
+    {
+        "book": ToolWords(
+            "reserve",
+            "Reserve a table",
+            {"people": Words("guests", "How many guests"), "place.city": Words("town")},
+        )
+    },
+    "model:m",
+)
+V2 = Wording("v2", {"weather": ToolWords(parameters={"city": Words("town")})})
+
+
+def user(text: str) -> Json:
+    return {"role": "user", "content": text}
+
+
+CASES = (
+    Case(
+        "a",
+        (user("Four in Rome"),),
+        (ExpectedCall("book", {"people": 4, "place": {"city": "Rome"}}),),
+    ),
+    Case("b", (user("Two"),), (ExpectedCall("book", {"people": 2}),)),
+    Case("c", (user("Rain in Oslo?"),), (ExpectedCall("weather", {"city": "Oslo"}),), dialogue="d"),
+    Case("d", (user("Thanks"),), None, dialogue="d"),
+)
+# The right calls by wording and case.
+RIGHT: dict[str, dict[str, list[Json]]] = {
+    "original": {
+        "a": [{"name": "book", "arguments": {"people": 4, "place": {"city": "Rome"}}}],
+        "b": [{"name": "book", "arguments": {"people": 2}}],
+        "c": [{"name": "weather", "arguments": {"city": "Oslo"}}],
+        "d": [],
+    },
+    "v1": {
+        "a": [{"name": "reserve", "arguments": {"guests": 4, "place": {"town": "Rome"}}}],
+        "b": [{"name": "reserve", "arguments": {"guests": 2}}],
+        "c": [{"name": "weather", "arguments": {"city": "Oslo"}}],
+        "d": [],
+    },
+    "v2": {
+        "a": [{"name": "book", "arguments": {"people": 4, "place": {"city": "Rome"}}}],
+        "b": [{"name": "book", "arguments": {"people": 2}}],
+        "c": [{"name": "weather", "arguments": {"town": "Oslo"}}],
+        "d": [],
+    },
+}
+
+Rows = list[dict[str, Any]]
+
+
+def rows(changes: Iterable[tuple[str, str, list[Json]]] = ()) -> Rows:
+    """Right predictions under all wordings, but for some: wording, case and calls."""
+    calls = {(name, case): made for name, cases in RIGHT.items() for case, made in cases.items()}
+    calls |= {(name, case): made for name, case, made in changes}
+    return [{"id": case, "variant": name, "calls": made} for (name, case), made in calls.items()]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with three tools, four cases and two wordings."""
+    write_tool_set(tmp_path / "api", TOOLS, CASES)
+    for wording in (V1, V2):
+        write_wording(tmp_path / "api" / "wordings" / f"{wording.name}.json", wording)
+    return tmp_path / "api"
+
+
+@pytest.fixture
+def write_rows(tmp_path: Path) -> Callable[[Rows], Path]:
+    """Writes predictions as a folder of files."""
+
+    def write(predictions: Rows) -> Path:
+        output = tmp_path / "run"
+        output.mkdir(exist_ok=True)
+        for name in dict.fromkeys(row["variant"] for row in predictions):
+            lines = [json.dumps(row) for row in predictions if row["variant"] == name]
+            (output / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+        return output
+
+    return write

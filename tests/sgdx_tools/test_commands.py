@@ -1,0 +1,201 @@
+"""The commands: asking a program, scoring, explaining, the demo."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sgdx_tools.__main__ import main
+from sgdx_tools.demo import SAMPLE
+from sgdx_tools.folder import read_tool_set
+
+from .conftest import CASES, RIGHT, Rows, rows
+
+# Answers each case with the calls that are right under the wording, backwards and with noise.
+REPLAY = """
+import json, sys
+right = json.load(open({right!r}))
+for line in reversed(sys.stdin.readlines()):
+    request = json.loads(line)
+    wording, case, repeat = request["custom_id"].split("|")
+    assert request["case"]["id"] == case and request["body"]["messages"]
+    print(json.dumps({{"custom_id": request["custom_id"], "calls": right[wording][case]}}))
+print("bye")
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    (tmp_path / "right.json").write_text(json.dumps(RIGHT))
+    script = tmp_path / "replay.py"
+    script.write_text(REPLAY.format(right=str(tmp_path / "right.json")))
+    return f"{sys.executable} {script}"
+
+
+def test_run_and_score_a_program(
+    folder: Path, tmp_path: Path, program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "run"
+    run = ["run", str(folder), "--command", program, "--output", str(output), "--repeats", "2"]
+    assert main(run) == 0
+    out, err = capsys.readouterr()
+    assert out.split() == [str(output / f"{name}.jsonl") for name in ("original", "v1", "v2")]
+    assert "requests 24, answered 24, strange lines 1" in err
+    first, *lines = (output / "v1.jsonl").read_text().splitlines()
+    header = json.loads(first)["metadata"]
+    assert (header["variant"], header["repeats"], header["distractors"]) == ("v1", 2, 0)
+    assert header["counts"]["requests"] == 8
+    assert json.loads(lines[0]) == {"id": "a", "variant": "v1", "calls": RIGHT["v1"]["a"]}
+    assert json.loads(lines[1])["repeat"] == 2
+    scores = tmp_path / "scores.json"
+    arguments = ["score", str(folder), "--predictions", str(output), "--output", str(scores)]
+    assert main([*arguments, "--max-drop", "3"]) == 0
+    assert "passed: the rewording costs 0.00 points" in capsys.readouterr().out
+    assert json.loads(scores.read_text())["calls"]["call_accuracy"]["worst"] == 1.0
+
+
+def test_a_run_goes_on_where_the_program_stopped(
+    folder: Path, tmp_path: Path, program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = Path(program.split()[1])
+    whole = script.read_text()
+    script.write_text(whole.replace("reversed(sys.stdin.readlines())", "sys.stdin.readlines()[:5]"))
+    output = tmp_path / "run"
+    run = ["run", str(folder), "--command", program, "--output", str(output)]
+    assert main(run) == 1
+    assert "7 answers are missing (original 2, v1 2, v2 3): run again" in capsys.readouterr().err
+    assert not list(output.glob("v*.jsonl"))
+    assert main(run) == 1  # it answers five more
+    assert "cached 5, requests 7, answered 5" in capsys.readouterr().err
+    assert main(run) == 0
+    assert main(run) == 0  # nothing is left to do
+    assert "sent" not in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_mended_wording_asks_only_what_it_changes(
+    folder: Path, tmp_path: Path, program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "run"
+    run = ["run", str(folder), "--command", program, "--output", str(output)]
+    assert main(run) == 0
+    wording = folder / "wordings" / "v1.json"
+    wording.write_text(wording.read_text().replace("Reserve a table", "Keep a table"))
+    capsys.readouterr()
+    assert main(run) == 0
+    assert "requests 4, answered 4" in capsys.readouterr().err
+
+
+def test_distractors_are_the_same_under_every_wording(folder: Path, tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
+    for line in lines:
+        line["tools"] = ["book", "weather"] if line["id"] != "c" else ["weather"]
+    (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    script = tmp_path / "record.py"
+    script.write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        f"    open({str(tmp_path / 'asked.jsonl')!r}, 'a').write(line)\n"
+        "    request = json.loads(line)\n"
+        "    print(json.dumps({'custom_id': request['custom_id'], 'calls': []}))\n"
+    )
+    program = f"{sys.executable} {script}"
+    run = ["run", str(folder), "--command", program, "--output", str(tmp_path / "run")]
+    assert main([*run, "--distractors", "1"]) == 0
+    asked = [json.loads(line) for line in (tmp_path / "asked.jsonl").read_text().splitlines()]
+    tools = {r["custom_id"]: [t["name"] for t in r["case"]["tools"]] for r in asked}
+    assert sorted(tools["original|a|1"]) == ["book", "ping", "weather"]
+    assert [{"reserve": "book"}.get(n, n) for n in tools["v1|a|1"]] == tools["original|a|1"]
+    assert len(tools["original|c|1"]) == 2 and "weather" in tools["original|c|1"]
+    assert asked[0]["body"]["tools"][0]["function"] == asked[0]["case"]["tools"][0]
+
+
+def test_estimate_sends_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", str(folder), "--model", "m", "--json"]) == 0
+    estimates = json.loads(capsys.readouterr().out)
+    assert [e["wording"] for e in estimates] == ["original", "v1", "v2"]
+    assert {e["requests"] for e in estimates} == {4}
+    assert all(e["tokens_in"] > e["tokens_out"] > 0 for e in estimates)
+
+
+def test_explain_lists_lost_cases_and_shows_one(
+    folder: Path, write_rows: Callable[[Rows], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = [("v1", "b", [{"name": "reserve", "arguments": {"guests": 3}}]), ("v2", "b", [])]
+    run = str(write_rows(rows(wrong)))
+    assert main(["explain", str(folder), "--predictions", run, "lost"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "1 cases are right under original and wrong under other words",
+        "b: v1 v2",
+    ]
+    assert main(["explain", str(folder), "--predictions", run, "b", "--wording", "v1"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "case b",
+        "  user: Two",
+        "",
+        "original: right",
+        '  expected: book({"people": 2})',
+        '  called:   book({"people": 2})',
+        "",
+        "v1: wrong",
+        '  expected: reserve({"guests": 2})',
+        '  called:   reserve({"guests": 3})',
+        "  words of book people: 'people' -> 'guests', 'How many come' -> 'How many guests'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "FOLDER", "--output", "x"], "found neither --model nor --command"),
+        (["run", "nowhere", "--command", "cat", "--output", "x"], "nowhere: found no folder"),
+        (["run", "FOLDER", "--command", "cat", "--wording", "v8", "--output", "x"], "--wording v8"),
+        (
+            ["run", "FOLDER", "--command", "cat", "--distractors", "2", "--output", "x"],
+            "--distractors 2: found cases that may call all tools",
+        ),
+        (["score", "FOLDER", "--predictions", "nowhere"], "nowhere: found no folder"),
+        (["score", "FOLDER", "--predictions", "FOLDER", "--max-drop", "101"], "--max-drop 101"),
+        (["explain", "FOLDER", "--predictions", "RUN", "zz"], "case zz"),
+    ],
+)
+def test_bad_input_is_one_line(
+    folder: Path,
+    write_rows: Callable[[Rows], Path],
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = write_rows(rows())
+    shown = {"FOLDER": str(folder), "RUN": str(run)}
+    assert main([shown.get(argument, argument) for argument in arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("sgdx_tools: error: ") and message in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_demo_shows_a_drop_its_cause_and_its_mend(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", "--output", str(tmp_path / "demo")]) == 0
+    out = capsys.readouterr().out
+    assert "v1 book_table date: lost 5 of 5" in out
+    assert "FAILED: the rewording costs 58.86 points of call_accuracy" in out
+    assert "v2: -51.43 points of call accuracy" in out
+    assert "v2-mended: 0.00 points of call accuracy" in out
+    assert main(["demo", "--output", str(tmp_path / "demo")]) == 2
+
+
+def test_the_sample_is_whole() -> None:
+    sample = read_tool_set(SAMPLE)
+    assert (len(sample.tools), len(sample.cases)) == (8, 40)
+    assert list(sample.wordings) == ["original", "v1", "v2", "v3", "v4", "v5"]
+    assert sum(case.expect is None for case in sample.cases) == 5
+    assert len(CASES) == 4

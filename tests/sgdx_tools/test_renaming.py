@@ -1,0 +1,108 @@
+"""Tools and cases under a wording."""
+
+from __future__ import annotations
+
+import json
+
+from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Wording, Words
+from sgdx_tools.renaming import WordedTools
+
+from .conftest import CASES, TOOLS, V1, user
+
+BY_ID = {tool.id: tool for tool in TOOLS}
+
+
+def test_a_tool_has_the_new_words_and_its_old_id() -> None:
+    assert WordedTools(BY_ID, V1).tool("book") == Tool(
+        "reserve",
+        "Reserve a table",
+        {
+            "type": "object",
+            "properties": {
+                "guests": {"type": "integer", "description": "How many guests"},
+                "place": {
+                    "type": "object",
+                    "properties": {"town": {"type": "string", "description": "City"}},
+                },
+            },
+            "required": ["guests"],
+        },
+        "book",
+    )
+    assert WordedTools(BY_ID, V1).tool("weather") is BY_ID["weather"]
+
+
+def test_expected_calls_follow() -> None:
+    assert WordedTools(BY_ID, V1).expect(CASES[0]) == (
+        ExpectedCall("reserve", {"guests": 4, "place": {"town": "Rome"}}),
+    )
+    assert WordedTools(BY_ID, V1).expect(CASES[3]) is None
+
+
+def test_names_come_back() -> None:
+    worded = WordedTools(BY_ID, V1)
+    call = {"guests": 4, "place": {"town": "Rome"}}
+    inverse = worded.inverse()
+    assert inverse.renaming("book").value(call) == {"people": 4, "place": {"city": "Rome"}}
+    assert inverse.name("book") == "book"
+    assert set(inverse.tool("book").parameters["properties"]) == {"people", "place"}
+
+
+def earlier_turn(result: str) -> Case:
+    function = {"name": "book", "arguments": json.dumps({"people": 4, "place": {"city": "Rome"}})}
+    call = {"id": "1", "type": "function", "function": function}
+    messages: tuple[Json, ...] = (
+        user("Book a table, people: 4"),
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "name": "book", "content": result},
+        user("Thanks"),
+    )
+    return Case("x", messages, None)
+
+
+def test_earlier_calls_and_results_follow_and_what_was_said_stays() -> None:
+    messages = WordedTools(BY_ID, V1).messages(earlier_turn('{"people": 4, "id": 7}'))
+    assert messages[0] == user("Book a table, people: 4")
+    assert messages[1]["tool_calls"][0]["function"] == {
+        "name": "reserve",
+        "arguments": '{"guests": 4, "place": {"town": "Rome"}}',
+    }
+    assert messages[2] == {
+        "role": "tool",
+        "tool_call_id": "1",
+        "name": "reserve",
+        "content": '{"guests": 4, "id": 7}',
+    }
+
+
+def test_results_that_are_lists_or_text() -> None:
+    worded = WordedTools(BY_ID, V1)
+    for result, renamed in (
+        ('[{"people": 4}, 1]', '[{"guests": 4}, 1]'),
+        ("people: 4", "people: 4"),
+        ('{"people": 4, "guests": 5}', '{"people": 4, "guests": 5}'),  # would be one name
+    ):
+        assert worded.messages(earlier_turn(result))[2]["content"] == renamed
+
+
+def test_an_id_that_is_no_name_never_reaches_a_model() -> None:
+    tools = {"f": Tool("f"), "f#2": Tool("f", "Another", id="f#2")}
+    case = Case("x", (user("Hi"),), (ExpectedCall("f#2"),), ("f#2",))
+    assert WordedTools(tools, Wording("original")).expect(case) == (ExpectedCall("f"),)
+    new_name = Wording("v1", {"f#2": ToolWords("g")})
+    assert WordedTools(tools, new_name).expect(case) == (ExpectedCall("g"),)
+    assert WordedTools(tools, new_name).tool("f#2") == Tool("g", "Another", {}, "f#2")
+
+
+def test_a_title_does_not_give_the_old_name_away() -> None:
+    tool = Tool("book", "", {"type": "object", "title": "book_arguments", "properties": {}})
+    worded = WordedTools({"book": tool}, Wording("v1", {"book": ToolWords("keep_a_table")}))
+    assert worded.tool("book").parameters["title"] == "Keep A Table"
+
+
+def test_words_of_a_part_alone_change_that_part() -> None:
+    words = {"book": ToolWords(parameters={"people": Words(description="Who comes")})}
+    tool = WordedTools(BY_ID, Wording("v1", words)).tool("book")
+    assert (tool.name, tool.description) == ("book", "Book a table")
+    assert tool.parameters["properties"]["people"]["description"] == "Who comes"
+    assert BY_ID["book"].parameters["properties"]["people"]["description"] == "How many come"

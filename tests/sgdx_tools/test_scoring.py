@@ -1,0 +1,195 @@
+"""Scores of calls, and the words that they are put down to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_tools import score
+from sgdx_tools.folder import read_tool_set
+from sgdx_tools.scoring import exceeds
+from sgdx_tools.signature import data_digest
+
+from .conftest import Rows, rows
+
+METRICS = (
+    "call_name_accuracy",
+    "call_argument_accuracy",
+    "call_accuracy",
+    "no_call_accuracy",
+    "task_success",
+)
+
+
+def test_right_calls_score_1_under_every_wording(folder: Path) -> None:
+    scores = score(folder, rows())
+    assert tuple(scores["calls"]) == METRICS
+    for of_metric in scores["calls"].values():
+        assert of_metric["by_variant"] == {"original": 1.0, "v1": 1.0, "v2": 1.0}
+        assert (of_metric["worst"], of_metric["flips"], of_metric["drop"]) == (1.0, 0.0, 0.0)
+    assert scores["elements"] == []
+    assert scores["cases"] == {"all": 4, "call": 3, "no_call": 1, "dialogues": 3}
+
+
+def test_calls_in_the_old_names_are_wrong_under_the_new_ones(folder: Path) -> None:
+    old = [{**row, "variant": name} for name in ("original", "v1", "v2") for row in rows()[:4]]
+    scores = score(folder, old)["calls"]
+    assert scores["call_accuracy"]["by_variant"] == {"original": 1.0, "v1": 1 / 3, "v2": 2 / 3}
+    assert scores["call_name_accuracy"]["by_variant"] == {"original": 1.0, "v1": 1 / 3, "v2": 1.0}
+    assert scores["call_argument_accuracy"]["by_variant"] == {"original": 1, "v1": 1, "v2": 2 / 3}
+    assert scores["call_accuracy"]["worst"] == 0.0
+    assert scores["call_accuracy"]["flips"] == 1.0
+    assert scores["call_accuracy"]["drop"] == pytest.approx(-0.5)
+
+
+def test_a_wrong_argument_is_put_down_to_its_words(folder: Path) -> None:
+    wrong = [("v1", "b", [{"name": "reserve", "arguments": {"guests": 3}}])]
+    scores = score(folder, rows(wrong))
+    assert scores["elements"] == [
+        {
+            "wording": "v1",
+            "tool": "book",
+            "path": "people",
+            "original": {"name": "people", "description": "How many come"},
+            "reworded": {"name": "guests", "description": "How many guests"},
+            "cases": 2,
+            "lost": 1,
+            "won": 0,
+            "net": 1,
+        }
+    ]
+    difference = scores["differences"]["v1"]
+    assert difference["difference"] == pytest.approx(-1 / 3)
+    assert (difference["low"], difference["high"]) == (-1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("calls", "paths"),
+    [
+        ([{"name": "weather", "arguments": {}}], [""]),
+        ([], [""]),
+        (
+            [{"name": "reserve", "arguments": {"guests": 4, "place": {"town": "Oslo"}}}],
+            ["place.city"],
+        ),
+        ([{"name": "reserve", "arguments": {"place": {"city": "Rome"}}}], ["people", "place.city"]),
+        (2 * [{"name": "reserve", "arguments": {"guests": 4}}], ["", "place.city"]),
+        # What is wrong was not reworded, so all words of the tool may have to do with it.
+        (
+            [{"name": "reserve", "arguments": {"guests": 4, "place": {"town": "Rome"}, "x": 1}}],
+            ["", "people", "place.city"],
+        ),
+    ],
+)
+def test_what_a_lost_case_is_put_down_to(folder: Path, calls: Any, paths: list[str]) -> None:
+    elements = score(folder, rows([("v1", "a", calls)]))["elements"]
+    assert sorted(element["path"] for element in elements) == paths
+    assert {element["tool"] for element in elements} == {"book"}
+
+
+def test_a_case_that_only_the_new_words_make_right_is_won(folder: Path) -> None:
+    wrong = [{"name": "weather", "arguments": {"city": "Rome"}}]
+    elements = score(folder, rows([("original", "c", wrong)]))["elements"]
+    assert [(e["wording"], e["path"], e["lost"], e["won"]) for e in elements] == [
+        ("v2", "city", 0, 1)
+    ]
+
+
+def test_a_call_where_none_is_right(folder: Path) -> None:
+    scores = score(folder, rows([("v1", "d", [{"name": "ping", "arguments": {}}])]))
+    assert scores["calls"]["no_call_accuracy"]["by_variant"]["v1"] == 0.0
+    assert scores["calls"]["call_accuracy"]["by_variant"]["v1"] == 1.0
+    assert scores["calls"]["task_success"]["by_variant"]["v1"] == pytest.approx(2 / 3)
+
+
+def test_repeats_give_the_noise_and_means(folder: Path) -> None:
+    first, again = rows(), rows([("original", "b", [])])
+    repeated = [{**row, "repeat": repeat} for repeat, r in ((1, first), (2, again)) for row in r]
+    scores = score(folder, repeated)
+    assert scores["calls"]["call_accuracy"]["by_variant"]["original"] == pytest.approx(5 / 6)
+    assert scores["calls"]["call_accuracy"]["flips"] == 0.0  # of the first run
+    assert scores["noise"]["original"]["repeats"] == 2
+    assert scores["noise"]["original"]["flips"] == pytest.approx(1 / 3)
+    assert scores["noise"]["v1"]["flips"] == 0.0
+
+
+def test_files_and_rows_give_the_same(folder: Path, write_rows: Callable[[Rows], Path]) -> None:
+    predictions = rows([("v1", "b", [])])
+    assert score(folder, write_rows(predictions)) == score(folder, predictions)
+
+
+def test_the_signature_says_what_was_scored_and_who_reworded(folder: Path) -> None:
+    parts = dict(p.split(":", 1) for p in score(folder, rows())["signature"].split("|")[1:])
+    assert parts["reworded-by"] == "model:m+unknown"
+    assert parts["rules"] == "exact"
+    assert parts["cases"].startswith("4@")
+    assert parts["variants"].startswith("original+v1@")
+    fuzzy = score(folder, rows(), rules="fuzzy")["signature"]
+    assert "|rules:fuzzy|" in fuzzy
+
+
+def test_max_drop_is_exceeded_only_where_the_whole_interval_is(folder: Path) -> None:
+    some = score(folder, rows([("v1", "b", []), ("v2", "b", [])]))
+    assert exceeds(some, 3) == []  # one case of three may be chance
+    all_wrong: list[tuple[str, str, list[Any]]] = [
+        (name, case, []) for name in ("v1", "v2") for case in "abc"
+    ]
+    assert exceeds(score(folder, rows(all_wrong)), 3) == ["call_accuracy"]
+    called = [(n, "d", [{"name": "ping", "arguments": {}}]) for n in ("v1", "v2")]
+    assert exceeds(score(folder, rows(called)), 3) == ["no_call_accuracy"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": "x"}, "case 'x', which is not in the cases"),
+        ({"id": "b"}, "case 'b' twice"),
+        ({"variant": "v9"}, "no wording 'v9'"),
+        ({"calls": [{"arguments": {}}]}, "missing required field `name`"),
+        ({"repeat": 2}, "of repeat 2 are missing|are missing"),
+    ],
+)
+def test_faults_of_rows(folder: Path, change: dict[str, Any], message: str) -> None:
+    predictions = rows()
+    with pytest.raises(SgdxError, match=message):
+        score(folder, [{**predictions[0], **change}, *predictions[1:]])
+
+
+def test_faults_of_files_have_file_and_line(
+    folder: Path, write_rows: Callable[[Rows], Path]
+) -> None:
+    run = write_rows(rows())
+    lines = (run / "v1.jsonl").read_text().splitlines()
+    for content, message in (
+        ("\n".join([lines[0], "{", *lines[2:]]), "v1.jsonl:2: not a prediction"),
+        ("\n".join(lines[:3]), "v1.jsonl: 1 of 4 cases are missing, the first is d"),
+        ("\n".join(lines).replace("v1", "v2"), "v1.jsonl:1: variant is 'v2'"),
+        ("", "v1.jsonl: found the repeats"),
+    ):
+        (run / "v1.jsonl").write_text(content)
+        with pytest.raises(SgdxError, match=message):
+            score(folder, run)
+    (run / "v1.jsonl").rename(run / "v7.jsonl")
+    with pytest.raises(SgdxError, match="v7.jsonl: no such wording"):
+        score(folder, run)
+
+
+def test_predictions_of_other_words_are_refused(
+    folder: Path, write_rows: Callable[[Rows], Path]
+) -> None:
+    run = write_rows(rows())
+    tool_set = read_tool_set(folder)
+    header = {"metadata": {"data": data_digest(tool_set, "v1")}}
+    path = run / "v1.jsonl"
+    path.write_text(json.dumps(header) + "\n" + path.read_text())
+    assert score(folder, run)["calls"]["call_accuracy"]["drop"] == 0.0
+    (folder / "wordings" / "v1.json").write_text(
+        (folder / "wordings" / "v1.json").read_text().replace("Reserve a table", "Keep a table")
+    )
+    with pytest.raises(SgdxError, match="predictions for v1: were made from other"):
+        score(folder, run)
