@@ -13,6 +13,7 @@ import msgspec
 from sgdx_dataset import CONFIGS, SgdxError
 from sgdx_dataset.io.arguments import paths_by_name
 from sgdx_dataset.io.console import run
+from sgdx_dataset.release.remembered import announced_source, resolve_source
 from sgdx_dataset.release.schema import split_name
 from sgdx_metric import ScoreError
 
@@ -71,7 +72,16 @@ def read_data(options: argparse.Namespace) -> tuple[RequestedData, list[str]]:
     variants = paths_by_name("--variant", options.variant)
     configs = list(dict.fromkeys(options.config or (*DEFAULT_CONFIGS, *variants)))
     split = split_name(options.split)
-    return RequestedData(options.source, split, variants, options.dialogues), configs
+    return RequestedData(source_of(options), split, variants, options.dialogues), configs
+
+
+def source_of(options: argparse.Namespace) -> str:
+    """What ``--source`` names; where it is left out, the first process says what is taken.
+
+    Raises:
+        SgdxError: Nothing names a source.
+    """
+    return (announced_source if is_first() else resolve_source)(options.source)
 
 
 def add_struct(parser: argparse.ArgumentParser, kind: type[msgspec.Struct], title: str) -> None:

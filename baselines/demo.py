@@ -19,11 +19,14 @@ from .lexical.tracker import LexicalTracker
 from .predict import Request
 
 _NEXT = """
-These are {frames} frames of the project's own sample corpus, tracked without learning: the figures
-show how the table reads, not how good a tracker is. Next, on SGD itself (PATH: a directory or
-archive of the release, or the word download; later commands remember it):
+These are {frames} frames of the project's own sample corpus, tracked without
+learning: the figures show how the table reads, not how good a tracker is.
+Predictions, scores.json and run.json are in {output}.
 
-  python -m sgdx_dataset prepare --source PATH             # then load_dataset("sgdx", "v3") works
+Next, on SGD itself (PATH: a directory or archive of the release, or the word
+download; later commands remember it). Then load_dataset("sgdx", "v3") works:
+
+  python -m sgdx_dataset prepare --source PATH
   python -m baselines.evaluate --tracker lexical --output outputs/lexical
 """
 
@@ -55,7 +58,7 @@ def main() -> int:
         return status
     with (output / "predictions" / "original.jsonl").open("rb") as file:
         frames = sum(1 for _ in file) - 1
-    print(_NEXT.format(frames=frames))
+    print(_NEXT.format(frames=frames, output=output))
     return 0
 
 

@@ -20,7 +20,7 @@ from datasets import concatenate_datasets
 
 from sgdx_dataset import SgdxError
 
-from .command_line import add_data, add_struct, read_data, read_struct, run_command
+from .command_line import add_data, add_struct, is_first, read_data, read_struct, run_command
 from .data.frames import SYSTEM_ACTS
 from .data.kinds import rows_for
 from .data.prediction_files import is_finished, write_predictions
@@ -33,6 +33,7 @@ from .system import (
     is_trainable,
     recorded_name,
     recorded_precision,
+    recorded_setting,
 )
 from .training.run_folder import locked, versions
 from .training.settings import Precision
@@ -78,7 +79,7 @@ def predict(request: Request, output: Path) -> dict[str, Any] | None:
         SgdxError: The model, the source or a config cannot be used, the folder holds predictions of
             another run, or another run is writing there.
     """
-    accelerator = _accelerator(request.system_class)
+    accelerator = _accelerator(request)
     with _exclusive(output, accelerator):
         return _predict(request, output, accelerator)
 
@@ -140,13 +141,14 @@ def _digest(facts: dict[str, Any]) -> str:
     return hashlib.sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()[:16]
 
 
-def _accelerator(system_class: type[System]) -> Accelerator | None:
+def _accelerator(request: Request) -> Accelerator | None:
     """The processes and the device; None for a system that is not trained."""
-    if not is_trainable(system_class):
+    if not is_trainable(request.system_class):
         return None
-    from .training.accelerator import make_accelerator, quiet_transformers
+    from .training.accelerator import make_accelerator, quiet_transformers, spare_threads
 
     quiet_transformers()
+    spare_threads(recorded_setting(request.model, "model"))
     return make_accelerator()
 
 
@@ -235,7 +237,10 @@ def _system_class(options: argparse.Namespace) -> type[System] | None:
     """The class of the system that the options name; None if they name none."""
     if options.tracker is None and options.model is None:
         return None
-    return get_system(options.tracker or recorded_name(options.model))
+    name = options.tracker or recorded_name(options.model)
+    if options.model is not None and is_first():  # before torch is imported, which takes a while
+        print(f"loading {name} from {options.model}", flush=True)
+    return get_system(name)
 
 
 def main() -> int:

@@ -302,15 +302,31 @@ def recorded_precision(model: str) -> Precision:
     Args:
         model: A run folder or a repository on the Hub.
     """
+    try:
+        precision: Precision = msgspec.convert(recorded_setting(model, "precision"), Precision)
+        return precision
+    except msgspec.ValidationError:
+        return "auto"
+
+
+def recorded_setting(model: str, name: str) -> Any:
+    """A setting of the recipe that a model was trained with, from its ``run.json``.
+
+    Args:
+        model: A run folder or a repository on the Hub.
+        name: The setting's name.
+
+    Returns:
+        Its value; None if nothing is recorded, or the file cannot be read.
+    """
     path = model_file(model, "run.json")
     try:
         value: Any = msgspec.json.decode(path.read_bytes()) if path else None
-        for key in ("record", "settings", "precision"):
-            value = value.get(key) if isinstance(value, dict) else None
-        precision: Precision = msgspec.convert(value, Precision)
-        return precision
     except (OSError, ValueError, RecursionError):  # loading the model reports what is wrong
-        return "auto"
+        return None
+    for key in ("record", "settings", name):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def model_provenance(model: str, revision: str | None = None) -> Provenance | None:

@@ -23,7 +23,7 @@ from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.hub.upload import check_upload
 from sgdx_dataset.io.console import Terminated
 
-from .command_line import add_source, run_command
+from .command_line import add_source, is_first, run_command, source_of
 from .data.augment import ORACLE
 from .data.frames import track, whole_dialogues
 from .data.kinds import rows_for
@@ -53,7 +53,11 @@ SystemClass = type[TrainableSystem[Any, Any]]
 
 def run(options: argparse.Namespace) -> None:
     """Train the tasks of the recipe's tracker; all files are written into the run folder."""
-    system_class = get_trainable(recipe_tracker(options.config))
+    name = recipe_tracker(options.config)
+    options.source = source_of(options)
+    if is_first():  # before torch is imported, which takes a while
+        print(f"training {name} on {options.source}", flush=True)
+    system_class = get_trainable(name)
     from .training.accelerator import quiet_transformers, training_accelerator
     from .training.precision import resolved
 

@@ -11,12 +11,12 @@ from .hub.build import build, push
 from .hub.export import export
 from .hub.prepare import cache_folder, cached_configs, clear_cache, prepare_release
 from .io.arguments import paths_by_name
-from .io.console import run
+from .io.console import escape_controls, run
 from .io.errors import SgdxError
 from .options import parser
 from .release.open import open_release
 from .release.release import Release
-from .release.remembered import resolve_source
+from .release.remembered import announced_source, remembered_source
 from .release.schema import VARIANTS, split_name
 from .rewording.backtranslate import backtranslate
 from .rewording.compose import compose
@@ -35,7 +35,7 @@ def _release(options: Namespace, cache: Path | None = None) -> Release:
     ``cache`` is the cache whose remembered source is the default; None for the user's own.
     """
     release = open_release(
-        resolve_source(options.source, cache), paths_by_name("--variant", options.variant)
+        announced_source(options.source, cache), paths_by_name("--variant", options.variant)
     )
     if missing_files := release.missing():
         print(f"note: a partial copy of SGD: {missing_files}", file=sys.stderr)
@@ -66,10 +66,14 @@ def _prepare(options: Namespace) -> None:
     release = _release(options, cache)
     configs = options.config or release.configs()
     before = {folder.name for folder in cache.glob("sgdx/*")}
+    source_before = remembered_source(cache) if before else None
     print(*prepare_release(release, configs, options.cache_dir), sep="\n")
-    if removed := before - {folder.name for folder in cache.glob("sgdx/*")}:
+    if source_before not in (None, release.source):
+        name = escape_controls(source_before or "")
+        print(f"note: what the cache had of {name} is replaced", file=sys.stderr)
+    elif removed := before - {folder.name for folder in cache.glob("sgdx/*")}:
         text = ", ".join(sorted(removed))
-        print(f"note: removed from the cache, as of another source: {text}", file=sys.stderr)
+        print(f"note: removed from the cache, as of an older copy: {text}", file=sys.stderr)
     folder = f", cache_dir={str(options.cache_dir)!r}" if options.cache_dir else ""
     example = "v3" if "v3" in configs else configs[0]
     print("next, in Python: from datasets import load_dataset", file=sys.stderr)
@@ -103,13 +107,13 @@ def _export(options: Namespace) -> None:
 def _frames(options: Namespace) -> None:
     release, configs = _release(options), _configs(options)
     ids = _dialogue_ids(options, release)
-    write_frames(release, options.split, configs, options.output, ids)
+    print(*write_frames(release, options.split, configs, options.output, ids), sep="\n")
 
 
 def _turns(options: Namespace) -> None:
     release, configs = _release(options), _configs(options)
     ids = _dialogue_ids(options, release)
-    write_turns(release, options.split, configs, options.output, ids)
+    print(*write_turns(release, options.split, configs, options.output, ids), sep="\n")
 
 
 def _stats(options: Namespace) -> None:
@@ -125,8 +129,19 @@ def _subset(options: Namespace) -> None:
 def _show(options: Namespace) -> None:
     release = _release(options)
     if options.schema:
-        if options.dialogue_id or options.html or options.config or options.all:
-            raise SgdxError("--schema: found a dialogue's options too, expected one of both")
+        of_dialogues = {
+            "DIALOGUE_ID": options.dialogue_id,
+            "--config": options.config,
+            "--all": options.all,
+            "--split": options.split,
+            "--variant": options.variant,
+            "--html": options.html,
+        }
+        if others := [name for name, value in of_dialogues.items() if value]:
+            raise SgdxError(
+                f"--schema: found {', '.join(others)} too, expected it without, as it prints a "
+                "service's original words"
+            )
         print(words_of_service(release, options.schema))
         return
     own = list(paths_by_name("--variant", options.variant))

@@ -103,7 +103,10 @@ def _add_looking_commands(commands: Commands) -> None:
 
     text = "show a dialogue under several wordings, side by side, or what a schema has to reword"
     command = _command(commands, "show", text)
-    text = "id of the dialogue, for example 1_00000; default: the split's first"
+    text = (
+        "id of the dialogue, for example 1_00000; default: the split's first with a service that"
+        " the wordings put into other words"
+    )
     command.add_argument("dialogue_id", nargs="?", metavar="DIALOGUE_ID", help=text)
     text = f"its split: {_SPLIT_NAMES}; default: the last of these that has the id"
     command.add_argument("--split", metavar="SPLIT", help=text)

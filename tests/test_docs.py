@@ -53,7 +53,7 @@ def test_links_and_commands(page: Path) -> None:
 
 
 def help_of(words: list[str], patch: pytest.MonkeyPatch) -> str:
-    """What a command prints with ``--help``, at any width."""
+    """What a command prints with ``--help`` at 80 columns."""
     module = importlib.import_module(words[0])
     if hasattr(module, "__path__"):
         module = importlib.import_module(f"{words[0]}.__main__")
@@ -80,6 +80,7 @@ def test_commands_name_options_that_there_are(monkeypatch: pytest.MonkeyPatch) -
             assert option in helps[" ".join(words)], line
     assert len(helps) >= 8
     assert not any("``" in text for text in helps.values())
+    assert max(len(line) for text in helps.values() for line in text.splitlines()) <= 80
 
 
 def test_the_readme_shows_what_the_demo_prints(run: Run) -> None:

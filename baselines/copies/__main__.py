@@ -9,7 +9,7 @@ from pathlib import Path
 from sgdx_dataset.io.arguments import paths_by_name
 from sgdx_dataset.release.schema import split_name
 
-from ..command_line import add_source, run_command
+from ..command_line import add_source, run_command, source_of
 from ..data.requested import DEFAULT_CONFIGS, RequestedData
 from .systems import SYSTEMS, copy_system, generate
 
@@ -39,7 +39,7 @@ def main() -> int:
         system = copy_system(options.system, options.templates)
         variants = paths_by_name("--variant", options.variant)
         split = split_name(options.split)
-        data = RequestedData(options.source, split, variants, options.dialogues)
+        data = RequestedData(source_of(options), split, variants, options.dialogues)
         paths = generate(system, data, options.config, options.output, options.turns)
         print(*paths, sep="\n")
 

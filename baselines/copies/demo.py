@@ -22,16 +22,19 @@ _TABLES = {
     "What rewording does: SGSAcc, in %": ("SGSAcc orig", "SGSAcc v1-5", "SS_SGSAcc", "flips"),
 }  # fmt: skip
 _NEXT = """
-These are {turns} turns of the project's own sample corpus, answered without learning. Entailment is
-judged by comparing words: the figures show how the table reads, not how good anything is.
-Next, on SGD itself (PATH: a directory or archive of the release, or the word download; later
-commands remember it):
+These are {turns} turns of the project's own sample corpus, answered without
+learning. Entailment is judged by comparing words: the figures show how the
+table reads, not how good anything is. Responses and scores are in {output}.
+
+Next, on SGD itself (PATH: a directory or archive of the release, or the word
+download; later commands remember it):
 
   python -m sgdx_dataset prepare --source PATH
   python -m baselines.copies --system derived --output outputs/derived
-  python -m sgsacc_metric score --predictions outputs/derived --output outputs/derived.json
-  python -m sgsacc_metric score --predictions outputs/derived --output outputs/derived.json \\
-      --nli FacebookAI/roberta-large-mnli
+  python -m sgsacc_metric score --predictions outputs/derived \\
+      --output outputs/derived.json
+  python -m sgsacc_metric score --predictions outputs/derived \\
+      --output outputs/derived.json --nli FacebookAI/roberta-large-mnli
 """
 
 
@@ -61,4 +64,4 @@ def demo(output: Path) -> None:
         )
     print_table("BLEU of all turns under the original schemas", *bleu_table(scores), console)
     print_line(scores["gold"]["signature"], console)
-    print_line(_NEXT.format(turns=len(turns)), console)
+    print_line(_NEXT.format(turns=len(turns), output=output), console)

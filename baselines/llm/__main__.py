@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,11 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> ArgumentParser:
-    parser = ArgumentParser(
-        f"python -m {_PROGRAM}",
-        description=__doc__,
-        formatter_class=RawDescriptionHelpFormatter,
-    )
+    parser = ArgumentParser(f"python -m {_PROGRAM}", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def add_command(name: str, run: Callable[..., int | None], text: str) -> ArgumentParser:

@@ -79,11 +79,7 @@ def make_leaderboard(arguments: argparse.Namespace) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        f"python -m {NAME}",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = argparse.ArgumentParser(f"python -m {NAME}", description=__doc__)
     parser.add_argument(
         "runs", nargs="*", type=Path, metavar="RUN", help="a run's folder, or a scores.json"
     )

@@ -45,7 +45,7 @@ from sgsacc_metric.nli import Judge, Nli, nli_name
 from sgsacc_metric.rows import Prediction, Turn
 from sgsacc_metric.scoring import utterances_by_variant
 
-from ..command_line import add_source, run_command
+from ..command_line import add_source, run_command, source_of
 
 RERANKED = "reranked"
 BEST_OF = "oracle"  # in the table and in rerank.json: the best possible choice
@@ -320,7 +320,7 @@ def _print(tables: Mapping[str, Mapping[str, dict[str, Any]]], console: Console)
 def run(options: argparse.Namespace) -> None:
     """Choose, write the chosen responses, and print the table."""
     split = split_name(options.split)
-    references = open_references(options.source, None, split, {})
+    references = open_references(source_of(options), None, split, {})
     every = references.turns(options.evaluator)
     ids = set(read_dialogue_ids(options.dialogues, split)) if options.dialogues else None
     turns = [turn for turn in every if ids is None or turn.dialogue_id in ids]

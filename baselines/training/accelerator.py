@@ -84,10 +84,6 @@ def quiet_transformers() -> None:
 def training_accelerator(settings: Settings, output: Path) -> Accelerator:
     """Create an ``Accelerator`` with the gradient accumulation and the loggers of a recipe.
 
-    A tiny model is trained on one CPU thread unless ``OMP_NUM_THREADS`` says otherwise: its
-    operations are so short that threads mostly wait for each other, on a busy machine ten times as
-    long as one thread computes.
-
     Args:
         settings: The recipe.
         output: The run folder; loggers write into its subfolder ``logs``.
@@ -98,13 +94,25 @@ def training_accelerator(settings: Settings, output: Path) -> Accelerator:
     for name in settings.log_with:
         if importlib.util.find_spec(name) is None:
             raise SgdxError(f"log_with: {name} is not installed; pip install {name}")
-    if settings.model == TINY and "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(1)
+    spare_threads(settings.model)
     return make_accelerator(
         gradient_accumulation_steps=settings.accumulation,
         log_with=list(settings.log_with) or None,
         project_dir=output / "logs",
     )
+
+
+def spare_threads(model: str | None) -> None:
+    """Compute a tiny model on one CPU thread, unless ``OMP_NUM_THREADS`` says otherwise.
+
+    Its operations are so short that threads mostly wait for each other: on a busy machine two
+    threads took nine times as long as one, in training as in prediction.
+
+    Args:
+        model: The recipe's setting of that name; None where it is unknown.
+    """
+    if model == TINY and "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(1)
 
 
 def shows_no_bar(accelerator: Accelerator) -> bool | None:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+from contextlib import suppress
 from pathlib import Path
 
+from ..io.console import escape_controls
 from ..io.errors import SgdxError
 from ..io.files import write_bytes
 
@@ -75,6 +78,18 @@ def sources_named(name: str) -> list[str]:
     return [source for source in sources if Path(source).name == name and Path(source).exists()]
 
 
+def source_of_file(file: str | os.PathLike[str]) -> str | None:
+    """The source that a file of a cache was made from: what the nearest folder above it notes.
+
+    None where no folder has a note, or it cannot be read.
+    """
+    for folder in Path(file).absolute().parents:
+        if (folder / NOTE).is_file():
+            with suppress(SgdxError):
+                return remembered_source(folder)
+    return None
+
+
 def resolve_source(source: str | os.PathLike[str] | None, cache: Path | None = None) -> str:
     """The source to open: what the caller names, else ``$SGDX_SOURCE``, else the remembered one.
 
@@ -98,3 +113,18 @@ def resolve_source(source: str | os.PathLike[str] | None, cache: Path | None = N
     if remembered not in ("sample", "download") and not Path(remembered).exists():
         raise SgdxError(f"{remembered}: was prepared before, but is not there any more; {_ADVICE}")
     return remembered
+
+
+def announced_source(source: str | os.PathLike[str] | None, cache: Path | None = None) -> str:
+    """The source that a command opens, as ``resolve_source`` finds it.
+
+    A note on standard error says where it is the remembered one, and how to choose another.
+    """
+    resolved = resolve_source(source, cache)
+    if not (source or os.environ.get("SGDX_SOURCE")):
+        print(
+            f"note: the source is {escape_controls(resolved)}, which prepare was given last; "
+            "--source names another",
+            file=sys.stderr,
+        )
+    return resolved

@@ -28,7 +28,7 @@ def write_frames(
     configs: Sequence[str],
     output: Path,
     dialogue_ids: Sequence[str] | None = None,
-) -> None:
+) -> list[Path]:
     """Write the frame rows of a split as ``CONFIG.parquet`` files, each whole or not at all.
 
     Args:
@@ -37,6 +37,9 @@ def write_frames(
         configs: The configs to write.
         output: The folder for the files.
         dialogue_ids: The dialogues whose frames are written; None for all of the split.
+
+    Returns:
+        The files, in the order of the configs.
 
     Raises:
         SgdxError: A config has no such split, the release is at fault, or a file cannot be written.
@@ -48,7 +51,7 @@ def write_frames(
 
     version = release.version(split_name(split))
     schema = FRAME_COLUMNS.with_metadata({**FRAME_ROW.arrow_schema.metadata, "release": version})
-    _write(release, split, configs, output, schema, parts, dialogue_ids)
+    return _write(release, split, configs, output, schema, parts, dialogue_ids)
 
 
 def write_turns(
@@ -57,10 +60,10 @@ def write_turns(
     configs: Sequence[str],
     output: Path,
     dialogue_ids: Sequence[str] | None = None,
-) -> None:
+) -> list[Path]:
     """Write the turn rows of a split as ``CONFIG.parquet`` files, each whole or not at all.
 
-    The arguments and errors are those of ``write_frames``.
+    The arguments, the result and the errors are those of ``write_frames``.
     """
 
     def parts(config: str) -> Iterator[pa.Table]:
@@ -70,7 +73,7 @@ def write_turns(
 
     version = release.version()
     schema = TURN_COLUMNS.with_metadata({**TURN_ROW.arrow_schema.metadata, "release": version})
-    _write(release, split, configs, output, schema, parts, dialogue_ids)
+    return _write(release, split, configs, output, schema, parts, dialogue_ids)
 
 
 def _of_dialogues(
@@ -90,7 +93,7 @@ def _write(
     schema: pa.Schema,
     parts: Callable[[str], Iterator[pa.Table]],
     dialogue_ids: Sequence[str] | None,
-) -> None:
+) -> list[Path]:
     """Write the parts of each config as one file, with what they were made from as metadata.
 
     ``data`` and ``split`` are those of the release; ``columns`` has a digest of each
@@ -100,10 +103,11 @@ def _write(
     split = split_name(split)
     for config in configs:
         release.check_dialogues(config, split)
+    files = [output / f"{config}.parquet" for config in configs]
     with progress("Writing rows", steps(release, configs, [split])):
-        for config in configs:
+        for config, file in zip(configs, files, strict=True):
             with (
-                staged(output / f"{config}.parquet") as staging,
+                staged(file) as staging,
                 pq.ParquetWriter(staging, schema, compression="zstd") as writer,
             ):
                 digests = ColumnDigests()
@@ -118,3 +122,4 @@ def _write(
                 if dialogue_ids is not None:
                     facts["dialogues"] = str(release.count_dialogues(split))
                 writer.add_key_value_metadata(facts)
+    return files

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from ..io.errors import SgdxError
 from ..io.progress import progress
 from ..release.open import open_release
 from ..release.release import Release
-from ..release.remembered import resolve_source
+from ..release.remembered import resolve_source, source_of_file
 from ..release.schema import split_name
 from . import frame_rows
 from .columns import TURN_COLUMNS
@@ -39,8 +39,9 @@ def turns(dialogues: Any, seen_domains: Collection[str] | None = None) -> Any:
             ``IterableDataset``, a dictionary of them by split (``DatasetDict``), one row, or a list
             of rows.
         seen_domains: The domains of the original train split, as ``domains_seen`` returns them;
-            None to read them off the source that commands take by default, which then must be the
-            one that the dialogues are from.
+            None to read them off the source that the dialogues' cache was made from; of rows that
+            are in no cache, such as streamed ones, off the source that commands take by default,
+            which then must be the one that the dialogues are from.
 
     Returns:
         Rows with the columns of ``TURN_COLUMNS``: the same kind of dataset, or of dictionary of
@@ -53,11 +54,19 @@ def turns(dialogues: Any, seen_domains: Collection[str] | None = None) -> Any:
     from .features import TURN_ROW
 
     if seen_domains is None:
-        seen_domains = domains_seen(open_release(resolve_source(None)))
+        seen_domains = domains_seen(open_release(resolve_source(_source(dialogues))))
     seen = sorted(seen_domains)
     made_by = code_of(__file__, frame_rows.__file__) + " ".join(seen)
     make = partial(turn_table, seen_domains=seen)
     return map_rows(dialogues, make, "turn rows", TURN_ROW, made_by)
+
+
+def _source(dialogues: Any) -> str | None:
+    """The source that cached dialogues were made from; None for dialogues that are in no cache."""
+    if isinstance(dialogues, Mapping):
+        dialogues = next(iter(dialogues.values()), None)
+    files = getattr(dialogues, "cache_files", None)
+    return source_of_file(files[0]["filename"]) if files else None
 
 
 def domains_seen(release: Release) -> set[str]:

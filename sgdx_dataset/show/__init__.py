@@ -27,7 +27,8 @@ def show(
 
     Args:
         release: The release that has the dialogue.
-        dialogue_id: The dialogue's id, as in ``1_00000``; None for the first of the split.
+        dialogue_id: The dialogue's id, as in ``1_00000``; None for the first of the split with a
+            service that the wordings put into other words.
         configs: The wordings to show, each a config of the release.
         split: The split that has the dialogue, as splits may have the same ids; None stands for the
             first of test, validation and train that has it.
@@ -37,6 +38,6 @@ def show(
         SgdxError: The dialogue, a config or the split is unknown, or the file cannot be written.
     """
     shown = shown_dialogue(release, dialogue_id, configs, split)
-    print_dialogue(shown)
     if html:
         write_bytes(html, web_page(shown).encode())
+    print_dialogue(shown)

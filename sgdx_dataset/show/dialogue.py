@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.json import encode
+
 from ..io.errors import SgdxError
 from ..release.dialogue import Frame, read_dialogues
 from ..release.release import Release
@@ -55,11 +57,11 @@ def shown_dialogue(
     for config in configs:
         release.check_config(config)
     splits = [split_name(split)] if split else list(reversed(SPLITS))
+    wordings = [variant for config in configs for variant in release.variants(config)]
     if dialogue_id is None:
-        split, file, dialogue_id = _first(release, splits)
+        split, file, dialogue_id = _first(release, splits, wordings)
     else:
         split, file = _find(release, dialogue_id, splits)
-    wordings = [variant for config in configs for variant in release.variants(config)]
     for config in configs:
         release.check_dialogues(config, split)
     original = release.schema(split, "original")
@@ -76,13 +78,37 @@ def shown_dialogue(
     return ShownDialogue(dialogue_id, split, wordings, turns)
 
 
-def _first(release: Release, splits: Sequence[str]) -> tuple[str, str, str]:
-    """The first of the splits that has dialogues, its first file, and the first dialogue's id."""
+def _first(
+    release: Release, splits: Sequence[str], wordings: Sequence[str]
+) -> tuple[str, str, str]:
+    """The first of the splits that has dialogues, and the file and id of a dialogue in it.
+
+    It is the split's first dialogue with a service that the wordings put into other words, and its
+    first dialogue where there is none.
+    """
     for split in splits:
+        first = None
+        reworded = _reworded_services(release, split, wordings)
         for file in release.dialogue_files(split):
             for dialogue in read_dialogues(release.read(file), f"{release.name}: {file}", Frame):
-                return split, file, dialogue.dialogue_id
+                first = first or (split, file, dialogue.dialogue_id)
+                if not reworded.isdisjoint(dialogue.services):
+                    return split, file, dialogue.dialogue_id
+        if first:
+            return first
     raise SgdxError(f"{release.name}: {', '.join(splits)}: found no dialogue")
+
+
+def _reworded_services(release: Release, split: str, wordings: Sequence[str]) -> set[str]:
+    """The original names of the services that have other words under some of the wordings."""
+    original = release.schema(split, "original").services
+    return {
+        service.service_name
+        for wording in wordings
+        if split in release.schema_splits(wording)
+        for service, reworded in zip(original, release.schema(split, wording).services, strict=True)
+        if encode(reworded) != encode(service)  # services themselves compare by identity
+    }
 
 
 def _find(release: Release, dialogue_id: str, splits: Sequence[str]) -> tuple[str, str]:

@@ -97,9 +97,10 @@ def add_references(command: argparse.ArgumentParser, rows: str) -> None:
     command.add_argument(
         "--source",
         metavar="PATH",
-        help="where the references come from: the SGD release as a directory or an archive, or "
-        "'sample' for the small corpus in the package; default: $SGDX_SOURCE, else what "
-        "python -m sgdx_dataset prepare was given",
+        help="where the references come from: the SGD release as a directory or an archive, "
+        "'sample' for the small corpus in the package, or 'download'; default: what the "
+        "predictions say they were made from, else $SGDX_SOURCE, else what python -m sgdx_dataset "
+        "prepare was given",
     )
     command.add_argument(
         "--references",
@@ -113,8 +114,8 @@ def add_references(command: argparse.ArgumentParser, rows: str) -> None:
         action="append",
         default=[],
         metavar="NAME=PATH",
-        help="a schema variant of your own: a directory with {train,dev,test}/schema.json, or an "
-        "overlay, a .json file of changes to the train schema; may be repeated",
+        help="a wording of your own, as python -m sgdx_dataset takes it: a .json file of new words, "
+        "or a directory with {train,dev,test}/schema.json; may be given several times",
     )
     command.add_argument(
         "--split",

@@ -13,7 +13,7 @@ from sgdx_dataset.subset import read_dialogue_ids
 from ..rows import REFERENCE
 from ..subset import dialogues_mark
 from ..variants import ORIGINAL, PAPER_VARIANTS
-from .predictions import Predictions, Rows, prediction_paths
+from .predictions import Predictions, Rows, note_unscored, prediction_paths
 from .references import References, open_folder, open_references
 
 
@@ -51,11 +51,15 @@ class Inputs:
                 f"--references {self.references}: found --source or --variant too, expected one "
                 "way to have the references"
             )
+        return prediction_paths(self.predictions, self._variants())
+
+    def _variants(self) -> list[str]:
+        """The variants whose wordings are known."""
         variants = [ORIGINAL, *PAPER_VARIANTS, *self.own_variants]
         if self.references:
             files = self.references.glob("*.parquet")
             variants += sorted({file.stem for file in files} - {*variants})
-        return prediction_paths(self.predictions, variants)
+        return variants
 
     def read(
         self, read_file: Callable[[Path, str, str], Predictions[pa.Table]]
@@ -69,6 +73,7 @@ class Inputs:
             SgdxError: A file is missing or malformed.
         """
         paths = self.prediction_paths()
+        note_unscored(self.predictions, self._variants())
         return {name: read_file(path, self.split, name) for name, path in paths.items()}
 
     def named_dialogues(self) -> list[str]:

@@ -1,7 +1,9 @@
 """Prediction files: which are meant, and reading JSON Lines or the layout of the SGD release."""
 
 import hashlib
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -11,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sgdx_dataset.io.arguments import split_pairs
+from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import decode_json, parse_json
@@ -33,6 +36,7 @@ from .systems import Metadata
 Rows = TypeVar("Rows")
 # What the official scorer writes into the directory of predictions that it scored.
 _SCORER_OUTPUT = "dialogues_and_metrics.json"
+_LONGEST_FIRST_LINE = 1_000_000  # bytes; a longer one is no header of ours
 
 
 def parse_predictions(arguments: Sequence[str]) -> dict[str, Path] | Path:
@@ -118,6 +122,37 @@ def _paths_in(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
             f"some of {', '.join(variants)}"
         )
     return paths
+
+
+class _StatedVariant(msgspec.Struct):
+    variant: str | None = None
+    metadata: "_StatedVariant | None" = None
+
+
+def note_unscored(predictions: Mapping[str, Path] | Path, variants: Sequence[str]) -> None:
+    """Note on standard error the prediction files of a folder that are of no variant asked for.
+
+    They are those whose first line, a header or a row, states the variant that they are named
+    after: without ``--variant NAME=PATH`` nobody knows the wording.
+    """
+    if not isinstance(predictions, Path):
+        return
+    others = []
+    for path in sorted(predictions.glob("*.jsonl")):
+        if path.stem in variants or not path.is_file():
+            continue
+        with path.open("rb") as file:
+            line = file.readline(_LONGEST_FIRST_LINE)
+        with suppress(msgspec.DecodeError, RecursionError):
+            stated = msgspec.json.decode(line, type=_StatedVariant)
+            if (stated.metadata or stated).variant == path.stem:
+                others.append(path.stem)
+    if others:
+        names = escape_controls(", ".join(others))
+        print(
+            f"note: left out: {names}; --variant NAME=PATH names the wording of one",
+            file=sys.stderr,
+        )
 
 
 class _State(msgspec.Struct, gc=False):

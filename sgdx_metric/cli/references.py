@@ -4,6 +4,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.json import parse_json
 from sgdx_dataset.release.release import Release
-from sgdx_dataset.release.remembered import sources_named
+from sgdx_dataset.release.remembered import announced_source, sources_named
 from sgdx_dataset.rows.column_digests import column_digests
 
 from ..columns import column
@@ -150,13 +151,12 @@ def stated_release(
     def is_stated(release: Release) -> bool:
         return _is_stated(release, split, stated) if has_digests else release.source in others
 
-    try:
-        default = open_release(source, own)
-        if not others or is_stated(default):
+    if not others:
+        return open_release(announced_source(source), own)
+    # Nothing may have been prepared, or it may not be there any more.
+    with suppress(SgdxError):
+        if is_stated(default := open_release(source, own)):
             return default
-    except SgdxError:  # Nothing was prepared, or it is not there any more.
-        if not others:
-            raise
     for name in others:
         release = open_release(name, own)
         if is_stated(release):
@@ -166,7 +166,7 @@ def stated_release(
                 file=sys.stderr,
             )
             return release
-    return open_release(source, own)
+    return open_release(announced_source(source), own)
 
 
 def _is_stated(release: Release, split: str, stated: Mapping[str, Stated]) -> bool:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 from rich import box
@@ -32,13 +33,16 @@ _LINES = ("change_orig", "change_v1-5")
 # Headers of figures that are no longer than this are not folded.
 _SHORT = len("difference")
 _GAP = 2  # blanks between columns
-_SCORE_LEGEND = """\
-JGA: joint goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how
-far a frame's score varies over variants. JGA_worst: each frame under the
-wording that is worst for it. flips: frames right under one wording and wrong
-under another. Change: JGA of what changes since the turn before alone, so that
-an early mistake counts once. difference: JGA less that of original.
-"""
+_LONG_NAME = 28  # characters; longer names of slots and frames may be folded
+# What the figures are, by the beginning of their keys.
+_SCORE_LEGEND = {
+    "relative_difference": "Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig.",
+    "ss_jga": "SS: how far a frame's score varies over variants.",
+    "jga_worst": "JGA_worst: each frame under the wording that is worst for it.",
+    "flips": "flips: frames right under one wording and wrong under another.",
+    "change_": "Change: JGA of what changes since the turn before alone, so that an early mistake "
+    "counts once.",
+}
 _CALLS = {
     "call_name_accuracy": "name",
     "call_argument_accuracy": "arguments",
@@ -116,7 +120,7 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
             print_line(f"{figure}, 95 % interval {_interval(interval)}", console)
     print_line("", console)
     _print_variants(result, console)
-    print_line(_SCORE_LEGEND, console)
+    print_line(f"{_score_legend(sgdx)}\n", console)
     for name, count in result["ignored_slots"].items():
         if count:
             share = 100 * count / result["predicted_slots"][name]
@@ -125,6 +129,18 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
                 console,
             )
     print_line(result["signature"], console)
+
+
+def _score_legend(sgdx: Mapping[str, Any]) -> str:
+    """What the figures that the variants give are, in lines of at most 80 characters."""
+    shown = [key for key, figure in sgdx.items() if isinstance(figure, float)]
+    words = ["JGA: joint goal accuracy."]
+    for beginning, text in _SCORE_LEGEND.items():
+        if any(key.startswith(beginning) for key in shown):
+            words.append(text)
+    if sgdx["differences"]:
+        words.append("difference: JGA less that of original.")
+    return fill(" ".join(words), 80, break_on_hyphens=False)
 
 
 def print_unread(
@@ -146,20 +162,21 @@ def print_unread(
 
 
 def _print_variants(result: dict[str, Any], console: Console) -> None:
-    """Print the joint goal accuracy under each variant, and its difference to the original's."""
-    headers = ["variant", *_GROUPS, "difference", "95 % interval", "p"]
+    """Print the joint goal accuracy under each variant, and its difference to the original's.
+
+    Where there is no variant to compare with the original, the differences have no column.
+    """
+    differences = result["sgdx"]["differences"]
+    headers = ["variant", *_GROUPS]
+    if differences:
+        headers += ["difference", "95 % interval", "p"]
     rows = []
     for name, groups in result["variants"].items():
         means = (groups.get(key, {}).get("joint_goal_accuracy") for key in _GROUPS.values())
-        change = result["sgdx"]["differences"].get(name, {})
+        change = differences.get(name, {})
         interval = None if change.get("low") is None else [change["low"], change["high"]]
-        rows.append(
-            [
-                name,
-                *map(percent, means),
-                *_difference(change.get("difference"), interval, change.get("p")),
-            ]
-        )
+        cells = _difference(change.get("difference"), interval, change.get("p"))
+        rows.append([name, *map(percent, means), *(cells if differences else [])])
     print_table("Joint goal accuracy by variant, in %", headers, rows, console)
 
 
@@ -356,9 +373,14 @@ def print_explanation(
         console.print(Text(escape_controls(f"{speaker.lower():>6}: {utterance}")))
     print_line("", console)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in ("variant", "slot", "reference", "prediction", "score"):
-        table.add_column(name, justify="right" if name == "score" else "left", overflow="fold")
-    table.add_column("why", overflow="fold", width=len("ignored: not a slot"))
+    slot = max((len(line.slot or line.aspect) for line in lines), default=0)
+    why = max((len(line.why) for line in lines), default=0)
+    table.add_column("variant", overflow="fold")
+    table.add_column("slot", overflow="fold", min_width=min(slot, _LONG_NAME))
+    table.add_column("reference", overflow="fold")
+    table.add_column("prediction", overflow="fold")
+    table.add_column("score", justify="right", overflow="fold")
+    table.add_column("why", overflow="fold", width=min(why, len("ignored: not a slot")))
     for i, line in enumerate(lines):
         values = " | ".join(line.reference), " | ".join(line.predicted)
         last = i + 1 == len(lines) or lines[i + 1].aspect != line.aspect
@@ -397,7 +419,9 @@ def print_flips(flips: Sequence[Flip], right: int, count: int, console: Console)
         console: Where to print.
     """
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in ("frame", "right under", "wrong under", "what changed"):
+    frame = max((len(flip.frame_id) for flip in flips), default=0)
+    table.add_column("frame", overflow="fold", min_width=min(frame, _LONG_NAME))
+    for name in ("right under", "wrong under", "what changed"):
         table.add_column(name, overflow="fold")
     for flip in flips:
         changed = "; ".join(
@@ -424,8 +448,8 @@ def _values(values: Sequence[str]) -> str:
 
 
 def percent(fraction: float | None) -> str:
-    """A fraction as percent with two decimals; "-" for None."""
-    return "-" if fraction is None else f"{100 * fraction:.2f}"
+    """A fraction as percent with two decimals, zero without a sign; "-" for None."""
+    return "-" if fraction is None else f"{round(100 * fraction, 2) + 0.0:.2f}"
 
 
 def _interval(interval: Sequence[float]) -> str:

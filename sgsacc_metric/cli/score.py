@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sgdx_metric.cli.files import check_output
-from sgdx_metric.cli.predictions import prediction_paths
+from sgdx_metric.cli.predictions import note_unscored, prediction_paths
 from sgdx_metric.cli.terminal import terminal
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
@@ -59,6 +59,7 @@ class Inputs:
         """The prediction rows of all variants, from files by variant or from one folder."""
         variants = [ORIGINAL, *PAPER_VARIANTS, *self.own_variants]
         paths = prediction_paths(predictions, variants)
+        note_unscored(predictions, variants)
         return [
             row
             for variant, path in paths.items()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from baselines import evaluate, predict
 from baselines.data.frames import GOLD, IDENTITY, INPUTS, track
@@ -68,6 +69,23 @@ def test_the_metric_takes_them(
     signature = json.loads(scores.read_text())["signature"]
     assert "|variants:original+v5|" in signature
     assert "|system-acts:no|" in signature
+
+
+def test_a_tiny_model_is_asked_on_one_thread(
+    trained: Path, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless ``OMP_NUM_THREADS`` says otherwise, as on a busy machine its threads wait for long."""
+    arguments = ("--model", trained, "--dialogues", three, "--config", "v5", "--output")
+    try:
+        torch.set_num_threads(2)
+        monkeypatch.setenv("OMP_NUM_THREADS", "2")
+        assert command(monkeypatch, predict, *arguments, tmp_path / "two") == 0
+        assert torch.get_num_threads() == 2
+        monkeypatch.delenv("OMP_NUM_THREADS")
+        assert command(monkeypatch, predict, *arguments, tmp_path / "one") == 0
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(1)
 
 
 @pytest.mark.slow

@@ -80,3 +80,37 @@ def test_a_damaged_note(run: Run, tmp_path: Path) -> None:
         f"sgdx_dataset: error: {note}: found ['sample'], expected a source; delete it, or name a"
         " source with --source or SGDX_SOURCE\n"
     )
+
+
+def test_commands_say_that_they_took_the_remembered_source(
+    run: Run, mini: Path, tmp_path: Path
+) -> None:
+    home = unnamed(tmp_path / "home")
+    done = run("sgdx_dataset", "prepare", "--source", mini, "--config", "v1", **home)
+    assert "note: the source is" not in done.stderr
+    note = (
+        f"note: the source is {mini}, which prepare was given last; --source names another"
+    )
+    predict = ("baselines.predict", "--tracker", "lexical", "--config", "v1", "--output", "a")
+    done = run(*predict, **home)
+    assert (done.returncode, done.stderr.splitlines()) == (0, [note])
+    # The header says what the predictions are of, so that there is nothing to choose.
+    score = ("sgdx_metric", "score", "--predictions", "a", "--output", "s.json")
+    done = run(*score, **home)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = (tmp_path / "a" / "v1.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "a" / "v1.jsonl").write_text("".join(lines[1:]))
+    done = run(*score, **home)
+    assert (done.returncode, done.stderr.splitlines()) == (0, [note])
+    done = run("sgdx_dataset", "show", "--config", "original", "v1", **home)
+    assert (done.returncode, done.stderr.splitlines()) == (0, [note])
+    done = run("sgdx_dataset", "show", "--config", "original", SGDX_SOURCE=str(mini))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_prepare_says_what_it_replaces(run: Run, mini: Path, tmp_path: Path) -> None:
+    home = unnamed(tmp_path / "home")
+    done = run("sgdx_dataset", "prepare", "--source", mini, "--config", "v1", **home)
+    assert "replaced" not in done.stderr
+    done = run("sgdx_dataset", "prepare", "--source", "sample", "--config", "v1", **home)
+    assert f"note: what the cache had of {mini} is replaced\n" in done.stderr

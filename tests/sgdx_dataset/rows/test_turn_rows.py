@@ -19,6 +19,8 @@ from sgdx_dataset.rows.columns import TURN_COLUMNS
 from sgdx_dataset.rows.features import TURN_ROW
 from sgdx_dataset.rows.turn_rows import domains_seen
 
+from ..conftest import SCHEMAS, write
+
 Json = Any
 
 
@@ -72,6 +74,19 @@ def test_slices_mixtures_streams_and_lists(domains: set[str]) -> None:
     assert turns(list(mixed)) == expected
     assert turns(mixed[0]) == list(plain(mixed[0], domains))
     assert list(turns(DatasetDict({"test": mixed}))["test"]) == expected
+
+
+def test_the_domains_are_those_of_the_source_that_the_dialogues_are_from(
+    mini: Path, domains: set[str]
+) -> None:
+    """Not those of the source that commands take by default, which is the sample here."""
+    dialogues = load("v1", "test", mini)
+    (row,) = {(row["seen"], row["seen_domain"]) for row in turns(dialogues)}
+    assert row == (True, True)
+    write(mini / "train" / "schema.json", [SCHEMAS["original"] | {"service_name": "Homes_1"}])
+    write(mini / "test" / "schema.json", [SCHEMAS["original"] | {"service_name": "Flats_1"}])
+    assert [row["seen_domain"] for row in turns(load("original", "test", mini))] == [False, False]
+    assert "Flats" in domains
 
 
 def test_some_columns() -> None:

@@ -106,7 +106,7 @@ def test_the_words_of_a_service_are_a_rewording_file(run: Run, tmp_path: Path) -
     done = run("sgdx_dataset", "show", "--source", "sample", "--schema", "Nothing_1")
     assert "has no service Nothing_1, expected one of Bikes_1, Cabs_1," in done.stderr
     done = run("sgdx_dataset", "show", "1_00000", "--source", "sample", "--schema", "Vets_1")
-    assert "--schema: found a dialogue's options too" in done.stderr
+    assert "--schema: found DIALOGUE_ID too, expected it without" in done.stderr
 
 
 def test_a_web_page_of_its_own(run: Run, mini: Path, tmp_path: Path) -> None:
@@ -148,3 +148,13 @@ def test_what_is_not_there(run: Run, mini: Path) -> None:
     done = run("sgdx_dataset", "show", "1_00000", "--source", mini, "--config", "v7")
     assert (done.returncode, done.stdout) == (2, "")
     assert "unknown config 'v7', expected one of original, v1" in done.stderr
+
+
+def test_a_wording_of_ones_own_shows_a_dialogue_that_it_rewords(run: Run, tmp_path: Path) -> None:
+    write(tmp_path / "mine.json", {"Vets_1": {"slots": {"city": "place_of_the_vet"}}})
+    done = run("sgdx_dataset", "show", "--source", "sample", "--variant", "mine=mine.json")
+    assert done.returncode == 0, done.stderr
+    assert "Vets_1" in done.stdout and "place_of_the_vet" in done.stdout
+    write(tmp_path / "same.json", {})
+    done = run("sgdx_dataset", "show", "--source", "sample", "--variant", "same=same.json")
+    assert done.stdout.startswith("Dialogue 1_00000 (test)"), done.stderr

@@ -95,6 +95,31 @@ def test_variants_of_ones_own(tmp_path: Path, command: Run) -> None:
     assert re.search(r"\|variants:mine@[0-9a-f]{8}\+v1\|", scores["signature"])
 
 
+def test_predictions_whose_wording_nobody_names_are_left_out_aloud(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    folder = tmp_path / "p"
+    folder.mkdir()
+    written(folder / "original.jsonl", gold["original"])
+    for name in ("mine", "other"):
+        rows = [row | {"variant": name} for row in gold["original"]]
+        written(folder / f"{name}.jsonl", rows, variant=name)
+    (folder / "answers.jsonl").write_text('{"custom_id": "1", "variant": 5}\n')
+    (folder / "log.jsonl").write_text("")
+    done = command(*SCORE, "--predictions", folder)
+    note = "note: left out: mine, other; --variant NAME=PATH names the wording of one\n"
+    assert (done.returncode, done.stderr) == (0, note)
+    # Of one wording there is nothing to compare, and so no column and no words about it.
+    assert "difference" not in done.stdout and "Diff_rel" not in done.stdout
+    assert "JGA: joint goal accuracy.\n" in done.stdout
+    (tmp_path / "same.json").write_text("{}")
+    own = ("--variant", "mine=same.json", "--variant", "other=same.json")
+    done = command(*SCORE, "--predictions", folder, *own)
+    assert (done.returncode, done.stderr) == (0, "")
+    legend = " ".join(done.stdout.split())
+    assert "wrong under another. difference: JGA less that of original." in legend
+
+
 def test_own_wordings_of_one_name_are_told_apart(
     tmp_path: Path, command: Run, gold: dict[str, list[Row]]
 ) -> None:
