@@ -17,7 +17,7 @@ A pool with two paraphrases of every text, from which v1 and v2 are made:
      "slots": {"city": {"name": ["town", "location"],
                         "description": ["Name of the town", "Where to look"]}},
      "intents": {"GetWeather": {"name": ["FindForecast", "LookUpWeather"],
-                                "description": ["Find a forecast", "Look it up"]}}}}
+                                "description": ["Find one", "Look it up"]}}}}
 """
 
 

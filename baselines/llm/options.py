@@ -42,8 +42,9 @@ def add_server(command: argparse.ArgumentParser, model_required: bool) -> None:
         "--provider",
         choices=PROVIDERS,
         default=OPENAI.name,
+        metavar="PROVIDER",
         help="whose server it is: its address, the variable of its key, such as GROQ_API_KEY, and "
-        "what it refuses or ignores in requests; default: openai",
+        f"what it refuses or ignores in requests: {', '.join(PROVIDERS)}; default: openai",
     )
     command.add_argument(
         "--base-url",

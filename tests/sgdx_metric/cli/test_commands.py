@@ -111,13 +111,13 @@ def test_predictions_whose_wording_nobody_names_are_left_out_aloud(
     assert (done.returncode, done.stderr) == (0, note)
     # Of one wording there is nothing to compare, and so no column and no words about it.
     assert "difference" not in done.stdout and "Diff_rel" not in done.stdout
-    assert "JGA: joint goal accuracy.\n" in done.stdout
+    assert "JGA: joint goal accuracy. Change: JGA of what changes since" in done.stdout
     (tmp_path / "same.json").write_text("{}")
     own = ("--variant", "mine=same.json", "--variant", "other=same.json")
     done = command(*SCORE, "--predictions", folder, *own)
     assert (done.returncode, done.stderr) == (0, "")
     legend = " ".join(done.stdout.split())
-    assert "wrong under another. difference: JGA less that of original." in legend
+    assert "counts once. difference: JGA less that of original." in legend
 
 
 def test_own_wordings_of_one_name_are_told_apart(
