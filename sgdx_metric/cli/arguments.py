@@ -114,8 +114,8 @@ def add_references(command: argparse.ArgumentParser, rows: str) -> None:
         action="append",
         default=[],
         metavar="NAME=PATH",
-        help="a wording of your own, as python -m sgdx_dataset takes it: a .json file of new words, "
-        "or a directory with {train,dev,test}/schema.json; may be given several times",
+        help="a wording of your own, as python -m sgdx_dataset takes it: a .json file of new "
+        "words, or a directory with {train,dev,test}/schema.json; may be given several times",
     )
     command.add_argument(
         "--split",
