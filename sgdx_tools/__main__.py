@@ -37,6 +37,18 @@ def main(arguments: list[str] | None = None) -> int:
     return run("sgdx_tools", lambda: command(options), (SgdxError, ScoreError))
 
 
+def _import(options: Namespace) -> None:
+    from .importing.command import run_import
+
+    run_import(options)
+
+
+def _reword(options: Namespace) -> int:
+    from .rewording import reword
+
+    return _INCOMPLETE if reword(options) else 0
+
+
 def _estimate(options: Namespace) -> None:
     from baselines.llm.estimate import token_counter
     from baselines.llm.options import read_prices
@@ -99,6 +111,8 @@ def _demo(options: Namespace) -> None:
 
 
 COMMANDS: dict[str, Callable[[Namespace], int | None]] = {
+    "import": _import,
+    "reword": _reword,
     "estimate": _estimate,
     "run": _run,
     "score": _score,

@@ -9,6 +9,7 @@ from typing import TypeAlias, get_args
 from baselines.llm.options import add_sending, add_server
 
 from .data import Rule
+from .importing.command import add_import
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -24,6 +25,9 @@ def parser() -> argparse.ArgumentParser:
     commands = program.add_subparsers(
         dest="command_name", required=True, metavar="COMMAND", title="commands"
     )
+    text = "make a folder of tools from somebody's file"
+    add_import(_command(commands, "import", text))
+    _add_reword(commands)
     _add_estimate(commands)
     _add_run(commands)
     _add_score(commands)
@@ -40,6 +44,37 @@ def add_tool_set(command: argparse.ArgumentParser) -> None:
     """Add the folder of tools, which all commands but ``import`` and ``demo`` read."""
     text = "folder with tools.json, and with cases.jsonl and wordings/ where the command needs them"
     command.add_argument("tools", type=Path, metavar="FOLDER", help=text)
+
+
+def _add_reword(commands: Commands) -> None:
+    text = "put tools into other words, and order the wordings v1, v2, ... by their distance"
+    command = _command(commands, "reword", text)
+    add_tool_set(command)
+    words = command.add_mutually_exclusive_group(required=True)
+    words.add_argument(
+        "--with",
+        dest="by",
+        metavar="WAY:WHAT",
+        help="who finds the words: model:NAME asks a model; pool:FILE takes paraphrases, as in "
+        '{"book": {"name": ["reserve"], "description": [...], "parameters": {"size": {...}}}}; '
+        "backtranslate:FORWARD,BACKWARD takes two translation models, or programs as command:LINE; "
+        "file:FILE takes a finished wording",
+    )
+    text = "compose the wordings anew of the lines that are left in a table review.tsv"
+    words.add_argument("--review", type=Path, metavar="FILE", help=text)
+    text = "how many wordings to make, 1 to 9; default: 5"
+    command.add_argument("--count", type=int, default=5, metavar="N", help=text)
+    text = "reword descriptions alone"
+    command.add_argument("--keep-names", action="store_true", help=text)
+    text = "make a wording of each reworded element alone, which measures what it costs"
+    command.add_argument("--one-at-a-time", action="store_true", help=text)
+    text = "folder for the wordings and the table to review, mostly FOLDER/wordings"
+    command.add_argument("--output", type=Path, required=True, metavar="DIR", help=text)
+    text = "language codes of translation models that know several languages"
+    command.add_argument("--languages", nargs=2, metavar=("SOURCE", "PIVOT"), help=text)
+    server = command.add_argument_group("with model:NAME")
+    add_server(server, model_required=False)
+    add_sending(server)
 
 
 def _add_asking(command: argparse.ArgumentParser) -> None:

@@ -33,7 +33,7 @@ def add_repeats(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_server(command: argparse.ArgumentParser, model_required: bool) -> None:
+def add_server(command: argparse._ActionsContainer, model_required: bool) -> None:
     """Add the options that say which server is asked, and with which fields of requests."""
     text = "the model's name at its server"
     text += "" if model_required else "; not needed with --command"
@@ -149,7 +149,7 @@ def add_predict(command: argparse.ArgumentParser) -> None:
     add_sending(command)
 
 
-def add_sending(command: argparse.ArgumentParser) -> None:
+def add_sending(command: argparse._ActionsContainer) -> None:
     """Add the options that say how requests are sent, and when to stop."""
     add_headers(command)
     command.add_argument(
@@ -184,7 +184,7 @@ def add_sending(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_headers(command: argparse.ArgumentParser) -> None:
+def add_headers(command: argparse._ActionsContainer) -> None:
     """Add the option for further headers, which ``read_headers`` reads."""
     command.add_argument(
         "--header",
