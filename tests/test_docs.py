@@ -7,6 +7,7 @@ import importlib.util
 import io
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,20 @@ def test_the_readme_shows_what_the_demo_prints(run: Run) -> None:
     (shown,) = re.findall(r"```\n(Joint goal.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert done.stdout.startswith(shown)
     assert done.stderr == ""
+
+
+def test_the_readmes_commands_run(run: Run, tmp_path: Path) -> None:
+    """Those that need neither a network nor a server nor training, in the order of the page."""
+    (tmp_path / "sgdx-project").symlink_to(ROOT)
+    programs = "baselines.demo", "sgdx_dataset", "sgdx_metric", "baselines.report"
+    lines = [line for line in commands(ROOT / "README.md") if "outputs/model" not in line]
+    words = [shlex.split(line, comments=True)[2:] for line in lines if line.startswith("python -m")]
+    runnable = [line for line in words if line[0] in programs]
+    assert len(runnable) >= 5
+    for line in runnable:
+        done = run(*line)
+        assert done.returncode == 0, (line, done.stderr)
+    assert (tmp_path / "outputs" / "report" / "index.html").is_file()
 
 
 # Of the tables of results, by what their scores' signature says of the data: each row's tracker and

@@ -174,9 +174,10 @@ def add_dialogues(
 
 def add_scores_output(command: argparse.ArgumentParser) -> None:
     """Add the argument that names the file of scores to write."""
-    command.add_argument(
-        "--output", type=Path, required=True, metavar="FILE", help="the JSON file to write"
+    text = (
+        "the JSON file to write, which other commands read; default: none, only tables are printed"
     )
+    command.add_argument("--output", type=Path, metavar="FILE", help=text)
 
 
 def add_json_output(command: argparse.ArgumentParser) -> None:

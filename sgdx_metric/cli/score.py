@@ -174,8 +174,8 @@ def score_states(
     return scores
 
 
-def score_api_calls(inputs: Inputs, rules: Rules, output: Path) -> None:
-    """Score API calls, write the scores and print a table.
+def score_api_calls(inputs: Inputs, rules: Rules, output: Path | None) -> None:
+    """Score API calls, write the scores where there is an output, and print a table.
 
     Raises:
         ScoreError, SgdxError: As `score_states` does.
@@ -184,7 +184,8 @@ def score_api_calls(inputs: Inputs, rules: Rules, output: Path) -> None:
     scored = score_variants(CALLS, inputs, rules)
     scores = report_calls(scored.variants, scored.dialogues, scored.setup)
     scores["predictions"] = scored.about_system()
-    write_json(scores, output)
+    if output:
+        write_json(scores, output)
     print_calls(scores, terminal())
 
 
