@@ -17,7 +17,7 @@ from ..columns import column
 from ..report import empty_state_jga, paired, report, with_digest
 from ..rows import REFERENCE
 from ..scoring import score_frames
-from ..signature import Rules, Setup
+from ..signature import OFFICIAL, Rules, Setup
 from ..subset import Subset, dialogue_ids_of, only_dialogues, only_services, subset_of
 from ..variants import own_wordings
 from .files import (
@@ -31,6 +31,7 @@ from .files import (
 )
 from .inputs import Inputs, stated_dialogues
 from .predictions import Predictions, read_calls, read_predictions, with_frame_ids
+from .references import References
 from .systems import (
     Metadata,
     about_system,
@@ -209,9 +210,35 @@ def score_variants(
     named_ids = inputs.named_dialogues()
     predictions = inputs.read(task.read)
     chosen_ids = named_ids or stated_dialogues(predictions, dialogue_ids_of)
-    metadata = {name: variant.metadata for name, variant in predictions.items()}
-    check_one_system(metadata)
+    check_one_system({name: variant.metadata for name, variant in predictions.items()})
     references = inputs.open_references(predictions, task.columns)
+    return score_against(references, task, predictions, chosen_ids, inputs, rules, acts)
+
+
+def score_against(
+    references: References,
+    task: Task[_Scores],
+    predictions: Mapping[str, Predictions[pa.Table]],
+    chosen_ids: Sequence[str],
+    inputs: Inputs,
+    rules: Rules = OFFICIAL,
+    acts: str | None = None,
+) -> Scored[_Scores]:
+    """Score predictions that have been read against references that have been opened.
+
+    Args:
+        references: What they are scored against.
+        task: What is predicted.
+        predictions: The predictions by variant; `check_one_system` has let them pass.
+        chosen_ids: The ids of the dialogues to score; none for all.
+        inputs: The split, the services, and where `chosen_ids` are from.
+        rules: How frames are scored.
+        acts: What `--system-acts` was given.
+
+    Raises:
+        ScoreError, SgdxError: The predictions are not those of the references' frames.
+    """
+    metadata = {name: variant.metadata for name, variant in predictions.items()}
     acts = system_acts(metadata, acts)
     scores: dict[str, _Scores] = {}
     wordings: dict[str, str] = {}
@@ -276,6 +303,15 @@ def note_subset(subset: Subset) -> None:
     )
 
 
+def warn_of_oracle() -> None:
+    """Say on standard error that the predictions are of an oracle."""
+    print(
+        "warning: the predictions are of an oracle: the model was trained on schemas that it "
+        "is evaluated on",
+        file=sys.stderr,
+    )
+
+
 def _warn(scores: Mapping[str, Any], oracle: bool) -> None:
     """Warn where a score is not what it looks like.
 
@@ -283,11 +319,7 @@ def _warn(scores: Mapping[str, Any], oracle: bool) -> None:
     seem to be for another variant.
     """
     if oracle:
-        print(
-            "warning: the predictions are of an oracle: the model was trained on schemas that it "
-            "is evaluated on",
-            file=sys.stderr,
-        )
+        warn_of_oracle()
     for name, count in scores["ignored_slots"].items():
         predicted = scores["predicted_slots"][name]
         if count > predicted / 3:
