@@ -20,6 +20,7 @@ from ..scoring import score_frames
 from ..signature import OFFICIAL, Rules, Setup
 from ..subset import Subset, dialogue_ids_of, only_dialogues, only_services, subset_of
 from ..variants import own_wordings
+from .errata import Errata, check_is_sgd, leave_out, read_errata
 from .files import (
     PER_FRAME,
     check_apart,
@@ -175,15 +176,23 @@ def score_states(
     return scores
 
 
-def score_api_calls(inputs: Inputs, rules: Rules, output: Path | None) -> None:
+def score_api_calls(
+    inputs: Inputs, rules: Rules, output: Path | None, over: str = DIALOGUES
+) -> None:
     """Score API calls, write the scores where there is an output, and print a table.
+
+    Args:
+        inputs: What is scored against what.
+        rules: How arguments are scored.
+        output: The file to write; None for none.
+        over: What the intervals are over: "dialogues", "wordings" or "both".
 
     Raises:
         ScoreError, SgdxError: As `score_states` does.
     """
     Outputs(output).check(inputs)
     scored = score_variants(CALLS, inputs, rules)
-    scores = report_calls(scored.variants, scored.dialogues, scored.setup)
+    scores = report_calls(scored.variants, scored.dialogues, replace(scored.setup, over=over))
     scores["predictions"] = scored.about_system()
     if output:
         write_json(scores, output)
@@ -239,12 +248,13 @@ def score_against(
         ScoreError, SgdxError: The predictions are not those of the references' frames.
     """
     metadata = {name: variant.metadata for name, variant in predictions.items()}
+    errata = _errata(inputs, references) if inputs.without_errata else None
     acts = system_acts(metadata, acts)
     scores: dict[str, _Scores] = {}
     wordings: dict[str, str] = {}
     verified: set[str] = set()
     subset: Subset | None = None
-    dialogues = 0
+    dialogues = left_out = 0
     for name, variant in predictions.items():
         frames = references.frames(name)
         rows = with_frame_ids(variant, frames)
@@ -267,8 +277,16 @@ def score_against(
             available = subset.available if subset else len(dialogue_ids_of(frames))
             frames, rows = (only_services(table, inputs.services) for table in (frames, rows))
             subset = Subset(dialogue_ids_of(frames), available)
+        if errata:
+            frames, rows, left_out = leave_out(frames, rows, errata)
         scores[name] = task.score(frames, rows, name, rules)
         dialogues = len(dialogue_ids_of(frames))
+    if errata:
+        print(
+            f"note: {left_out} slots of frames under each variant are left out, as SGD contradicts "
+            "itself there",
+            file=sys.stderr,
+        )
     setup = Setup(
         split=inputs.split,
         release=references.release,
@@ -279,9 +297,16 @@ def score_against(
         wordings=wordings,
         subset=subset,
         services=inputs.services,
+        errata=errata.mark if errata else "",
     )
     digests = {name: variant.sha256 for name, variant in predictions.items()}
     return Scored(scores, setup, dialogues, metadata, digests)
+
+
+def _errata(inputs: Inputs, references: References) -> Errata:
+    """What is left out of the references; SgdxError unless they are of SGD."""
+    check_is_sgd(references.release)
+    return read_errata(inputs.split)
 
 
 def _check_services(services: Sequence[str], frames: pa.Table) -> None:
