@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from typing import Any
@@ -35,13 +34,14 @@ class WordedTools:
         words = self._wording.tools.get(tool, _NO_WORDS)
         return words.name or self._tools[tool].name
 
-    def ids(self, case: Case) -> Mapping[str, str]:
+    def ids(self, case: Case) -> dict[str, str]:
         """The id of each tool by its name under the wording; a case's own tools go first."""
         own = {self.name(tool): tool for tool in case.tools or ()}
-        return ChainMap(own, self._ids)
+        return {**self._all_ids, **own}
 
     @cached_property
-    def _ids(self) -> dict[str, str]:
+    def _all_ids(self) -> dict[str, str]:
+        """The id of each tool by its name; where tools share a name, that of the last one."""
         return {self.name(tool): tool for tool in self._tools}
 
     def _renaming(self, tool: str) -> Renaming:

@@ -68,8 +68,5 @@ class OnePassOptions(BatchOptions, frozen=True, kw_only=True):
     ] = 192
     acts: Annotated[
         bool,
-        msgspec.Meta(
-            description="whether the model reads the system's dialogue acts; false needs a model "
-            "that can do without, as it was trained without them at times (acts: sometimes)"
-        ),
+        msgspec.Meta(description="false: hide the system's dialogue acts from a model that can"),
     ] = True

@@ -39,8 +39,9 @@ def import_sgd(
     """Read the calls of a split.
 
     The values of a call are those of the dialogue state as they were said, and the canonical value
-    that the call itself has. Cases are turns that a call follows; those of a dialogue belong
-    together.
+    that the call itself has. Under the rule ``fuzzy`` a value that is only near the canonical one
+    scores its similarity, where ``sgdx_metric calls`` takes that one whole or not at all. Cases are
+    turns that a call follows; those of a dialogue belong together.
 
     Args:
         configs: The variant of the schemas that the tools have, and those that become wordings.
@@ -159,7 +160,7 @@ def _expected(row: Json, tools: _Tools) -> ExpectedCall:
     arguments: dict[str, Any] = {}
     for entry in row["service_call"]["parameters"]:
         slot, canonical = service.slot(entry["slot"]), entry["value"]
-        values = [canonical, *spoken.get(slot.name, [])]
+        values = [*spoken.get(slot.name, []), canonical]
         distinct = list(dict.fromkeys(values if not slot.is_categorical else [canonical]))
         arguments[names[slot.name]] = distinct[0] if len(distinct) == 1 else {ANY_OF: distinct}
     return ExpectedCall(tools.ids[service.service_name, row["service_call"]["method"]], arguments)
