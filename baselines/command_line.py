@@ -24,6 +24,16 @@ Struct = TypeVar("Struct", bound=msgspec.Struct)
 _ALIASES = {"chunk_size": ("--shard-size",)}
 
 
+class ParagraphFormatter(argparse.HelpFormatter):
+    """Formats a command's description paragraph by paragraph, to the width of the terminal."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = text.strip().split("\n\n")
+        return "\n\n".join(
+            super(ParagraphFormatter, self)._fill_text(p, width, indent) for p in paragraphs
+        )
+
+
 def add_source(parser: argparse.ArgumentParser) -> None:
     """Add the option ``--source``, which every command that reads dialogues has."""
     parser.add_argument(
@@ -42,8 +52,8 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         metavar="CONFIG",
-        help=f"any of {', '.join(CONFIGS)}, or a NAME of --variant; default: "
-        f"{' '.join(DEFAULT_CONFIGS)} and each NAME",
+        help=f"wordings of the schemas: any of {', '.join(CONFIGS)}, or a NAME of --variant; "
+        f"default: {' '.join(DEFAULT_CONFIGS)} and each NAME",
     )
     parser.add_argument(
         "--variant",

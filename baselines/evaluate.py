@@ -1,13 +1,13 @@
-"""Predict a split under every schema variant and score it, with a tracker or a generator.
+"""Predict with a tracker or a generator under every wording of the schemas, and score that.
+
+The output folder then holds predictions/CONFIG.jsonl for each wording, scores.json and run.json. It
+may be the folder of a training; baselines.publish then shows the scores on the model's card. To
+resume a run that was killed, give the same command again.
+
+What a generator says is scored by BLEU and slot error rate. For SGSAcc, which needs a model of
+entailment, score the predictions once more with python -m sgsacc_metric score --nli MODEL.
 
 To predict with several processes: accelerate launch -m baselines.evaluate.
-
-The output folder then holds predictions/VARIANT.jsonl, scores.json and run.json. It may be the run
-folder of a training; baselines.publish then shows the scores on the model card. To resume a run
-that was killed, give the same command again.
-
-A generator's responses are scored by BLEU and slot error rate. For SGSAcc, which needs a model of
-entailment, score the predictions once more with python -m sgsacc_metric score --nli MODEL.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Predict a split under every schema variant, with a tracker or a generator.
+"""Predict dialogue states, or what the system says, under every wording of the schemas.
+
+The output folder then holds CONFIG.jsonl for each wording. Files that are there already are kept
+where model and data are the same, so to resume a run that was killed, give the same command again.
 
 To predict with several processes: accelerate launch -m baselines.predict.
 """
@@ -20,7 +23,15 @@ from datasets import concatenate_datasets
 
 from sgdx_dataset import SgdxError
 
-from .command_line import add_data, add_struct, is_first, read_data, read_struct, run_command
+from .command_line import (
+    ParagraphFormatter,
+    add_data,
+    add_struct,
+    is_first,
+    read_data,
+    read_struct,
+    run_command,
+)
 from .data.frames import SYSTEM_ACTS
 from .data.kinds import rows_for
 from .data.prediction_files import is_finished, write_predictions
@@ -187,13 +198,20 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
     Raises:
         SgdxError: The options name no system, or an option has a wrong value.
     """
-    parser = argparse.ArgumentParser(f"python -m {name}", description=description, add_help=False)
-    parser.add_argument("--model", help="a run folder, or a name on the Hub")
+    parser = argparse.ArgumentParser(
+        f"python -m {name}",
+        description=description,
+        formatter_class=ParagraphFormatter,
+        add_help=False,
+    )
+    parser.add_argument(
+        "--model", help="a trained model: a folder of baselines.train, or a name on the Hub"
+    )
     parser.add_argument(
         "--tracker",
         metavar="NAME | MODULE:CLASS",
-        help="a tracker that needs no --model, as lexical, or a class of a module of yours; or the "
-        "tracker of a --model that does not record it",
+        help="instead of --model, a tracker that is not trained: lexical, or MODULE:CLASS for a "
+        "class of yours; with --model, the tracker of a model that does not say which it is",
     )
     first_options, _ = parser.parse_known_args()
     add_data(parser)
@@ -208,7 +226,7 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
         "-h",
         "--help",
         action="help",
-        help="show this help and exit; with --tracker NAME, also the options of that tracker",
+        help="show this help and exit; with --model or --tracker, also the options of that tracker",
     )
     system_class = _system_class(first_options)
     if system_class is not None:
@@ -247,7 +265,9 @@ def main() -> int:
     """Run the command; returns the exit status, which is 2 after a one-line error message."""
 
     def run() -> None:
-        request, output = parse_request("baselines.predict", __doc__, "folder for CONFIG.jsonl")
+        request, output = parse_request(
+            "baselines.predict", __doc__, "folder for CONFIG.jsonl of each wording"
+        )
         if predict(request, output) is not None:
             print(*(output / f"{config}.jsonl" for config in request.configs), sep="\n")
 

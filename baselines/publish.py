@@ -1,6 +1,11 @@
-"""Write the model card of a trained tracker or generator, and optionally push it to the Hub.
+"""Write the card of a trained model, or push a model or a report to the Hugging Face Hub.
 
-With --report, push a folder of baselines.report as a Space, whose page is the report.
+The card is RUN/README.md: how to use the model, its scores, and how it was trained. The scores are
+those of RUN/scores.json, as python -m baselines.evaluate --model RUN --output RUN writes it; scores
+of another model are refused.
+
+With --push-to-hub the model is pushed with its card; with --report as well, a report instead, as a
+Space that shows its page. To push takes an access token, from hf auth login or in $HF_TOKEN.
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from typing import Any
 from sgdx_dataset import SgdxError
 from sgdx_dataset.hub.upload import folder_files, upload
 
-from .command_line import run_command
+from .command_line import ParagraphFormatter, run_command
 from .model_card import push, write_card
 from .model_scores import check_model
 from .system import TrainableSystem, get_trainable, recorded_name
@@ -113,13 +118,19 @@ def publish_report(folder: Path, repository: str) -> str:
 
 def main() -> int:
     """Run the command; returns the exit status, which is 2 after a one-line error message."""
-    parser = argparse.ArgumentParser("python -m baselines.publish", description=__doc__)
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--model", type=Path, metavar="RUN", help="the run folder of a training")
-    what.add_argument(
-        "--report", type=Path, metavar="DIR", help="a folder of baselines.report; needs a REPO"
+    parser = argparse.ArgumentParser(
+        "python -m baselines.publish", description=__doc__, formatter_class=ParagraphFormatter
     )
-    parser.add_argument("--push-to-hub", metavar="REPO", help="push to this repository, YOU/NAME")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--model", type=Path, metavar="RUN", help="a folder of baselines.train")
+    what.add_argument(
+        "--report", type=Path, metavar="DIR", help="a folder of baselines.report, to be pushed"
+    )
+    parser.add_argument(
+        "--push-to-hub",
+        metavar="REPO",
+        help="push to this repository, YOU/NAME, which is created if it does not exist",
+    )
     options = parser.parse_args()
 
     def run() -> None:

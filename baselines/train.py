@@ -23,7 +23,7 @@ from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.hub.upload import check_upload
 from sgdx_dataset.io.console import Terminated
 
-from .command_line import add_source, is_first, run_command, source_of
+from .command_line import ParagraphFormatter, add_source, is_first, run_command, source_of
 from .data.augment import ORACLE
 from .data.frames import track, whole_dialogues
 from .data.kinds import rows_for
@@ -276,7 +276,9 @@ def evaluate_joined(
 
 def main() -> int:
     """Run the command; returns the exit status, which is 2 after a one-line error message."""
-    parser = argparse.ArgumentParser("python -m baselines.train", description=__doc__)
+    parser = argparse.ArgumentParser(
+        "python -m baselines.train", description=__doc__, formatter_class=ParagraphFormatter
+    )
     parser.add_argument(
         "--config",
         type=find_recipe,
@@ -286,7 +288,7 @@ def main() -> int:
     )
     add_source(parser)
     parser.add_argument(
-        "--output", type=Path, help="the run folder; default: outputs/TRACKER-RECIPE"
+        "--output", type=Path, help="folder for the model; default: outputs/TRACKER-RECIPE"
     )
     parser.add_argument(
         "--seed", type=int, metavar="N", help="random seed, 0 or more; default: the recipe's"
@@ -300,12 +302,13 @@ def main() -> int:
         "--task",
         nargs="+",
         action="extend",
-        help="the tasks to train, for a tracker of several models; default: all, in order",
+        help="for a tracker of several models, as sgp_dst: which of them to train; default: all",
     )
     parser.add_argument(
         "--augment",
         metavar="SCHEMAS",
-        help="also train on reworded schemas: backtrans, oracle, corrupt, or a folder of variants",
+        help="also train on reworded schemas: backtrans (back-translations), corrupt (words "
+        "changed at random), a folder of your own variants, or oracle (v1 to v5, with --oracle)",
     )
     parser.add_argument(
         "--oracle",

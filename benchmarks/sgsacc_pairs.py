@@ -27,7 +27,8 @@ def main() -> None:
     options = parser.parse_args()
     references = open_references(options.source, None, "test", {})
     turns_of = {
-        name: select_turns(references.turns(name), options.dialogues, None) for name in VARIANTS
+        name: select_turns(references.turns(name), "test", options.dialogues, None)
+        for name in VARIANTS
     }
     turns = turns_of["original"]
     utterances = {

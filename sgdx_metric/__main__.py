@@ -60,6 +60,12 @@ def _add_score(command: argparse.ArgumentParser) -> None:
         help="score the frames of these services only, by their original names; default: all",
     )
     command.add_argument(
+        "--without-errata",
+        action="store_true",
+        help="leave out the slots of frames whose annotations in SGD contradict each other; it "
+        "stands in the signature",
+    )
+    command.add_argument(
         "--system-acts",
         choices=("yes", "no"),
         help="whether the tracker was given the system's dialogue acts, where the predictions do "
@@ -83,6 +89,7 @@ def _add_calls(command: argparse.ArgumentParser) -> None:
     _add_inputs(command)
     add_scores_output(command)
     add_dialogues(command)
+    add_over(command)
 
 
 def _add_summarise(command: argparse.ArgumentParser) -> None:

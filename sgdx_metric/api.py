@@ -89,6 +89,7 @@ def score_files(
     own_variants: Mapping[str, str | Path] | None = None,
     dialogues: str | Path | None = None,
     services: Sequence[str] = (),
+    without_errata: bool = False,
     rules: Rules = OFFICIAL,
     system_acts: bool | None = None,
     over: str = DIALOGUES,
@@ -112,6 +113,8 @@ def score_files(
         dialogues: A file with the ids of the dialogues to score; None for those that the files say
             they are of, or all where they do not say.
         services: The original names of the services to score; none for all.
+        without_errata: Whether to leave out the slots of frames whose annotations in SGD contradict
+            each other (`docs/errata.md`).
         rules: How frames are scored.
         system_acts: Whether the tracker was given the system's dialogue acts, where the files do
             not say so themselves; None where that is unknown.
@@ -163,6 +166,7 @@ def score_files(
         own_variants={name: str(path) for name, path in (own_variants or {}).items()},
         dialogues=_path(dialogues),
         services=services,
+        without_errata=without_errata,
     )
     outputs = Outputs(_path(output), _path(per_frame), _path(plots))
     return score_states(inputs, rules, acts_word(system_acts), outputs, verbose, over)

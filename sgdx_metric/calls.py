@@ -15,7 +15,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .bootstrap import RESAMPLES, Statistics, Sums, bootstrap, compared
+from .bootstrap import (
+    DIALOGUES,
+    RESAMPLES,
+    Interval,
+    Statistics,
+    Sums,
+    bootstrap,
+    compared,
+    crossed_intervals,
+)
 from .columns import (
     AlignedRows,
     Bools,
@@ -238,15 +247,14 @@ def report_calls(
             raise ScoreError(f"{name}: the calls are not in the frames of those of {names[0]}")
     frame_index = index_frames(first.frame_id, first.seen)
     groups = frame_index.groups()
-    zero_mean = setup.rules.zero_mean
     accuracy = {name: variants[name].scores["call_accuracy"] for name in names}
     of_metrics = {
         metric: _of_metric(
-            {name: variants[name].scores[metric] for name in names}, frame_index, groups, zero_mean
+            {name: variants[name].scores[metric] for name in names}, frame_index, groups, setup
         )
         for metric in CALL_METRICS
     }
-    of_metrics[TASK_SUCCESS] = _of_task(accuracy, frame_index, groups, zero_mean)
+    of_metrics[TASK_SUCCESS] = _of_task(accuracy, frame_index, groups, setup)
     return {
         "calls": of_metrics,
         "differences": differences(accuracy, frame_index.dialogue),
@@ -261,14 +269,15 @@ def _of_metric(
     scores: Mapping[str, Floats],
     frame_index: FrameIndex,
     groups: Mapping[str, Ints],
-    zero_mean: str,
+    setup: Setup,
 ) -> dict[str, Any]:
     """The figures of one metric, for all, seen and unseen services."""
     figures = {
         group: over_wordings(
             {name: of_variant[groups[group]] for name, of_variant in scores.items()},
             frame_index.dialogue[groups[group]],
-            zero_mean,
+            setup.rules.zero_mean,
+            setup.over,
         )
         for group in (ALL, SEEN, UNSEEN)
     }
@@ -279,7 +288,7 @@ def _of_task(
     scores: Mapping[str, Floats],
     frame_index: FrameIndex,
     groups: Mapping[str, Ints],
-    zero_mean: str,
+    setup: Setup,
 ) -> dict[str, Any]:
     """The figures of the success of whole dialogues, for all, seen and unseen services."""
     figures = {}
@@ -289,7 +298,9 @@ def _of_task(
         success = {
             name: task_success(of_variant[members], dialogue) for name, of_variant in scores.items()
         }
-        figures[group] = over_wordings(success, np.unique(dialogue), zero_mean)
+        figures[group] = over_wordings(
+            success, np.unique(dialogue), setup.rules.zero_mean, setup.over
+        )
     return {**figures.pop(ALL), **figures}
 
 
@@ -307,7 +318,7 @@ def task_success(accuracy: Floats, dialogue: Ints) -> Floats:
 
 
 def over_wordings(
-    scores: Mapping[str, Floats], dialogue: Ints, zero_mean: str = "0"
+    scores: Mapping[str, Floats], dialogue: Ints, zero_mean: str = "0", over: str = DIALOGUES
 ) -> dict[str, Any]:
     """Sum up the scores of the same cases under any wordings.
 
@@ -316,6 +327,8 @@ def over_wordings(
         dialogue: The number of each case's dialogue; what is drawn for intervals are dialogues.
             Cases on their own are each a dialogue [cases].
         zero_mean: What the sensitivity makes of a case that scores 0 throughout, as in `Rules`.
+        over: What the intervals are over: "dialogues", "wordings" or "both". Over wordings all but
+            the original are drawn, and figures that are no means over wordings have no interval.
 
     Returns:
         `by_variant`, the mean under each wording; `original`; `reworded`, the mean over all other
@@ -334,13 +347,37 @@ def over_wordings(
         return _statistics(sums.means(weights), names)
 
     whole = statistic(np.ones((1, count))) if count else {}
-    intervals = bootstrap(statistic, count)
+    intervals = bootstrap(statistic, count) if over == DIALOGUES else _crossed(sums, names, over)
     return {
         "by_variant": {name: mean_defined(of_variant) for name, of_variant in scores.items()},
         **{key: _number(whole.get(key)) for key in FIGURES},
         "p": _p_of_drop(sums, names),
         "confidence": {key: intervals.get(key) for key in FIGURES},
     }
+
+
+def _crossed(sums: Sums, names: list[str], over: str) -> dict[str, Interval]:
+    """The intervals of the means over wordings, where wordings are drawn.
+
+    Args:
+        sums: What `_dialogue_sums` returned.
+        names: The wordings, in the order of the first rows.
+        over: "wordings" or "both".
+    """
+    reworded = [i for i, name in enumerate(names) if name != ORIGINAL]
+    are_papers = sorted(names[i] for i in reworded) == sorted(PAPER_VARIANTS)
+
+    def statistic(weights: Floats, shares: Floats) -> Statistics:
+        means = sums.means(weights)
+        statistics = {"reworded": (means[:, reworded] * shares).sum(axis=1)}
+        if are_papers:
+            statistics["v1-5"] = statistics["reworded"]
+        if ORIGINAL in names:
+            statistics["original"] = means[:, names.index(ORIGINAL)]
+            statistics["drop"] = statistics["reworded"] - statistics["original"]
+        return statistics
+
+    return crossed_intervals(statistic, len(sums.total), len(reworded), over)
 
 
 def differences(scores: Mapping[str, Floats], dialogue: Ints) -> dict[str, dict[str, float | None]]:

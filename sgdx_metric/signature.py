@@ -87,6 +87,8 @@ class Setup:
         wordings: The fingerprint of each variant that is the user's own.
         subset: The dialogues that were chosen; None for all of the split.
         services: The original names of the services that were chosen; empty for all.
+        errata: What was left out of the frames as its annotations contradict each other, with a
+            digest of the list; empty for nothing.
         over: What the intervals are over: "dialogues", "wordings" or "both".
 
     Raises:
@@ -103,6 +105,7 @@ class Setup:
     wordings: Mapping[str, str] = field(default_factory=dict)
     subset: Subset | None = None
     services: Collection[str] = ()
+    errata: str = ""
     over: str = DIALOGUES
 
     def __post_init__(self) -> None:
@@ -157,10 +160,10 @@ def signature(
     Where there are fewer dialogues than the split has, the part `release` is
     `partial:<dialogues>/<whole split>`, unless the release's name begins with `unverified:`. A
     subset adds the part `dialogues`, and `release` then goes by the number of dialogues that the
-    data has. Chosen services add the part `services`. Only the score of an oracle has the part
-    `oracle`, only one of calls `task`, and only one of predictions that say something of
-    themselves `predictions`. The part `over` is there where the intervals are not over
-    dialogues alone.
+    data has. Chosen services add the part `services`, and slots that are left out `errata`. Only
+    the score of an oracle has the part `oracle`, only one of calls `task`, and only one of
+    predictions that say something of themselves `predictions`. The part `over` is there where the
+    intervals are not over dialogues alone.
 
     Args:
         variants: The schema variants in the order of the report.
@@ -185,6 +188,7 @@ def signature(
         "release": release_part(split, available, setup.release),
         **({"dialogues": subset.mark()} if subset else {}),
         **({"services": "+".join(sorted(set(setup.services)))} if setup.services else {}),
+        **({"errata": setup.errata} if setup.errata else {}),
         "frames": frames,
         "match": "fuzzy-token-sort" if rules.use_fuzzy_match else "exact",
         "joint": "turn" if rules.joint_acc_across_turn else "frame",

@@ -9,11 +9,14 @@ import gradio as gr
 import pandas as pd
 
 from sgdx_dataset import SgdxError
+from sgdx_metric.cli.inputs import stated_dialogues
+from sgdx_metric.cli.systems import check_one_system
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
-from sgsacc_metric.cli.predictions import read_predictions
+from sgsacc_metric.cli.predictions import dialogues_of, read_predictions
 from sgsacc_metric.cli.references import References, open_references
-from sgsacc_metric.cli.score import score_predictions
+from sgsacc_metric.cli.score import ResponsesOfVariant, score_predictions, score_rows
+from sgsacc_metric.cli.selection import select_turns
 from sgsacc_metric.cli.tables import bleu_table, published_table, robustness_table
 from sgsacc_metric.lexical import LexicalNli
 from sgsacc_metric.rows import Prediction, Turn
@@ -44,31 +47,35 @@ def score_dropped(paths: Sequence[str] | None) -> dict[str, Any]:
         The content of scores.json.
 
     Raises:
-        ScoreError: A file is malformed, is the second one for its variant, or is not of the
-            sample's test split.
+        ScoreError, SgdxError: A file is malformed, is the second one for its variant, is of another
+            system than the others, or is not of the sample's test split.
     """
     references, turns = _sample()
-    if paths:
-        predictions = _read_dropped([Path(path) for path in paths], references.split)
-    else:
-        predictions = [
+    if not paths:
+        rows = [
             Prediction(turn.turn_id, variant, turn.utterance)
             for variant in _VARIANTS
             for turn in turns
         ]
-    return score_predictions(references, turns, turns, predictions, LexicalNli()).report
+        return score_rows(references, turns, turns, rows, LexicalNli()).report
+    predictions = _read_dropped([Path(path) for path in paths], references.split)
+    scored = select_turns(
+        turns, references.split, None, None, stated_dialogues(predictions, dialogues_of)
+    )
+    return score_predictions(references, turns, scored, predictions, LexicalNli()).report
 
 
-def _read_dropped(paths: Sequence[Path], split: str) -> list[Prediction]:
-    """The rows of all files, each of which is for another variant."""
-    predictions: dict[str, list[Prediction]] = {}
+def _read_dropped(paths: Sequence[Path], split: str) -> dict[str, ResponsesOfVariant]:
+    """The files of one system, each of which is for another variant."""
+    predictions: dict[str, ResponsesOfVariant] = {}
     for path in paths:
         variant = stated_variant(path)
         if variant in predictions or variant not in _VARIANTS:
             expected = "one file for each of original and v1 to v5"
             raise ScoreError(f"{path}: found variant '{variant}', expected {expected}")
-        predictions[variant] = read_predictions(path, split, variant).rows
-    return [row for rows in predictions.values() for row in rows]
+        predictions[variant] = read_predictions(path, split, variant)
+    check_one_system({name: read.metadata for name, read in predictions.items()})
+    return predictions
 
 
 def _fill(paths: list[str] | None) -> tuple[pd.DataFrame, pd.DataFrame, str]:

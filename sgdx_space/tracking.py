@@ -1,7 +1,8 @@
 """The tab on which predictions of trackers for the sample corpus are scored and explained."""
 
 import zlib
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -13,19 +14,23 @@ import pyarrow as pa
 
 from sgdx_dataset import SgdxError
 from sgdx_metric.cli.explain import explain, frame_row
-from sgdx_metric.cli.predictions import read_predictions
-from sgdx_metric.cli.references import open_references
+from sgdx_metric.cli.inputs import Inputs, stated_dialogues
+from sgdx_metric.cli.predictions import Predictions, read_predictions
+from sgdx_metric.cli.references import References, open_references
+from sgdx_metric.cli.score import STATES, Scored, score_against
+from sgdx_metric.cli.systems import check_one_system
 from sgdx_metric.report import report
 from sgdx_metric.robustness import variation
 from sgdx_metric.rows import PREDICTION, ScoreError
-from sgdx_metric.scoring import FrameScores, score_frames
-from sgdx_metric.signature import Setup
+from sgdx_metric.scoring import FrameScores
+from sgdx_metric.subset import dialogue_ids_of
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .tracking_views import by_service, explanation, overview
 from .uploads import shown_error, stated_variant
 
 _VARIANTS = (ORIGINAL, *PAPER_VARIANTS)
+_INPUTS = Inputs({}, "test", "sample", None, {})
 _INTRODUCTION = """
 Does a dialogue state tracker still work when somebody else words the API's schema? Drop one JSONL
 file of predictions per schema variant for the test split of the sample corpus
@@ -33,14 +38,16 @@ file of predictions per schema variant for the test split of the sample corpus
 then an **invented** tracker is shown: gold states with slots dropped at random, more under later
 variants.
 """
-# Frame rows or prediction rows by variant.
+# Prediction rows by variant.
 Tables = dict[str, pa.Table]
+# The prediction files of one system by variant.
+Tracked = dict[str, Predictions[pa.Table]]
 
 
-def sample_references() -> Tables:
-    """The frame rows of the sample corpus's test split, by variant."""
+def sample_references() -> References:
+    """The sample corpus's test split, whose frame rows are made once for each variant."""
     references = open_references("sample", "test", {})
-    return {variant: references.frames(variant) for variant in _VARIANTS}
+    return replace(references, frames=cache(references.frames))
 
 
 def invented_predictions(references: pa.Table, variant: str) -> pa.Table:
@@ -61,26 +68,32 @@ def invented_predictions(references: pa.Table, variant: str) -> pa.Table:
     return pa.Table.from_pylist(rows, PREDICTION)
 
 
-def read_dropped(paths: list[str]) -> Tables:
-    """Read prediction files; each file's first line names its variant.
+def read_dropped(paths: list[str]) -> Tracked:
+    """Read the prediction files of one system; each file's first line names its variant.
 
     Raises:
-        ScoreError: A file is malformed, or is the second one for its variant.
+        ScoreError, SgdxError: A file is malformed, is the second one for its variant, or is of
+            another system than the others.
     """
-    predictions: Tables = {}
+    predictions: Tracked = {}
     for path in map(Path, paths):
         variant = stated_variant(path)
-        if variant in predictions:
-            raise ScoreError(f"{path}: a second file for variant '{variant}'")
-        predictions[variant] = read_predictions(path, "test", variant).rows
+        if variant in predictions or variant not in _VARIANTS:
+            expected = "one file for each of original and v1 to v5"
+            raise ScoreError(f"{path}: found variant '{variant}', expected {expected}")
+        predictions[variant] = read_predictions(path, "test", variant)
+    check_one_system({name: read.metadata for name, read in predictions.items()})
     return predictions
 
 
-def score_variants(references: Tables, predictions: Tables) -> dict[str, FrameScores]:
-    """Score the variants for which there are predictions, frame by frame."""
-    if unknown := sorted(set(predictions) - set(references)):
-        raise ScoreError(f"variant is '{unknown[0]}', expected one of {', '.join(references)}")
-    return {name: score_frames(references[name], rows, name) for name, rows in predictions.items()}
+def score_tracked(references: References, predictions: Tracked) -> Scored[FrameScores]:
+    """Score predictions as the command does, which refuses those of other data.
+
+    Raises:
+        ScoreError, SgdxError: They are not of the sample's test split.
+    """
+    chosen_ids = stated_dialogues(predictions, dialogue_ids_of)
+    return score_against(references, STATES, predictions, chosen_ids, _INPUTS)
 
 
 def most_varied_first(scores: dict[str, FrameScores]) -> list[str]:
@@ -90,11 +103,11 @@ def most_varied_first(scores: dict[str, FrameScores]) -> list[str]:
     return [str(i) for i in next(iter(scores.values())).frame_id.take(pa.array(order))]
 
 
-def _fill(references: Tables, paths: list[str] | None) -> tuple[Any, ...]:
+def _fill(references: References, paths: list[str] | None) -> tuple[Any, ...]:
     """Score what was dropped and fill the tab.
 
     Args:
-        references: The frame rows by variant.
+        references: The frame rows.
         paths: The prediction files that were dropped; the invented tracker is shown without any.
 
     Returns:
@@ -105,30 +118,34 @@ def _fill(references: Tables, paths: list[str] | None) -> tuple[Any, ...]:
         predictions = (
             read_dropped(paths)
             if paths
-            else {name: invented_predictions(rows, name) for name, rows in references.items()}
+            else {
+                name: Predictions(invented_predictions(references.frames(name), name))
+                for name in _VARIANTS
+            }
         )
-        frame_scores = score_variants(references, predictions)
-        scores = report(frame_scores, Setup(split="test", release="sample"))
+        scored = score_tracked(references, predictions)
+        scores = report(scored.variants, scored.setup)
     except (ScoreError, SgdxError) as error:
         raise shown_error(error, paths) from None
     headers, rows = overview(scores)
-    original = references[ORIGINAL]
+    original = references.frames(ORIGINAL)
     seen_services = set(original["service"].filter(original["seen"]).to_pylist())
     points = pd.DataFrame(by_service(scores, seen_services))
-    frame_ids = most_varied_first(frame_scores)
+    frame_ids = most_varied_first(scored.variants)
+    rows_by_variant = {name: read.rows for name, read in predictions.items()}
     return (
-        predictions,
+        rows_by_variant,
         pd.DataFrame(rows, columns=headers),
         scores["signature"],
         gr.ScatterPlot(points, y_lim=[0, max(100, 10 + points["SS_JGA"].max())]),
         gr.Dropdown(choices=frame_ids, value=frame_ids[0]),
-        _explain_frame(references, frame_ids[0], predictions),
+        _explain_frame(references, frame_ids[0], rows_by_variant),
     )
 
 
-def _explain_frame(references: Tables, frame_id: str, predictions: Tables) -> str:
+def _explain_frame(references: References, frame_id: str, predictions: Tables) -> str:
     """Explain one frame under the variants for which there are predictions, as HTML."""
-    predicted = {name: rows for name, rows in references.items() if name in predictions}
+    predicted = {name: references.frames(name) for name in _VARIANTS if name in predictions}
     try:
         lines = explain(frame_id, predicted, predictions)
     except (ScoreError, SgdxError) as error:
@@ -154,12 +171,12 @@ def _show_saved_report(path: str | None) -> str:
         raise gr.Error(f"{name}: not UTF-8, expected the index.html of a report") from None
 
 
-def fill_tracking_tab(page: gr.Blocks, references: Tables) -> None:
+def fill_tracking_tab(page: gr.Blocks, references: References) -> None:
     """Add the tab's parts; they are filled when the page is opened and when files are dropped.
 
     Args:
         page: The page that the tab is on.
-        references: The frame rows by variant.
+        references: The frame rows.
     """
     predictions = gr.State({})
     gr.Markdown(_INTRODUCTION)

@@ -8,15 +8,12 @@ import gradio as gr
 import msgspec
 
 from sgdx_dataset.io.json import parse_json
+from sgdx_metric.cli.headers import parse_header
 from sgdx_metric.variants import ORIGINAL
 
 
-class _Stated(msgspec.Struct):
+class _Row(msgspec.Struct):
     variant: str | None = None
-
-
-class _FirstLine(_Stated):
-    metadata: _Stated = msgspec.field(default_factory=_Stated)
 
 
 def stated_variant(path: Path) -> str:
@@ -26,8 +23,10 @@ def stated_variant(path: Path) -> str:
         SgdxError: The line is not a JSON object, or its variant is not a string.
     """
     line = path.read_bytes().partition(b"\n")[0]
-    first = parse_json(line, _FirstLine, f"{path}:1", "a line of predictions")
-    return first.variant or first.metadata.variant or ORIGINAL
+    first = parse_header(line, _Row, path)
+    if first is None:
+        first = parse_json(line, _Row, f"{path}:1", "a line of predictions")
+    return first.variant or ORIGINAL
 
 
 def shown_error(error: Exception, paths: Sequence[str] | None) -> gr.Error:

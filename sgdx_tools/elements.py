@@ -10,15 +10,15 @@ same way. This says where to look; a wording with one element changed is what me
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sgdx_metric.call_rules import CaseScore, alternatives, is_absent, score_arguments
 from sgdx_metric.robustness import RIGHT
 from sgdx_metric.variants import ORIGINAL
 
-from .data import Case, Json, Rule, ToolSet, Wording, Words
-from .json_schema import elements_of
+from .data import Case, Json, Rule, Tool, ToolSet, Wording, Words
+from .json_schema import Layout
 from .renaming import WordedTools
 
 # A tool's id and the path of one of its parameters; the path is empty for the tool's own words.
@@ -73,15 +73,18 @@ def rank_elements(
     )
     for name, of_wording in outcomes.items():
         if name != ORIGINAL:
-            lost, won = _lost_and_won(tool_set, worded, outcomes[ORIGINAL], of_wording, name, rules)
+            elements = reworded_elements(tool_set.wordings[name])
+            cases = zip(tool_set.cases, outcomes[ORIGINAL], of_wording)
+            lost, won = _lost_and_won(cases, worded[ORIGINAL], worded[name], elements, rules)
             for element in lost.keys() | won.keys():
+                tool, path = element
                 ranked.append(
                     {
                         "wording": name,
-                        "tool": element[0],
-                        "path": element[1],
-                        **both_words(tool_set, name, element),
-                        "cases": expecting[element[0]],
+                        "tool": tool,
+                        "path": path,
+                        **both_words(tool_set.tools[tool], path, elements[tool][path]),
+                        "cases": expecting[tool],
                         "lost": lost[element],
                         "won": won[element],
                         "net": lost[element] - won[element],
@@ -91,54 +94,54 @@ def rank_elements(
 
 
 def _lost_and_won(
-    tool_set: ToolSet,
-    worded: Mapping[str, WordedTools],
-    original: Sequence[Outcome],
-    reworded: Sequence[Outcome],
-    name: str,
+    cases: Iterable[tuple[Case, Outcome, Outcome]],
+    original: WordedTools,
+    worded: WordedTools,
+    elements: Mapping[str, Mapping[str, Words]],
     rules: Rule,
 ) -> tuple[Counter[ElementId], Counter[ElementId]]:
-    """How many cases each reworded element of a wording lost and won."""
-    elements = reworded_elements(tool_set.wordings[name])
+    """How many cases each reworded element of a wording lost and won.
+
+    Args:
+        cases: Each case with what became of it under the original and under the wording.
+        original, worded: The tools under either.
+        elements: The elements that the wording changes.
+        rules: How values are compared.
+    """
     lost, won = Counter[ElementId](), Counter[ElementId]()
-    for case, before, after in zip(tool_set.cases, original, reworded):
+    for case, before, after in cases:
         if before.is_right and not after.is_right:
-            lost.update(blamed(case, after, worded[name], elements, rules))
+            lost.update(blamed(case, after, worded, elements, rules))
         elif after.is_right and not before.is_right:
-            won.update(blamed(case, before, worded[ORIGINAL], elements, rules))
+            won.update(blamed(case, before, original, elements, rules))
     return lost, won
 
 
-def reworded_elements(wording: Wording) -> dict[ElementId, Words]:
-    """The new words of each element that a wording changes."""
-    elements: dict[ElementId, Words] = {}
+def reworded_elements(wording: Wording) -> dict[str, dict[str, Words]]:
+    """The new words of each element that a wording changes, by tool and path."""
+    elements: dict[str, dict[str, Words]] = {}
     for tool, words in wording.tools.items():
+        of_tool = dict(words.parameters)
         if words.name is not None or words.description is not None:
-            elements[tool, ""] = words
-        elements |= {(tool, path): part for path, part in words.parameters.items()}
+            of_tool = {"": words, **of_tool}
+        if of_tool:
+            elements[tool] = of_tool
     return elements
 
 
-def both_words(tool_set: ToolSet, name: str, element: ElementId) -> dict[str, dict[str, str]]:
+def both_words(original: Tool, path: str, new: Words) -> dict[str, dict[str, str]]:
     """The ``original`` and the ``reworded`` words of an element, only those that change.
 
     Args:
-        tool_set: The tools and wordings.
-        name: The wording's name.
-        element: The element, which that wording changes.
+        original: The tool in its original words.
+        path: The element's path; empty for the tool itself.
+        new: The element's new words.
     """
-    tool, path = element
-    original = elements_of(tool_set.tools[tool])[path]
-    words = tool_set.wordings[name].tools[tool]
-    new = words.parameters[path] if path else words
-    changes = {
-        field: (getattr(original, field), getattr(new, field))
-        for field in ("name", "description")
-        if getattr(new, field) is not None
-    }
+    old: Any = Layout(original.parameters, "").elements[path] if path else original
+    fields = [f for f in ("name", "description") if getattr(new, f) is not None]
     return {
-        "original": {field: old for field, (old, _) in changes.items()},
-        "reworded": {field: text for field, (_, text) in changes.items()},
+        "original": {field: getattr(old, field) for field in fields},
+        "reworded": {field: getattr(new, field) for field in fields},
     }
 
 
@@ -146,7 +149,7 @@ def blamed(
     case: Case,
     outcome: Outcome,
     worded: WordedTools,
-    elements: Mapping[ElementId, Words],
+    elements: Mapping[str, Mapping[str, Words]],
     rules: Rule,
 ) -> set[ElementId]:
     """Those of some elements that a wrong answer has to do with.
@@ -155,12 +158,16 @@ def blamed(
         case: The case.
         outcome: Its wrong outcome under a wording.
         worded: The tools under that wording.
-        elements: The elements to choose from.
+        elements: The elements to choose from, by tool and path.
         rules: How values are compared.
     """
-    wrong = set(wrong_elements(case, outcome, worded, rules)) & elements.keys()
+    wrong = {
+        (tool, path)
+        for tool, path in wrong_elements(case, outcome, worded, rules)
+        if path in elements.get(tool, {})
+    }
     tools = {call.name for call in case.expect or ()}
-    return wrong or {element for element in elements if element[0] in tools}
+    return wrong or {(tool, path) for tool in tools for path in elements.get(tool, {})}
 
 
 def wrong_elements(

@@ -11,7 +11,7 @@ from sgdx_dataset.io.console import escape_controls
 from sgdx_metric.variants import ORIGINAL
 
 from .data import Case, Json, Rule, ToolSet
-from .elements import ElementId, Outcome, blamed, both_words, reworded_elements
+from .elements import Outcome, blamed, both_words, reworded_elements
 from .predictions import read_predictions
 from .renaming import WordedTools
 from .scoring import score_wording
@@ -103,17 +103,16 @@ def _case_lines(
         yield f"  called:   {_calls_text(outcome.made)}"
         if name != ORIGINAL and not outcome.is_right:
             elements = reworded_elements(tool_set.wordings[name])
-            for element in sorted(blamed(case, outcome, worded[name], elements, rules)):
-                yield f"  {_element_text(tool_set, name, element)}"
+            for tool, path in sorted(blamed(case, outcome, worded[name], elements, rules)):
+                words = both_words(tool_set.tools[tool], path, elements[tool][path])
+                yield f"  words of {f'{tool} {path}'.rstrip()}: {_changes_text(words)}"
 
 
-def _element_text(tool_set: ToolSet, name: str, element: ElementId) -> str:
-    words = both_words(tool_set, name, element)
+def _changes_text(words: Mapping[str, Mapping[str, str]]) -> str:
     changes = (
-        f"{words['original'][field]!r} -> {words['reworded'][field]!r}"
-        for field in words["original"]
+        f"{old!r} -> {words['reworded'][field]!r}" for field, old in words["original"].items()
     )
-    return escape_controls(f"words of {' '.join(element).rstrip()}: {', '.join(changes)}")
+    return escape_controls(", ".join(changes))
 
 
 def _message_text(message: Json) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from typing import Any
@@ -34,14 +35,13 @@ class WordedTools:
         words = self._wording.tools.get(tool, _NO_WORDS)
         return words.name or self._tools[tool].name
 
-    def ids(self, case: Case) -> dict[str, str]:
+    def ids(self, case: Case) -> Mapping[str, str]:
         """The id of each tool by its name under the wording; a case's own tools go first."""
         own = {self.name(tool): tool for tool in case.tools or ()}
-        return {**self._all_ids, **own}
+        return ChainMap(own, self._ids)
 
     @cached_property
-    def _all_ids(self) -> dict[str, str]:
-        """The id of each tool by its name; where tools share a name, that of the last one."""
+    def _ids(self) -> dict[str, str]:
         return {self.name(tool): tool for tool in self._tools}
 
     def _renaming(self, tool: str) -> Renaming:

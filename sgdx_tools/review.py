@@ -113,8 +113,8 @@ def _page(lines: list[ReviewLine]) -> str:
         element = line[:3]
         is_new = element != before
         before = element
-        of = f"{line.tool} {line.path}".rstrip() if is_new else ""
-        cells = [of, line.kind if is_new else "", line.original if is_new else "", line.reworded]
+        owner = f"{line.tool} {line.path}".rstrip() if is_new else ""
+        cells = [owner, line.kind if is_new else "", line.original if is_new else "", line.reworded]
         shown = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         data = escape("\t".join(map(_quoted, line)))
         mark = ' class="first"' if is_new else ""

@@ -226,7 +226,9 @@ def one_at_a_time(wording: Wording, tool_set: ToolSet) -> list[Wording]:
     are ``WORDING.TOOL.PATH``, with ``-`` in place of what a file's name should not have.
     """
     parts: dict[str, Wording] = {}
-    for (tool, path), words in reworded_elements(wording).items():
+    elements = reworded_elements(wording)
+    for tool, path in [(tool, path) for tool, of_tool in elements.items() for path in of_tool]:
+        words = elements[tool][path]
         own = Words(words.name, words.description)
         tool_words = (
             ToolWords(parameters={path: own}) if path else ToolWords(own.name, own.description)

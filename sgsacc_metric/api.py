@@ -136,7 +136,8 @@ def score_files(
             turns` writes them.
         split: The split that was generated: "train", "validation" (or "dev") or "test".
         own_variants: Schema variants of the user's own, as paths by name.
-        dialogues: A file with the ids of the dialogues to score; None for all.
+        dialogues: A file with the ids of the dialogues to score; None for those that the files say
+            they are of, or all where they do not say.
         turns: A file with the ids of the turns to score; None for all turns of the dialogues.
         evaluator: The variant whose words the sentences that have to be entailed are made of.
         nli: The model of entailment, as for `score`.
@@ -150,9 +151,9 @@ def score_files(
         verbose: Whether to print the tables that the command prints.
 
     Returns:
-        The content of scores.json: `variants`, `sgdx`, `conventions`, `signature`, `counts` and
-        `units`. The card (README.md) says what each holds. BLEU is from 0 to 100; all else are
-        fractions, None where undefined.
+        The content of scores.json: `variants`, `sgdx`, `conventions`, `signature`, `counts`,
+        `predictions`, `units` and `sha256`. The card (README.md) says what each holds. BLEU is from
+        0 to 100; all else are fractions, None where undefined.
 
     Raises:
         ScoreError, sgdx_dataset.SgdxError: A file or an argument cannot be used; the message names

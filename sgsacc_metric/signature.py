@@ -5,6 +5,7 @@ The line is modelled on sacreBLEU's signature (Post 2018, arXiv 1804.08771).
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from sgdx_metric.bootstrap import RESAMPLES, SEED
 from sgdx_metric.signature import check_parts, check_variant_names, release_part, split_name
@@ -16,6 +17,26 @@ from .gold import GoldTurn, Options
 from .rows import Turn
 
 NAME = "sgsacc_metric"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What the predictions say of how they were made.
+
+    Attributes:
+        oracle: Whether their model was trained on schemas that it is evaluated on.
+        predictions: "verified" where they were made from the data they are scored against,
+            "unverified" where some say not what they were made from; empty where all were made
+            elsewhere and say nothing.
+        by_variant: What scores.json repeats of each file, by variant.
+    """
+
+    oracle: bool = False
+    predictions: str = ""
+    by_variant: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+UNSTATED = Origin()
 
 
 @dataclass(frozen=True)
@@ -31,6 +52,7 @@ class ScoredData:
         available_turns: How many turns the dialogues that are scored have; None for as many as are
             scored.
         wordings: The fingerprint of each variant that is the user's own.
+        origin: What the predictions say of how they were made.
     """
 
     turn_ids: Collection[str]
@@ -39,6 +61,7 @@ class ScoredData:
     available_dialogues: int | None = None
     available_turns: int | None = None
     wordings: Mapping[str, str] = field(default_factory=dict)
+    origin: Origin = UNSTATED
 
     def __post_init__(self) -> None:
         check_parts({"split": self.split, "release": self.release})
@@ -51,16 +74,23 @@ class ScoredData:
         split: str | None,
         release: str | None,
         wordings: Mapping[str, str],
+        available_dialogues: int | None = None,
+        origin: Origin = UNSTATED,
     ) -> "ScoredData":
-        """Count all turns of a split and those of them that are scored."""
+        """Count all turns of a split and those of them that are scored.
+
+        `available_dialogues` is given where `split_turns` are those of some dialogues alone.
+        """
         dialogues = {turn.dialogue_id for turn in turns}
         return cls(
             [turn.turn_id for turn in turns],
             split,
             release,
-            available_dialogues=len({turn.dialogue_id for turn in split_turns}),
+            available_dialogues=available_dialogues
+            or len({turn.dialogue_id for turn in split_turns}),
             available_turns=sum(turn.dialogue_id in dialogues for turn in split_turns),
             wordings=wordings,
+            origin=origin,
         )
 
 
@@ -77,7 +107,9 @@ def signature(
     Where the data has fewer dialogues than the whole split, the part `release` is
     `partial:<available>/<whole split>`. Where fewer dialogues are scored than the data has, the
     part `dialogues` has their number and a digest of their ids. Where fewer turns are scored than
-    these dialogues have, the part `turns` has a digest of the turns' ids.
+    these dialogues have, the part `turns` has a digest of the turns' ids. Only the score of an
+    oracle has the part `oracle`, and only one of predictions that say something of themselves
+    `predictions`.
 
     Args:
         variants: The wordings that the generator was given.
@@ -114,6 +146,10 @@ def signature(
             parts["validated"] = f"{sum(turn.valid for turn in gold)}/{len(gold)}"
         if options.validate:
             parts["negatives-seed"] = options.seed
+    if data.origin.oracle:
+        parts["oracle"] = "yes"
+    if data.origin.predictions:
+        parts["predictions"] = data.origin.predictions
     parts |= {"ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}", "version": __version__}
     check_parts(parts)
     return "|".join([NAME, *(f"{key}:{value}" for key, value in parts.items())])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sgdx_metric.columns import Floats
+from sgdx_metric.report import with_digest
 from sgdx_metric.variants import ORIGINAL
 
 from .gold import GoldTurn, Options, judge_gold
@@ -13,7 +14,7 @@ from .nli import Judge, Nli, nli_name
 from .report import report
 from .rows import Prediction, Turn
 from .scoring import TurnScores, score_turns, utterances_by_variant
-from .signature import ScoredData, signature
+from .signature import UNSTATED, Origin, ScoredData, signature
 from .units import Units, sum_units
 
 
@@ -25,18 +26,26 @@ class SystemScores:
         turn_scores: The scores of each turn, by variant; the original comes first.
         gold: The gold side of each turn; none without a model of entailment.
         units: The scores, summed by dialogue and service.
-        report: What scores.json holds beside the units.
+        report: What scores.json holds beside the units, `predictions` and `sha256`.
+        origin: What the predictions say of how they were made.
     """
 
     turn_scores: dict[str, TurnScores]
     gold: list[GoldTurn]
     units: Units
     report: dict[str, Any]
+    origin: Origin = UNSTATED
 
     def scores_json(self) -> dict[str, Any]:
-        """The content of scores.json: the report, and `units`, which `compare` reads."""
+        """The content of scores.json.
+
+        It is the report; `predictions`, what the files say of the system that made them; `units`,
+        which `compare` reads; and `sha256`, the digest of all of it.
+        """
         units = self.units
-        return self.report | {
+        stated = {name: self.origin.by_variant.get(name, {}) for name in self.turn_scores}
+        content = self.report | {
+            "predictions": stated,
             "units": {
                 "dialogue": units.dialogue,
                 "service": units.service,
@@ -46,8 +55,9 @@ class SystemScores:
                     variant: _number_lists(counts) for variant, counts in units.by_variant.items()
                 },
                 "across": _number_lists(units.cross_variant),
-            }
+            },
         }
+        return with_digest(content)
 
 
 def score_system(
@@ -58,6 +68,8 @@ def score_system(
     split: str | None = None,
     release: str | None = None,
     wordings: Mapping[str, str] | None = None,
+    available_dialogues: int | None = None,
+    origin: Origin = UNSTATED,
     nli: Nli | None = None,
     options: Options | None = None,
     gold: list[GoldTurn] | None = None,
@@ -69,7 +81,8 @@ def score_system(
         turns: Those of them that are scored.
         predictions: The predictions of one or more variants; those of turns of the split that are
             not scored are passed over.
-        split, release, wordings: As in `ScoredData`, for the signature.
+        split, release, wordings, available_dialogues, origin: As in `ScoredData`, for the
+            signature.
         nli: The model of entailment; None for BLEU and SER alone.
         options: How SGSAcc is computed.
         gold: The gold side of the turns, if it has been made already.
@@ -88,10 +101,13 @@ def score_system(
         gold = judge_gold(turns, judge, options, ValuePool.from_turns(split_turns))
     scores = score_turns(turns, utterances, gold, judge, options)
     scores = dict(sorted(scores.items(), key=lambda entry: (entry[0] != ORIGINAL, entry[0])))
-    data = ScoredData.from_turns(split_turns, turns, split, release, wordings or {})
+    data = ScoredData.from_turns(
+        split_turns, turns, split, release, wordings or {}, available_dialogues, origin
+    )
     line = signature(list(scores), [turns[0].variant], data, nli_name(nli), gold, options)
     units = sum_units(turns, scores)
-    return SystemScores(scores, gold, units, report(turns, scores, units, line, gold, judge))
+    content = report(turns, scores, units, line, gold, judge)
+    return SystemScores(scores, gold, units, content, origin)
 
 
 def _number_lists(counts: Mapping[str, Floats]) -> dict[str, list[float]]:

@@ -94,7 +94,9 @@ def generate(
     references = References(data.split, data.release)
     paths = []
     for config in configs:
-        turns = select_turns(references.turns(system.wording or config), data.dialogues, single)
+        turns = select_turns(
+            references.turns(system.wording or config), data.split, data.dialogues, single
+        )
         rows = [
             {"turn_id": turn.turn_id, "variant": config, "utterance": system.say(turn)}
             for turn in turns

@@ -54,6 +54,14 @@ def add_server(command: argparse._ActionsContainer, model_required: bool) -> Non
         "$OPENAI_API_KEY, or from the provider's variable.",
     )
     command.add_argument(
+        "--distractors",
+        type=int,
+        default=0,
+        metavar="N",
+        help="for --task calls: offer N functions of other services too, always the same ones in a "
+        "dialogue; default: 0",
+    )
+    command.add_argument(
         "--set",
         action="append",
         default=[],
@@ -240,6 +248,7 @@ def read_settings(options: argparse.Namespace, program: str | None) -> RequestSe
         answer=options.answer,
         strict=options.strict,
         tool_choice=options.tool_choice,
+        distractors=options.distractors,
         parameters=read_parameters(options.set),
         omitted=tuple(dict.fromkeys(options.omit)),
         provider=PROVIDERS[options.provider],

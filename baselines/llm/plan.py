@@ -7,6 +7,7 @@ which the first ones represent the whole split.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow.compute as pc
 from datasets import Dataset
@@ -49,7 +51,7 @@ class Request:
         custom_id: ``<variant>|<frame_id>|<repeat>``, with the turn's first frame.
         dialogue_id: The dialogue that it is about.
         rows: The frame rows that the answer is for, with what a tracker may see of them.
-        services: The service of the frame; for ``calls``, all services of the dialogue.
+        services: The service of the frame; for ``calls``, the services whose functions are offered.
         bodies: The bodies to send: first the first one, and the next one if its answer is invalid.
         keys: The key under which the answer to each body is kept.
     """
@@ -249,6 +251,7 @@ class FrameTable:
         services: The original names of each dialogue's services, by the dialogue's id.
         requests: How many requests there are for all rows.
         asked: Whether there is a request for each row's turn [rows].
+        first_rows: The number of the first row of each service, by the service's original name.
         schemas: The services that were read so far, by name.
     """
 
@@ -257,6 +260,7 @@ class FrameTable:
     services: Mapping[str, Sequence[str]]
     requests: int
     asked: np.ndarray[Any, np.dtype[np.bool_]]
+    first_rows: Mapping[str, int]
     schemas: dict[str, Service]
 
     @classmethod
@@ -283,6 +287,7 @@ class FrameTable:
             {dialogue: sorted(names) for dialogue, names in services.items()},
             count,
             asked,
+            {service: i for i, (_, service) in reversed(list(enumerate(turns)))},
             {},
         )
 
@@ -291,6 +296,11 @@ class FrameTable:
         start, end = self.row_ranges[dialogue]
         rows: list[Row] = self.frames[start:end].to_pylist()
         return [{**row, "asked": bool(self.asked[start + i])} for i, row in enumerate(rows)]
+
+    def row(self, number: int) -> Row:
+        """The row of a number."""
+        (row,) = self.frames[number : number + 1].to_pylist()
+        return dict(row)
 
     def service(self, row: Row) -> Service:
         """The service of a row, read once."""
@@ -322,10 +332,41 @@ def _bodies(
         return
     by_name = {row["frame_id"].rsplit("/", 1)[1]: table.service(row) for row in rows}
     services = [by_name[name] for name in sorted(by_name)]
+    if settings.distractors:
+        services = _with_distractors(by_name, rows[0]["dialogue_id"], table, settings.distractors)
     for _, group in groupby(rows, key=lambda row: row["turn"]):
         frames = list(group)
         if frames[0]["asked"]:
             yield frames, services, call_body(frames[0], services, settings)
+
+
+def _with_distractors(
+    own: Mapping[str, Service], dialogue: str, table: FrameTable, count: int
+) -> list[Service]:
+    """A dialogue's services among others that have as many functions in all as there are to be.
+
+    Both the choice and the order are by a hash, the same under every wording, so that neither says
+    which services are the dialogue's.
+
+    Args:
+        own: The dialogue's services by their original names.
+        dialogue: The dialogue's id.
+        table: The frame rows, whose other services are the distractors.
+        count: How many functions of these are added, if there are so many.
+    """
+
+    def drawn(name: str) -> str:
+        return hashlib.sha256(f"{dialogue}/{name}".encode()).hexdigest()
+
+    offered = dict(own)
+    missing = count
+    for name in sorted(table.first_rows.keys() - own.keys(), key=drawn):
+        if not missing:
+            break
+        service = table.service(table.row(table.first_rows[name]))
+        offered[name] = msgspec.structs.replace(service, intents=service.intents[:missing])
+        missing -= len(offered[name].intents)
+    return [offered[name] for name in sorted(offered, key=drawn)]
 
 
 def done_dialogues(plan: Plan, answers: AnswerFile) -> tuple[list[str], Counter[str]]:

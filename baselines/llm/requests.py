@@ -48,6 +48,8 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
             enforce schemas only in that form.
         tool_choice: For ``calls``, whether a call is demanded (``required``) or the model decides
             (``auto``).
+        distractors: For ``calls``, how many functions of other services are offered beside those of
+            the dialogue's.
         parameters: Fields of the body to set, such as ``{"temperature": 0.3}``.
         omitted: Fields of the body to leave out, such as ``seed`` where a server refuses it.
         provider: What the server wants of a request, where it differs from OpenAI's.
@@ -58,6 +60,7 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
     answer: AnswerForm = "tool"
     strict: bool = False
     tool_choice: ToolChoice = "required"
+    distractors: int = 0
     parameters: Json = {}
     omitted: tuple[str, ...] = ()
     provider: Provider = OPENAI
@@ -69,6 +72,8 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise SgdxError(f"--answer {self.answer}: expected tool for the task calls")
         if self.task == "calls" and self.strict:
             raise SgdxError("--strict: expected only for the task state")
+        if self.distractors < 0 or (self.distractors and self.task != "calls"):
+            raise SgdxError("--distractors: expected 0 or more, and only for the task calls")
         self.provider.check_option(self.answer, f"--answer {self.answer}")
         if self.strict:
             self.provider.check_option("strict", "--strict")
@@ -98,6 +103,7 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
             facts["provider"] = self.provider.name
         if self.task == "calls":
             facts["tool_choice"] = self.tool_choice
+            facts |= {"distractors": self.distractors} if self.distractors else {}
         prompt = hashlib.sha256(instruction(self.task, self.answer).encode()).hexdigest()
         return facts | {
             "prompt": prompt,
@@ -144,7 +150,7 @@ def call_body(
 
     Args:
         row: A frame row of the turn, of which ``history`` and ``utterance`` are used.
-        services: All services of the dialogue.
+        services: The services whose functions are offered.
         settings: What is asked, and how.
     """
     functions = call_functions(services)

@@ -68,5 +68,8 @@ class OnePassOptions(BatchOptions, frozen=True, kw_only=True):
     ] = 192
     acts: Annotated[
         bool,
-        msgspec.Meta(description="false: hide the system's dialogue acts from a model that can"),
+        msgspec.Meta(
+            description="whether the model reads the system's dialogue acts; false needs a model "
+            "that can do without, as it was trained without them at times (acts: sometimes)"
+        ),
     ] = True

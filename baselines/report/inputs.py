@@ -23,8 +23,10 @@ from .generation.runs import GeneratorRun, Validation, read_generator_run, read_
 from .run_files import find_scores, read_header
 from .runs import TrackerRun, read_tracker_run
 from .systems import SystemGroup, TrackerGroup, group_runs
+from .tools.runs import SIGNATURE as TOOLS
+from .tools.runs import ToolRun, read_tool_run
 
-AnyInput = TrackerRun | GeneratorRun | Validation
+AnyInput = TrackerRun | GeneratorRun | ToolRun | Validation
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,14 @@ class ReportInputs:
     Attributes:
         trackers: The trackers, in groups that compare.
         generators: The generators, in groups that compare.
+        tools: Calls of somebody's own tools, run by run.
         validations: Tests of models of entailment.
         left_out: Why a run, or its analysis, is not there; a sentence each.
     """
 
     trackers: Sequence[AnalysedGroup]
     generators: Sequence[SystemGroup[GeneratorRun]]
+    tools: Sequence[ToolRun]
     validations: Sequence[Validation]
     left_out: Sequence[str]
 
@@ -83,18 +87,19 @@ def read_inputs(paths: Sequence[Path], source: str | None, references: Path | No
     return ReportInputs(
         trackers,
         group_runs([run for run in inputs if isinstance(run, GeneratorRun)]),
+        [run for run in inputs if isinstance(run, ToolRun)],
         [validation for validation in inputs if isinstance(validation, Validation)],
         [printable(" ".join(reason.split())) for reason in left_out],
     )
 
 
 def read_input(path: Path) -> AnyInput:
-    """Read a run, of a tracker or a generator, or a test of a model of entailment.
+    """Read a run, of a tracker, a generator or of tools, or a test of a model of entailment.
 
     Args:
         path: A folder with ``scores.json`` and ``predictions/VARIANT.jsonl``, as
-            ``baselines.evaluate`` leaves it; the path of a scores.json of either metric, which may
-            have ``predictions`` or ``VARIANT.jsonl`` beside it; or what
+            ``baselines.evaluate`` leaves it; the path of a scores.json of either metric or of
+            ``sgdx_tools``, which may have ``predictions`` or ``VARIANT.jsonl`` beside it; or what
             ``python -m sgsacc_metric validate --json`` wrote.
 
     Raises:
@@ -107,6 +112,8 @@ def read_input(path: Path) -> AnyInput:
             return read_validation(file)
         if scores.signature.startswith(f"{GENERATION}|"):
             return read_generator_run(path, file)
+        if scores.signature.startswith(f"{TOOLS}|"):
+            return read_tool_run(path, file)
         return read_tracker_run(path, file)
     except OSError as error:
         raise SgdxError(f"{error.filename}: {error.strerror}") from None

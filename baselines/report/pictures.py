@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from sgdx_dataset.io.extras import require
@@ -95,15 +96,37 @@ def draw_pictures(
     Raises:
         SgdxError: matplotlib is not installed.
     """
-    matplotlib = require("matplotlib")
     pictures = {}
-    with matplotlib.rc_context(_STYLE):
-        for plot in plots:
-            figure = plot.draw(group, analyses)
-            if figure is not None:
-                name, remark = plot.name + group.file_suffix, "; ".join(group.caveats)
-                pictures[plot.name] = _save(figure, plot, name, remark)
+    for plot in plots:
+        name, remark = plot.name + group.file_suffix, "; ".join(group.caveats)
+        draw = partial(plot.draw, group, analyses)
+        picture = draw_picture(draw, plot.title, plot.note, name, remark)
+        if picture is not None:
+            pictures[plot.name] = picture
     return pictures
+
+
+def draw_picture(
+    draw: Callable[[], Any], title: str, note: str, name: str, remark: str = ""
+) -> Picture | None:
+    """Draw and save one picture.
+
+    Args:
+        draw: Draws it with matplotlib; returns a figure, or None.
+        title: Its caption.
+        note: How to read it, in whole sentences.
+        name: The name of its files, without ending.
+        remark: What must stand beside its numbers; empty for nothing.
+
+    Returns:
+        The picture; None where nothing was drawn.
+
+    Raises:
+        SgdxError: matplotlib is not installed.
+    """
+    with require("matplotlib").rc_context(_STYLE):
+        figure = draw()
+        return None if figure is None else _save(figure, title, note, name, remark)
 
 
 def new_figure(
@@ -151,7 +174,7 @@ def without_formulae(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def _save(figure: Any, plot: Plot, name: str, remark: str) -> Picture:
+def _save(figure: Any, title: str, note: str, name: str, remark: str) -> Picture:
     """Save a figure in both forms, with what must stand beside its numbers under it."""
     if remark:
         figure.supxlabel(remark, fontsize=8)
@@ -159,9 +182,9 @@ def _save(figure: Any, plot: Plot, name: str, remark: str) -> Picture:
     without_date = {"Date": None, "Creator": None, "Format": None, "Type": None}
     figure.savefig(svg, format="svg", facecolor="white", metadata=without_date)
     figure.savefig(png, format="png", facecolor="white", dpi=130, metadata={"Software": None})
-    label = f"{plot.title}. {remark}" if remark else plot.title
+    label = f"{title}. {remark}" if remark else title
     inline = _inline(svg.getvalue().decode(), name, label)
-    return Picture(name, plot.title, plot.note, svg.getvalue(), png.getvalue(), inline)
+    return Picture(name, title, note, svg.getvalue(), png.getvalue(), inline)
 
 
 def _inline(svg: str, name: str, label: str) -> str:

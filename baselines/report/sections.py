@@ -18,6 +18,7 @@ from .page import Example, Part, Report, RewordingList, Section
 from .pictures import Picture, draw_pictures
 from .plots import PLOTS
 from .systems import TrackerGroup, TrackerSystem, number_of_systems
+from .tools.sections import tool_sections
 
 # How many errors and rewordings are shown, all systems together, so that the page stays small; the
 # tables count all of them.
@@ -54,6 +55,10 @@ def build_report(inputs: ReportInputs, command: str) -> Report:
         )
         for group in inputs.generators
     ]
+    parts += [
+        Part(f"Tools: what is called by {run.name}", list(tool_sections(run, number)))
+        for number, run in enumerate(inputs.tools, 1)
+    ]
     if inputs.validations:
         section = entailment_section(inputs.validations)
         parts.append(Part("Models of entailment, tested on gold responses", [section]))
@@ -61,17 +66,21 @@ def build_report(inputs: ReportInputs, command: str) -> Report:
         parts = [replace(parts[0], title="")]
     kinds = ["dialogue state trackers"] * bool(trackers)
     kinds += ["response generators"] * bool(generators)
+    kinds += ["calls of tools"] * bool(inputs.tools)
     subject = " and ".join(kinds or ["models of entailment"])
     counts = [
         f"{count} {kind}{'' if count == 1 else 's'}"
-        for kind, count in (("tracker", trackers), ("generator", generators))
+        for kind, count in (
+            ("tracker", trackers),
+            ("generator", generators),
+        )
         if count
     ]
     published = [tables.published()] if inputs.trackers else []
     published += [published_generators()] if inputs.generators or inputs.validations else []
     return Report(
         title=f"{subject} under reworded schemas".capitalize(),
-        lead=f"{' and '.join(counts)}: {_LEAD}" if counts else "",
+        lead=f"{' and '.join(counts)}: {_LEAD}" if counts else _TOOLS_LEAD * bool(inputs.tools),
         parts=parts,
         warning=_NOT_ALIKE if len(inputs.trackers) > 1 or len(inputs.generators) > 1 else "",
         left_out=inputs.left_out,
@@ -84,6 +93,7 @@ _LEAD = (
     "how well they do when somebody else words the schemas of the services, where they break, and "
     "which words break them."
 )
+_TOOLS_LEAD = "What it costs when somebody else words these tools, and which words cost it."
 _NOT_ALIKE = (
     "The signatures of these runs differ, so each group of runs that were scored alike, on the "
     "same frames or turns, has tables of its own. Do not compare figures of different groups."

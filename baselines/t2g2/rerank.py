@@ -30,12 +30,14 @@ from sgdx_dataset.release.schema import split_name
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.cli.files import write_json
 from sgdx_metric.cli.predictions import prediction_paths
+from sgdx_metric.cli.systems import Metadata, check_data, check_one_system, is_oracle
 from sgdx_metric.rows import ScoreError
+from sgdx_metric.subset import dialogues_mark
 from sgsacc_metric.candidates import APPENDIX_B, candidates
 from sgsacc_metric.claims import Claim, context_of, judge_claims
 from sgsacc_metric.cli.predictions import read_predictions
 from sgsacc_metric.cli.references import References, open_references
-from sgsacc_metric.cli.score import score_predictions
+from sgsacc_metric.cli.score import score_rows
 from sgsacc_metric.cli.terminal import format_figure
 from sgsacc_metric.faithful import judge_utterances
 from sgsacc_metric.gold import GoldTurn, Options, judge_gold
@@ -70,11 +72,13 @@ class System:
         utterances: The utterance in each turn, by variant [turns].
         likelihoods: The mean log-likelihood per token of each utterance, by variant [turns]; minus
             infinity where the file has none, as of a generator without a model.
+        oracle: Whether the files say that its model was trained on schemas that it is judged on.
     """
 
     name: str
     utterances: dict[str, list[str]]
     likelihoods: dict[str, list[float]]
+    oracle: bool = False
 
 
 class _Scored(msgspec.Struct):
@@ -192,12 +196,14 @@ def picked(systems: Sequence[System], picks: Mapping[str, Sequence[int]]) -> dic
     }
 
 
-def read_system(argument: str, split: str, turns: Sequence[Turn], other_ids: set[str]) -> System:
+def read_system(
+    argument: str, references: References, turns: Sequence[Turn], other_ids: set[str]
+) -> System:
     """Read the responses of one generator.
 
     Args:
         argument: ``NAME=DIR``, with a ``VARIANT.jsonl`` in the folder for each variant.
-        split: The split that it must be for.
+        references: The split that they must be for, and the data that they must be made from.
         turns: The turns that are chosen among, in order.
         other_ids: Ids of the split's other turns, whose predictions are passed over.
 
@@ -207,12 +213,12 @@ def read_system(argument: str, split: str, turns: Sequence[Turn], other_ids: set
     ((name, folder),) = split_pairs("--predictions", [argument], "NAME=DIR, as in ft=outputs/ft")
     utterances: dict[str, list[str]] = {}
     likelihoods: dict[str, list[float]] = {}
+    metadata: dict[str, Metadata] = {}
     for variant, path in prediction_paths(Path(folder), CONFIGS).items():
-        rows = [
-            row
-            for row in read_predictions(path, split, variant).rows
-            if row.turn_id not in other_ids
-        ]
+        predictions = read_predictions(path, references.split, variant)
+        metadata[variant] = predictions.metadata
+        check_data(predictions.metadata, variant, references.data(variant), None)
+        rows = [row for row in predictions.rows if row.turn_id not in other_ids]
         utterances |= utterances_by_variant(turns, rows)
         scores = {
             row.turn_id: row.score
@@ -222,14 +228,17 @@ def read_system(argument: str, split: str, turns: Sequence[Turn], other_ids: set
         }
         turn_scores = [scores[turn.turn_id] for turn in turns]
         likelihoods[variant] = [float("-inf") if s is None else s for s in turn_scores]
-    return System(name, utterances, likelihoods)
+    check_one_system(metadata)
+    return System(name, utterances, likelihoods, is_oracle(metadata))
 
 
 def _systems(
-    options: argparse.Namespace, split: str, turns: list[Turn], other_ids: set[str]
+    options: argparse.Namespace, references: References, turns: list[Turn], other_ids: set[str]
 ) -> list[System]:
     """All generators, which must have different names and the same variants."""
-    systems = [read_system(argument, split, turns, other_ids) for argument in options.predictions]
+    systems = [
+        read_system(argument, references, turns, other_ids) for argument in options.predictions
+    ]
     names = [system.name for system in systems]
     if len(set(names)) < max(2, len(names)):
         raise ScoreError(
@@ -270,7 +279,7 @@ def _score_all(
             for variant, utterances in by_variant.items()
             for turn, utterance in zip(turns, utterances, strict=True)
         ]
-        result = score_predictions(references, every, turns, rows, model, options, gold).report
+        result = score_rows(references, every, turns, rows, model, options, gold).report
         figures = {key: result["sgdx"][key] for key in FIGURES if key in result["sgdx"]}
         figures_of[name] = {**figures, "signature": result["signature"]}
     return figures_of
@@ -279,6 +288,7 @@ def _score_all(
 def _write(
     output: Path,
     header: dict[str, Any],
+    data: Mapping[str, str | None],
     turns: Sequence[Turn],
     systems: Sequence[System],
     picks: Mapping[str, Sequence[int]],
@@ -299,7 +309,8 @@ def _write(
                     "fidelity": fidelity[variant][turn],
                 }
             )
-        lines = [{"metadata": {**header, "variant": variant}}, *rows]
+        metadata = {**header, "variant": variant, "data": data[variant]}
+        lines = [{"metadata": metadata}, *rows]
         write_bytes(output / f"{variant}.jsonl", msgspec.json.Encoder().encode_lines(lines))
 
 
@@ -327,7 +338,7 @@ def run(options: argparse.Namespace) -> None:
     if not turns:
         raise ScoreError(f"{options.dialogues}: found none of its dialogues in {split}")
     other_ids = {turn.turn_id for turn in every} - {turn.turn_id for turn in turns}
-    systems = _systems(options, split, turns, other_ids)
+    systems = _systems(options, references, turns, other_ids)
     models = [
         open_nli(name, device=options.device) for name in (options.nli, options.second_nli) if name
     ]
@@ -337,8 +348,14 @@ def run(options: argparse.Namespace) -> None:
         "model": f"reranked of {', '.join(system.name for system in systems)}",
         "nli": nli_name(models[0]),
         "evaluator": options.evaluator,
+        "oracle": any(system.oracle for system in systems),
     }
-    _write(options.output, header, turns, systems, picks, fidelity)
+    if references.release:
+        header["source"] = references.release.public_name
+    if ids is not None:
+        header["dialogues"] = dialogues_mark(ids)
+    data = {variant: references.data(variant) for variant in picks}
+    _write(options.output, header, data, turns, systems, picks, fidelity)
     tables = {
         nli_name(model): _score_all(references, every, turns, systems, picks, model)
         for model in models

@@ -42,8 +42,8 @@ class T5Options(BatchOptions, frozen=True, kw_only=True):
     static_shapes: Annotated[
         bool,
         msgspec.Meta(
-            description="whether tensors have few different shapes, as XLA needs, where this is "
-            "always so; needs more memory and time on other devices"
+            description="whether inputs are padded to a few lengths, for devices that compile a "
+            "program for each, as TPUs, where it is always so; elsewhere it costs time and memory"
         ),
     ] = False
     shuffle: Annotated[

@@ -55,6 +55,7 @@ def run_score(args: argparse.Namespace) -> None:
         own_variants=paths_by_name("--variant", args.variant),
         dialogues=args.dialogues,
         services=args.service,
+        without_errata=args.without_errata,
         rules=Rules(not args.no_fuzzy_match, args.joint_acc_across_turn, args.zero_mean),
         system_acts={None: None, "yes": True, "no": False}[args.system_acts],
         over=args.over,
@@ -67,7 +68,8 @@ def run_score(args: argparse.Namespace) -> None:
 
 def run_calls(args: argparse.Namespace) -> None:
     """Score files of predicted calls; write the scores; print a table."""
-    score_api_calls(_inputs(args, args.dialogues), Rules(not args.no_fuzzy_match), args.output)
+    rules = Rules(not args.no_fuzzy_match)
+    score_api_calls(_inputs(args, args.dialogues), rules, args.output, args.over)
 
 
 def run_compare(args: argparse.Namespace) -> None:

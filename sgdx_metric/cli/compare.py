@@ -120,7 +120,8 @@ def compare(
 def _on_the_same_dialogues(sides: Sides, dialogues: Path | None) -> Sides:
     """Both sides, narrowed to the file's dialogues or to those of the side that has a subset."""
     if dialogues:
-        ids = read_dialogue_ids(dialogues)
+        split = sides[0][0].part("split")
+        ids = read_dialogue_ids(dialogues, None if split == "unknown" else split)
         first, second = ([only_dialogues(run, ids, str(dialogues)) for run in s] for s in sides)
         return first, second
     first, second = sides

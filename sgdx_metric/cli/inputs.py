@@ -30,6 +30,8 @@ class Inputs:
         dialogues: A file with the ids of the dialogues to score; None for those that the
             predictions say they are of.
         services: The original names of the services to score; none for all.
+        without_errata: Whether to leave out the slots of frames whose annotations in SGD contradict
+            each other.
     """
 
     predictions: Mapping[str, Path] | Path
@@ -39,6 +41,7 @@ class Inputs:
     own_variants: Mapping[str, str]
     dialogues: Path | None = None
     services: Sequence[str] = ()
+    without_errata: bool = False
 
     def prediction_paths(self) -> dict[str, Path]:
         """The prediction files by variant.

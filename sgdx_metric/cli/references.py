@@ -1,6 +1,5 @@
 """References for the command line: frame rows of a release, or of Parquet files made from one."""
 
-import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -18,14 +17,13 @@ import pyarrow.parquet as pq
 
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_dataset.io.json import parse_json
 from sgdx_dataset.release.release import Release
 from sgdx_dataset.release.remembered import announced_source, sources_named
-from sgdx_dataset.rows.column_digests import column_digests
 
 from ..columns import column
 from ..rows import REFERENCE
 from ..variants import fingerprint, names_digest, schema_digest
+from .row_files import open_row_files
 
 # The name of the source that predictions were made from, and the digest of the data; None unstated.
 Stated = tuple[str | None, str | None]
@@ -195,24 +193,6 @@ def _of_dialogue(frame_ids: Any, dialogue_id: str) -> Any:
     return pc.starts_with(frame_ids, f"{dialogue_id}/")
 
 
-class _FileFacts(msgspec.Struct):
-    """What a file of frame rows says in its metadata; None where it does not.
-
-    Attributes:
-        release: What data it is of.
-        data: The digest of what the rows are made from.
-        split: The rows' split.
-        columns: A digest of each column, as JSON.
-        dialogues: Of how many dialogues the file's are a choice.
-    """
-
-    release: str | None = None
-    data: str | None = None
-    split: str | None = None
-    columns: str | None = None
-    dialogues: str | None = None
-
-
 def open_folder(
     folder: Path,
     variants: Iterable[str],
@@ -234,52 +214,25 @@ def open_folder(
         SgdxError: A file is missing, is no Parquet file, lacks a column or is of another split; or
             the files are of different releases.
     """
-    facts: dict[str, _FileFacts] = {}
-    for variant in variants:
-        path = folder / f"{variant}.parquet"
-        if not path.is_file():
+    names = list(variants)
+    files = open_row_files(
+        folder, split, "frame", columns.names, partial(_read_variant, columns=columns)
+    )
+    first = files.facts(names[0])
+    for variant in names:
+        facts = files.facts(variant)
+        if (facts.release, facts.dialogues) != (first.release, first.dialogues):
             raise SgdxError(
-                f"--references {folder}: found no {path.name}, expected the frame rows of "
-                f"{variant} as 'python -m sgdx_dataset frames' writes them"
-            )
-        facts[variant] = _facts_of(path, columns)
-        if split and facts[variant].split not in (None, split):
-            raise SgdxError(f"{path}: is of {facts[variant].split}, expected {split}")
-    first = next(iter(facts.values()))
-    for variant, of_file in facts.items():
-        if (of_file.release, of_file.dialogues) != (first.release, first.dialogues):
-            raise SgdxError(
-                f"--references {folder}: {variant}.parquet is of release '{of_file.release}', "
+                f"--references {folder}: {variant}.parquet is of release '{facts.release}', "
                 f"expected '{first.release}' as the others are"
             )
-
-    @cache
-    def frames(variant: str) -> pa.Table:
-        return _read_variant(folder, columns, variant)
-
-    @cache
-    def digests(variant: str) -> dict[str, str]:
-        return column_digests(frames(variant))
-
-    def is_whole(variant: str) -> bool:
-        stated = parse_json(
-            (facts[variant].columns or "{}").encode(), dict[str, str], "", "digests"
-        )
-        return digests(variant).items() <= stated.items()
-
-    def release() -> str | None:
-        if first.release is None or all(map(is_whole, facts)):
-            return first.release or None
-        content = json.dumps({variant: digests(variant) for variant in facts}, sort_keys=True)
-        return f"unverified:{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-
     return References(
-        frames,
+        files.table,
         partial(_read_dialogue, folder),
         partial(_fingerprint_in, folder),
-        lambda variant: facts[variant].data if is_whole(variant) else None,
-        release,
-        available=int(of) if (of := first.dialogues or "").isdecimal() else None,
+        files.data,
+        partial(files.release, names),
+        files.available(names[0]),
     )
 
 
@@ -308,25 +261,9 @@ def _fingerprint_in(folder: Path, variant: str, frames: pa.Table) -> str:
     )
 
 
-def _facts_of(path: Path, columns: pa.Schema) -> _FileFacts:
-    """What a file of frame rows says of itself, if it has the columns."""
-    try:
-        schema = pq.read_schema(path)
-    except (OSError, pa.ArrowException) as error:
-        raise SgdxError(f"{path}: not a Parquet file: {error}") from None
-    if lacking := [name for name in columns.names if name not in schema.names]:
-        raise SgdxError(f"{path}: found no column {', '.join(lacking)}, expected frame rows")
-    metadata = {**(schema.metadata or {}), **(pq.read_metadata(path).metadata or {})}
-    texts = {
-        key.decode(errors="replace"): text.decode(errors="replace")
-        for key, text in metadata.items()
-    }
-    return msgspec.convert(texts, _FileFacts)
-
-
-def _read_variant(folder: Path, columns: pa.Schema, variant: str) -> pa.Table:
+def _read_variant(path: Path, columns: pa.Schema) -> pa.Table:
     """The frame rows in a variant's file, with some columns."""
-    path = folder / f"{variant}.parquet"
+    variant = path.stem
     try:
         table = pq.read_table(path, columns=columns.names).select(columns.names)
         table = table.replace_schema_metadata().cast(columns)

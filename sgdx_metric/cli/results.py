@@ -29,6 +29,7 @@ SYSTEM_PARTS = ("system-acts", "oracle", "predictions")
 _DEFAULT_PARTS = {
     "dialogues": "all",
     "services": "all",
+    "errata": "counted",
     "oracle": "no",
     "system-acts": "unknown",
     "predictions": "unstated",

@@ -17,9 +17,10 @@ from ..columns import column
 from ..report import empty_state_jga, paired, report, with_digest
 from ..rows import REFERENCE
 from ..scoring import score_frames
-from ..signature import Rules, Setup
+from ..signature import OFFICIAL, Rules, Setup
 from ..subset import Subset, dialogue_ids_of, only_dialogues, only_services, subset_of
 from ..variants import own_wordings
+from .errata import Errata, check_is_sgd, leave_out, read_errata
 from .files import (
     PER_FRAME,
     check_apart,
@@ -31,6 +32,7 @@ from .files import (
 )
 from .inputs import Inputs, stated_dialogues
 from .predictions import Predictions, read_calls, read_predictions, with_frame_ids
+from .references import References
 from .systems import (
     Metadata,
     about_system,
@@ -174,15 +176,23 @@ def score_states(
     return scores
 
 
-def score_api_calls(inputs: Inputs, rules: Rules, output: Path | None) -> None:
+def score_api_calls(
+    inputs: Inputs, rules: Rules, output: Path | None, over: str = DIALOGUES
+) -> None:
     """Score API calls, write the scores where there is an output, and print a table.
+
+    Args:
+        inputs: What is scored against what.
+        rules: How arguments are scored.
+        output: The file to write; None for none.
+        over: What the intervals are over: "dialogues", "wordings" or "both".
 
     Raises:
         ScoreError, SgdxError: As `score_states` does.
     """
     Outputs(output).check(inputs)
     scored = score_variants(CALLS, inputs, rules)
-    scores = report_calls(scored.variants, scored.dialogues, scored.setup)
+    scores = report_calls(scored.variants, scored.dialogues, replace(scored.setup, over=over))
     scores["predictions"] = scored.about_system()
     if output:
         write_json(scores, output)
@@ -209,15 +219,42 @@ def score_variants(
     named_ids = inputs.named_dialogues()
     predictions = inputs.read(task.read)
     chosen_ids = named_ids or stated_dialogues(predictions, dialogue_ids_of)
-    metadata = {name: variant.metadata for name, variant in predictions.items()}
-    check_one_system(metadata)
+    check_one_system({name: variant.metadata for name, variant in predictions.items()})
     references = inputs.open_references(predictions, task.columns)
+    return score_against(references, task, predictions, chosen_ids, inputs, rules, acts)
+
+
+def score_against(
+    references: References,
+    task: Task[_Scores],
+    predictions: Mapping[str, Predictions[pa.Table]],
+    chosen_ids: Sequence[str],
+    inputs: Inputs,
+    rules: Rules = OFFICIAL,
+    acts: str | None = None,
+) -> Scored[_Scores]:
+    """Score predictions that have been read against references that have been opened.
+
+    Args:
+        references: What they are scored against.
+        task: What is predicted.
+        predictions: The predictions by variant; `check_one_system` has let them pass.
+        chosen_ids: The ids of the dialogues to score; none for all.
+        inputs: The split, the services, and where `chosen_ids` are from.
+        rules: How frames are scored.
+        acts: What `--system-acts` was given.
+
+    Raises:
+        ScoreError, SgdxError: The predictions are not those of the references' frames.
+    """
+    metadata = {name: variant.metadata for name, variant in predictions.items()}
+    errata = _errata(inputs, references) if inputs.without_errata else None
     acts = system_acts(metadata, acts)
     scores: dict[str, _Scores] = {}
     wordings: dict[str, str] = {}
     verified: set[str] = set()
     subset: Subset | None = None
-    dialogues = 0
+    dialogues = left_out = 0
     for name, variant in predictions.items():
         frames = references.frames(name)
         rows = with_frame_ids(variant, frames)
@@ -240,8 +277,16 @@ def score_variants(
             available = subset.available if subset else len(dialogue_ids_of(frames))
             frames, rows = (only_services(table, inputs.services) for table in (frames, rows))
             subset = Subset(dialogue_ids_of(frames), available)
+        if errata:
+            frames, rows, left_out = leave_out(frames, rows, errata)
         scores[name] = task.score(frames, rows, name, rules)
         dialogues = len(dialogue_ids_of(frames))
+    if errata:
+        print(
+            f"note: {left_out} slots of frames under each variant are left out, as SGD contradicts "
+            "itself there",
+            file=sys.stderr,
+        )
     setup = Setup(
         split=inputs.split,
         release=references.release,
@@ -252,9 +297,16 @@ def score_variants(
         wordings=wordings,
         subset=subset,
         services=inputs.services,
+        errata=errata.mark if errata else "",
     )
     digests = {name: variant.sha256 for name, variant in predictions.items()}
     return Scored(scores, setup, dialogues, metadata, digests)
+
+
+def _errata(inputs: Inputs, references: References) -> Errata:
+    """What is left out of the references; SgdxError unless they are of SGD."""
+    check_is_sgd(references.release)
+    return read_errata(inputs.split)
 
 
 def _check_services(services: Sequence[str], frames: pa.Table) -> None:
@@ -276,6 +328,15 @@ def note_subset(subset: Subset) -> None:
     )
 
 
+def warn_of_oracle() -> None:
+    """Say on standard error that the predictions are of an oracle."""
+    print(
+        "warning: the predictions are of an oracle: the model was trained on schemas that it "
+        "is evaluated on",
+        file=sys.stderr,
+    )
+
+
 def _warn(scores: Mapping[str, Any], oracle: bool) -> None:
     """Warn where a score is not what it looks like.
 
@@ -283,11 +344,7 @@ def _warn(scores: Mapping[str, Any], oracle: bool) -> None:
     seem to be for another variant.
     """
     if oracle:
-        print(
-            "warning: the predictions are of an oracle: the model was trained on schemas that it "
-            "is evaluated on",
-            file=sys.stderr,
-        )
+        warn_of_oracle()
     for name, count in scores["ignored_slots"].items():
         predicted = scores["predicted_slots"][name]
         if count > predicted / 3:

@@ -52,7 +52,7 @@ _CALLS = {
 _CALLS_LEGEND = """\
 call: the right function with the right arguments. task: all calls of a dialogue
 are right. reworded: the mean over all wordings but the original. drop: reworded
-less original, with its 95 % interval over dialogues; p: how likely chance alone
+less original, with its 95 % interval over {over}; p: how likely chance alone
 makes so large a drop. worst: each call, or task, under the wording that is
 worst for it. flips: right under one wording and wrong under another. SS: how
 far a score varies over wordings. prec., recall: precision and recall of the
@@ -204,7 +204,9 @@ def print_calls(result: dict[str, Any], console: Console) -> None:
     headers = ["accuracy of", "worst", "flips", "SS"]
     print_table("The same over all wordings, in %", headers, across, console)
     _print_calls_by_variant(result, console)
-    print_line(_CALLS_LEGEND, console)
+    over = signature_parts(result["signature"], "signature").get("over", DIALOGUES)
+    drawn = "dialogues and wordings" if over == BOTH else over
+    print_line(_CALLS_LEGEND.format(over=drawn), console)
     print_line(result["signature"], console)
 
 

@@ -78,7 +78,7 @@ def run_explain(args: argparse.Namespace) -> None:
     """Print one turn action by action."""
     inputs = _inputs(args, args.evaluator, gold=args.gold)
     predictions = inputs.read_predictions(parse_predictions(args.predictions))
-    references = inputs.open_references()
+    references = inputs.open_references(predictions)
     split_turns = references.turns(inputs.evaluator)
     turns = [turn for turn in split_turns if turn.turn_id == args.turn_id]
     if not turns:
@@ -139,8 +139,9 @@ def run_validate(args: argparse.Namespace) -> None:
         split_turns,
         turns,
         references.split,
-        references.version,
+        references.version(evaluators),
         references.fingerprints(sorted({*evaluators})),
+        references.available(evaluators[-1]),
     )
     line = signature(["gold"], evaluators, data, nli_name(nli), (), inputs.options)
     if args.json:

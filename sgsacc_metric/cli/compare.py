@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from sgdx_metric.bootstrap import RESAMPLES, TRIALS, Sums, compared
+from sgdx_metric.cli.results import SYSTEM_PARTS
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.rows import ScoreError
-from sgdx_metric.signature import signature_parts
 
-from ..signature import NAME
 from ..units import Units
 from .files import read_scores
 
@@ -26,31 +25,38 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
         first, second: Files that `score` wrote.
 
     Returns:
-        `signature`, which both files share; `resamples` and `trials`, the numbers of random draws;
-        and `groups`: for all turns, `seen`, `unseen`, `seen_domains`, `unseen_domains` and each
-        service `turns`, their number, and for each figure of `sgdx` a mapping of `first`, `second`,
-        `difference` (second - first), its 95 % bootstrap `interval` over dialogues, and `p`.
+        `signature`, that of the first file, which the second shares but for the system's own parts;
+        `oracle` and `provenance` of the `first` and the `second` system: whether their models were
+        trained on the schemas that they are evaluated on, and how far it is known what their scores
+        were made from ("verified", "unverified" or "made elsewhere"); `resamples` and `trials`, the
+        numbers of random draws; and `groups`: for all turns, `seen`, `unseen`, `seen_domains`,
+        `unseen_domains` and each service `turns`, their number, and for each figure of `sgdx` a
+        mapping of `first`, `second`, `difference` (second - first), its 95 % bootstrap `interval`
+        over dialogues, and `p`.
 
     Raises:
         SgdxError: A file is not a scores.json.
         ScoreError: The turns or the signatures differ.
     """
-    (first_signature, first_units), (second_signature, second_units) = map(
-        read_scores, (first, second)
-    )
-    first_parts = signature_parts(first_signature, str(first), NAME)
-    second_parts = signature_parts(second_signature, str(second), NAME)
+    first_scores, second_scores = map(read_scores, (first, second))
+    first_parts, second_parts = first_scores.parts, second_scores.parts
     for key in ("dialogues", *first_parts, *second_parts):
-        if first_parts.get(key) != second_parts.get(key):
+        if key not in SYSTEM_PARTS and first_parts.get(key) != second_parts.get(key):
             raise ScoreError(
                 f"{second}: {key} is '{second_parts.get(key, 'all')}' in the signature, and"
                 f" '{first_parts.get(key, 'all')}' in that of {first}: scores do not compare"
             )
+    first_units, second_units = first_scores.units, second_scores.units
     second_units = _in_order(first_units, second_units, first, second)
     first_units, second_units = _with_common_statistics(first_units, second_units)
     groups = first_units.groups() | first_units.services()
     return {
-        "signature": first_signature,
+        "signature": first_scores.signature,
+        "oracle": {
+            "first": first_parts.get("oracle", "no"),
+            "second": second_parts.get("oracle", "no"),
+        },
+        "provenance": {"first": first_scores.provenance, "second": second_scores.provenance},
         "resamples": RESAMPLES,
         "trials": TRIALS,
         "groups": {

@@ -3,6 +3,7 @@ of single turns."""
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,19 @@ import msgspec
 import numpy as np
 
 from sgdx_dataset.io.files import read_input, staged
-from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.io.json import decode_json, parse_json
+from sgdx_metric.cli.results import check_digest, provenance
 from sgdx_metric.columns import Floats
 from sgdx_metric.rows import ScoreError
+from sgdx_metric.signature import signature_parts
 
 from ..gold import GoldTurn
 from ..rows import Turn
 from ..scoring import TurnScores
-from ..units import Units
+from ..signature import NAME
+from ..units import ALL, Units
+
+_ROUNDING = 1e-6  # by how much sums in another order may differ
 
 
 class _Units(msgspec.Struct):
@@ -34,6 +40,8 @@ class _Scores(msgspec.Struct):
 
     signature: str
     units: _Units
+    sgdx: dict[str, Any] = {}
+    sha256: str = ""
 
 
 def write_scores(scores: Mapping[str, Any], output: Path) -> None:
@@ -45,21 +53,47 @@ def write_scores(scores: Mapping[str, Any], output: Path) -> None:
         path.write_text(f'{text},\n  "units": {line}\n}}\n', encoding="utf-8")
 
 
-def read_scores(path: Path) -> tuple[str, Units]:
-    """Read the signature and the units of a scores.json.
+@dataclass(frozen=True)
+class Scores:
+    """A scores.json that agrees with itself.
+
+    Attributes:
+        signature: The line that says how it was scored.
+        parts: The parts of the signature, by key.
+        provenance: How far it is known what the scores were made from, as `provenance` says it.
+        units: The counts of every dialogue and service.
+    """
+
+    signature: str
+    parts: dict[str, str]
+    provenance: str
+    units: Units
+
+
+def read_scores(path: Path) -> Scores:
+    """Read a scores.json.
 
     Raises:
-        SgdxError: The file cannot be read, or is no scores.json of this metric.
-        ScoreError: Its lists are not of one length.
+        SgdxError: The file cannot be read, is no scores.json of this metric, or was changed since
+            it was written.
+        ScoreError: Its lists are not of one length, or its figures are not those of its units.
     """
-    scores = parse_json(read_input(path), _Scores, str(path), "a scores.json of sgsacc_metric")
-    units = scores.units
+    data, what = read_input(path), "a scores.json of sgsacc_metric"
+    scores = parse_json(data, _Scores, str(path), what)
+    check_digest(decode_json(data, dict[str, Any], str(path), what), path)
+    units = _units(scores.units, path)
+    parts = signature_parts(scores.signature, str(path), NAME)
+    _check_figures(scores.sgdx, units, path)
+    return Scores(scores.signature, parts, provenance(bool(scores.sha256), parts), units)
+
+
+def _units(units: _Units, path: Path) -> Units:
     lengths = {len(units.dialogue), len(units.service), len(units.seen), len(units.seen_domain)}
     for counts in (units.across, *units.by_variant.values()):
         lengths.update(map(len, counts.values()))
     if len(lengths) > 1 or not units.by_variant:
         raise ScoreError(f"{path}: units: found lists of lengths {sorted(lengths)}, expected one")
-    return scores.signature, Units(
+    return Units(
         units.dialogue,
         units.service,
         np.array(units.seen, dtype=bool),
@@ -67,6 +101,27 @@ def read_scores(path: Path) -> tuple[str, Units]:
         {variant: _arrays(counts) for variant, counts in units.by_variant.items()},
         _arrays(units.across),
     )
+
+
+def _check_figures(sgdx: Mapping[str, Any], units: Units, path: Path) -> None:
+    """Raise ScoreError unless the figures of each group and service are those of the units."""
+    groups = {name: sgdx if name == ALL else sgdx.get(name) for name in units.groups()}
+    members = units.groups() | units.services()
+    for name, group in (groups | dict(sgdx.get("by_service") or {})).items():
+        if not isinstance(group, Mapping) or name not in members or not len(members[name]):
+            continue
+        figures = units.robustness(units.dialogue_sums(members[name]).sum(axis=0))
+        expected = {key: None if np.isnan(value) else value for key, value in figures.items()}
+        for key in group.keys() & expected.keys():
+            value, other = group[key], expected[key]
+            is_number = isinstance(value, int | float)
+            if (other is None and value is not None) or (
+                other is not None and not (is_number and abs(value - other) <= _ROUNDING)
+            ):
+                raise ScoreError(
+                    f"{path}: sgdx: {key} of {name} turns is {value!r:.60}, expected {other}, which"
+                    " 'units' give"
+                )
 
 
 def write_per_turn(

@@ -1,6 +1,6 @@
 """The turns that are scored, from a release or from Parquet files made of one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,9 +8,10 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sgdx_dataset import open_release, turn_tables
+from sgdx_dataset import turn_tables
 from sgdx_dataset.release.release import Release
-from sgdx_dataset.release.remembered import resolve_source
+from sgdx_metric.cli.references import Stated, stated_release
+from sgdx_metric.cli.row_files import RowFiles, open_row_files
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.variants import fingerprint, own_wordings, schema_digest
 
@@ -27,21 +28,35 @@ class References:
     Attributes:
         split: `train`, `validation` or `test`.
         release: The open release.
-        folder: A folder of `VARIANT.parquet`, as `python -m sgdx_dataset turns` writes them.
+        files: Parquet files of turn rows, as `python -m sgdx_dataset turns` writes them.
     """
 
     split: str
     release: Release | None = None
-    folder: Path | None = None
+    files: RowFiles | None = None
 
-    @property
-    def version(self) -> str | None:
-        """The commit of the data, or the name of other data; None where it is unknown."""
-        if self.release:
-            return self.release.version() or None
-        paths = sorted((self.folder or Path()).glob("*.parquet"))
-        metadata = pq.read_schema(paths[0]).metadata if paths else None
-        return (metadata or {}).get(b"release", b"").decode() or None
+    def version(self, variants: Sequence[str]) -> str | None:
+        """The commit of the data, or the name of other data; None where it is unknown.
+
+        Args:
+            variants: The variants whose turns are read; of a folder their files are looked at.
+        """
+        if self.files:
+            return self.files.release(variants)
+        return self.release.version(self.split) or None if self.release else None
+
+    def data(self, variant: str) -> str | None:
+        """The digest of what a variant's turns are made from, as prediction files have it.
+
+        None where it is unknown, as where a folder has no file for the variant.
+        """
+        if self.files:
+            return self.files.data(variant) if self.files.has(variant) else None
+        return self.release.data_digest(self.split, variant) if self.release else None
+
+    def available(self, variant: str) -> int | None:
+        """How many dialogues the split has, where a folder's are a choice of them; else None."""
+        return self.files.available(variant) if self.files else None
 
     def turns(self, variant: str) -> list[Turn]:
         """All turns of the split under a variant's wording, sorted by their ids.
@@ -50,18 +65,18 @@ class References:
             ScoreError: The folder has no such file, or it is not one of turn rows.
             SgdxError: The release has no such variant or is at fault.
         """
+        turns: list[Turn] = []
         if self.release:
             self.release.check_dialogues(variant, self.split)
             schemas = self._schemas(self.release, variant)
             rows = turn_tables(self.release, self.split, variant, _COLUMNS).to_pylist()
-            turns = []
             for row in rows:
                 turn = msgspec.convert({**row, "schemas": []}, Turn)
                 services = [turn.service, *(action.service for action in turn.actions)]
                 of_turn = [schemas[name] for name in dict.fromkeys(services)]
                 turns.append(msgspec.structs.replace(turn, schemas=of_turn))
-        else:
-            turns = _read_turns((self.folder or Path()) / f"{variant}.parquet", variant)
+        elif self.files:
+            turns = _turns_in(self.files.table(variant), self.files.folder, variant)
         return sorted(turns, key=lambda turn: turn.turn_id)
 
     def fingerprints(self, variants: list[str]) -> dict[str, str]:
@@ -71,9 +86,9 @@ class References:
             if self.release:
                 services = self._schemas(self.release, variant).values()
                 digests = {schema_digest(msgspec.to_builtins(service)) for service in services}
-            else:
-                digests = _digests((self.folder or Path()) / f"{variant}.parquet")
-            fingerprints[variant] = fingerprint(digests)
+                fingerprints[variant] = fingerprint(digests)
+            elif self.files:
+                fingerprints[variant] = fingerprint(_digests(self.files.table(variant)))
         return fingerprints
 
     def _schemas(self, release: Release, variant: str) -> dict[str, Service]:
@@ -85,7 +100,11 @@ class References:
 
 
 def open_references(
-    source: str | None, folder: Path | None, split: str, own: Mapping[str, str]
+    source: str | None,
+    folder: Path | None,
+    split: str,
+    own: Mapping[str, str],
+    stated: Mapping[str, Stated] | None = None,
 ) -> References:
     """Open what the turns come from.
 
@@ -95,13 +114,15 @@ def open_references(
         folder: Instead of a source, a folder of Parquet files of turn rows.
         split: `train`, `validation` or `test`.
         own: The user's own schema variants: a directory or an overlay by name.
+        stated: What the predictions of each variant say that they were made from. Where no source
+            is given, and that of the default is other data, the one that they name is taken.
 
     Raises:
         ScoreError: Both a source and a folder are given, or the folder does not exist.
         SgdxError: The source or a variant of the user's own cannot be opened.
     """
     if folder is None:
-        return References(split, open_release(resolve_source(source), own))
+        return References(split, stated_release(source, split, own, stated or {}))
     if source or own:
         raise ScoreError(
             f"--references {folder}: found --source or --variant too, expected one way to have the"
@@ -109,11 +130,13 @@ def open_references(
         )
     if not folder.is_dir():
         raise ScoreError(f"--references {folder}: found no folder, expected VARIANT.parquet in one")
-    return References(split, folder=folder)
+    columns = [*_COLUMNS, "schemas"]
+    return References(split, files=open_row_files(folder, split, "turn", columns, _read))
 
 
-def _read_turns(path: Path, variant: str) -> list[Turn]:
-    table = _read(path, [*_COLUMNS, "schemas"])
+def _turns_in(table: pa.Table, folder: Path, variant: str) -> list[Turn]:
+    """The turns of a file of turn rows, which must be of one variant."""
+    path = folder / f"{variant}.parquet"
     try:
         rows = (row for batch in table.to_batches(1000) for row in batch.to_pylist())
         turns = [trimmed(msgspec.convert(row, Turn)) for row in rows]
@@ -124,23 +147,14 @@ def _read_turns(path: Path, variant: str) -> list[Turn]:
     return turns
 
 
-def _digests(path: Path) -> set[str]:
+def _digests(table: pa.Table) -> set[str]:
     """The digests of all schemas in a file of turn rows."""
-    schemas = _read(path, ["schemas"])["schemas"]
-    batches = (row for batch in schemas.chunks for row in batch.to_pylist())
+    batches = (row for batch in table["schemas"].chunks for row in batch.to_pylist())
     return {schema_digest(service) for row in batches for service in row}
 
 
-def _read(path: Path, columns: list[str]) -> pa.Table:
-    if not path.is_file():
-        raise ScoreError(
-            f"--references {path.parent}: found no {path.name}, expected the turn rows of"
-            f" {path.stem} as 'python -m sgdx_dataset turns' writes them"
-        )
+def _read(path: Path) -> pa.Table:
     try:
-        names = pq.read_schema(path).names
-        if missing := [name for name in columns if name not in names]:
-            raise ScoreError(f"{path}: found no column {', '.join(missing)}, expected turn rows")
-        return pq.read_table(path, columns=columns)
+        return pq.read_table(path, columns=[*_COLUMNS, "schemas"])
     except (OSError, pa.ArrowException) as error:
         raise ScoreError(f"{path}: cannot be read as turn rows: {error}") from None

@@ -6,21 +6,34 @@ from pathlib import Path
 from typing import Any
 
 from sgdx_metric.cli.files import check_output
-from sgdx_metric.cli.predictions import note_unscored, prediction_paths
+from sgdx_metric.cli.inputs import stated_dialogues
+from sgdx_metric.cli.predictions import Predictions, note_unscored, prediction_paths
+from sgdx_metric.cli.score import note_subset, warn_of_oracle
+from sgdx_metric.cli.systems import (
+    about_system,
+    check_data,
+    check_one_system,
+    is_oracle,
+    verification,
+)
 from sgdx_metric.cli.terminal import terminal
+from sgdx_metric.subset import Subset
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from ..gold import PAPER, GoldTurn, Options
 from ..models import open_nli
 from ..nli import Nli, nli_name
 from ..rows import Prediction, Turn
+from ..signature import UNSTATED, Origin
 from ..system import SystemScores, score_system
 from .files import write_per_turn, write_scores
 from .gold_files import GoldHeader, read_gold
-from .predictions import read_predictions
+from .predictions import dialogues_of, read_predictions
 from .references import References, open_references
 from .selection import select_turns
 from .terminal import print_scores
+
+ResponsesOfVariant = Predictions[list[Prediction]]
 
 
 @dataclass(frozen=True)
@@ -36,7 +49,8 @@ class Inputs:
         nli: The model of entailment, or its name; None for BLEU and slot error rates alone.
         dtype, device, cache: How a checkpoint is run, as for `open_nli`.
         options: How SGSAcc is computed.
-        dialogues: A file of the dialogues to score; None for all.
+        dialogues: A file of the dialogues to score; None for those that the predictions say they
+            are of, or all where they do not say.
         turns: A file of the turns to score; None for all turns of the dialogues.
         gold: A file with the gold side; None to make it.
     """
@@ -55,20 +69,36 @@ class Inputs:
     turns: Path | None = None
     gold: Path | None = None
 
-    def read_predictions(self, predictions: Mapping[str, Path] | Path) -> list[Prediction]:
-        """The prediction rows of all variants, from files by variant or from one folder."""
+    def read_predictions(
+        self, predictions: Mapping[str, Path] | Path
+    ) -> dict[str, ResponsesOfVariant]:
+        """The predictions of one system by variant, from files by variant or from one folder.
+
+        Raises:
+            ScoreError, SgdxError: A file is malformed, or they are of different systems.
+        """
         variants = [ORIGINAL, *PAPER_VARIANTS, *self.own_variants]
         paths = prediction_paths(predictions, variants)
         note_unscored(predictions, variants)
-        return [
-            row
-            for variant, path in paths.items()
-            for row in read_predictions(path, self.split, variant).rows
-        ]
+        responses = {
+            variant: read_predictions(path, self.split, variant) for variant, path in paths.items()
+        }
+        check_one_system({name: read.metadata for name, read in responses.items()})
+        return responses
 
-    def open_references(self) -> References:
-        """Open what the turns come from."""
-        return open_references(self.source, self.references, self.split, self.own_variants)
+    def open_references(
+        self, predictions: Mapping[str, ResponsesOfVariant] | None = None
+    ) -> References:
+        """Open what the turns come from.
+
+        Args:
+            predictions: The predictions, which may say what source they were made from.
+        """
+        stated = {
+            name: (read.metadata.source, read.metadata.data)
+            for name, read in (predictions or {}).items()
+        }
+        return open_references(self.source, self.references, self.split, self.own_variants, stated)
 
     def open_nli(self) -> Nli | None:
         """Open the model of entailment."""
@@ -76,9 +106,14 @@ class Inputs:
             return open_nli(self.nli, self.dtype, self.cache, self.device)
         return self.nli
 
-    def select(self, split_turns: Sequence[Turn]) -> list[Turn]:
-        """Those turns of a split that are scored."""
-        return select_turns(split_turns, self.dialogues, self.turns)
+    def select(self, split_turns: Sequence[Turn], stated: Sequence[str] = ()) -> list[Turn]:
+        """Those turns of a split that are scored.
+
+        Args:
+            split_turns: All turns of the split.
+            stated: The ids of the dialogues that the predictions say they are of; none for all.
+        """
+        return select_turns(split_turns, self.split, self.dialogues, self.turns, stated)
 
     def gold_header(self, references: References, nli: Nli | None) -> GoldHeader:
         """How the gold side is made; a gold file must have been made in the same way."""
@@ -140,19 +175,24 @@ def score_inputs(
             written.
     """
     outputs.check()
-    rows = inputs.read_predictions(predictions)
-    references = inputs.open_references()
+    responses = inputs.read_predictions(predictions)
+    stated = [] if inputs.dialogues else stated_dialogues(responses, dialogues_of)
+    references = inputs.open_references(responses)
     nli = inputs.open_nli()
     split_turns = references.turns(inputs.evaluator)
-    turns = inputs.select(split_turns)
+    turns = inputs.select(split_turns, stated)
     gold = inputs.read_gold(references, nli, turns)
-    system = score_predictions(references, split_turns, turns, rows, nli, inputs.options, gold)
+    system = score_predictions(references, split_turns, turns, responses, nli, inputs.options, gold)
     scores = system.scores_json()
     if outputs.per_turn:
         write_per_turn(turns, system.turn_scores, system.gold, outputs.per_turn)
     if outputs.scores:
         write_scores(scores, outputs.scores)
     if verbose:
+        if stated:
+            note_subset(Subset(stated, len({turn.dialogue_id for turn in split_turns})))
+        if system.origin.oracle:
+            warn_of_oracle()
         print_scores(scores, terminal())
     return scores
 
@@ -161,10 +201,51 @@ def score_predictions(
     references: References,
     split_turns: Sequence[Turn],
     turns: Sequence[Turn],
+    predictions: Mapping[str, ResponsesOfVariant],
+    nli: Nli | None = None,
+    options: Options | None = None,
+    gold: list[GoldTurn] | None = None,
+) -> SystemScores:
+    """Score files of one system, with what they say of themselves in the signature.
+
+    Args:
+        references: Where the turns come from.
+        split_turns: All turns of the split, under the evaluator's wording.
+        turns: Those of them that are scored.
+        predictions: The files by variant; `check_one_system` has let them pass.
+        nli, options, gold: As for `score_system`.
+
+    Raises:
+        ScoreError: Turns are missing, there twice or unknown.
+        SgdxError: Predictions were made from other data, or under another wording.
+    """
+    marks = references.fingerprints(list(predictions))
+    verified = set()
+    for name, read in predictions.items():
+        data = references.data(name)
+        check_data(read.metadata, name, data, marks.get(name))
+        verified.add(verification(read.has_header, read.metadata, data))
+    origin = Origin(
+        oracle=is_oracle({name: read.metadata for name, read in predictions.items()}),
+        predictions=verified.pop() if len(verified) == 1 else "unverified",
+        by_variant={
+            name: {**about_system(read.metadata), "sha256": read.sha256}
+            for name, read in predictions.items()
+        },
+    )
+    rows = [row for read in predictions.values() for row in read.rows]
+    return score_rows(references, split_turns, turns, rows, nli, options, gold, origin)
+
+
+def score_rows(
+    references: References,
+    split_turns: Sequence[Turn],
+    turns: Sequence[Turn],
     predictions: Sequence[Prediction],
     nli: Nli | None = None,
     options: Options | None = None,
     gold: list[GoldTurn] | None = None,
+    origin: Origin = UNSTATED,
 ) -> SystemScores:
     """Score one system's predictions, with a signature that names where the turns come from.
 
@@ -173,18 +254,22 @@ def score_predictions(
         split_turns: All turns of the split, under the evaluator's wording.
         turns: Those of them that are scored.
         predictions, nli, options, gold: As for `score_system`.
+        origin: What the predictions say of how they were made.
 
     Raises:
         ScoreError: Turns are missing, there twice or unknown.
     """
-    variants = {*(row.variant for row in predictions), turns[0].variant}
+    evaluator = turns[0].variant
+    variants = {*(row.variant for row in predictions), evaluator}
     return score_system(
         split_turns,
         turns,
         predictions,
         split=references.split,
-        release=references.version,
+        release=references.version([evaluator]),
         wordings=references.fingerprints(sorted(variants)),
+        available_dialogues=references.available(evaluator),
+        origin=origin,
         nli=nli,
         options=options,
         gold=gold,

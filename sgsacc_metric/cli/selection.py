@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from sgdx_dataset.io.files import read_input
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.rows import ScoreError
 
@@ -24,13 +25,14 @@ def read_turn_ids(path: Path) -> list[str]:
         The ids in the file's order, each once.
 
     Raises:
-        ScoreError: The file cannot be read, has no id, or has something that is no turn id.
+        SgdxError: The file cannot be read.
+        ScoreError: It is no list of turn ids: it has none, or something else.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_input(path).decode()
         is_json = text.lstrip().startswith("[")
         ids = msgspec.json.decode(text, type=list[str]) if is_json else text.split()
-    except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
+    except (UnicodeDecodeError, msgspec.DecodeError) as error:
         raise ScoreError(f"{path}: cannot be read as a list of turn ids: {error}") from None
     malformed = [turn_id for turn_id in ids if not _TURN_ID.fullmatch(turn_id)]
     if malformed or not ids:
@@ -39,38 +41,47 @@ def read_turn_ids(path: Path) -> list[str]:
     return list(dict.fromkeys(ids))
 
 
-def select_turns(turns: Sequence[Turn], dialogues: Path | None, single: Path | None) -> list[Turn]:
+def select_turns(
+    turns: Sequence[Turn],
+    split: str,
+    dialogues: Path | None,
+    single: Path | None,
+    stated: Sequence[str] = (),
+) -> list[Turn]:
     """The turns that are scored, each of which must be there.
 
     Args:
         turns: All turns of the split.
-        dialogues: A file of the dialogues whose turns are scored; None for all of them.
+        split: `train`, `validation` or `test`.
+        dialogues: A file of the dialogues whose turns are scored; None for those of `stated`.
         single: A file of the turns that are scored; None for all turns of the dialogues.
+        stated: The ids of the dialogues that the predictions say they are of; none for all.
 
     Raises:
-        ScoreError: A file of turns cannot be read, a dialogue or a turn is not there, or no turn is
+        ScoreError: A file is no list of turns, a dialogue or a turn is not there, or no turn is
             left.
-        SgdxError: The file of dialogues cannot be read.
+        SgdxError: A file cannot be read, or is a subset of another split.
     """
     selected = list(turns)
-    if dialogues is not None:
-        ids = read_dialogue_ids(dialogues)
-        _check("dialogues", ids, {turn.dialogue_id for turn in turns}, dialogues)
+    ids = list(stated) if dialogues is None else read_dialogue_ids(dialogues, split)
+    where = "predictions" if dialogues is None else str(dialogues)
+    if ids:
+        _check("dialogues", ids, {turn.dialogue_id for turn in turns}, where)
         in_file = {*ids}
         selected = [turn for turn in selected if turn.dialogue_id in in_file]
     if single is not None:
         ids = read_turn_ids(single)
-        _check("turns", ids, {turn.turn_id for turn in turns}, single)
+        _check("turns", ids, {turn.turn_id for turn in turns}, str(single))
         in_file = {*ids}
         selected = [turn for turn in selected if turn.turn_id in in_file]
     if not selected:
-        raise ScoreError(f"{single}: none of these turns is of the dialogues of {dialogues}")
+        raise ScoreError(f"{single}: none of these turns is of the dialogues of {where}")
     return selected
 
 
-def _check(what: str, ids: Sequence[str], available: Collection[str], path: Path) -> None:
+def _check(what: str, ids: Sequence[str], available: Collection[str], where: str) -> None:
     if missing := [id_ for id_ in ids if id_ not in available]:
         raise ScoreError(
-            f"{path}: {len(missing)} of {len(ids)} {what} are not in the references, the first is"
+            f"{where}: {len(missing)} of {len(ids)} {what} are not in the references, the first is"
             f" {missing[0]}; is the list for another split?"
         )

@@ -233,3 +233,25 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         in capsys.readouterr().err
     )
     assert not (tmp_path / "more.json").exists()
+
+
+def test_intervals_of_calls_over_wordings() -> None:
+    """A call is wrong under v1 alone: of five wordings four are drawn, at times none is v1."""
+    right, wrong = call("OrderCab", time="6:15 pm", riders="2"), None
+    true = table(REFERENCES, CALL_REFERENCE)
+    scores = {
+        name: score_calls(true, predictions(right, wrong if name == "v1" else right), name)
+        for name in VARIANTS
+    }
+    found = report_calls(scores, 3, Setup("test", "sample", over="wordings"))
+    figures = found["calls"]["call_accuracy"]
+    # Three of four are v1 in 2.7 of 100 resamples, which leaves a quarter of one call of two.
+    assert figures["confidence"]["drop"] == pytest.approx([-0.375, 0.0])
+    assert figures["confidence"]["v1-5"] == figures["confidence"]["reworded"] == [0.625, 1.0]
+    assert figures["confidence"]["original"] == [1, 1]
+    assert figures["confidence"]["worst"] is None and figures["worst"] == 0.5
+    assert "|over:wordings|ci:" in found["signature"]
+    plain = report_calls(scores, 3, Setup("test", "sample"))["calls"]["call_accuracy"]
+    assert {key: plain[key] for key in ("drop", "p", "worst")} == {
+        key: figures[key] for key in ("drop", "p", "worst")
+    }

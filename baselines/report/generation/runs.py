@@ -11,9 +11,10 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
-from sgdx_dataset.io.json import decode_json, parse_json
-from sgdx_metric.cli.results import SYSTEM_PARTS, check_digest, provenance
+from sgdx_dataset.io.json import parse_json
+from sgdx_metric.cli.results import SYSTEM_PARTS, provenance
 from sgdx_metric.signature import signature_parts
+from sgsacc_metric.cli.files import read_scores
 from sgsacc_metric.signature import NAME
 
 from ..run_files import find_predictions, read_record
@@ -193,10 +194,8 @@ def read_generator_run(path: Path, file: Path) -> GeneratorRun:
         ScoreError, SgdxError: A file is malformed.
     """
     what = "a scores.json of sgsacc_metric"
-    data = read_file(file)
-    scores = parse_json(data, GeneratorScores, str(file), what)
-    check_digest(decode_json(data, dict[str, Any], str(file), what), file)
-    signature_parts(scores.signature, str(path), NAME)
+    scores = parse_json(read_file(file), GeneratorScores, str(file), what)
+    read_scores(file)  # It refuses what contradicts itself.
     if not scores.counts.turns.get("all") or not scores.variants:
         raise SgdxError(f"{path}: found no turns in scores.json, expected at least one")
     # `score` writes SYSTEM.json beside the folder SYSTEM of predictions as often as into it.

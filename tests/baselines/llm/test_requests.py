@@ -69,9 +69,9 @@ def test_a_request_for_text() -> None:
 # Of the body in JSON. A change of it makes answers that were paid for unusable, and calls for a
 # new number of ``functions.MAPPING``.
 GOLDEN = {
-    "tool": "d196d364cce7b2bf",
-    "json_schema": "a8c8932ec074ad97",
-    "text": "9e12c6426845ff31",
+    "tool": "20a26e4ac4b89094",
+    "json_schema": "ccbfecb2e1b6bf60",
+    "text": "bdc2c1e815ba504e",
 }
 
 
@@ -203,3 +203,30 @@ def test_calls_are_asked_about_turns(plan: Plan, choice: ToolChoice) -> None:
         assert request.bodies[0]["tool_choice"] == choice
         names = [tool["function"]["name"] for tool in request.bodies[0]["tools"]]
         assert all("__" in name for name in names)
+
+
+def test_functions_of_other_services_are_offered_too() -> None:
+    """The same ones under every wording, and mixed with the dialogue's own."""
+    names: dict[str, list[list[str]]] = {}
+    for distractors in (0, 5):
+        settings = RequestSettings(model="m", task="calls", distractors=distractors)
+        plan = plan_of(None, settings=settings)
+        for config in plan.names:
+            requests = (next(plan.requests_of(config, d), None) for d in plan.dialogues[:8])
+            names[f"{config}{distractors}"] = [
+                [tool["function"]["name"] for tool in request.bodies[0]["tools"]]
+                for request in requests
+                if request
+            ]
+    for own, offered in zip(names["original0"], names["original5"]):
+        assert len(offered) == len(own) + 5
+        assert set(own) < set(offered)
+    assert any(offered[: len(own)] != own for own, offered in zip(*_of(names, "original")))
+    services = [[name.split("__")[0][:4] for name in offered] for offered in names["original5"]]
+    assert services == [[name.split("__")[0][:4] for name in o] for o in names["v55"]]
+    with pytest.raises(SgdxError, match="^--distractors: expected 0 or more, and only for"):
+        RequestSettings(model="m", distractors=1)
+
+
+def _of(names: dict[str, list[list[str]]], config: str) -> tuple[list[list[str]], list[list[str]]]:
+    return names[f"{config}0"], names[f"{config}5"]

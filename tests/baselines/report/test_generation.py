@@ -20,6 +20,7 @@ from baselines.report.page import render_html, render_markdown
 from baselines.report.sections import build_report
 from baselines.report.systems import SystemGroup, group_runs
 from sgdx_dataset import SgdxError
+from sgdx_metric.report import with_digest
 from sgdx_metric.rows import ScoreError
 from sgsacc_metric.__main__ import main as sgsacc
 from sgsacc_metric.cli.files import write_scores
@@ -28,6 +29,7 @@ from sgsacc_metric.cli.references import open_references
 from sgsacc_metric.cli.score import score_predictions
 from sgsacc_metric.lexical import LexicalNli
 from sgsacc_metric.nli import Nli
+from sgsacc_metric.units import GROUPS
 
 from ..conftest import command
 
@@ -43,8 +45,8 @@ def generators(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def run(name: str, nli: Nli | None, output: str) -> None:
         data = RequestedData("sample", "test")
         paths = generate(copy_system(name), data, DEFAULT_CONFIGS, root / name)
-        rows = [row for path in paths for row in read_predictions(path, "test", path.stem).rows]
-        system = score_predictions(references, every, turns, rows, nli)
+        predictions = {path.stem: read_predictions(path, "test", path.stem) for path in paths}
+        system = score_predictions(references, every, turns, predictions, nli)
         write_scores(system.scores_json(), root / output)
 
     run("gold", LexicalNli(), "gold.json")
@@ -118,9 +120,13 @@ def test_seeds_become_one_row(generators: Path, tmp_path: Path) -> None:
         folder = tmp_path / str(seed)
         folder.mkdir()
         scores = json.loads((generators / "derived.json").read_text())
-        scores["sgdx"]["ser_orig"] = 0.01 * (seed + 1)
+        counts, sgdx = scores["units"]["by_variant"]["original"], scores["sgdx"]
+        counts["wrong"] = [0.01 * (seed + 1) * turns for turns in counts["turns"]]
+        groups = [sgdx[name] for name in GROUPS if "ser_orig" in sgdx.get(name, ())]
+        for group_scores in (sgdx, *groups, *sgdx["by_service"].values()):
+            group_scores["ser_orig"] = 0.01 * (seed + 1)
         values.append(1.0 + seed)
-        (folder / "scores.json").write_text(json.dumps(scores))
+        (folder / "scores.json").write_text(json.dumps(with_digest(scores)))
         metadata = {"tracker": "t2g2", "input": "derived", "seed": seed, "oracle": False}
         (folder / "run.json").write_text(json.dumps({"evaluation": metadata}))
     group = only_group(tmp_path / "0", tmp_path / "1" / "scores.json")
@@ -194,6 +200,7 @@ def test_what_cannot_be_read(
         ({"counts": {"turns": {"all": 0}}}, "found no turns"),
         ({"variants": {"v1": {"#ALL_SERVICES": {"bleu": "high"}}}}, "got `str`"),
     ]
+    del scores["sha256"]  # as in a file of an earlier version
     for change, message in cases:
         file.write_text(json.dumps(scores | change))
         with pytest.raises((ScoreError, SgdxError), match=message.replace("|", r"\|")) as error:

@@ -110,6 +110,10 @@ def test_a_subset_of_another_split_is_refused(
     done = command(*SCORE, *words)
     assert done.returncode == 2
     assert "subset.json: is a subset of validation, expected one of test" in done.stderr
+    assert command(*SCORE, *words[:4]).returncode == 0
+    done = command("sgdx_metric", "compare", "s.json", "s.json", *words[4:])
+    assert done.returncode == 2
+    assert "subset.json: is a subset of validation, expected one of test" in done.stderr
 
 
 def test_a_seen_service_that_is_lost_changes_the_signature(

@@ -24,8 +24,9 @@ def test_units_come_back_as_they_were(tmp_path: Path) -> None:
     write_scores(system.scores_json(), path)
     assert json.loads(path.read_text()) == system.scores_json()
     assert path.read_text().splitlines()[-2].startswith('  "units": {"dialogue":["1_00000",')
-    signature, units = read_scores(path)
-    assert signature == system.report["signature"]
+    scores = read_scores(path)
+    units = scores.units
+    assert scores.signature == system.report["signature"]
     assert (units.dialogue, units.service) == (system.units.dialogue, system.units.service)
     for variant in variants:
         for name, count in system.units.by_variant[variant].items():

@@ -48,7 +48,7 @@ def test_a_wording_of_one_s_own(copies: Path, tmp_path: Path) -> None:
     mine = tmp_path / "copies"
     mine.mkdir()
     for name in ("original", "mine"):
-        text = (copies / "derived" / "original.jsonl").read_text()
+        text = (copies / "derived" / "original.jsonl").read_text().partition("\n")[2]
         (mine / f"{name}.jsonl").write_text(text.replace('"original"', f'"{name}"'))
     result = scores_of(tmp_path, mine, *SAMPLE, "--variant", f"mine={words}", "--evaluator", "mine")
     assert re.search(

@@ -1,0 +1,128 @@
+"""Runs of ``sgdx_tools``: the scores.json of calls under every wording of somebody's tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.io.files import read_file
+from sgdx_dataset.io.json import parse_json
+
+SIGNATURE = "sgdx_tools"  # what the signature of such scores begins with
+Interval = tuple[float, float] | None
+
+
+class Difference(msgspec.Struct):
+    """A wording's scores against those of the original: fractions, None where undefined."""
+
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+
+
+class MetricScores(msgspec.Struct):
+    """The figures of one metric over all wordings, as ``sgdx_metric.calls.over_wordings`` has them.
+
+    Attributes:
+        by_variant: The mean under each wording.
+        original, reworded, drop, worst, flips, sensitivity: The figures.
+        confidence: The 95 % interval of each.
+        differences: Each wording against the original.
+    """
+
+    by_variant: dict[str, float | None]
+    confidence: dict[str, Interval]
+    original: float | None = None
+    reworded: float | None = None
+    drop: float | None = None
+    worst: float | None = None
+    flips: float | None = None
+    sensitivity: float | None = None
+    differences: dict[str, Difference] = {}
+
+
+class ElementScore(msgspec.Struct):
+    """A reworded name or description, and the cases that it cost or won."""
+
+    wording: str
+    tool: str
+    path: str
+    original: dict[str, str]
+    reworded: dict[str, str]
+    cases: int
+    lost: int
+    won: int
+    net: int
+
+
+class Noise(msgspec.Struct):
+    """What changes from run to run under one wording."""
+
+    repeats: int
+    flips: float | None
+    sensitivity: float | None
+
+
+class ToolScores(msgspec.Struct):
+    """What the report reads of such a scores.json."""
+
+    signature: str
+    calls: dict[str, MetricScores]
+    cases: dict[str, int]
+    elements: list[ElementScore] = []
+    noise: dict[str, Noise] = {}
+    invalid: dict[str, int] = {}
+    predictions: dict[str, dict[str, Any]] = {}
+
+
+@dataclass(frozen=True)
+class ToolRun:
+    """A run.
+
+    Attributes:
+        path: What the user gave.
+        scores: Its scores.
+    """
+
+    path: Path
+    scores: ToolScores
+
+    @property
+    def name(self) -> str:
+        """The model or program that was asked, or else the folder."""
+        headers: Mapping[str, Any] = next(iter(self.scores.predictions.values()), {})
+        return str(headers.get("model") or self.path.resolve().name)
+
+    @property
+    def caveats(self) -> list[str]:
+        """What must stand beside every number."""
+        invalid = {name: count for name, count in self.scores.invalid.items() if count}
+        unread = [
+            f"{count} answers under {name} could not be read" for name, count in invalid.items()
+        ]
+        parts = dict(part.split(":", 1) for part in self.scores.signature.split("|")[1:])
+        words = parts.get("reworded-by", "")
+        by_model = [f"reworded by {words}"] if words and words != "unknown" else []
+        return [*by_model, *unread]
+
+
+def read_tool_run(path: Path, file: Path) -> ToolRun:
+    """Read a run.
+
+    Args:
+        path: What the user gave.
+        file: The scores.json.
+
+    Raises:
+        SgdxError: The file is malformed, or has no metric.
+    """
+    scores = parse_json(read_file(file), ToolScores, str(file), "scores of sgdx_tools")
+    if not scores.calls:
+        raise SgdxError(f"{file}: found no metric, expected one at least")
+    return ToolRun(path, scores)

@@ -1,0 +1,212 @@
+"""What the report says of calls of somebody's own tools, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from sgdx_metric.variants import ORIGINAL
+
+from ..cells import NO_VALUE, Cell, Column, Table, percent, signed_points
+from ..page import Section
+from ..pictures import COLOURS, draw_picture, new_figure, without_formulae
+from .runs import Interval, MetricScores, ToolRun
+
+_METRICS = {
+    "call_accuracy": "call",
+    "call_name_accuracy": "tool",
+    "call_argument_accuracy": "arguments",
+    "no_call_accuracy": "no call",
+    "task_success": "task",
+}
+_HEADLINES = ("call_accuracy", "no_call_accuracy")
+_FIGURES = ("original", "reworded", "worst", "flips")
+_MOST_ELEMENTS = 100
+_METRICS_NOTE = (
+    "In %, with 95 % intervals over cases, or over dialogues where cases share one. Call: the "
+    "right tools are called with the right arguments. Tool: the right tools are called. "
+    "Arguments: all are right, where the tools are. No call: no tool is called where none should "
+    "be. Task: all calls of a dialogue are right. Reworded: the mean over all wordings but the "
+    "original. Drop: reworded less original, in points. Worst: the share of cases that are right "
+    "under every wording. Flips: the share that is right under one wording and wrong under "
+    "another."
+)
+_WORDINGS_NOTE = (
+    "Difference: against the same cases under the original words, in points, with its 95 % "
+    "interval and the p-value of paired approximate randomisation."
+)
+_ELEMENTS_NOTE = (
+    "Lost: cases that are right under the original words and wrong under these, where the wrong "
+    "call has to do with this name and description. Won: the reverse. Of: cases that expect a "
+    "call of the tool. This says where to look; a wording with this element alone (reword "
+    "--one-at-a-time) measures it."
+)
+_NOISE_NOTE = (
+    "Flips of repeated runs under one wording, in %: what changes without any rewording. The "
+    "flips over wordings mean something where they are more than these."
+)
+
+
+def tool_sections(run: ToolRun, number: int) -> Iterator[Section]:
+    """The sections about a run.
+
+    Args:
+        run: The run.
+        number: Which of the report's runs of tools it is, for the names of its pictures.
+    """
+    counts = run.scores.cases
+    text = f"{counts['all']} cases: {counts['call']} expect calls, {counts['no_call']} none."
+    picture = draw_picture(
+        lambda: _draw_wordings(run),
+        "Accuracy under each wording",
+        "Points are means, bars are 95 % intervals of the difference to the original, which is the "
+        "dotted line.",
+        f"tool_wordings_{number}",
+        "; ".join(run.caveats),
+    )
+    yield Section(
+        "comparison",
+        "What rewording costs",
+        text,
+        [
+            replace(_metrics_table(run), signatures={run.scores.signature: ""}),
+            *(_wordings_table(run, name) for name in _headlines(run)),
+        ],
+        [picture] if picture else [],
+    )
+    if run.scores.noise:
+        yield Section("noise", "Noise", tables=[_noise_table(run)])
+    costly = [element for element in run.scores.elements if element.lost or element.won]
+    if costly:
+        text = f"{len(costly)} of the reworded names and descriptions lost or won cases."
+        yield Section("elements", "The words that did it", text, [_elements_table(run)])
+
+
+def _headlines(run: ToolRun) -> list[str]:
+    return [name for name in _HEADLINES if name in run.scores.calls]
+
+
+def _metrics_table(run: ToolRun) -> Table:
+    rows = []
+    for name, title in _METRICS.items():
+        if (metric := run.scores.calls.get(name)) is not None:
+            figures = [_figure(metric, figure) for figure in _FIGURES]
+            figures.insert(2, _drop(metric.drop, metric.confidence.get("drop")))
+            rows.append([Cell(title), *figures])
+    columns = [
+        Column("metric", numeric=False),
+        *map(Column, (*_FIGURES[:2], "drop", *_FIGURES[2:])),
+    ]
+    return _table(run, f"Calls by {run.name}", _METRICS_NOTE, columns, rows)
+
+
+def _figure(metric: MetricScores, name: str) -> Cell:
+    interval = metric.confidence.get(name)
+    detail = f"{percent(interval[0])} to {percent(interval[1])}" if interval else ""
+    return Cell(percent(getattr(metric, name)), detail)
+
+
+def _drop(value: float | None, interval: Interval) -> Cell:
+    if value is None:
+        return Cell(NO_VALUE)
+    low_high = f"{signed_points(interval[0])} to {signed_points(interval[1])}" if interval else ""
+    return Cell(signed_points(value), low_high)
+
+
+def _wordings_table(run: ToolRun, name: str) -> Table:
+    metric = run.scores.calls[name]
+    rows = []
+    for wording, mean in metric.by_variant.items():
+        against = metric.differences.get(wording)
+        cells = [Cell(""), Cell("")]
+        if against is not None:
+            low, high = against.low, against.high
+            interval = None if low is None or high is None else (low, high)
+            p = NO_VALUE if against.p is None else f"{against.p:.3f}"
+            cells = [_drop(against.difference, interval), Cell(p)]
+        rows.append([Cell(wording), Cell(percent(mean)), *cells])
+    columns = [Column("wording", numeric=False), *map(Column, (_METRICS[name], "difference", "p"))]
+    return _table(
+        run, f"{_METRICS[name].capitalize()}, wording by wording", _WORDINGS_NOTE, columns, rows
+    )
+
+
+def _elements_table(run: ToolRun) -> Table:
+    ranked = sorted(run.scores.elements, key=lambda element: -element.net)
+    rows = [
+        [
+            Cell(f"{element.tool} {element.path}".rstrip()),
+            Cell(element.wording),
+            _words(element.original),
+            _words(element.reworded),
+            Cell(str(element.lost)),
+            Cell(str(element.won)),
+            Cell(str(element.cases)),
+        ]
+        for element in ranked[:_MOST_ELEMENTS]
+    ]
+    names = ("words of", "wording", "original", "reworded")
+    columns = [
+        *(Column(name, numeric=False) for name in names),
+        *map(Column, ("lost", "won", "of")),
+    ]
+    more = f" {len(ranked) - len(rows)} more are in scores.json." if len(ranked) > len(rows) else ""
+    return _table(run, "Words by the cases that they cost", _ELEMENTS_NOTE + more, columns, rows)
+
+
+def _words(words: Mapping[str, str]) -> Cell:
+    """The name of an element and, in smaller type, its description; whichever changes."""
+    if "name" in words:
+        return Cell(words["name"], words.get("description", ""))
+    return Cell(words.get("description", ""))
+
+
+def _noise_table(run: ToolRun) -> Table:
+    metric = run.scores.calls[_headlines(run)[0]]
+    rows = [
+        [Cell(name), Cell(str(noise.repeats)), Cell(percent(noise.flips))]
+        for name, noise in run.scores.noise.items()
+    ]
+    wordings = str(len(metric.by_variant))
+    rows.append(
+        [Cell("all wordings, one run of each"), Cell(wordings), Cell(percent(metric.flips))]
+    )
+    columns = [Column("under", numeric=False), Column("runs"), Column("flips")]
+    return _table(run, "Flips with and without rewording", _NOISE_NOTE, columns, rows)
+
+
+def _table(
+    run: ToolRun, title: str, note: str, columns: list[Column], rows: list[list[Cell]]
+) -> Table:
+    return Table(title, note, columns, rows, run.caveats)
+
+
+def _draw_wordings(run: ToolRun) -> Any:
+    """Each wording's mean, and the interval of its difference; None without the original."""
+    headlines = [n for n in _headlines(run) if ORIGINAL in run.scores.calls[n].by_variant]
+    if not headlines or len(run.scores.calls[headlines[0]].by_variant) < 2:
+        return None
+    names = list(run.scores.calls[headlines[0]].by_variant)
+    names = names[:40]  # of more, the names cannot be read
+    height = 1.2 + 0.28 * len(names)
+    figure, (axes,) = new_figure(4.2 * len(headlines), height, 1, len(headlines), sharey=True)
+    for i, (panel, name) in enumerate(zip(axes, headlines)):
+        metric = run.scores.calls[name]
+        original = 100 * (metric.by_variant[ORIGINAL] or 0.0)
+        panel.axvline(original, linestyle=":", linewidth=1, color=COLOURS[1])
+        for height_of, wording in enumerate(names):
+            mean = metric.by_variant.get(wording)
+            if mean is None:
+                continue
+            against = metric.differences.get(wording)
+            if against is not None and against.low is not None and against.high is not None:
+                ends = [original + 100 * against.low, original + 100 * against.high]
+                panel.plot(ends, [height_of] * 2, color=COLOURS[0], linewidth=1.4)
+            panel.plot([100 * mean], [height_of], "o", color=COLOURS[0], markersize=5)
+        panel.set_title(f"{_METRICS[name]}, %")
+        if i == 0:
+            panel.set_yticks(range(len(names)), [without_formulae(name) for name in names])
+            panel.invert_yaxis()
+        panel.set_xlim(-2, 102)
+    return figure

@@ -1,0 +1,134 @@
+"""Folders of Parquet files of rows, as `python -m sgdx_dataset frames` and `turns` write them."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.rows.column_digests import column_digests
+
+from ..signature import split_name
+
+
+class FileFacts(msgspec.Struct):
+    """What a file of rows says in its metadata; None where it does not.
+
+    Attributes:
+        release: What data it is of.
+        data: The digest of what the rows are made from.
+        split: The rows' split.
+        columns: A digest of each column, as JSON.
+        dialogues: Of how many dialogues the file's are a choice.
+    """
+
+    release: str | None = None
+    data: str | None = None
+    split: str | None = None
+    columns: str | None = None
+    dialogues: str | None = None
+
+
+@dataclass(frozen=True)
+class RowFiles:
+    """The files `VARIANT.parquet` of a folder.
+
+    What a file says of its data counts only where the columns that are read have the digests that
+    the file states; else, and where an earlier version stated none, its data are `unverified:`.
+
+    Attributes:
+        folder: The folder.
+        facts: What the file of a variant says of itself.
+        table: The columns of a variant's file that are read.
+        digests: The digests of these columns, by name.
+    """
+
+    folder: Path
+    facts: Callable[[str], FileFacts]
+    table: Callable[[str], pa.Table]
+    digests: Callable[[str], dict[str, str]]
+
+    def has(self, variant: str) -> bool:
+        """Whether there is a file for a variant."""
+        return (self.folder / f"{variant}.parquet").is_file()
+
+    def data(self, variant: str) -> str | None:
+        """The digest of what a variant's rows are made from; None where it is unknown."""
+        return self.facts(variant).data if self._is_whole(variant) else None
+
+    def release(self, variants: Iterable[str]) -> str | None:
+        """The name of the data of some variants' files; None where they do not say it."""
+        names = list(variants)
+        stated = self.facts(names[0]).release
+        if stated is None or all(map(self._is_whole, names)):
+            return stated or None
+        content = json.dumps({variant: self.digests(variant) for variant in names}, sort_keys=True)
+        return f"unverified:{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+
+    def available(self, variant: str) -> int | None:
+        """How many dialogues the split has, where the file's are a choice; None where all."""
+        stated = self.facts(variant).dialogues or ""
+        return int(stated) if stated.isdecimal() else None
+
+    def _is_whole(self, variant: str) -> bool:
+        """Whether the columns that are read are as the file says."""
+        columns = (self.facts(variant).columns or "{}").encode()
+        stated = parse_json(columns, dict[str, str], f"{self.folder}", "digests of columns")
+        return self.digests(variant).items() <= stated.items()
+
+
+def open_row_files(
+    folder: Path, split: str | None, kind: str, columns: list[str], read: Callable[[Path], pa.Table]
+) -> RowFiles:
+    """Open a folder of Parquet files; a file is looked at when it is asked for.
+
+    Args:
+        folder: The folder.
+        split: The split that the files must be of; None for any.
+        kind: What the rows are, "frame" or "turn", for error messages.
+        columns: The columns that a file must have.
+        read: Reads them from a file; raises SgdxError or ScoreError where it cannot be read.
+    """
+
+    @cache
+    def facts(variant: str) -> FileFacts:
+        path = folder / f"{variant}.parquet"
+        if not path.is_file():
+            raise SgdxError(
+                f"--references {folder}: found no {path.name}, expected the {kind} rows of "
+                f"{variant} as 'python -m sgdx_dataset {kind}s' writes them"
+            )
+        stated = _facts_of(path, kind, columns)
+        if split and stated.split not in (None, split_name(split)):
+            raise SgdxError(f"{path}: is of {stated.split}, expected {split}")
+        return stated
+
+    @cache
+    def table(variant: str) -> pa.Table:
+        facts(variant)
+        return read(folder / f"{variant}.parquet")
+
+    return RowFiles(folder, facts, table, cache(lambda variant: column_digests(table(variant))))
+
+
+def _facts_of(path: Path, kind: str, columns: list[str]) -> FileFacts:
+    """What a file of rows says of itself, if it has the columns."""
+    try:
+        schema = pq.read_schema(path)
+        metadata = {**(schema.metadata or {}), **(pq.read_metadata(path).metadata or {})}
+    except (OSError, pa.ArrowException) as error:
+        raise SgdxError(f"{path}: not a Parquet file: {error}") from None
+    if lacking := [name for name in columns if name not in schema.names]:
+        raise SgdxError(f"{path}: found no column {', '.join(lacking)}, expected {kind} rows")
+    texts = {
+        key.decode(errors="replace"): text.decode(errors="replace")
+        for key, text in metadata.items()
+    }
+    return msgspec.convert(texts, FileFacts)

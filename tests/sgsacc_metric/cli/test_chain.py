@@ -1,0 +1,210 @@
+"""Scores say what responses were made from, and responses of other data or systems are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from sgdx_dataset.__main__ import main as sgdx_dataset
+from sgsacc_metric.__main__ import main
+
+from .commands import SAMPLE as SOURCE
+from .commands import error_of, scores_of
+
+OTHER = "0123456789abcdef"
+
+
+def rewritten(copies: Path, folder: Path, **changes: Any) -> Path:
+    """A folder with the gold responses, under headers with changes for each variant.
+
+    A change is a value for both variants, or a pair of values for original and v1; None leaves the
+    entry out. Without changes the files have no header.
+    """
+    folder.mkdir(exist_ok=True)
+    for i, name in enumerate(("original", "v1")):
+        header, _, rows = (copies / "gold" / f"{name}.jsonl").read_text().partition("\n")
+        metadata = json.loads(header)["metadata"]
+        for key, value in changes.items():
+            metadata[key] = value[i] if isinstance(value, tuple) else value
+        metadata = {key: value for key, value in metadata.items() if value is not None}
+        text = f"{json.dumps({'metadata': metadata})}\n{rows}" if changes else rows
+        (folder / f"{name}.jsonl").write_text(text)
+    return folder
+
+
+def test_what_responses_were_made_from_stands_in_the_signature(
+    copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, changes, part in (
+        ("verified", {"seed": 1}, "|predictions:verified|"),
+        ("unverified", {"data": None}, "|predictions:unverified|"),
+        ("oracle", {"oracle": True}, "|oracle:yes|predictions:verified|"),
+        ("elsewhere", {}, "|nli:none|ci:"),
+    ):
+        scores = scores_of(tmp_path, rewritten(copies, tmp_path / name, **changes), *SOURCE)
+        assert part in scores["signature"], name
+        stated = scores["predictions"]["v1"]
+        assert len(stated["sha256"]) == 64 and stated.get("oracle") == changes.get("oracle")
+        warning = "warning: the predictions are of an oracle" in capsys.readouterr().err
+        assert warning == (name == "oracle")
+    files = [tmp_path / "verified.json", tmp_path / "oracle.json"]
+    assert main(["compare", *map(str, files), "--json", str(tmp_path / "c.json")]) == 0
+    printed = capsys.readouterr().out
+    assert f"first: {files[0]} (verified)" in printed
+    assert f"second: {files[1]} (oracle, verified)" in printed
+    comparison = json.loads((tmp_path / "c.json").read_text())
+    assert comparison["oracle"] == {"first": "no", "second": "yes"}
+    files = [tmp_path / "elsewhere.json", tmp_path / "unverified.json"]
+    assert main(["compare", *map(str, files)]) == 0
+    printed = capsys.readouterr().out
+    assert "elsewhere.json (made elsewhere)" in printed and "(unverified)" in printed
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": ("a", "b")}, 'predictions for v1: model is "b", and "a" in those for original'),
+        ({"oracle": (True, False)}, "predictions for v1: oracle is false, and true in those for"),
+        ({"beams": (1, 4)}, "predictions for v1: beams is 4, and 1 in those for original"),
+        ({"data": OTHER}, f"predictions for original: were made from data {OTHER} (source sample)"),
+    ],
+)
+def test_mixed_systems_and_other_data_are_refused(
+    changes: dict[str, Any],
+    message: str,
+    copies: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = rewritten(copies, tmp_path / "mixed", **changes)
+    words = [*SOURCE, "--predictions", folder]
+    output = tmp_path / "scores.json"
+    assert message in error_of(capsys, "score", *words, "--output", output)
+    assert not output.exists()
+    if "data" in changes:
+        assert message in error_of(capsys, "explain", "1_00000/1", *words)
+
+
+def test_another_wording_is_refused(
+    copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "words.json").write_text('{"Museums_1": {"slots": {"city": "town"}}}')
+    rows = (copies / "gold" / "original.jsonl").read_text().partition("\n")[2]
+    header = json.dumps({"metadata": {"variant": "mine", "wording": "0123abcd"}})
+    path = tmp_path / "mine.jsonl"
+    path.write_text(header + "\n" + rows.replace('"original"', '"mine"'))
+    words = [*SOURCE, "--variant", f"mine={tmp_path / 'words.json'}", "--evaluator", "mine"]
+    words += ["--predictions", f"mine={path}", "--output", str(tmp_path / "s.json")]
+    expected = "predictions for mine: wording is 0123abcd, and the references' is "
+    assert expected in error_of(capsys, "score", *words)
+
+
+def test_the_source_and_the_dialogues_that_responses_name_are_taken(
+    copies: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SGDX_SOURCE", str(tmp_path / "nowhere"))
+    folder = tmp_path / "some"
+    folder.mkdir()
+    header, *rows = (copies / "gold" / "v1.jsonl").read_text().splitlines()
+    metadata = {**json.loads(header)["metadata"], "dialogues": "2@82354a53"}  # test_signature.py
+    few = [row for row in rows if json.loads(row)["turn_id"][:7] in ("1_00000", "1_00001")]
+    (folder / "v1.jsonl").write_text("\n".join([json.dumps({"metadata": metadata}), *few]))
+    scores = scores_of(tmp_path, folder)
+    assert "|release:sample|dialogues:2@82354a53|" in scores["signature"]
+    note = capsys.readouterr().err
+    assert "note: the source is sample, which the predictions were made from" in note
+    assert "note: 2 of 36 dialogues, those that the predictions say they are of" in note
+    (folder / "v1.jsonl").write_text("\n".join([json.dumps({"metadata": metadata}), *rows]))
+    words = ["score", *SOURCE, "--predictions", folder, "--output", tmp_path / "s.json"]
+    assert "predictions for v1: found rows of the dialogues 36@" in error_of(capsys, *words)
+
+
+def test_a_subset_of_another_split_is_refused(
+    copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Dialogues of two splits may have the same id."""
+    subset = tmp_path / "subset.json"
+    words = ["--split", "validation", "--count", "2", "--output", str(subset)]
+    assert sgdx_dataset(["subset", *SOURCE, *words]) == 0
+    capsys.readouterr()
+    options = [*SOURCE, "--dialogues", subset]
+    for command in (
+        ["score", "--predictions", copies / "gold", "--output", tmp_path / "s.json"],
+        ["validate", "--nli", "lexical"],
+    ):
+        message = error_of(capsys, *command, *options)
+        assert message == f"{subset}: is a subset of validation, expected one of test"
+
+
+def test_parquet_references_are_believed_only_as_they_were_written(
+    copies: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "ids.txt").write_text("1_00000\n1_00001\n")
+    for name, others in (("whole", []), ("some", ["--dialogues", str(tmp_path / "ids.txt")])):
+        words = ["--split", "test", "--output", str(tmp_path / name), *others]
+        words += ["--config", "original", "v1"]
+        assert sgdx_dataset(["turns", *SOURCE, *words]) == 0
+    whole = ("--references", str(tmp_path / "whole"))
+    line = scores_of(tmp_path, copies / "gold", *whole)["signature"]
+    assert "|release:sample|" in line and "|predictions:verified|" in line
+    some = ("--references", str(tmp_path / "some"), "--dialogues", str(tmp_path / "ids.txt"))
+    few = tmp_path / "few"
+    few.mkdir()
+    rows = (copies / "gold" / "v1.jsonl").read_text().splitlines()[1:]
+    few_rows = [row for row in rows if json.loads(row)["turn_id"][:7] in ("1_00000", "1_00001")]
+    (few / "v1.jsonl").write_text("\n".join(few_rows))
+    assert "|dialogues:2@82354a53|" in scores_of(tmp_path, few, *some)["signature"]
+    words = ["score", f"--predictions={few}", *whole, "--split", "validation"]
+    message = error_of(capsys, *words, "--output", tmp_path / "s.json")
+    assert "original.parquet: is of test, expected validation" in message
+    file = tmp_path / "whole" / "original.parquet"
+    metadata, table = pq.read_metadata(file).metadata, pq.read_table(file)
+    changed = table.to_pylist()
+    changed[0]["utterance"] = "Good."
+    pq.write_table(table.from_pylist(changed, table.schema.with_metadata(metadata)), file)
+    line = scores_of(tmp_path, copies / "gold", *whole)["signature"]
+    assert "|release:unverified:" in line and "|predictions:unverified|" in line
+
+
+def test_a_changed_file_of_scores_is_refused(
+    copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its digest; where that is missing, by the counts of its dialogues."""
+    scores = scores_of(tmp_path, copies / "derived", *SOURCE)
+    path = tmp_path / "derived.json"
+    line = scores["signature"].replace("release:sample", "release:e852981")
+    path.write_text(json.dumps({**scores, "signature": line}))
+    assert "was changed after it was scored: sha256 is" in error_of(capsys, "compare", path, path)
+    del scores["sha256"]
+    sgdx = scores["sgdx"]
+    service = next(iter(sgdx["by_service"]))
+    of_service = {**sgdx["by_service"], service: {**sgdx["by_service"][service], "ser_orig": 1}}
+    for change, message in (
+        ({"bleu_orig": 99.0}, "sgdx: bleu_orig of all turns is 99.0, expected "),
+        ({"changed": None}, "sgdx: changed of all turns is None, expected "),
+        ({"unseen": {**sgdx["unseen"], "ser_orig": 0.5}}, "ser_orig of unseen turns is 0.5"),
+        ({"by_service": of_service}, f"ser_orig of {service} turns is 1, expected 0"),
+    ):
+        path.write_text(json.dumps({**scores, "sgdx": {**sgdx, **change}}))
+        assert message in error_of(capsys, "compare", path, path)
+    path.write_text(json.dumps(scores))
+    assert main(["compare", str(path), str(path)]) == 0
+    assert f"first: {path} (unverified)" in capsys.readouterr().out
+
+
+def test_a_variant_given_twice_is_refused(
+    copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["score", *SOURCE, f"--output={tmp_path / 's.json'}", f"--predictions={copies}/gold"]
+    twice = ["--variant", "mine=a", "--variant", "mine=b"]
+    assert "--variant mine=b: found mine twice, as a before" in error_of(capsys, *words, *twice)
