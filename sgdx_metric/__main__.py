@@ -51,14 +51,7 @@ def _add_score(command: argparse.ArgumentParser) -> None:
     )
     add_dialogues(command)
     add_over(command)
-    command.add_argument(
-        "--service",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="SERVICE",
-        help="score the frames of these services only, by their original names; default: all",
-    )
+    _add_service(command)
     command.add_argument(
         "--without-errata",
         action="store_true",
@@ -90,6 +83,7 @@ def _add_calls(command: argparse.ArgumentParser) -> None:
     add_scores_output(command)
     add_dialogues(command)
     add_over(command)
+    _add_service(command)
 
 
 def _add_summarise(command: argparse.ArgumentParser) -> None:
@@ -153,6 +147,18 @@ def _add_explain(command: argparse.ArgumentParser) -> None:
     )
     _add_inputs(command)
     add_dialogues(command)
+    _add_service(command)
+
+
+def _add_service(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--service",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="SERVICE",
+        help="take the frames of these services only, by their original names; default: all",
+    )
 
 
 def _add_inputs(command: argparse.ArgumentParser) -> None:

@@ -42,6 +42,10 @@ def load_encoder(
             raise SgdxError(
                 f"{name}: is an encoder-decoder ({config.model_type}), expected an encoder"
             )
+        if not hasattr(config, "hidden_size"):
+            raise SgdxError(
+                f"{name}: is a {config.model_type} model, expected the pretrained encoder itself"
+            )
         tokenizer = load_tokenizer(name)
         if attention_dropout is not None:
             _set_attention_dropout(name, config, attention_dropout)

@@ -12,14 +12,14 @@ from sgdx_dataset.io.errors import SgdxError
 from ..api import score_files
 from ..scoring import score_frames
 from ..signature import Rules, signature_parts
-from ..subset import dialogue_ids_of, only_dialogues, subset_of
+from ..subset import dialogue_ids_of, only_dialogues, only_services, subset_of
 from .compare import compare
 from .explain import broken_frames, explain, find_flips, frame_row
 from .files import check_apart, check_output, write_json
 from .inputs import Inputs, stated_dialogues
 from .predictions import Predictions, parse_predictions, read_predictions, with_frame_ids
 from .references import References
-from .score import note_subset, score_api_calls
+from .score import check_services, note_subset, score_api_calls
 from .summarise import summarise
 from .terminal import (
     print_broken,
@@ -197,7 +197,7 @@ def _explain_flips(
 def _frames_of(
     predictions: dict[str, Predictions[pa.Table]], references: References, inputs: Inputs
 ) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
-    """The references and the predictions of the dialogues that are looked at, by variant."""
+    """The references and the predictions of the frames that are looked at, by variant."""
     ids = inputs.named_dialogues() or stated_dialogues(predictions, dialogue_ids_of)
     true: dict[str, pa.Table] = {}
     predicted: dict[str, pa.Table] = {}
@@ -207,6 +207,9 @@ def _frames_of(
         if ids:
             subset = subset_of(frames, ids, inputs.name_of_dialogues(name))
             frames, rows = only_dialogues(frames, subset), only_dialogues(rows, subset)
+        if inputs.services:
+            check_services(inputs.services, frames)
+            frames, rows = (only_services(table, inputs.services) for table in (frames, rows))
         true[name], predicted[name] = frames, rows
     if ids and not inputs.dialogues:
         note_subset(subset)
@@ -222,4 +225,5 @@ def _inputs(args: argparse.Namespace, dialogues: Path | None = None) -> Inputs:
         references=args.references,
         own_variants=paths_by_name("--variant", args.variant),
         dialogues=dialogues,
+        services=args.service,
     )

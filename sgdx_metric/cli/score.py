@@ -273,7 +273,7 @@ def score_against(
         if subset and references.available is not None:
             subset = replace(subset, available=references.available)
         if inputs.services:
-            _check_services(inputs.services, frames)
+            check_services(inputs.services, frames)
             available = subset.available if subset else len(dialogue_ids_of(frames))
             frames, rows = (only_services(table, inputs.services) for table in (frames, rows))
             subset = Subset(dialogue_ids_of(frames), available)
@@ -309,8 +309,12 @@ def _errata(inputs: Inputs, references: References) -> Errata:
     return read_errata(inputs.split)
 
 
-def _check_services(services: Sequence[str], frames: pa.Table) -> None:
-    """Raise SgdxError for a service of which there are no frames."""
+def check_services(services: Sequence[str], frames: pa.Table) -> None:
+    """Check that there are frames of each of some services.
+
+    Raises:
+        SgdxError: There are none of a service.
+    """
     frame_ids = column(frames, "frame_id").to_pylist()
     known = sorted({frame_id.rpartition("/")[2] for frame_id in frame_ids})
     if lacking := sorted(set(services) - set(known)):

@@ -226,6 +226,15 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     shown = capsys.readouterr().out
     assert "Accuracy of calls" in shown
     assert max(map(len, shown.splitlines()[:-1])) <= 80
+    assert main([*words, str(tmp_path / "cabs.json"), "--service", "Cabs_1"]) == 0
+    cabs = json.loads((tmp_path / "cabs.json").read_text())
+    assert "|services:Cabs_1|" in cabs["signature"]
+    assert cabs["frames"]["all"] == sum(
+        "/Cabs_1" in line for line in (tmp_path / "v2.jsonl").read_text().splitlines()
+    )
+    capsys.readouterr()
+    assert main([*words, str(tmp_path / "more.json"), "--service", "Cabs_11"]) == 2
+    assert "--service Cabs_11: found no frame of it, expected one of " in capsys.readouterr().err
     (tmp_path / "v2.jsonl").write_text('{"frame_id": "1", "variant": "v2"}')
     assert main([*words, str(tmp_path / "more.json")]) == 2
     assert (

@@ -22,6 +22,7 @@ from transformers import (
 from baselines.encoders.load import load_encoder
 from baselines.encoders.spans import character_span, token_span
 from baselines.encoders.tiny import corpus_texts, tiny_encoder, tiny_tokenizer
+from baselines.onepass.model import OnePassConfig
 from sgdx_dataset import SgdxError, frames, load
 
 COLUMNS = ["history", "utterance", "schema", "slots"]
@@ -34,6 +35,13 @@ def rows_of(split: str, source: str = "sample") -> Any:
 @pytest.fixture(scope="module")
 def tokenizer() -> PreTrainedTokenizerFast:
     return tiny_tokenizer(corpus_texts(rows_of("train")))
+
+
+def test_a_tracker_is_no_pretrained_encoder(tmp_path: Path) -> None:
+    """Its configuration is known to transformers as soon as its module is imported."""
+    OnePassConfig().save_pretrained(tmp_path)
+    with pytest.raises(SgdxError, match="is a .* model, expected the pretrained encoder itself"):
+        load_encoder(str(tmp_path))
 
 
 def test_token_span_on_literal_offsets() -> None:
