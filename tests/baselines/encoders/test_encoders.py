@@ -22,7 +22,8 @@ from transformers import (
 from baselines.encoders.load import load_encoder
 from baselines.encoders.spans import character_span, token_span
 from baselines.encoders.tiny import corpus_texts, tiny_encoder, tiny_tokenizer
-from baselines.onepass.model import OnePassConfig
+from baselines.onepass import model as onepass
+from baselines.onepass.modeling import OnePassConfig
 from sgdx_dataset import SgdxError, frames, load
 
 COLUMNS = ["history", "utterance", "schema", "slots"]
@@ -38,7 +39,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 
 def test_a_tracker_is_no_pretrained_encoder(tmp_path: Path) -> None:
-    """Its configuration is known to transformers as soon as its module is imported."""
+    assert onepass.__name__  # which makes its configuration known to transformers
     OnePassConfig().save_pretrained(tmp_path)
     with pytest.raises(SgdxError, match="is a .* model, expected the pretrained encoder itself"):
         load_encoder(str(tmp_path))
