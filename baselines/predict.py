@@ -27,6 +27,7 @@ from .command_line import (
     ParagraphFormatter,
     add_data,
     add_struct,
+    in_words,
     is_first,
     read_data,
     read_struct,
@@ -140,8 +141,8 @@ def _predict(
                 of_variant = [row for row in predicted.rows if row["variant"] == config]
                 write_predictions(paths[config], {**metadata, **variants[config]}, of_variant)
             shutil.rmtree(output / "chunks", ignore_errors=True)
-            for name, count in predicted.counts.items():
-                print(f"{name}: {count}")
+            if predicted.counts:
+                print(f"predicted {in_words(predicted.counts)}")
     if accelerator is not None:
         accelerator.wait_for_everyone()
     return header if first else None

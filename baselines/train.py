@@ -23,7 +23,14 @@ from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.hub.upload import check_upload
 from sgdx_dataset.io.console import Terminated
 
-from .command_line import ParagraphFormatter, add_source, is_first, run_command, source_of
+from .command_line import (
+    ParagraphFormatter,
+    add_source,
+    in_words,
+    is_first,
+    run_command,
+    source_of,
+)
 from .data.augment import ORACLE
 from .data.frames import track, whole_dialogues
 from .data.kinds import rows_for
@@ -199,24 +206,6 @@ def _opening(settings: Settings, batch: Mapping[str, int], hardware: str, oracle
     warning = "; an oracle: trained on schemas that it is evaluated on" if oracle else ""
     steps = f"{settings.steps} steps of {settings.batch_size} examples{shares}"
     return f"{steps} in {settings.precision}, {hardware}{warning}"
-
-
-def in_words(facts: Mapping[str, Any]) -> str:
-    """Facts as words: numbers before their names, and groups of them after theirs.
-
-    >>> in_words({"turns": 482, "cut": 0, "labels": {"changes": 390, "not_in_turn": 44}})
-    '482 turns, 0 cut, labels: 390 changes, 44 not in turn'
-    """
-    words = []
-    for key, value in facts.items():
-        name = key.replace("_", " ")
-        if isinstance(value, Mapping):
-            words.append(f"{name}: {in_words(value)}")
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            words.append(f"{value} {name}")
-        elif value is not None:
-            words.append(f"{name} {value}")
-    return ", ".join(words)
 
 
 def _environment(run: Run[Settings]) -> dict[str, Any]:

@@ -148,12 +148,16 @@ def say(
 
 
 def _checked_schema(service: Mapping[str, Any]) -> Row:
+    expected = (
+        "a mapping with service_name, description, slots and intents, of which each slot and each "
+        "intent is a mapping with name and description"
+    )
     try:
         return _schema(service)
     except KeyError as error:
-        raise SgdxError(
-            f"the schema lacks {error}, expected it beside the other keys of its element"
-        ) from None
+        raise SgdxError(f"the schema lacks {error}, expected {expected}") from None
+    except (AttributeError, TypeError, ValueError):
+        raise SgdxError(f"found the schema {service!r:.60}, expected {expected}") from None
 
 
 def _schema(service: Mapping[str, Any]) -> Row:

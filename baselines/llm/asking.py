@@ -62,18 +62,18 @@ def ask(
         line_of: As for ``run_program``.
     """
     headers = read_headers(options)
-    with _progress(count) as advance:
-        if options.command:
+    if options.command:
+        with _progress(count) as advance:
             counts = run_program(options.command, plan, answers, advance, line_of)
-            print(f"sent: {format_counts(counts) or 'nothing'}", file=sys.stderr)
-            return
-        url = base_url(options.base_url, provider)
-        send = connect(url, provider=provider, headers=headers)
+        print(f"sent: {format_counts(counts) or 'nothing'}", file=sys.stderr)
+        return
+    send = connect(base_url(options.base_url, provider), provider=provider, headers=headers)
+    with _progress(count) as advance:
         sending = send_all(plan, answers, send, limits, advance=advance, say=_say)
         report = asyncio.run(sending)
-        print(sending_line(report, limits.price), file=sys.stderr)
-        if report.stopped:
-            print(f"stopped: {report.stopped}", file=sys.stderr)
+    print(sending_line(report, limits.price), file=sys.stderr)
+    if report.stopped:
+        print(f"stopped: {report.stopped}", file=sys.stderr)
 
 
 def _say(text: str) -> None:

@@ -53,8 +53,9 @@ def estimate_table(estimates: Sequence[Estimate], counter: str, price: Price | N
     return [
         head,
         *(_estimate_row(row, price) for row in rows),
-        f"Tokens by {counter}, of distinct requests. Out: tokens of the gold answers, without the",
-        "reasoning of a model." + (" The cost has no discount for caching." if price else ""),
+        f"Tokens by {counter}, of distinct requests.",
+        "Out: tokens of the gold answers, without the reasoning of a model.",
+        *(["The cost has no discount for caching."] if price else []),
     ]
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.yaml import parse_yaml
 
@@ -174,6 +175,13 @@ def recipe_tracker(path: Path) -> str:
     class Head(msgspec.Struct):
         tracker: str
 
+    if not path.exists():
+        packages = Path(__file__).parents[1]
+        recipes = sorted(packages.glob("*/config/*.yaml"))
+        names = ", ".join(f"{file.parents[1].name}/{file.stem}" for file in recipes)
+        raise SgdxError(
+            f"{path}: found no recipe, expected a YAML file of yours, or one of {names}"
+        )
     return parse_yaml(read_file(path), Head, str(path)).tracker
 
 

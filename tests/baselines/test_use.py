@@ -39,3 +39,6 @@ def test_a_dialogue_of_ones_own() -> None:
         track_dialogue(load_tracker("lexical"), service, [])
     with pytest.raises(SgdxError, match="found the text 'a cab', expected a list of utterances"):
         track_dialogue(load_tracker("lexical"), service, "a cab")
+    for schema in ("Cabs_9", {**service, "slots": ["destination"]}):
+        with pytest.raises(SgdxError, match="found the schema .*, expected a mapping with"):
+            track_dialogue(load_tracker("lexical"), schema, ["Hi"])  # type: ignore[arg-type]

@@ -72,7 +72,8 @@ def test_a_killed_training_ends_in_the_same_weights(
         f"checkpoints/step-00000004; go on with: python -m baselines.train --config {recipe} "
         f"--output {tmp_path}/run --resume"
     )
-    first, second, *_ = printed.out.splitlines()
+    opening, first, second, *_ = printed.out.splitlines()
+    assert opening == "training sgd_baseline on sample"
     assert first.startswith("8 steps of 16 examples in fp32, 1 process on 1 thread of ")
     assert second == (
         "learns from 482 turns, 0 cut, labels: 390 changes, 0 not in schema, 44 not in turn"

@@ -8,6 +8,7 @@ import pytest
 
 from baselines.system import get_trainable
 from baselines.training.settings import find_recipe, read_recipe, recipe_tracker
+from sgdx_dataset import SgdxError
 
 from ...conftest import ROOT
 
@@ -35,3 +36,8 @@ def test_a_recipe_of_the_package(path: Path) -> None:
 
 def test_a_path_that_is_no_recipe_of_the_package_stays_as_it_is() -> None:
     assert find_recipe("onepass/none") == Path("onepass/none")
+
+
+def test_a_recipe_that_is_not_there() -> None:
+    with pytest.raises(SgdxError, match="onepass/smok: found no recipe, .* onepass/smoke, "):
+        recipe_tracker(find_recipe("onepass/smok"))
