@@ -28,6 +28,7 @@ from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.onepass.decode import decode
 from baselines.onepass.examples import FrameExamples, SchemaNoise
 from baselines.onepass.frames import FrameInput, gold_frames
+from baselines.onepass.labels import labels_of
 from baselines.onepass.layout import MARKERS, sequences
 from baselines.onepass.model import OnePassProvenance, new_model
 from baselines.onepass.settings import OnePassOptions
@@ -78,7 +79,10 @@ def onepass_tracking(tracker: OnePassTracker, rows: Dataset) -> tuple[float, flo
 
     def reader(asked: Sequence[tuple[str, str, FrameInput]]) -> list[State]:
         tracker.answers(tracker.model, [frame for _, _, frame in asked])
-        return [decode(frame, gold_answer(frame, gold[v, name])) for v, name, frame in asked]
+        return [
+            decode(frame, gold_answer(frame, labels_of(frame, gold[v, name])))
+            for v, name, frame in asked
+        ]
 
     with timing(seconds, "track"):
         track_dialogues(reader, dialogues, tracker.reading)

@@ -24,6 +24,7 @@ from .layout import (
     element_text,
     part_lengths,
     sequences,
+    texts_of,
     wording_of,
     words,
 )
@@ -193,16 +194,16 @@ class FrameExamples:
     ) -> None:
         self.frames, self.vocabulary, self.limit = frames, vocabulary, limit
         self.noise, self.state_noise, self.seed = noise, state_noise, seed
-        vocabulary.add_texts(u.text for example in frames for u in example.frame.utterances)
+        vocabulary.add_texts(text for example in frames for text in texts_of(example.frame))
         parts, lengths = [], []
-        self.counts = {"slots": 0, "without_path": 0}
-        for index, (frame, gold) in enumerate(frames):
-            of_frame = part_lengths(frame, vocabulary, limit)
+        self.counts = {
+            "slots": sum(example.slots for example in frames),
+            "without_path": sum(example.without_path for example in frames),
+        }
+        for index, example in enumerate(frames):
+            of_frame = part_lengths(example.frame, vocabulary, limit)
             parts += [(index, number) for number in range(len(of_frame))]
             lengths += of_frame
-            paths = labels_of(frame, gold).paths
-            self.counts["slots"] += len(paths)
-            self.counts["without_path"] += sum(not slot_paths for slot_paths in paths.values())
         self.parts: Ints = np.array(parts, np.int64).reshape(-1, 2)
         self.lengths: Ints = np.array(lengths, np.int64)
         self._part_counts = np.bincount(self.parts[:, 0], minlength=len(frames))
@@ -217,7 +218,7 @@ class FrameExamples:
         items: list[Item] = []
         labels: list[Labels] = []
         for index, number in self.parts[indices].tolist():
-            frame, gold = self.frames[index]
+            frame, gold, *_ = self.frames[index]
             if self._part_counts[index] == 1:  # parts of a frame must agree on its state
                 frame = self.state_noise.frame(frame, gold, rng)
             wording = self.noise.wording(frame.schema, rng)

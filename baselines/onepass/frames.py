@@ -15,6 +15,7 @@ from ..data.dialogues import Frame, Memory, UserTurn, offers_value
 from ..data.frames import GOLD
 
 SYSTEM, USER = "SYSTEM", "USER"
+_NO_VALUES: Mapping[str, Any] = {}  # what most frames have of one kind or another, made once
 _ROWS_AT_ONCE = 1000  # how many rows of a table are converted in one call
 
 
@@ -44,7 +45,7 @@ class KnownValue(NamedTuple):
     value: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # of a training there are hundreds of thousands in memory
 class FrameInput:
     """The input of the tracker for a frame. Nothing of it is gold.
 
@@ -116,10 +117,10 @@ def frame_input(
         schema,
         schema.service_name not in memory.states,
         state.intent,
-        {slot: values[0] for slot, values in state.values.items()},
+        {slot: values[0] for slot, values in state.values.items()} or _NO_VALUES,
         frozenset(act["slot"] for act in own if act["act"] == "REQUEST" and not offers_value(act)),
-        offered_now,
-        {slot: value for slot, value in offered.items() if slot not in offered_now},
+        offered_now or _NO_VALUES,
+        {slot: value for slot, value in offered.items() if slot not in offered_now} or _NO_VALUES,
         tuple(_values_elsewhere(memory, schema.service_name)),
         frozenset(act["slot"] for act in own if act["act"] == "CONFIRM" and act["values"]),
     )
@@ -179,23 +180,28 @@ class GoldFrame(NamedTuple):
 def gold_frames(rows: Dataset) -> Iterator[tuple[tuple[str, str], GoldFrame]]:
     """The variant and ``frame_id`` of each frame row, with its gold annotation, in order."""
     columns = rows.select_columns(["variant", "frame_id", *GOLD]).with_format("arrow")
+    shared: dict[tuple[str, ...], tuple[str, ...]] = {}
     for table in columns.iter(_ROWS_AT_ONCE):
         for row in table.to_pylist():
-            yield (row["variant"], row["frame_id"]), _gold_frame(row)
+            yield (row["variant"], row["frame_id"]), _gold_frame(row, shared)
 
 
-def _gold_frame(row: Mapping[str, Any]) -> GoldFrame:
+def _gold_frame(
+    row: Mapping[str, Any], shared: dict[tuple[str, ...], tuple[str, ...]]
+) -> GoldFrame:
+    """The gold annotation in a row, with wordings from ``shared``, to which new ones are added."""
     # Every row has its own copy of names and values; sharing one takes a third of the memory.
     spans: dict[str, list[tuple[int, int]]] = {}
     for span in row["slots"]:
         name = intern(span["slot"])
         spans.setdefault(name, []).append((span["start"], span["exclusive_end"]))
+    values = {}
+    for entry in row["slot_values"]:
+        wordings = tuple(map(intern, entry["values"]))
+        values[intern(entry["slot"])] = shared.setdefault(wordings, wordings)
     return GoldFrame(
         intern(row["active_intent"]),
-        {
-            intern(entry["slot"]): tuple(map(intern, entry["values"]))
-            for entry in row["slot_values"]
-        },
+        values or _NO_VALUES,
         frozenset(row["requested_slots"]),
-        spans,
+        spans or _NO_VALUES,
     )

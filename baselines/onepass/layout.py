@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,7 +18,7 @@ from transformers import PreTrainedTokenizerBase
 from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import NONE_INTENT, Service
 
-from .frames import SYSTEM, FrameInput, Utterance
+from .frames import SYSTEM, FrameInput, KnownValue, Utterance
 
 # The marker tokens, each with the word whose vector its own vector starts from.
 MARKERS = {
@@ -34,21 +35,24 @@ MARKERS = {
     "[VALUE]": "value",
     "[FROM]": "known",
 }
+_NO_INTENT = "none"  # the text of ``NONE``
 _AT_ONCE = 4096  # number of texts that are tokenized in one call
 Ids = list[int]
 TokenRange = tuple[int, int]  # tokens [begin, end) of a sequence
 
 
 class Tokens(NamedTuple):
-    """The tokens of an utterance.
+    """The tokens of an utterance, as arrays: lists of numbers would take four times the memory.
 
     Attributes:
         ids: The tokens.
-        offsets: Characters [start, end) of each token.
+        starts: First character of each token.
+        ends: Character after the last one of each token.
     """
 
-    ids: Ids
-    offsets: list[tuple[int, int]]
+    ids: array[int]
+    starts: array[int]
+    ends: array[int]
 
 
 class Vocabulary:
@@ -65,6 +69,7 @@ class Vocabulary:
         ids: Any = tokenizer.convert_tokens_to_ids(list(MARKERS))
         self.markers: dict[str, int] = dict(zip(MARKERS, ids))
         self._texts: dict[str, Tokens] = {}
+        self._schema_lengths: dict[Service, int] = {}
 
     def add_texts(self, texts: Iterable[str]) -> None:
         """Tokenize those of the texts that are new, in large batches."""
@@ -80,7 +85,9 @@ class Vocabulary:
                 verbose=False,
             )
             for text, ids, offsets in zip(chunk, encoded["input_ids"], encoded["offset_mapping"]):
-                self._texts[text] = Tokens(ids, [_without_space(text, *pair) for pair in offsets])
+                bounds = [_without_space(text, *pair) for pair in offsets]
+                starts, ends = ([pair[side] for pair in bounds] for side in (0, 1))
+                self._texts[text] = Tokens(*(array("i", part) for part in (ids, starts, ends)))
 
     def tokens(self, text: str) -> Tokens:
         """The tokens of a text."""
@@ -91,6 +98,21 @@ class Vocabulary:
     def ids(self, marker: str, text: str) -> Ids:
         """A marker and the tokens of a text."""
         return [self.markers[marker], *self.tokens(text).ids]
+
+    def length(self, text: str) -> int:
+        """The number of tokens of a text and a marker before it."""
+        return 1 + len(self.tokens(text).ids)
+
+    def schema_length(self, schema: Service) -> int:
+        """The number of tokens of a service and its elements where nothing is known of a state."""
+        if schema not in self._schema_lengths:
+            intents, slots = own_wording(schema)
+            values = [
+                v for slot in schema.slots if slot.name in schema.tracked for v in slot.values
+            ]
+            texts = [schema.description, *intents.values(), _NO_INTENT, *slots.values(), *values]
+            self._schema_lengths[schema] = sum(map(self.length, texts))
+        return self._schema_lengths[schema]
 
 
 def _without_space(text: str, start: int, end: int) -> tuple[int, int]:
@@ -221,9 +243,32 @@ def sequences(
 
 def part_lengths(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> list[int]:
     """The number of tokens of each sequence that ``sequences`` gives."""
+    whole = _whole_length(frame, vocabulary, limit)
+    if whole <= limit:
+        return [whole]
     pieces = _pieces(frame, vocabulary, limit, own_wording(frame.schema))
     parts = _parts(frame, pieces, limit)
     return [pieces.length(part, first=number == 0) for number, part in enumerate(parts)]
+
+
+def _whole_length(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> int:
+    """The number of tokens of a frame in one sequence, counted without making the sequence."""
+    schema, length = frame.schema, vocabulary.length
+    spoken = sum(length(utterance.text) for utterance in frame.utterances)
+    now = frame.intent == NONE_INTENT or frame.intent in schema.intents_by_name
+    marks = [length(value) for slot, value in frame.carried.items() if slot in schema.tracked]
+    marks += [1 for slot in frame.asked if slot in schema.tracked]
+    marks += [length(value) for slot, value in frame.offered_now.items() if slot in schema.tracked]
+    marks += [
+        length(value)
+        for slot, value in frame.offered_earlier.items()
+        if slot in schema.tracked and slot not in frame.offered_now
+        if frame.earlier_offer(slot) is not None
+    ]
+    known = sum(map(len, _other_values(frame, vocabulary, limit // 4)))
+    # [CLS] and [SEP] stand around the utterances, and [SEP] at the end.
+    head = 2 + min(spoken, limit // 2)
+    return head + vocabulary.schema_length(schema) + now + sum(marks) + known + 1
 
 
 @lru_cache(maxsize=4096)  # all frames of a service have the same schema
@@ -335,7 +380,7 @@ def _spoken(
     """The tokens of an utterance. Second item: the `TextToken`, or None where no value may be."""
     yield vocabulary.markers["[SYS]" if utterance.speaker == SYSTEM else "[USR]"], None
     tokens = vocabulary.tokens(utterance.text)
-    for token, (start, end) in zip(tokens.ids, tokens.offsets):
+    for token, start, end in zip(*tokens):
         yield token, TextToken(-1, number, start, end) if utterance.readable else None
 
 
@@ -343,7 +388,7 @@ def _intents(
     frame: FrameInput, wording: Wording, vocabulary: Vocabulary
 ) -> Iterator[tuple[str, Ids]]:
     """The name and the tokens of each intent and ``NONE``; a marker ends the last active one."""
-    for name, text in (*wording.intents.items(), (NONE_INTENT, "none")):
+    for name, text in (*wording.intents.items(), (NONE_INTENT, _NO_INTENT)):
         now = [vocabulary.markers["[NOW]"]] if name == frame.intent else []
         yield name, vocabulary.ids("[INTENT]", text) + now
 
@@ -364,9 +409,21 @@ def _slot(frame: FrameInput, slot: str, text: str, vocabulary: Vocabulary) -> _S
     return _SlotPiece(ids, [vocabulary.ids("[VALUE]", v) for v in frame.schema.slot(slot).values])
 
 
+def texts_of(frame: FrameInput) -> Iterator[str]:
+    """The texts of a frame's sequence that are not those of its schema."""
+    yield from (utterance.text for utterance in frame.utterances)
+    for part in (frame.carried, frame.offered_now, frame.offered_earlier):
+        yield from part.values()
+    yield from map(_known_text, frame.known)
+
+
+def _known_text(known: KnownValue) -> str:
+    """The text of a value of another service."""
+    return f"{words(known.slot)} = {known.value}"
+
+
 def _other_values(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> list[Ids]:
     """The values of other services, as many of the first as have no more tokens than the limit."""
-    texts = (f"{words(other.slot)} = {other.value}" for other in frame.known)
-    ids = [vocabulary.ids("[FROM]", text) for text in texts]
+    ids = [vocabulary.ids("[FROM]", text) for text in map(_known_text, frame.known)]
     ends = itertools.accumulate(map(len, ids))
     return [tokens for tokens, end in zip(ids, ends) if end <= limit]

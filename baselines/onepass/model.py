@@ -74,5 +74,5 @@ def _add_markers(encoder: PreTrainedModel, vocabulary: Vocabulary) -> None:
         embedded = encoder.resize_token_embeddings(size, mean_resizing=False)
     with torch.no_grad():
         for marker, word in MARKERS.items():
-            pieces = vocabulary.tokens(word).ids
+            pieces = vocabulary.tokens(word).ids.tolist()
             embedded.weight[vocabulary.markers[marker]] = embedded.weight[pieces].mean(0)

@@ -23,10 +23,14 @@ class Example(NamedTuple):
     Attributes:
         frame: The input of the frame.
         gold: Its gold annotation.
+        slots: Number of its tracked slots.
+        without_path: Number of those that no path leads to.
     """
 
     frame: FrameInput
     gold: GoldFrame
+    slots: int
+    without_path: int
 
 
 def gold_examples(
@@ -44,24 +48,30 @@ def gold_examples(
     """
     examples: list[Example] = []
 
+    def read(variant: str, name: str, frame: FrameInput) -> State:
+        gold_frame = gold[variant, name]
+        labels = labels_of(frame, gold_frame)
+        without_path = sum(not slot_paths for slot_paths in labels.paths.values())
+        examples.append(Example(frame, gold_frame, len(labels.paths), without_path))
+        return decode(frame, gold_answer(frame, labels))
+
     def reader(frames: Sequence[tuple[str, str, FrameInput]]) -> list[State]:
-        read = [Example(frame, gold[variant, name]) for variant, name, frame in frames]
-        examples.extend(read)
-        return [decode(example.frame, gold_answer(*example)) for example in read]
+        return [read(*frame) for frame in frames]
 
     return examples, track_dialogues(reader, dialogues, reading)
 
 
-def gold_answer(frame: FrameInput, gold: GoldFrame) -> Answer:
-    """An answer that is right by ``labels_of``."""
-    labels = labels_of(frame, gold)
+def gold_answer(frame: FrameInput, labels: Labels) -> Answer:
+    """An answer that is right by the labels of a frame."""
     answers = {slot: _answer(slot, labels) for slot in frame.schema.slots_by_name}
     return Answer(labels.intent or NONE_INTENT, answers)
 
 
 def _answer(slot: str, labels: Labels) -> SlotAnswer:
-    paths = labels.paths.get(slot, Paths())
-    status = _right_status(paths)
+    paths = labels.paths.get(slot)
+    status = _right_status(paths) if paths else KEEP
+    if paths is None or status == KEEP:  # most slots of most frames
+        return _KEEPING[slot in labels.requested]
     return SlotAnswer(
         float(slot in labels.requested),
         tuple(float(number == status) for number in range(STATUSES)),
@@ -69,6 +79,13 @@ def _answer(slot: str, labels: Labels) -> SlotAnswer:
         paths.values[0] if paths.values else 0,
         paths.known[0] if paths.known else 0,
     )
+
+
+# The answers about a slot that stays as it is, and is not or is requested.
+_KEEPING = [
+    SlotAnswer(requested, tuple(float(number == KEEP) for number in range(STATUSES)), (), 0, 0)
+    for requested in (0.0, 1.0)
+]
 
 
 def _right_status(paths: Paths) -> int:

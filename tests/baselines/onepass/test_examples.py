@@ -15,7 +15,7 @@ from baselines.encoders.tiny import corpus_texts, tiny_tokenizer
 from baselines.onepass.examples import FrameExamples, SchemaNoise, all_examples, drop_acts_of_some
 from baselines.onepass.frames import gold_frames
 from baselines.onepass.labels import labels_of
-from baselines.onepass.layout import Vocabulary
+from baselines.onepass.layout import Vocabulary, part_lengths, sequences
 from baselines.onepass.teacher import Example, gold_examples
 from baselines.onepass.tracker import READS
 from baselines.onepass.tracking import Reading
@@ -112,7 +112,7 @@ def test_a_third_of_the_dialogues_has_no_acts(rows: Dataset) -> None:
 
 def test_two_slots_never_share_a_span(examples: list[Example]) -> None:
     for example in examples:
-        paths = labels_of(*example).paths
+        paths = labels_of(example.frame, example.gold).paths
         spans = [span for each in paths.values() for span in each.spans[:1]]
         assert len(spans) == len(set(spans))
 
@@ -124,6 +124,16 @@ def test_what_is_left_out_is_counted(examples: list[Example], vocabulary: Vocabu
     batch = made.batch(np.arange(3))
     assert batch["input_ids"].shape[0] == 3
     assert batch["attention_mask"].sum(1).tolist() == made.lengths[:3].tolist()
+
+
+@pytest.mark.parametrize("limit", [512, 128])
+def test_lengths_are_those_of_the_sequences(
+    examples: list[Example], vocabulary: Vocabulary, limit: int
+) -> None:
+    """Frames of one sequence are counted and not made; dialogues are cut at half the limit."""
+    for example in examples[:40]:
+        made = [len(part.ids) for part in sequences(example.frame, vocabulary, limit)]
+        assert part_lengths(example.frame, vocabulary, limit) == made
 
 
 def test_a_batch_is_always_changed_alike(examples: list[Example], vocabulary: Vocabulary) -> None:

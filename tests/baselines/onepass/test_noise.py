@@ -65,7 +65,7 @@ def test_a_value_is_replaced_by_one_that_is_wrong(
     assert restaurants.slot(slot).admits(replaced.carried[slot])
     assert value not in replaced.carried[slot]
     assert KEEP not in paths_of(replaced, right, slot).statuses
-    assert gold_answer(replaced, right).slots[slot].statuses[KEEP] == 0
+    assert gold_answer(replaced, labels_of(replaced, right)).slots[slot].statuses[KEEP] == 0
 
 
 def test_a_value_that_this_turn_changes_is_left(restaurants: Service) -> None:
@@ -78,7 +78,7 @@ def test_noise_is_the_same_for_a_seed_and_another_for_another_batch(
     restaurants: Service, vocabulary: Vocabulary
 ) -> None:
     frame = frame_of(restaurants, confirmed=frozenset({"time", "restaurant"}))
-    frames = [Example(frame, gold())] * 8
+    frames = [Example(frame, gold(), 2, 0)] * 8
     noise = StateNoise(drop=0.5, replace=0.2)
     made, again = (
         FrameExamples(frames, vocabulary, 512, SchemaNoise(), 0, noise) for _ in range(2)
