@@ -3,6 +3,9 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 from .cli.arguments import (
     Command,
@@ -206,5 +209,28 @@ _COMMANDS = (
     Command("push", run_push, add_push, 'make evaluate.load("YOU/sgdx_metric") work for everybody'),
 )
 
+
+class _NoPandas:
+    """A finder of modules by which there is no pandas."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """Raise the error of a missing module for pandas; other finders look for all others."""
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def _leave_pandas_out() -> None:
+    """Have pyarrow do without pandas, whose import takes as long as all others together.
+
+    pyarrow looks for it when the first list becomes an array, and then never again; no command
+    needs it. What imports pandas itself still can.
+    """
+    finder: Any = _NoPandas()
+    sys.meta_path.insert(0, finder)
+    pa.array([])
+    sys.meta_path.remove(finder)
+
+
 if __name__ == "__main__":
+    _leave_pandas_out()
     sys.exit(main())

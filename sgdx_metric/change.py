@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .columns import Bools, Ints
+from .columns import Bools, Ints, locate
 
 _FRAME_ID = "^(?P<dialogue>.*)/(?P<turn>[0-9]{1,9})/(?P<service>[^/]*)$"
 
@@ -59,7 +59,7 @@ def changed_slots(previous: Ints, slot: Ints, value: Ints) -> Bools:
     slot, value = slot[slot >= 0], value[slot >= 0]
     width = 1 + int(value.max(initial=0))
     # A value and its slot are one number; -1 as the slot before gives one that no slot has.
-    stays = np.isin(previous[slot] * width + value, slot * width + value)
+    stays = locate(slot * width + value, previous[slot] * width + value) >= 0
     has_value = np.bincount(slot, minlength=len(previous)) > 0
     keeps_value = np.bincount(slot, stays, len(previous)) > 0
     # The appended False is what an index of -1 points at.

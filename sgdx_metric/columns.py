@@ -112,6 +112,16 @@ def encode(*arrays: pa.Array) -> tuple[pa.Array, list[Ints]]:
     return joined.dictionary, np.split(codes, np.cumsum([len(array) for array in arrays])[:-1])
 
 
+def locate(slot_key: Ints, key: Ints) -> Ints:
+    """The index of each key in `slot_key`; -1 where it is not there."""
+    if not len(slot_key):
+        return np.full(len(key), -1)
+    order = np.argsort(slot_key, kind="stable")
+    # Where `key` would be inserted; past the end the last one is taken, which then differs.
+    candidate = order[np.searchsorted(slot_key[order], key).clip(max=len(order) - 1)]
+    return np.where(slot_key[candidate] == key, candidate, -1)
+
+
 def flags(array: pa.Array) -> Bools:
     """A true/false column as numpy."""
     return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.bool_)

@@ -3,9 +3,9 @@
 import numpy as np
 import pyarrow as pa
 
-from .columns import AlignedRows, Floats, Ints, encode, field, flags, safe_divide, strings
+from .columns import AlignedRows, Floats, Ints, encode, field, flags, locate, safe_divide, strings
 from .rows import ScoreError
-from .slots import SchemaSlots, locate
+from .slots import SchemaSlots
 
 # Items of many frames, laid end to end: the frame of each item, and a code that equal items share;
 # each array is [items].

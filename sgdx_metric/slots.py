@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from .change import changed_slots
-from .columns import Bools, Floats, Ints, SlotValues, encode
+from .columns import Bools, Floats, Ints, SlotValues, encode, locate
 from .fuzzy import fuzzy_scores
 from .rows import ScoreError
 
@@ -120,16 +120,6 @@ def score_slots(
     changed = changed_slots(before, reference_at[reference.parent], reference_code)
     changed |= changed_slots(before, predicted_at, predicted_code[predicted.first()])
     return SlotScores(score, active, changed, int(np.sum(predicted_at < 0)))
-
-
-def locate(slot_key: Ints, key: Ints) -> Ints:
-    """The index of each key in `slot_key`; -1 where it is not there."""
-    if not len(slot_key):
-        return np.full(len(key), -1)
-    order = np.argsort(slot_key, kind="stable")
-    # Where `key` would be inserted; past the end the last one is taken, which then differs.
-    candidate = order[np.searchsorted(slot_key[order], key).clip(max=len(order) - 1)]
-    return np.where(slot_key[candidate] == key, candidate, -1)
 
 
 def _invert(at: Ints, length: int) -> Ints:

@@ -106,13 +106,16 @@ class Names:
             pa.array(schema.service_names()),
             pa.array([*schema.slot_names(), *FREE_SLOTS]),
             pa.array(schema.intent_names()),
-            pa.array(_service_rows(schema, original, seen), BRIEF_SERVICE if brief else SERVICE),
+            _service_array(schema, original, seen, BRIEF_SERVICE if brief else SERVICE),
         )
 
 
-def _service_rows(schema: Schema, original: Schema, seen: set[str]) -> list[dict[str, object]]:
-    """A schema's services as dictionaries, in the form that dialogue rows have them in."""
-    return [
+def _service_array(
+    schema: Schema, original: Schema, seen: set[str], kind: pa.StructType
+) -> pa.StructArray:
+    """A schema's services as rows have them, with the fields of ``kind`` alone."""
+    has_intents = kind.get_field_index("intents") >= 0
+    rows = [
         {
             **asdict(service),
             "original_name": source.service_name,
@@ -120,11 +123,12 @@ def _service_rows(schema: Schema, original: Schema, seen: set[str]) -> list[dict
             "slots": [asdict(slot) for slot in service.slots],
             "intents": [
                 {**asdict(intent), "optional_slots": _pairs(intent.optional_slots)}
-                for intent in service.intents
+                for intent in (service.intents if has_intents else ())
             ],
         }
         for service, source in zip(schema.services, original.services, strict=True)
     ]
+    return pa.array(rows, kind)
 
 
 def _pairs(mapping: dict[str, str]) -> list[dict[str, str]]:
