@@ -127,8 +127,10 @@ def _add_case(
             f"{where}: found no answer for case {question.id}, expected it in --answers"
         )
     ids = [definitions.add(collection, function) for function in question.function]
-    if len(set(ids)) < len(ids):
-        collection.leave_out(f"case {question.id}: it has the same tool twice")
+    names = [collection.tools[i].name for i in ids]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        collection.leave_out(f"case {question.id}: two of its tools are called {twice}")
         return
     if expect is not None:
         id_of = {function.name: ids[i] for i, function in enumerate(question.function)}

@@ -11,6 +11,7 @@ import pytest
 
 from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Wording, Words
 from sgdx_tools.folder import write_tool_set, write_wording
+from tests.conftest import ROOT
 
 BOOK: Json = {
     "type": "object",
@@ -87,6 +88,15 @@ def rows(changes: Iterable[tuple[str, str, list[Json]]] = ()) -> Rows:
     calls = {(name, case): made for name, cases in RIGHT.items() for case, made in cases.items()}
     calls |= {(name, case): made for name, case, made in changes}
     return [{"id": case, "variant": name, "calls": made} for (name, case), made in calls.items()]
+
+
+@pytest.fixture(scope="session")
+def bfcl_data() -> Path:
+    """The folder of BFCL's cases; tests that need it are skipped where it is absent."""
+    path = ROOT.parent / "shared" / "data" / "bfcl"
+    if not path.is_dir():
+        pytest.skip(f"BFCL's cases are not at {path}")
+    return path
 
 
 @pytest.fixture

@@ -108,7 +108,7 @@ def test_types_names_and_alternatives(tmp_path: Path) -> None:
 
 def test_cases_that_no_call_can_satisfy_are_left_out(tmp_path: Path) -> None:
     cases = [question(case_id, ROUTE) for case_id in "abcd"]
-    cases.append(question("e", ROUTE, ROUTE))
+    cases.append(question("e", ROUTE, OTHER))
     cases.append({**question("f", ROUTE), "question": [USER, USER]})
     right = {"start": [[1.5]], "via": ["Rome"]}
     answers = [answer("a", **right), answer("b", **right, stop=["x"]), answer("c", start=[])]
@@ -121,7 +121,7 @@ def test_cases_that_no_call_can_satisfy_are_left_out(tmp_path: Path) -> None:
         "call is right",
         "case c: its answer for maps.route accepts no value of start, so that no call is right",
         "case d: its answer calls drive, which it lacks",
-        "case e: it has the same tool twice",
+        "case e: two of its tools are called maps_route",
         "case f: found 2 turns of the user, expected one",
         "1 answers, such as g: they are of no case",
     ]
