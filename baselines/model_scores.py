@@ -12,6 +12,7 @@ from sgdx_dataset import SgdxError
 from sgdx_metric import ScoreError
 from sgdx_metric.cli.results import read_results
 from sgdx_metric.signature import signature_parts
+from sgsacc_metric.cli.files import read_scores as read_scores_of_turns
 
 from .training.run_folder import read_json
 from .training.settings import Fraction, NotNegative
@@ -104,6 +105,8 @@ def read_scores(path: Path, rows: str) -> dict[str, Any]:
             sgdx = read_results(path).scores.sgdx
             if "jga_worst" not in scores["sgdx"]:
                 scores["sgdx"] = msgspec.to_builtins(sgdx)
+        if rows == "turns" and "units" in scores:
+            read_scores_of_turns(path)  # It refuses what was changed, or contradicts itself.
     except ScoreError as error:
         raise SgdxError(str(error)) from None
     return scores

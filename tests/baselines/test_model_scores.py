@@ -64,7 +64,9 @@ def test_scores_of_another_system_are_refused(
 
 
 def edited(run: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change a file of scores that has no digest, as those of an earlier version."""
     scores = json.loads((run / "scores.json").read_text())
+    scores.pop("sha256", None)
     change(scores)
     (run / "scores.json").write_text(json.dumps(scores))
 

@@ -97,7 +97,7 @@ SABOTAGES = {
         'text = re.sub("".join(map(_any_spelling, secret)), "[key]", text)', "pass",
         f"{_SENDING} -k key"),
     "a gateway's error is an answer": Sabotage(
-        "baselines/llm/endpoint.py", "return bool(error) and not filtered", "return False",
+        "baselines/llm/endpoint.py", "return bool(error) and not refused", "return False",
         f"{_SENDING} -k status_200"),
     "a model is replaced file by file": Sabotage(
         "baselines/training/checkpoint.py", "    staging.rename(folder / READY)\n",
@@ -107,6 +107,18 @@ SABOTAGES = {
         "baselines/training/checkpoint.py",
         "if tensor.is_floating_point() and not tensor.isfinite().all():", "if False:",
         f"{_FAULTS} -k made_up"),
+    "a changed file of scores is read": Sabotage(
+        "sgdx_metric/cli/results.py",
+        "    if stated and stated != (digest", "    if stated and not (digest",
+        "tests/sgdx_metric/cli/test_chain.py -k changed_file_of_scores"),
+    "responses of two systems are scored together": Sabotage(
+        "sgsacc_metric/cli/score.py",
+        "        check_one_system({name: read.metadata for name, read in responses.items()})\n", "",
+        "tests/sgsacc_metric/cli/test_chain.py -k mixed"),
+    "turn rows that were changed are believed": Sabotage(
+        "sgdx_metric/cli/row_files.py",
+        "        return self.digests(variant).items() <= stated.items()\n",
+        "        return bool(stated)\n", "tests/sgsacc_metric/cli/test_chain.py -k parquet"),
 }  # fmt: skip
 
 
