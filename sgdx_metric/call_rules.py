@@ -197,9 +197,15 @@ def _exact(expected: Json, value: Json, schema: JsonObject) -> float:
 def _fuzzy(expected: Json, value: Json, schema: JsonObject) -> float:
     """The similarity of free text; other values, and texts of an `enum`, are equal or not."""
     is_text = isinstance(expected, str) and isinstance(value, str)
-    if is_text and expected != value and "enum" not in schema:
+    if is_text and expected != value and not _lists_values(schema):
         return fuzzy_score(expected, value)
     return _exact(expected, value, schema)
+
+
+def _lists_values(schema: JsonObject) -> bool:
+    """Whether a schema, or a branch of it, has an `enum`, as one that may be null too has."""
+    branches = [part for key in ("anyOf", "oneOf", "allOf") for part in schema.get(key, ())]
+    return any("enum" in part for part in (schema, *branches) if isinstance(part, dict))
 
 
 def _resolve(schema: Json, root: JsonObject) -> JsonObject:

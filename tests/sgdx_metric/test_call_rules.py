@@ -23,6 +23,7 @@ TABLE = {
         "address": {"type": "object", "properties": {"street": {"type": "string"}}},
         "people": {"type": "array", "items": {"type": "object"}},
         "any": {},
+        "night": {"anyOf": [{"enum": ["monday"]}, {"type": "null"}]},
         "parent": {"$ref": "#"},
     },
 }
@@ -143,6 +144,7 @@ def test_fuzzy_is_of_free_text_alone() -> None:
     assert score("fuzzy", "12:30 pm", "12:30", "any") == 0.77
     assert score("fuzzy", {"any_of": ["noon", "12:30 pm"]}, "12:30", "any") == 0.77
     assert score("fuzzy", "monday", "mondays", "day") == 0  # it is of an enum
+    assert score("fuzzy", "monday", "mondays", "night") == 0  # and of one that may be null
     assert score("fuzzy", 12, "12", "any") == 0
     assert score("fuzzy", ["12:30 pm", "12:30 pm"], ["12:30", "12:30"], "dishes") == 0.77 * 0.77
     nested = {"day": "monday", "city": "12:30 pm"}

@@ -1,0 +1,63 @@
+"""``python -m sgdx_tools import``: what it prints, and what it leaves where it fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sgdx_tools.__main__ import main
+from sgdx_tools.folder import read_tool_set
+from tests.conftest import Run
+
+from .test_openapi import LIBRARY
+
+
+def test_a_process_imports_and_says_what_was_left_out(run: Run, tmp_path: Path) -> None:
+    finished = run("sgdx_tools", "import", "--openapi", LIBRARY, "--output", "api")
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout == "api: 5 tools\n"
+    lines = finished.stderr.splitlines()
+    assert len(lines) == 9 and all(line.startswith("sgdx_tools: left out: ") for line in lines)
+    tool_set = read_tool_set(tmp_path / "api")
+    assert tool_set.source.form == "openapi"
+    assert [f"sgdx_tools: left out: {line}" for line in tool_set.source.left_out] == lines
+    assert list(tool_set.source.files) == ["library_3_0.yaml"]
+
+
+def test_long_lists_are_cut_and_controls_are_escaped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tools = [{"name": f"t{i}", "strict": True, "\x1b[31m": 1} for i in range(30)]
+    (tmp_path / "tools.json").write_text(json.dumps(tools))
+    api = tmp_path / "api"
+    assert main(["import", "--openai", str(tmp_path / "tools.json"), "--output", str(api)]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == r"sgdx_tools: left out: tool t0: strict, \x1b[31m"
+    assert len(lines) == 21 and "10 more" in lines[-1] and "source.json" in lines[-1]
+    assert len(read_tool_set(api).source.left_out) == 30
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--mcp", "missing.json"], "missing.json: No such file"),
+        (["--openapi", str(LIBRARY), "--answers", "a.json"], "--answers: found no --bfcl"),
+        (["--openapi", str(LIBRARY), "--output", "."], ".: exists already"),
+        (["--sgd", "v7", "--source", "sample"], "v7"),
+    ],
+)
+def test_errors_are_one_line_and_nothing_is_written(
+    arguments: list[str],
+    reason: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    output = [] if "--output" in arguments else ["--output", "api"]
+    assert main(["import", *arguments, *output]) == 2
+    error = capsys.readouterr().err
+    assert reason in error and error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
