@@ -57,6 +57,9 @@ def test_it_says_what_the_command_says(metric: Any, copies: Path, tmp_path: Path
     del expected["units"]
     flat = expected["variants"]["original"]["#ALL_SERVICES"]
     names = ("bleu", "ser", "sgsacc", "sgsacc_validated", "coverage")
+    for key in ("predictions", "sha256"):  # rows are of no file
+        expected.pop(key, None)
+    expected["signature"] = expected["signature"].replace("|predictions:verified|", "|")
     assert result == {name: flat[name] for name in names} | expected
 
 
