@@ -2,11 +2,15 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count, takewhile
 from typing import Any
 
 ORIGINAL = "original"
 PAPER_VARIANTS = ("v1", "v2", "v3", "v4", "v5")
+# So many wordings of one's own are named one by one.
+_FEW = 3
 
 
 def own_wordings(variants: Iterable[str]) -> list[str]:
@@ -15,16 +19,44 @@ def own_wordings(variants: Iterable[str]) -> list[str]:
 
 
 def wider_set(variants: Sequence[str]) -> str:
-    """The name of all reworded variants together, such as `v1..v5+mine`.
+    """The name of all reworded variants together, such as `v1..v5+mine` or `v1..v5+w1..w24`.
 
     The name is empty where there is no variant beside the paper's, or only one reworded variant.
     """
-    paper = [name for name in PAPER_VARIANTS if name in variants]
-    own = own_wordings(variants)
-    if not own or len(paper) + len(own) < 2:
+    reworded = [name for name in variants if name != ORIGINAL]
+    if not own_wordings(variants) or len(reworded) < 2:
         return ""
+    return _set_name(reworded)
+
+
+def _set_name(variants: Sequence[str]) -> str:
+    """The name of a set: the original first, then the paper's variants, then the user's own.
+
+    Of the user's own, four or more whose numbers follow each other have one name: `w1..w24`.
+    """
+    original = [ORIGINAL] if ORIGINAL in variants else []
+    paper = [name for name in PAPER_VARIANTS if name in variants]
     named = ["v1..v5"] if len(paper) == len(PAPER_VARIANTS) else paper
-    return "+".join([*named, *own])
+    own = own_wordings(variants)
+    while own:
+        first = own.pop(0)
+        stem = first.rstrip("0123456789")
+        numbers = {int(name[len(stem) :]) for name in [first, *own] if _is_numbered(name, stem)}
+        run = list(takewhile(numbers.__contains__, count(min(numbers, default=0))))
+        members = [f"{stem}{number}" for number in run]
+        if len(run) > _FEW and first in members:
+            named.append(f"{members[0]}..{members[-1]}")
+            own = [name for name in own if name not in members]
+        else:
+            named.append(first)
+    return "+".join([*original, *named])
+
+
+def _is_numbered(name: str, stem: str) -> bool:
+    """Whether a name is a stem and a number without leading zeros."""
+    return re.fullmatch("0|[1-9][0-9]{0,8}", name.removeprefix(stem)) is not None and (
+        name.startswith(stem)
+    )
 
 
 def worst_sets(variants: Sequence[str]) -> dict[str, list[str]]:
@@ -41,10 +73,7 @@ def worst_sets(variants: Sequence[str]) -> dict[str, list[str]]:
     six = [ORIGINAL, *PAPER_VARIANTS]
     sets = {"": six} if set(six) <= set(variants) else {}
     if set(variants) != set(six) and len(variants) > 1:
-        paper = [name for name in PAPER_VARIANTS if name in variants]
-        named = ["v1..v5"] if len(paper) == len(PAPER_VARIANTS) else paper
-        original = [ORIGINAL] if ORIGINAL in variants else []
-        sets["+".join([*original, *named, *own_wordings(variants)])] = list(variants)
+        sets[_set_name(variants)] = list(variants)
     return sets
 
 

@@ -8,7 +8,14 @@ from typing import Any
 from sgdx_metric.cli.explain import Line
 
 _GROUPS = {"all": "#ALL_SERVICES", "seen": "#SEEN_SERVICES", "unseen": "#UNSEEN_SERVICES"}
-_FIGURES = {"JGA_orig": "jga_orig", "JGA_v1-5": "jga_v1-5", "SS_JGA": "ss_jga"}
+_FIGURES = {
+    "JGA_orig": "jga_orig",
+    "JGA_v1-5": "jga_v1-5",
+    "Diff_rel": "relative_difference",
+    "SS_JGA": "ss_jga",
+    "JGA_worst": "jga_worst",
+    "flips": "flips",
+}
 # Background colours from wrong to right; the text on them stays dark in both of the browser's
 # colour schemes.
 _SHADES = ("#f8b4b4", "#fcd9b6", "#fdf3b0", "#cfeec0", "#a7e3b5")
@@ -36,15 +43,13 @@ def overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
         figures = result["sgdx"] if group == "all" else result["sgdx"][group]
         ends = figures["confidence"]
         row = [group, str(result["frames"][group])]
-        row += [_with_interval(figures[key], ends[key]) for key in _FIGURES.values()]
-        row.insert(4, _percent(figures["relative_difference"]))
+        row += [_with_interval(figures[key], ends.get(key)) for key in _FIGURES.values()]
         row += [
             _percent(result["variants"][name].get(services, {}).get("joint_goal_accuracy"))
             for name in variants
         ]
         rows.append(row)
-    first, second, third = _FIGURES
-    return ["services", "frames", first, second, "Diff_rel", third, *variants], rows
+    return ["services", "frames", *_FIGURES, *variants], rows
 
 
 def by_service(result: Mapping[str, Any], seen: Iterable[str]) -> dict[str, list[Any]]:

@@ -53,8 +53,11 @@ from baselines.llm.functions import MAPPING
 from baselines.llm.plan import Answered, Plan, Request
 from baselines.llm.requests import AnswerForm, RequestSettings
 from sgdx_dataset import SgdxError
+from sgdx_metric.columns import Floats
+from sgdx_metric.robustness import flipped, worst_case
 from sgdx_metric.rows import PREDICTION
 from sgdx_metric.scoring import score_frames
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 HOST = "inspect_ai"
 _MESSAGES = {
@@ -214,6 +217,37 @@ def ss_jga() -> Metric:
     return compute
 
 
+@metric
+def jga_worst() -> Metric:
+    """The mean over frames of the least score under the original and v1 to v5; NaN without one."""
+
+    def compute(scores: list[SampleScore]) -> float:
+        return float(np.mean(worst_case(_by_wording(scores))))
+
+    return compute
+
+
+@metric
+def flips() -> Metric:
+    """The share of frames that are right under one of these six and wrong under another."""
+
+    def compute(scores: list[SampleScore]) -> float:
+        return float(np.mean(flipped(_by_wording(scores))))
+
+    return compute
+
+
+def _by_wording(scores: Sequence[SampleScore]) -> Floats:
+    """The frames' scores under the original and v1 to v5, NaN where there is none [6, frames]."""
+    by_frame: dict[str, dict[str, float]] = defaultdict(dict)
+    for sample in scores:
+        identity = sample.sample_metadata or {}
+        by_frame[identity["frame_id"]][identity["variant"]] = sample.score.as_float()
+    names = (ORIGINAL, *PAPER_VARIANTS)
+    frames = [[of_frame.get(name, np.nan) for name in names] for of_frame in by_frame.values()]
+    return np.array(frames).reshape(-1, len(names)).T
+
+
 def _mean_of(scores: Sequence[SampleScore], variants: Sequence[str]) -> float:
     by_variant: dict[str, list[float]] = defaultdict(list)
     for sample in scores:
@@ -223,7 +257,12 @@ def _mean_of(scores: Sequence[SampleScore], variants: Sequence[str]) -> float:
     return float(np.mean([np.mean(by_variant[name]) for name in variants]))
 
 
-@scorer(metrics=[jga_orig(), jga_v1_5(), ss_jga(), mean(), stderr(cluster="dialogue_id")])
+@scorer(
+    metrics=[
+        jga_orig(), jga_v1_5(), ss_jga(), jga_worst(), flips(), mean(),
+        stderr(cluster="dialogue_id"),
+    ]
+)  # fmt: skip
 def _joint_goal_accuracy(requests: dict[str, Request], plan: Plan) -> Scorer:
     """The official joint goal accuracy of each frame."""
     references: dict[str, dict[str, Any]] = {}

@@ -36,7 +36,13 @@ from .runs import TrackerRun
 from .systems import TrackerGroup, TrackerSystem, augmentation_families
 
 _SERVICES = ("all", "seen", "unseen")
-_HEADLINE = {"JGA_orig": "jga_orig", "JGA_v1-5": "jga_v1-5", "SS_JGA": "ss_jga"}
+_HEADLINE = {
+    "JGA_orig": "jga_orig",
+    "JGA_v1-5": "jga_v1-5",
+    "SS_JGA": "ss_jga",
+    "JGA_worst": "jga_worst",
+    "flips": "flips",
+}
 
 
 def comparison(group: TrackerGroup) -> Table:
@@ -199,7 +205,7 @@ def _headline_columns(group: TrackerGroup, first: str) -> list[Column]:
 def _headline_rows(
     group: TrackerGroup, members: Mapping[str, Ints], details: Mapping[str, str]
 ) -> list[list[Cell]]:
-    """A row for each set of frames, with three columns for each system.
+    """A row for each set of frames, with the headline scores of each system.
 
     Args:
         group: The systems.
@@ -275,7 +281,7 @@ def official_metrics(group: TrackerGroup) -> Table:
         "its schema sensitivity. A dash stands where a metric is not defined, such as slot tagging "
         "where no spans are predicted, or where an earlier version did not compute it."
     )
-    title = "The 13 official metrics and their sensitivity"
+    title = "The 13 official metrics, the change accuracy, and their sensitivity"
     return Table(title, note, columns, rows, group.caveats, group.signatures)
 
 

@@ -51,6 +51,8 @@ class TurnGroupScores(
     changed: float | None = None
     flips: float | None = None
     flips_ser: float | None = None
+    ser_worst: float | None = None
+    sgsacc_worst: float | None = None
     confidence: dict[str, tuple[float, float] | None] = {}
 
 

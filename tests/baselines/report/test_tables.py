@@ -61,7 +61,10 @@ def test_services_have_the_scores_of_scores_json(runs: dict[str, Path]) -> None:
         scores = expected[row[0].text]
         assert [cell.text for cell in row[1:]] == [
             str(scores["frames"]),
-            *(f"{100 * scores[key]:.1f}" for key in ("jga_orig", "jga_v1-5", "ss_jga")),
+            *(
+                f"{100 * scores[key]:.1f}"
+                for key in ("jga_orig", "jga_v1-5", "ss_jga", "jga_worst", "flips")
+            ),
         ]
     domains = tables.by_domain(group).rows
     assert [row[0].text for row in domains][:2] == ["Cabs", "Cooking"]
@@ -70,7 +73,8 @@ def test_services_have_the_scores_of_scores_json(runs: dict[str, Path]) -> None:
 
 def test_all_official_metrics(group: TrackerGroup) -> None:
     rows = tables.official_metrics(group).rows
-    assert len(rows) == 14  # and the change accuracy
+    assert [row[0].text for row in rows][-2:] == ["joint_noncat_accuracy", "joint_change_accuracy"]
+    assert len(rows) == 14
     by_name = {row[0].text: row for row in rows}
     assert by_name["active_intent_accuracy"][7].text == "100.0"  # intents are never changed
     assert by_name["slot_tagging_f1"][7].text == "–"
