@@ -58,7 +58,8 @@ def _add_reword(commands: Commands) -> None:
         help="who finds the words: model:NAME asks a model; pool:FILE takes paraphrases, as in "
         '{"book": {"name": ["reserve"], "description": [...], "parameters": {"size": {...}}}}; '
         "backtranslate:FORWARD,BACKWARD takes two translation models, or programs as command:LINE; "
-        "file:FILE takes a finished wording",
+        "file:FILE takes a finished wording; tools:FILE takes another version of tools.json, and "
+        "makes the wording new of what differs",
     )
     text = "compose the wordings anew of the lines that are left in a table review.tsv"
     words.add_argument("--review", type=Path, metavar="FILE", help=text)

@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from baselines.llm.asking import ask, open_answers
 from baselines.llm.endpoint import base_url, host_of
@@ -19,13 +19,13 @@ from sgdx_dataset.rewording.translations import read_settings, translate_round_t
 
 from .data import Tool, ToolSet, ToolWords, Wording, Words
 from .elements import reworded_elements
-from .folder import check_wording, read_tool_set, read_wording, write_wording
-from .json_schema import NAME, elements_of
+from .folder import check_wording, read_tool_set, read_tools, read_wording, write_wording
+from .json_schema import NAME, Layout, Renaming, elements_of
 from .model_words import PARAMETERS, IncompleteError, RewordPlan, ask_model
 from .pool import ElementPool, Pool, ToolPool, compose_wordings, read_pool
 from .review import read_review, review_lines, write_review
 
-WAYS = ("model", "pool", "backtranslate", "file")
+WAYS = ("model", "pool", "backtranslate", "file", "tools")
 _COMMAND = "command:"  # before a program that translates
 
 
@@ -94,13 +94,15 @@ def _new_words(options: Namespace, tool_set: ToolSet) -> NewWords:
         return NewWords(pool, made_by)
     way, _, what = (options.by or "").partition(":")
     if way not in WAYS or not what:
-        expected = "expected model:NAME, pool:FILE, backtranslate:FORWARD,BACKWARD or file:FILE"
+        expected = "expected model:NAME, pool:FILE, backtranslate:F,B, file:FILE or tools:FILE"
         raise SgdxError(f"--with {options.by}: {expected}")
     if way == "pool":
         return NewWords(read_pool(Path(what), tool_set.tools), f"pool:{Path(what).name}")
     if way == "file":
         wording = read_wording(Path(what), tool_set.tools, tool_set.cases)
         return NewWords({}, wording.made_by, wording)
+    if way == "tools":
+        return NewWords({}, "", wording_between(tool_set.tools, Path(what)))
     if way == "backtranslate":
         pool = backtranslated(
             tool_set.tools, what, options.count, options.output, options.languages
@@ -205,6 +207,68 @@ def _translator(way: str, translator: str) -> dict[str, str]:
 def _new(texts: Iterable[str], original: str, is_usable: Callable[[str], object]) -> Iterator[str]:
     """The distinct texts that are usable and not the original."""
     yield from (t for t in dict.fromkeys(texts) if t != original and is_usable(t))
+
+
+def wording_between(tools: Mapping[str, Tool], file: Path) -> Wording:
+    """The wording ``new`` that turns tools into those of another ``tools.json``.
+
+    Tools of one id belong together where all ids are there; else they do in their order.
+
+    Args:
+        tools: The tools by id.
+        file: Another version of them, which differs in words alone, and may have further tools.
+
+    Raises:
+        SgdxError: It lacks a tool, or one differs in more than its words.
+    """
+    others = read_tools(file)
+    if set(tools) <= set(others):
+        pairs = [(tool, others[i]) for i, tool in tools.items()]
+    elif len(tools) == len(others):
+        pairs = list(zip(tools.values(), others.values()))
+    else:
+        lacking = next(i for i in tools if i not in others)
+        expected = "expected all ids, or as many tools in the same order"
+        raise SgdxError(f"{file}: found no tool {lacking}, {expected}")
+    words = {tool.id: _words_between(tool, other, file) for tool, other in pairs}
+    return Wording("new", {tool: new for tool, new in words.items() if new != ToolWords()})
+
+
+def _words_between(tool: Tool, other: Tool, file: Path) -> ToolWords:
+    layout, new_layout = (Layout(t.parameters, f"tool {t.id}") for t in (tool, other))
+    names: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
+    for node, new in zip(layout.nodes.values(), new_layout.nodes.values()):
+        if node.name and new.name != node.name:
+            names[node.path] = new.name
+        old_text, text = (n.schema.get("description", "") for n in (node, new))
+        if text != old_text and node.pointer in layout.element_paths:
+            descriptions[layout.element_paths[node.pointer]] = text
+    parts = {
+        path: Words(names.get(path), descriptions.get(path))
+        for path in dict.fromkeys([*names, *descriptions])
+    }
+    schema = Renaming(layout, parts).schema()
+    if _without_titles(schema) != _without_titles(other.parameters):
+        raise SgdxError(f"{file}: tool {other.id} differs from {tool.id} in more than its words")
+    return ToolWords(
+        other.name if other.name != tool.name else None,
+        other.description if other.description != tool.description else None,
+        parts,
+    )
+
+
+def _without_titles(schema: Any) -> Any:
+    """A schema without its titles, which repeat names."""
+    if isinstance(schema, list):
+        return [_without_titles(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _without_titles(value)
+        for key, value in schema.items()
+        if not (key == "title" and isinstance(value, str))
+    }
 
 
 def without_names(pool: Pool) -> dict[str, ToolPool]:

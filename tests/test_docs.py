@@ -70,7 +70,9 @@ def help_of(words: list[str], patch: pytest.MonkeyPatch) -> str:
 def test_commands_name_options_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     helps: dict[str, str] = {}
     for line in (line for page in PAGES for line in commands(page)):
-        found = re.search(r"-m (baselines|sgdx_dataset|sgdx_metric)(\.\w+)?( [a-z]+)?", line)
+        found = re.search(
+            r"-m (baselines|sgdx_dataset|sgdx_metric|sgdx_tools)(\.\w+)?( [a-z]+)?", line
+        )
         if found is None or "possible_values" in line:
             continue
         words = [found[1] + (found[2] or ""), *(found[3] or "").split()]
@@ -95,7 +97,7 @@ def test_the_readme_shows_what_the_demo_prints(run: Run) -> None:
 def test_the_readmes_commands_run(run: Run, tmp_path: Path) -> None:
     """Those that need neither a network nor a server nor training, in the order of the page."""
     (tmp_path / "sgdx-project").symlink_to(ROOT)
-    programs = "baselines.demo", "sgdx_dataset", "sgdx_metric", "baselines.report"
+    programs = "baselines.demo", "sgdx_dataset", "sgdx_metric", "sgdx_tools", "baselines.report"
     lines = [line for line in commands(ROOT / "README.md") if "outputs/model" not in line]
     words = [shlex.split(line, comments=True)[2:] for line in lines if line.startswith("python -m")]
     runnable = [line for line in words if line[0] in programs]

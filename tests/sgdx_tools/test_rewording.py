@@ -129,6 +129,29 @@ def test_one_element_at_a_time(tools: Path, tmp_path: Path) -> None:
     }
 
 
+def test_another_version_of_the_tools_is_a_wording(
+    tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    version = json.loads((tools / "tools.json").read_text())
+    version[0]["name"] = "reserve"
+    people = version[0]["parameters"]["properties"].pop("people")
+    people["description"] = "Guests"
+    properties = {"guests": people, **version[0]["parameters"]["properties"]}
+    version[0]["parameters"] |= {"properties": properties, "required": ["guests"]}
+    (tmp_path / "next.json").write_text(json.dumps(version))
+    assert reword(tools, "--with", f"tools:{tmp_path / 'next.json'}") == 0
+    assert read_tool_set(tools).wordings["new"].tools == {
+        "book": ToolWords("reserve", None, {"people": Words("guests", "Guests")})
+    }
+    version[0]["parameters"]["properties"]["guests"]["type"] = "string"
+    (tmp_path / "next.json").write_text(json.dumps(version))
+    assert reword(tools, "--with", f"tools:{tmp_path / 'next.json'}") == 2
+    assert "reserve differs from book in more than its words" in capsys.readouterr().err
+    (tmp_path / "next.json").write_text(json.dumps(version[:1]))
+    assert reword(tools, "--with", f"tools:{tmp_path / 'next.json'}") == 2
+    assert "found no tool book, expected all ids" in capsys.readouterr().err
+
+
 def test_a_program_translates_and_back(tools: Path, tmp_path: Path) -> None:
     script = tmp_path / "translate.py"
     script.write_text(
