@@ -26,7 +26,10 @@ def parser() -> argparse.ArgumentParser:
         dest="command_name", required=True, metavar="COMMAND", title="commands"
     )
     text = "make a folder of tools from somebody's file"
-    add_import(_command(commands, "import", text))
+    command = _command(commands, "import", text)
+    # Python 3.11 cannot fold the list of forms, of which one has to be chosen.
+    command.usage = "%(prog)s [-h] FORM ... --output FOLDER"
+    add_import(command)
     _add_reword(commands)
     _add_estimate(commands)
     _add_run(commands)

@@ -113,6 +113,14 @@ def add_settings(command: argparse.ArgumentParser, model_required: bool) -> None
         help="for --task calls: demand a call, after the turns that are followed by one (required, "
         "the default), or ask after every turn and let the model decide (auto)",
     )
+    command.add_argument(
+        "--distractors",
+        type=int,
+        default=0,
+        metavar="N",
+        help="for --task calls: offer N functions of other services too, always the same ones in a "
+        "dialogue; default: 0",
+    )
 
 
 def add_estimate(command: argparse.ArgumentParser) -> None:

@@ -11,7 +11,8 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
-from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.io.json import decode_json, parse_json
+from sgdx_metric.cli.results import check_digest
 
 SIGNATURE = "sgdx_tools"  # what the signature of such scores begins with
 Interval = tuple[float, float] | None
@@ -120,9 +121,11 @@ def read_tool_run(path: Path, file: Path) -> ToolRun:
         file: The scores.json.
 
     Raises:
-        SgdxError: The file is malformed, or has no metric.
+        SgdxError: The file is malformed, was changed after it was written, or has no metric.
     """
-    scores = parse_json(read_file(file), ToolScores, str(file), "scores of sgdx_tools")
+    data = read_file(file)
+    check_digest(parse_json(data, dict[str, Any], str(file), "a file of scores"), file)
+    scores = decode_json(data, ToolScores, str(file), "scores of sgdx_tools")
     if not scores.calls:
         raise SgdxError(f"{file}: found no metric, expected one at least")
     return ToolRun(path, scores)

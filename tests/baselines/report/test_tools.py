@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,7 @@ from baselines.report.inputs import read_inputs
 from baselines.report.page import render_html, render_markdown
 from baselines.report.sections import build_report
 from sgdx_dataset import SgdxError
+from sgdx_metric.report import with_digest
 from sgdx_tools import score
 from sgdx_tools.folder import write_tool_set, write_wording
 
@@ -53,6 +55,9 @@ def test_the_report_has_the_cost_the_noise_and_the_words(run: Path) -> None:
 def test_words_of_others_stay_text(run: Path) -> None:
     path = run / "scores.json"
     path.write_text(path.read_text().replace("How many guests", "<script>alert(1)</script>"))
+    with pytest.raises(SgdxError, match="was changed after it was scored"):
+        read_inputs([run], None, None)
+    path.write_text(json.dumps(with_digest(json.loads(path.read_text()))))
     report = build_report(read_inputs([run], None, None), "command")
     assert "<script>alert" not in render_html(report)
     assert "<script>alert" not in render_markdown(report)
