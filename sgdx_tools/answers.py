@@ -34,7 +34,7 @@ def read_calls(body: Any) -> CallsReading:
     counts: Counter[str] = Counter()
     try:
         calls = tuple(_calls(body, counts))
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         counts["invalid"] += 1
         calls = ()
     if counts["truncated"] and not calls and not counts["invalid"]:

@@ -125,7 +125,7 @@ def _elements_in_text(answer: Any) -> Any:
     try:
         content = json.loads(answer["choices"][0]["message"]["content"])
         return content["elements"] if isinstance(content, dict) else content
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+    except (ValueError, TypeError, LookupError, RecursionError):
         return None
 
 

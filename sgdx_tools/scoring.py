@@ -74,6 +74,8 @@ def score(
         SgdxError: A file or row is malformed, or the rows do not fit the cases.
     """
     tool_set = cases if isinstance(cases, ToolSet) else read_tool_set(Path(cases))
+    if not tool_set.cases:
+        raise SgdxError(f"{tool_set.path}: found no cases, expected {CASES}")
     files = (
         read_predictions(Path(predictions), tool_set)
         if isinstance(predictions, str | Path)
@@ -86,8 +88,6 @@ def report_scores(
     tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule
 ) -> dict[str, Any]:
     """The content of scores.json, as ``score`` returns it."""
-    if not tool_set.cases:
-        raise SgdxError(f"{tool_set.path}: found no cases, expected {CASES}")
     for name, file in files.items():
         _check_same_words(tool_set, name, file)
     worded = {

@@ -1,0 +1,234 @@
+"""Large, odd and hostile input: the right result, or one line with file and record."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sgdx_dataset import SgdxError
+from sgdx_tools import score
+from sgdx_tools.answers import read_calls
+from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Wording, Words
+from sgdx_tools.folder import read_tool_set, write_tool_set, write_wording
+from sgdx_tools.json_schema import Layout, Renaming
+from sgdx_tools.predictions import MadeCall
+from sgdx_tools.renaming import WordedTools
+
+from .conftest import user
+
+TREE: Json = {
+    "type": "object",
+    "properties": {
+        "label": {"type": "string"},
+        "children": {"type": "array", "items": {"$ref": "#"}},
+    },
+}
+
+
+def folder_of(path: Path, tools: list[Tool], cases: list[Case], *wordings: Wording) -> Path:
+    write_tool_set(path, tools, cases)
+    for wording in wordings:
+        write_wording(path / "wordings" / f"{wording.name}.json", wording)
+    return path
+
+
+def test_a_schema_that_refers_to_itself(tmp_path: Path) -> None:
+    value = {"label": "a", "children": [{"label": "b", "children": [{"label": "c"}]}]}
+    words = ToolWords(parameters={"label": Words("text"), "children": Words("parts")})
+    cases = [Case("c", (user("Hi"),), (ExpectedCall("tree", value),))]
+    folder = folder_of(
+        tmp_path / "api", [Tool("tree", "", TREE)], cases, Wording("v1", {"tree": words})
+    )
+    tool_set = read_tool_set(folder)
+    worded = WordedTools(tool_set.tools, tool_set.wordings["v1"])
+    new_value = {"text": "a", "parts": [{"text": "b", "parts": [{"text": "c"}]}]}
+    assert worded.expect(cases[0]) == (ExpectedCall("tree", new_value),)
+    assert worded.tool("tree").parameters["properties"]["parts"]["items"] == {"$ref": "#"}
+    rows = [
+        {"id": "c", "variant": name, "calls": [{"name": "tree", "arguments": arguments}]}
+        for name, arguments in (("original", value), ("v1", new_value))
+    ]
+    assert score(folder, rows)["calls"]["call_accuracy"]["worst"] == 1.0
+    wrong = [rows[0], {**rows[1], "calls": [{"name": "tree", "arguments": {"text": "a"}}]}]
+    elements = score(folder, wrong)["elements"]
+    assert {element["path"] for element in elements} == {"label", "children"}
+
+
+def test_a_thousand_tools(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {f"p{i}": {"type": "string"} for i in range(10)}}
+    tools = [Tool(f"tool_{i}", f"Does {i}", schema) for i in range(1000)]
+    cases = [
+        Case(f"c{i}", (user(f"Do {i}"),), (ExpectedCall(f"tool_{i}", {"p0": "x"}),))
+        for i in range(50)
+    ]
+    parameters = {f"p{i}": Words(f"q{i}") for i in range(10)}
+    words = {tool.id: ToolWords(f"new_{tool.id}", parameters=parameters) for tool in tools}
+    begin = time.process_time()
+    folder = folder_of(tmp_path / "api", tools, cases, Wording("v1", words))
+    rows = [
+        {
+            "id": case.id,
+            "variant": name,
+            "calls": [{"name": f"{prefix}tool_{i}", "arguments": {"p0": "x"}}],
+        }
+        for name, prefix in (("original", ""), ("v1", "new_"))
+        for i, case in enumerate(cases)
+    ]
+    scores = score(folder, rows)
+    assert scores["calls"]["call_accuracy"]["by_variant"] == {"original": 1.0, "v1": 0.0}
+    assert {(e["path"], e["lost"]) for e in scores["elements"]} == {("p0", 1)}
+    assert time.process_time() - begin < 10
+
+
+def test_a_description_of_ten_megabytes(tmp_path: Path) -> None:
+    long = "word " * 2_000_000
+    folder = folder_of(
+        tmp_path / "api",
+        [Tool("a", long), Tool("b")],
+        [Case("c", (user("Hi"),), (ExpectedCall("a"),))],
+        Wording("v1", {"a": ToolWords("x", "Short")}),
+    )
+    rows = [
+        {"id": "c", "variant": "original", "calls": [{"name": "a"}]},
+        {"id": "c", "variant": "v1", "calls": [{"name": "b"}]},
+    ]
+    (element,) = score(folder, rows)["elements"]
+    assert (element["tool"], element["lost"], element["original"]["description"]) == ("a", 1, long)
+
+
+def test_a_folder_without_cases_cannot_be_scored(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "api", [Tool("a")], [])
+    with pytest.raises(SgdxError, match="found no cases"):
+        score(folder, [{"id": "c", "variant": "original", "calls": []}])
+
+
+def test_files_that_are_deep_or_no_utf_8(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "api", [Tool("a")], [])
+    (folder / "cases.jsonl").write_bytes(b'{"id": "\xff"}')
+    with pytest.raises(SgdxError, match="cases.jsonl:1: not a case"):
+        read_tool_set(folder)
+    (folder / "cases.jsonl").unlink()
+    (folder / "tools.json").write_text(
+        '[{"name": "a", "parameters": ' + '{"not":' * 5000 + "{}" + "}" * 5001 + "]"
+    )
+    with pytest.raises(SgdxError, match="tools.json: "):
+        read_tool_set(folder)
+
+
+@pytest.mark.parametrize(
+    ("body", "calls", "counts"),
+    [
+        ({"calls": [{"name": "a"}]}, (MadeCall("a", {}),), {}),
+        ({"calls": [{"name": 1}]}, (), {"invalid": 1}),
+        ({"calls": None}, (), {"invalid": 1}),
+        ({}, (), {"invalid": 1}),
+        (None, (), {"invalid": 1}),
+        ({"error": {"code": "x"}}, (), {"invalid": 1, "refused": 1}),
+        ({"choices": []}, (), {"invalid": 1}),
+        ("text", (), {"invalid": 1}),
+        ({"choices": [{"message": ["x"]}]}, (), {"invalid": 1}),
+        ({"choices": [{"message": {"content": "Hello"}}]}, (), {}),
+        (
+            {"choices": [{"message": {"content": "He"}, "finish_reason": "length"}]},
+            (),
+            {"invalid": 1, "truncated": 1},
+        ),
+        ({"choices": [{"message": {"refusal": "No"}}]}, (), {"refused": 1}),
+        (
+            {
+                "choices": [
+                    {"message": {"tool_calls": [{"function": {"name": "a", "arguments": "{"}}]}}
+                ]
+            },
+            (),
+            {"invalid": 1},
+        ),
+        (
+            {
+                "choices": [
+                    {"message": {"tool_calls": [{"function": {"name": "a", "arguments": ""}}]}}
+                ]
+            },
+            (MadeCall("a", {}),),
+            {},
+        ),
+    ],
+)
+def test_answers(body: Any, calls: tuple[MadeCall, ...], counts: dict[str, int]) -> None:
+    reading = read_calls(body)
+    assert (reading.calls, dict(reading.counts)) == (calls, counts)
+
+
+NAMES = st.sampled_from(["a", "b", "c", "$x", "é", "x.y"])
+VALUES = st.recursive(
+    st.none() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=6,
+)
+LEAF = st.fixed_dictionaries(
+    {"type": st.just("string")}, optional={"description": st.text(max_size=5)}
+)
+SCHEMAS = st.recursive(
+    LEAF,
+    lambda inner: st.builds(
+        lambda properties, branches, items: {
+            "properties": properties,
+            "required": list(properties),
+            **({"anyOf": branches} if branches else {}),
+            "items": items,
+        },
+        st.dictionaries(st.sampled_from(["a", "b", "c", "$x", "é"]), inner, max_size=3),
+        st.lists(inner, max_size=2),
+        inner,
+    ),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(SCHEMAS, VALUES)
+def test_names_go_there_and_back(schema: Json, value: Any) -> None:
+    """Every name is replaced by a new one and that by the old one: nothing is lost."""
+    schema = {**schema, "type": "object"}
+    layout = Layout(schema, "schema")
+    layout.check()
+    names = {e.name for e in layout.elements.values() if e.name}
+    new_names = {name: f"n{i}" for i, name in enumerate(sorted(names))}
+    words = {path: Words(new_names[e.name]) for path, e in layout.elements.items() if e.name}
+    layout.check_words(words, "words")
+    tool = Tool("t", "", schema)
+    worded = WordedTools({"t": tool}, Wording("v1", {"t": ToolWords(parameters=words)}))
+    assert worded.inverse().tool("t").parameters == schema
+    renamed = Renaming(layout, words).value(value)
+    assert worded.inverse().renaming("t").value(renamed) == value
+    assert not {e.name for e in Layout(worded.tool("t").parameters, "").elements.values()} & names
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=200) | st.binary(max_size=200).map(lambda b: b.decode("latin-1")))
+def test_any_text_as_a_file_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    folder = tmp_path_factory.mktemp("api")
+    (folder / "tools.json").write_text('[{"name": "a"}]')
+    for name in ("cases.jsonl", "source.json"):
+        (folder / name).write_text(text, encoding="utf-8", errors="replace")
+        try:
+            read_tool_set(folder)
+        except SgdxError as error:
+            assert name in str(error)
+        (folder / name).unlink()
+
+
+def test_json_that_is_no_object_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "tools.json").write_text('[{"name": "a"}]')
+    for content in (1, "a", [], None, [{"id": 1}]):
+        (tmp_path / "cases.jsonl").write_text(json.dumps(content))
+        with pytest.raises(SgdxError, match="cases.jsonl:1: not a case"):
+            read_tool_set(tmp_path)
