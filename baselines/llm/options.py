@@ -80,14 +80,6 @@ def add_settings(command: argparse.ArgumentParser, model_required: bool) -> None
     """Add the options that say what requests ask for, and how."""
     add_server(command, model_required)
     command.add_argument(
-        "--distractors",
-        type=int,
-        default=0,
-        metavar="N",
-        help="for --task calls: offer N functions of other services too, always the same ones in a "
-        "dialogue; default: 0",
-    )
-    command.add_argument(
         "--task",
         choices=get_args(TaskName),
         default="state",
