@@ -107,7 +107,7 @@ def reworded(tool: Tool) -> ToolWords:
     parameters = {}
     for i, (path, element) in enumerate(elements_of(tool).items()):
         if path:
-            name = f"q{i}_{element.name}"[:64] if element.name else None
+            name = f"q{i}" if element.name else None
             parameters[path] = Words(name, f"Reworded {i}." if element.description else None)
     name = f"do_{tool.id}"[:64].replace("#", "_")
     return ToolWords(name, "Reworded.", parameters)
