@@ -1,7 +1,9 @@
-"""Track or generate, and score, the sample corpus that comes with the project, without torch.
+"""Track or generate, and score, the sample corpus that comes with the project.
 
-Tracking, the default: the lexical tracker predicts the sample's test split under the original
-schemas and their five rewordings; the predictions are scored and the table of scores is printed.
+Tracking, the default: a tracker predicts the sample's test split under the original schemas and
+their five rewordings; the predictions are scored and the table of scores is printed. The lexical
+tracker learns nothing and needs no torch; onepass is the trained model of models/onepass, which
+comes with a clone of the repository.
 Generation: three systems that learn nothing (what the corpus says, sentences made of the schema's
 descriptions, and silence) answer for the system and are scored in the same way.
 """
@@ -12,16 +14,19 @@ import argparse
 import sys
 from pathlib import Path
 
+from sgdx_dataset import SgdxError
+
 from .command_line import run_command
 from .data.requested import DEFAULT_CONFIGS, RequestedData
 from .evaluate import evaluate
-from .lexical.tracker import LexicalTracker
 from .predict import Request
+from .system import get_system
+from .use import SHIPPED_MODEL
 
 _NEXT = """
-These are {frames} frames of the project's own sample corpus, tracked without
-learning: the figures show how the table reads, not how good a tracker is.
-Predictions, scores.json and run.json are in {output}.
+These are {frames} frames of the project's own sample corpus: the figures show how
+the table reads, not how good a tracker is. Predictions, scores.json and run.json
+are in {output}.
 
 Next, on SGD itself (PATH: a directory or archive of the release, or the word
 download; later commands remember it). Then load_dataset("sgdx", "v3") works:
@@ -37,8 +42,7 @@ def main() -> int:
     parser.add_argument(
         "--output",
         type=Path,
-        default=Path("outputs/demo"),
-        help="folder for predictions and scores; default: outputs/demo",
+        help="folder for predictions and scores; default: outputs/demo, and outputs/demo-onepass",
     )
     parser.add_argument(
         "--task",
@@ -46,20 +50,34 @@ def main() -> int:
         default="tracking",
         help="track what the user wants, or generate what the system says; default: tracking",
     )
+    parser.add_argument(
+        "--tracker",
+        choices=("lexical", "onepass"),
+        default="lexical",
+        help="the tracker, where the task is tracking; default: lexical",
+    )
     options = parser.parse_args()
-    output = options.output
+    trained = options.tracker == "onepass"
+    output = options.output or Path("outputs/demo-onepass" if trained else "outputs/demo")
     if options.task == "generation":
         return run_command("baselines.demo", lambda: _generation(output))
-    kind = LexicalTracker
-    request = Request(
-        kind, kind.NAME, kind.OPTIONS(), RequestedData("sample", "test"), DEFAULT_CONFIGS
-    )
-    if status := run_command("baselines.demo", lambda: evaluate(request, output)):
-        return status
+    return run_command("baselines.demo", lambda: _tracking(options.tracker, output))
+
+
+def _tracking(tracker: str, output: Path) -> None:
+    model = tracker
+    if tracker == "onepass":
+        model = str(SHIPPED_MODEL)
+        if not SHIPPED_MODEL.is_dir():
+            raise SgdxError(
+                f"{model}: not there, expected the model that comes with a clone of the repository"
+            )
+    system_class = get_system(tracker)
+    data = RequestedData("sample", "test")
+    evaluate(Request(system_class, model, system_class.OPTIONS(), data, DEFAULT_CONFIGS), output)
     with (output / "predictions" / "original.jsonl").open("rb") as file:
         frames = sum(1 for _ in file) - 1
     print(_NEXT.format(frames=frames, output=output))
-    return 0
 
 
 def _generation(output: Path) -> None:

@@ -272,7 +272,7 @@ def _training(output: Path, run: dict[str, Any]) -> str:
         "schema variants trained on": ", ".join(provenance["train"]),
         "augmentation": _augmentation(provenance),
         "oracle": "yes" if run["oracle"] else "no",
-        "release": data["release"],
+        "release": data["release"] or "a partial copy of SGD",
         f"train {rows}": data["train"][rows],
         f"best dev {measure}": best
         and f"{100 * best[key]:.2f}{unit} at step {best['step']}, "

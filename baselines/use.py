@@ -18,6 +18,9 @@ from .data.frames import IDENTITY, track
 from .data.turns import generate
 from .system import System, get_system, is_trainable, recorded_name
 
+# The tracker that comes with a checkout of the repository; it is in no installed package.
+SHIPPED_MODEL = Path(__file__).parents[1] / "models" / "onepass"
+
 Row = dict[str, Any]
 Acts = Sequence[Sequence[Mapping[str, Any]]]  # of each of the system's turns, its dialogue acts
 _COLUMNS = (*IDENTITY, "history", "utterance", "schema")

@@ -14,7 +14,7 @@ import msgspec
 
 from baselines.own_apis.suite import OwnDialogue, read_suite
 from baselines.system import System
-from baselines.use import Dialogue, load_tracker, track_dialogues
+from baselines.use import SHIPPED_MODEL, Dialogue, load_tracker, track_dialogues
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import parse_json
 
@@ -40,14 +40,15 @@ _OTHER_WORDS = {
     "intents": [{"name": "PlaceRequest", "description": "Ask for a beverage to collect"}],
 }
 _SAME, _DIFFERENT = "#a7e3b5", "#f8b4b4"  # background of a value, by what the other words give
-_SHIPPED = Path(__file__).parents[1] / "models" / "onepass"  # in a checkout of the repository
 _SPEAKER = re.compile(r"(user|system):\s*", re.IGNORECASE)
 Service = Mapping[str, Any]
 
 
 def default_model() -> str:
     """The page's tracker: ``$SGDX_TRACKER``, else a checkout's own model, else ``lexical``."""
-    return os.environ.get("SGDX_TRACKER") or (str(_SHIPPED) if _SHIPPED.is_dir() else "lexical")
+    return os.environ.get("SGDX_TRACKER") or (
+        str(SHIPPED_MODEL) if SHIPPED_MODEL.is_dir() else "lexical"
+    )
 
 
 def read_utterances(text: str) -> list[str]:
@@ -137,8 +138,8 @@ def states_table(
         SgdxError: A schema is not one, or there is nothing to track.
     """
     services = [service, reworded(service, words)]
-    states = track_dialogues(tracker, [Dialogue(each, utterances) for each in services])
-    head = "".join(f"<th>{escape(each['service_name'])}</th>" for each in services)
+    states = track_dialogues(tracker, [Dialogue(wording, utterances) for wording in services])
+    head = "".join(f"<th>{escape(wording['service_name'])}</th>" for wording in services)
     body = [
         f"<tr><td>{escape(utterances[2 * turn])}</td>"
         + "".join(f"<td>{cell}</td>" for cell in _cells(services, pair))
@@ -186,17 +187,17 @@ class _Service(msgspec.Struct):
     description: str = ""
 
 
-def read_service(text: str, place: str) -> dict[str, Any]:
+def read_service(text: str, title: str) -> dict[str, Any]:
     """A service from the JSON that a visitor writes.
 
     Args:
         text: The JSON object.
-        place: What the text is, for error messages.
+        title: What the text is, for error messages.
 
     Raises:
         SgdxError: It is no JSON, or lacks a key.
     """
-    service = parse_json(text.encode(), _Service, place, "a service with slots and intents")
+    service = parse_json(text.encode(), _Service, title, "a service with slots and intents")
     return dict(msgspec.to_builtins(service))
 
 
@@ -219,8 +220,8 @@ def _track(schema: str, words: str, dialogue: str) -> str:
 
 def fill_own_schema_tab() -> None:
     """Add the tab's parts, with an example that can be tracked as it stands."""
-    example = next(one for one in read_suite() if one.dialogue_id == _EXAMPLE)
-    gr.Markdown(_INTRODUCTION.format(tracker=default_model()))
+    example = next(dialogue for dialogue in read_suite() if dialogue.dialogue_id == _EXAMPLE)
+    gr.Markdown(_INTRODUCTION.format(tracker=Path(default_model()).name))
     with gr.Row():
         schema = gr.Code(_json(example.service), language="json", label="Your API", wrap_lines=True)
         words = gr.Code(

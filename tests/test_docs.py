@@ -118,6 +118,7 @@ RESULTS = {
         ("sgp_dst", "sgp_dst-minilm_quarter_backtrans"),
         ("onepass", "onepass-minilm_cpu"),
         ("onepass", "onepass-minilm_all"),
+        ("onepass", "../models/onepass"),
     ],
     "dialogues:600@": [
         ("lexical", "lexical-600"),
@@ -134,7 +135,7 @@ PARTIAL = "|split:test|release:partial:2921/4201|"
 
 def test_the_finding_of_the_readme_is_that_of_its_scores() -> None:
     """Its sentence has four figures of the best system in the picture above it."""
-    results = read_results(ROOT / "results" / next(iter(SYSTEMS.values())) / "scores.json")
+    results = read_results(ROOT / next(iter(SYSTEMS.values())) / "scores.json")
     sgdx = results.scores.sgdx
     figures = (sgdx.jga_orig, sgdx.jga_v1_5, sgdx.jga_worst, sgdx.flips)
     first, reworded, worst, flips = (f"{100 * (figure or 0):.1f}" for figure in figures)
@@ -169,16 +170,17 @@ def test_figures_of_the_results_are_those_of_their_scores() -> None:
 def test_the_worst_case_of_every_run_is_that_of_its_scores() -> None:
     lines = (ROOT / "docs" / "results.md").read_text().splitlines()
     begin = next(n for n, line in enumerate(lines) if line.startswith("| run | frames | JGA_orig"))
-    for line in lines[begin + 2 : begin + 13]:
-        run, _, *cells = [cell.strip() for cell in line.split("|")[1:-1]]
-        scores = read_results(ROOT / "results" / run.strip("`") / "scores.json").scores.sgdx
+    for line in lines[begin + 2 : begin + 14]:
+        name, _, *cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        run = "../models/onepass" if name == "`onepass`, shipped" else name.strip("`")
+        scores = read_results(ROOT / "results" / run / "scores.json").scores.sgdx
         original, reworded = scores.jga_orig or 0, scores.jga_v1_5 or 0
         figures = [original, reworded, original - reworded]
         for group in (scores, scores.seen, scores.unseen):
             figures += [group.jga_worst or 0, group.flips or 0]
         shown = [float(number) for cell in cells for number in cell.split(",")]
         assert shown == [pytest.approx(100 * figure, abs=0.0501) for figure in figures]
-    assert not lines[begin + 13]
+    assert not lines[begin + 14]
 
 
 @pytest.mark.release

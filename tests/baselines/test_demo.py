@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from ..conftest import Run
 
 
@@ -42,3 +44,12 @@ def test_running_it_twice_gives_the_same_bytes(run: Run, tmp_path: Path) -> None
             "data": "1997e12934add94d",
         }
     }
+
+
+@pytest.mark.slow
+def test_the_demo_tracks_with_the_shipped_model(run: Run, tmp_path: Path) -> None:
+    done = run("baselines.demo", "--tracker", "onepass", HF_HOME=str(tmp_path / "home"))
+    assert done.returncode == 0, done.stderr
+    scores = json.loads((tmp_path / "outputs" / "demo-onepass" / "scores.json").read_text())
+    assert scores["sgdx"]["jga_orig"] == pytest.approx(0.397, abs=0.02)  # CPUs round differently
+    assert "outputs/demo-onepass" in done.stdout
