@@ -73,12 +73,17 @@ def _run(options: Namespace) -> int:
 
 def _score(options: Namespace) -> int:
     from .scoring import exceeds, score
-    from .tables import drop_line, print_scores
+    from .tables import drop_line, headline_metric, print_scores
 
     if options.max_drop is not None and not 0 <= options.max_drop <= 100:
         raise SgdxError(f"--max-drop {options.max_drop:g}: expected points from 0 to 100")
     tool_set = read_tool_set(options.tools)
     scores = score(tool_set, options.predictions, rules=options.rules)
+    drop = scores["calls"][headline_metric(scores)]["drop"]
+    if options.max_drop is not None and drop is None:
+        names = ", ".join(scores["predictions"])
+        expected = "expected those of original and of another wording"
+        raise SgdxError(f"--max-drop: found predictions for {names} alone, {expected}")
     if options.output is not None:
         _write_json(options.output, scores)
     if not options.quiet:

@@ -8,7 +8,6 @@ from typing import Any
 from rich.console import Console
 
 from sgdx_metric.cli.terminal import percent, print_line, print_table
-from sgdx_metric.variants import ORIGINAL
 
 _TITLES = {
     "call_name_accuracy": "tool",
@@ -72,7 +71,7 @@ def _print_wordings(scores: Mapping[str, Any], console: Console) -> None:
     for name, mean in means.items():
         against = scores["differences"].get(name)
         cells = ["", "", ""]
-        if against:
+        if against and against["difference"] is not None:
             interval = [against["low"], against["high"]]
             p = "-" if against["p"] is None else f"{against['p']:.3f}"
             cells = [percent(against["difference"]), _interval(interval), p]
@@ -127,10 +126,6 @@ def drop_line(scores: Mapping[str, Any], max_drop: float, metrics: list[str]) ->
     metric = metrics[0] if metrics else headline_metric(scores)
     of_metric = scores["calls"][metric]
     interval = of_metric["confidence"]["drop"]
-    if interval is None:
-        return (
-            f"max-drop {max_drop:g}: no drop, as only {ORIGINAL} or only other wordings are scored"
-        )
     loss = f"the rewording costs {percent(0.0 - of_metric['drop'])} points of {metric}"
     bounds = f"95 % interval {_interval([0.0 - interval[1], 0.0 - interval[0]])}"
     if metrics:

@@ -160,6 +160,10 @@ def test_explain_lists_lost_cases_and_shows_one(
         (["score", "FOLDER", "--predictions", "nowhere"], "nowhere: found no folder"),
         (["score", "FOLDER", "--predictions", "FOLDER", "--max-drop", "101"], "--max-drop 101"),
         (["explain", "FOLDER", "--predictions", "RUN", "zz"], "case zz"),
+        (
+            ["score", "FOLDER", "--predictions", "PART", "--max-drop", "3"],
+            "--max-drop: found predictions for v1 alone",
+        ),
     ],
 )
 def test_bad_input_is_one_line(
@@ -173,7 +177,9 @@ def test_bad_input_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run = write_rows(rows())
-    shown = {"FOLDER": str(folder), "RUN": str(run)}
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part" / "v1.jsonl").write_text((run / "v1.jsonl").read_text())
+    shown = {"FOLDER": str(folder), "RUN": str(run), "PART": str(tmp_path / "part")}
     assert main([shown.get(argument, argument) for argument in arguments]) == 2
     error = capsys.readouterr().err
     assert error.startswith("sgdx_tools: error: ") and message in error
