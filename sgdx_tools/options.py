@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TypeAlias, get_args
 
-from baselines.llm.options import add_sending, add_server
+from baselines.llm.options import add_model, add_sending, add_server
 
 from .data import Rule
 from .importing.command import add_import
@@ -76,15 +76,17 @@ def _add_reword(commands: Commands) -> None:
     command.add_argument("--output", type=Path, required=True, metavar="DIR", help=text)
     text = "language codes of translation models that know several languages"
     command.add_argument("--languages", nargs=2, metavar=("SOURCE", "PIVOT"), help=text)
-    server = command.add_argument_group("with model:NAME")
-    add_server(server, model_required=False)
+    text = "How the model is asked. Unless set, temperature is 1 and max_tokens 8192."
+    server = command.add_argument_group("with model:NAME", text)
+    add_server(server)
     add_sending(server)
 
 
 def _add_asking(command: argparse.ArgumentParser) -> None:
     """Add the options that say what is asked of whom."""
     add_tool_set(command)
-    add_server(command, model_required=False)
+    add_model(command, required=False)
+    add_server(command)
     command.add_argument(
         "--command",
         metavar="PROGRAM",

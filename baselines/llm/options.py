@@ -33,11 +33,15 @@ def add_repeats(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_server(command: argparse._ActionsContainer, model_required: bool) -> None:
-    """Add the options that say which server is asked, and with which fields of requests."""
+def add_model(command: argparse._ActionsContainer, required: bool) -> None:
+    """Add the option that names the model."""
     text = "the model's name at its server"
-    text += "" if model_required else "; not needed with --command"
-    command.add_argument("--model", required=model_required, metavar="NAME", help=text)
+    text += "" if required else "; not needed with --command"
+    command.add_argument("--model", required=required, metavar="NAME", help=text)
+
+
+def add_server(command: argparse._ActionsContainer) -> None:
+    """Add the options that say which server is asked, and with which fields of requests."""
     command.add_argument(
         "--provider",
         choices=PROVIDERS,
@@ -78,7 +82,8 @@ def add_server(command: argparse._ActionsContainer, model_required: bool) -> Non
 
 def add_settings(command: argparse.ArgumentParser, model_required: bool) -> None:
     """Add the options that say what requests ask for, and how."""
-    add_server(command, model_required)
+    add_model(command, model_required)
+    add_server(command)
     command.add_argument(
         "--task",
         choices=get_args(TaskName),
