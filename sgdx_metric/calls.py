@@ -255,9 +255,10 @@ def report_calls(
         for metric in CALL_METRICS
     }
     of_metrics[TASK_SUCCESS] = _of_task(accuracy, frame_index, groups, setup)
+    of_metrics["call_accuracy"]["differences"] = differences(accuracy, frame_index.dialogue)
     return {
         "calls": of_metrics,
-        "differences": differences(accuracy, frame_index.dialogue),
+        "differences": of_metrics["call_accuracy"]["differences"],
         "decision": {name: variants[name].decision for name in names},
         "frames": {group: len(groups[group]) for group in (ALL, SEEN, UNSEEN)},
         "dialogues": len(np.unique(frame_index.dialogue)),

@@ -98,9 +98,9 @@ def read_input(path: Path) -> AnyInput:
 
     Args:
         path: A folder with ``scores.json`` and ``predictions/VARIANT.jsonl``, as
-            ``baselines.evaluate`` leaves it; the path of a scores.json of either metric or of
-            ``sgdx_tools``, which may have ``predictions`` or ``VARIANT.jsonl`` beside it; or what
-            ``python -m sgsacc_metric validate --json`` wrote.
+            ``baselines.evaluate`` leaves it; the path of a scores.json of either metric, of calls
+            or of ``sgdx_tools``, which may have ``predictions`` or ``VARIANT.jsonl`` beside it; or
+            what ``python -m sgsacc_metric validate --json`` wrote.
 
     Raises:
         ScoreError, SgdxError: The folder has no scores, or a file is malformed.
@@ -112,7 +112,7 @@ def read_input(path: Path) -> AnyInput:
             return read_validation(file)
         if scores.signature.startswith(f"{GENERATION}|"):
             return read_generator_run(path, file)
-        if scores.signature.startswith(f"{TOOLS}|"):
+        if scores.signature.startswith(f"{TOOLS}|") or "|task:calls|" in scores.signature:
             return read_tool_run(path, file)
         return read_tracker_run(path, file)
     except OSError as error:

@@ -195,7 +195,7 @@ def score_api_calls(
     scores = report_calls(scored.variants, scored.dialogues, replace(scored.setup, over=over))
     scores["predictions"] = scored.about_system()
     if output:
-        write_json(scores, output)
+        write_json(with_digest(scores), output)
     print_calls(scores, terminal())
 
 

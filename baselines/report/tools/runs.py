@@ -1,4 +1,4 @@
-"""Runs of ``sgdx_tools``: the scores.json of calls under every wording of somebody's tools."""
+"""Runs with calls: the scores of ``sgdx_tools``, and of ``python -m sgdx_metric calls``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import decode_json, parse_json
 from sgdx_metric.cli.results import check_digest
+
+from ..runs import data_caveats
 
 SIGNATURE = "sgdx_tools"  # what the signature of such scores begins with
 Interval = tuple[float, float] | None
@@ -71,11 +73,18 @@ class Noise(msgspec.Struct):
 
 
 class ToolScores(msgspec.Struct):
-    """What the report reads of such a scores.json."""
+    """What the report reads of such a scores.json.
+
+    Attributes:
+        cases: How many cases of somebody's own tools there are; empty for calls of SGD.
+        frames, dialogues: How many calls of SGD there are, and in how many dialogues.
+    """
 
     signature: str
     calls: dict[str, MetricScores]
-    cases: dict[str, int]
+    cases: dict[str, int] = {}
+    frames: dict[str, int] = {}
+    dialogues: int = 0
     elements: list[ElementScore] = []
     noise: dict[str, Noise] = {}
     invalid: dict[str, int] = {}
@@ -110,7 +119,24 @@ class ToolRun:
         parts = dict(part.split(":", 1) for part in self.scores.signature.split("|")[1:])
         words = parts.get("reworded-by", "")
         by_model = [f"reworded by {words}"] if words and words != "unknown" else []
-        return [*by_model, *unread]
+        if not self.scores.frames:
+            return [*by_model, *unread]
+        counts = {name: headers.get("counts") for name, headers in self.scores.predictions.items()}
+        unread = [
+            f"{count['invalid']} answers under {name} could not be read"
+            for name, count in counts.items()
+            if isinstance(count, dict) and count.get("invalid")
+        ]
+        return [*data_caveats(parts, self.scores.frames.get("all", 0), "calls"), *unread]
+
+    @property
+    def counts(self) -> str:
+        """How many cases or calls there are, in words."""
+        scores = self.scores
+        if scores.cases:
+            every, call, none = (scores.cases[key] for key in ("all", "call", "no_call"))
+            return f"{every} cases: {call} expect calls, {none} none."
+        return f"{scores.frames.get('all', 0)} calls of SGD in {scores.dialogues} dialogues."
 
 
 def read_tool_run(path: Path, file: Path) -> ToolRun:

@@ -55,8 +55,6 @@ def tool_sections(run: ToolRun, number: int) -> Iterator[Section]:
         run: The run.
         number: Which of the report's runs of tools it is, for the names of its pictures.
     """
-    counts = run.scores.cases
-    text = f"{counts['all']} cases: {counts['call']} expect calls, {counts['no_call']} none."
     picture = draw_picture(
         lambda: _draw_wordings(run),
         "Accuracy under each wording",
@@ -68,7 +66,7 @@ def tool_sections(run: ToolRun, number: int) -> Iterator[Section]:
     yield Section(
         "comparison",
         "What rewording costs",
-        text,
+        run.counts,
         [
             replace(_metrics_table(run), signatures={run.scores.signature: ""}),
             *(_wordings_table(run, name) for name in _headlines(run)),

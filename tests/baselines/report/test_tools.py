@@ -11,7 +11,8 @@ import pytest
 from baselines.report.inputs import read_inputs
 from baselines.report.page import render_html, render_markdown
 from baselines.report.sections import build_report
-from sgdx_dataset import SgdxError
+from sgdx_dataset import SgdxError, frame_tables, open_release
+from sgdx_metric.__main__ import main as metric
 from sgdx_metric.report import with_digest
 from sgdx_tools import score
 from sgdx_tools.folder import write_tool_set, write_wording
@@ -67,3 +68,28 @@ def test_scores_that_are_none_are_refused(run: Path) -> None:
     (run / "scores.json").write_text('{"signature": "sgdx_tools|a:b", "calls": {}, "cases": {}}')
     with pytest.raises(SgdxError, match="scores.json: found no metric"):
         read_inputs([run], None, None)
+
+
+def test_calls_of_sgd_have_the_same_report(tmp_path: Path) -> None:
+    """As ``sgdx_metric calls`` writes them; of the sample, v3 alone has wrong calls."""
+    release = open_release("sample")
+    for variant in ("original", "v3"):
+        table = frame_tables(release, "test", variant, ["frame_id", "service", "service_call"])
+        lines = []
+        for number, row in enumerate(row for row in table.to_pylist() if row["service_call"]):
+            call = {**row["service_call"], "service": row["service"]}
+            wrong = {"method": "Other"} if variant == "v3" and number < 10 else {}
+            identity = {"frame_id": row["frame_id"], "variant": variant}
+            lines.append(json.dumps({**identity, "service_call": {**call, **wrong}}))
+        (tmp_path / f"{variant}.jsonl").write_text("\n".join(lines))
+    scores = tmp_path / "calls.json"
+    words = ["calls", "--source", "sample", "--predictions", str(tmp_path), "--output", str(scores)]
+    assert metric(words) == 0
+    report = build_report(read_inputs([scores], None, None), "command")
+    page = render_html(report)
+    assert "73 calls of SGD in 36 dialogues" in page
+    assert "The small sample corpus, not SGD" in render_markdown(report)
+    assert "-13.7" in page  # ten of the 73 calls
+    scores.write_text(scores.read_text().replace('"original": 1.0', '"original": 0.9'))
+    with pytest.raises(SgdxError, match="was changed after it was scored"):
+        read_inputs([scores], None, None)
