@@ -162,12 +162,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def may_be_undefined(place: Place, value: Any) -> bool:
-    """Whether this is the score of a frame that is undefined, and the mean is right without it.
+    """Whether this is the change of a frame that is undefined, and the mean is right without it.
 
-    Every frame is wrong under v5, so that any of them give the mean of 0 that the file states.
+    Every frame's change is wrong under v5, so that any of them give the mean of 0 that is stated.
     """
     return (
-        place[:3] == ("paired", "joint_goal_accuracy", "v5") and len(place) == 4 and value is None
+        place[:3] == ("paired", "joint_change_accuracy", "v5") and len(place) == 4 and value is None
     )
 
 

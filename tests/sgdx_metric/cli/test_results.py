@@ -19,7 +19,6 @@ NEW = ("jga_worst", "flips")
 def older(path: Path) -> Path:
     """The same file as it was before there were a worst case and flips."""
     scores: dict[str, Any] = json.loads(path.read_text())
-    del scores["paired"]["joint_change_accuracy"]
     sgdx = scores["sgdx"]
     for group in (sgdx, sgdx["seen"], sgdx["unseen"], *sgdx["by_service"].values()):
         for key in NEW:
@@ -50,6 +49,7 @@ def test_an_older_file_without_all_six_wordings_has_no_worst_case(tmp_path: Path
     sgdx = scores["sgdx"]
     for group in (sgdx, sgdx["seen"], sgdx["unseen"], *sgdx["by_service"].values()):
         group |= {"jga_v1-5": None, "relative_difference": None, "ss_jga": 0}  # v5 alone differed
+        group |= {"change_orig": None, "change_v1-5": None}
     (tmp_path / "five.json").write_text(json.dumps(scores))
     read = read_results(tmp_path / "five.json").scores.sgdx
     assert read.jga_worst is None and read.confidence["jga_worst"] is None
