@@ -14,6 +14,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import run
 from sgdx_dataset.io.files import write_bytes
 from sgdx_metric import ScoreError
+from sgdx_metric.cli.files import check_apart, check_output
 from sgdx_metric.cli.terminal import terminal
 
 from .folder import read_tool_set
@@ -77,6 +78,11 @@ def _score(options: Namespace) -> int:
 
     if options.max_drop is not None and not 0 <= options.max_drop <= 100:
         raise SgdxError(f"--max-drop {options.max_drop:g}: expected points from 0 to 100")
+    if options.output is not None:
+        check_output("--output", options.output)
+        folders = (options.tools, options.tools / "wordings", options.predictions)
+        read = [file for folder in folders for file in folder.glob("*.json*")]
+        check_apart({"--output": options.output}, read)
     tool_set = read_tool_set(options.tools)
     scores = score(tool_set, options.predictions, rules=options.rules)
     drop = scores["calls"][headline_metric(scores)]["drop"]

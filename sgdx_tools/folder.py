@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import read_input, staged, write_bytes
+from sgdx_dataset.io.files import read_file, read_input, staged, write_bytes
 from sgdx_dataset.io.json import decode_json, parse_json
 from sgdx_metric.variants import ORIGINAL
 
@@ -195,7 +195,7 @@ def read_wording(path: Path, tools: Mapping[str, Tool], cases: Iterable[Case] = 
     Raises:
         SgdxError: It is malformed, or ``check_wording`` raises.
     """
-    records = parse_json(read_input(path), dict[str, msgspec.Raw], str(path), "a wording")
+    records = parse_json(read_file(path), dict[str, msgspec.Raw], str(path), "a wording")
     made_by = records.pop(_MADE_BY, msgspec.Raw(b'""'))
     words = {
         tool: decode_json(record, ToolWords, f"{path}: tool {tool}", "new words of a tool")

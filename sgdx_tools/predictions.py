@@ -16,7 +16,7 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_input, write_bytes
-from sgdx_dataset.io.json import decode_json
+from sgdx_dataset.io.json import parse_json
 
 from .data import Json, ToolSet
 
@@ -109,11 +109,11 @@ def read_prediction_file(path: Path, variant: str, ids: Iterable[str]) -> Predic
     for number, line in enumerate(read_input(path).splitlines(), 1):
         where = f"{path}:{number}"
         if number == 1 and b'"metadata"' in line:
-            metadata = decode_json(line, _Line, where, "a header").metadata or {}
+            metadata = parse_json(line, _Line, where, "a header").metadata or {}
             if metadata:
                 continue
         if line.strip():
-            prediction = decode_json(line, Prediction, where, "a prediction")
+            prediction = parse_json(line, Prediction, where, "a prediction")
             if prediction.variant != variant:
                 raise SgdxError(f"{where}: variant is {prediction.variant!r}, expected {variant!r}")
             predictions.append((where, prediction))

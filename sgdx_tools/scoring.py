@@ -32,6 +32,8 @@ METRICS = {
     "no_call_accuracy": "no_call",
 }
 HEADLINE, NO_CALL = "call_accuracy", "no_call_accuracy"
+# What a header says of who made the calls, and how; where two files both say it, it is the same.
+_OF_SYSTEM = ("model", "host", "provider", "program", "parameters", "omitted", "tool_choice")
 # Figures of which a mean over runs says less: it flips less than a single run does.
 _OF_ONE_RUN = ("worst", "flips", "sensitivity")
 
@@ -90,6 +92,7 @@ def report_scores(
     """The content of scores.json, as ``score`` returns it."""
     for name, file in files.items():
         _check_same_words(tool_set, name, file)
+    _check_one_system(files)
     worded = {
         name: WordedTools(tool_set.tools, tool_set.wordings[name])
         for name in dict.fromkeys([ORIGINAL, *files])
@@ -134,6 +137,22 @@ def _check_same_words(tool_set: ToolSet, name: str, file: PredictionFile) -> Non
             f"predictions for {name}: were made from other tools, words or conversations than those"
             f" of {tool_set.path}: found {own}, expected {digest}; run again"
         )
+
+
+def _check_one_system(files: Mapping[str, PredictionFile]) -> None:
+    """Raise ``SgdxError`` where wordings were predicted by different systems, or in other ways."""
+    first: dict[str, str] = {}
+    for name, file in files.items():
+        for key in _OF_SYSTEM:
+            if (value := file.metadata.get(key)) is None:
+                continue
+            other = first.setdefault(key, name)
+            if value != files[other].metadata[key]:
+                raise SgdxError(
+                    f"predictions for {name}: {key} is {value!r:.80}, and"
+                    f" {files[other].metadata[key]!r:.80} in those for {other}: expected the"
+                    " predictions of one system"
+                )
 
 
 def score_wording(

@@ -1,6 +1,7 @@
 """Prediction files: which are meant, and reading JSON Lines or the layout of the SGD release."""
 
 import hashlib
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -115,6 +116,8 @@ def _paths_in(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
                 f"--predictions {folder}: found both {file.name} and {directory.name}/, expected "
                 f"one of them for variant '{variant}'"
             )
+        if os.path.lexists(file) and not file.is_file():  # lexists: a link that leads nowhere too
+            raise SgdxError(f"{file}: found something other than a file, expected a regular file")
         if file.is_file() or directory.is_dir():
             paths[variant] = file if file.is_file() else directory
     if not paths:

@@ -481,6 +481,6 @@ def _shared(first: Scores, second: Scores) -> str:
             {name: getattr(facts, key) for name, facts in scores.predictions.items()}
             for scores in (first, second)
         )
-        if one and all(one.values()) and one == other:
+        if any(one[name] and one[name] == other.get(name) for name in one):
             return what
     return ""

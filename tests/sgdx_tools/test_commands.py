@@ -205,3 +205,15 @@ def test_the_sample_is_whole() -> None:
     assert list(sample.wordings) == ["original", "v1", "v2", "v3", "v4", "v5"]
     assert sum(case.expect is None for case in sample.cases) == 5
     assert len(CASES) == 4
+
+
+def test_scores_replace_nothing_that_is_read(
+    folder: Path, write_rows: Callable[[Rows], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = write_rows(rows())
+    for path in (folder / "tools.json", folder / "cases.jsonl", run / "original.jsonl"):
+        content = path.read_bytes()
+        command = ["score", str(folder), "--predictions", str(run), "--output", str(path)]
+        assert main(command) == 2
+        assert f"--output {path}: found a file that the command reads" in capsys.readouterr().err
+        assert path.read_bytes() == content

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -140,4 +141,11 @@ def test_faults_of_wordings(folder: Path, name: str, words: Json, message: str) 
     (folder / "wordings").mkdir()
     (folder / "wordings" / f"{name}.json").write_text(json.dumps(words))
     with pytest.raises(SgdxError, match=f"{name}.json: .*{message}"):
+        read_tool_set(folder)
+
+
+def test_a_wording_that_is_a_pipe_is_not_waited_for(folder: Path) -> None:
+    (folder / "wordings").mkdir(exist_ok=True)
+    os.mkfifo(folder / "wordings" / "v3.json")
+    with pytest.raises(SgdxError, match=r"v3.json: found something other than a file"):
         read_tool_set(folder)

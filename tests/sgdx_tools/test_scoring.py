@@ -145,6 +145,35 @@ def test_max_drop_is_exceeded_only_where_the_whole_interval_is(folder: Path) -> 
 
 
 @pytest.mark.parametrize(
+    ("key", "one", "other"),
+    [("model", "a", "b"), ("program", "1", "2"), ("parameters", {"seed": 0}, {"seed": 1})],
+)
+def test_wordings_of_two_systems_are_refused(
+    folder: Path, tmp_path: Path, key: str, one: Any, other: Any
+) -> None:
+    """A header without the key, or no header, may be of the same system."""
+    predictions = tmp_path / "predictions"
+    predictions.mkdir()
+    headers = {"original": {key: one}, "v1": {"repeats": 1}, "v2": {key: other}}
+    for name, header in headers.items():
+        lines = [{"metadata": header}, *(row for row in rows() if row["variant"] == name)]
+        (predictions / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(SgdxError, match=f"^predictions for v2: {key} is .*in those for original"):
+        score(folder, predictions)
+    (predictions / "v2.jsonl").unlink()
+    assert score(folder, predictions)["predictions"]["original"] == {key: one}
+
+
+def test_a_key_that_a_prediction_has_twice(folder: Path, tmp_path: Path) -> None:
+    predictions = tmp_path / "predictions"
+    predictions.mkdir()
+    line = '{"id": "d", "variant": "original", "calls": [{"name": "x"}], "calls": []}'
+    (predictions / "original.jsonl").write_text(line)
+    with pytest.raises(SgdxError, match=r"original.jsonl:1: .* has the key 'calls' twice"):
+        score(folder, predictions)
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"id": "x"}, "case 'x', which is not in the cases"),

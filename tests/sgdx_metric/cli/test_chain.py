@@ -190,6 +190,20 @@ def test_a_copied_run_is_no_second_seed(
         assert f"{other}: has the {what} of one.json, expected another run" in done.stderr
 
 
+def test_a_copied_run_with_one_other_file_is_no_second_seed(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    original = written(tmp_path / "original.jsonl", gold["original"])
+    for name in ("one", "two"):
+        v1 = written(tmp_path / f"{name}.jsonl", gold["v1"], seed=name)
+        files = (f"original={original}", "--predictions", f"v1={v1}", "--output", f"{name}.json")
+        done = command("sgdx_metric", "score", "--source", "sample", "--predictions", *files)
+        assert done.returncode == 0
+    done = command("sgdx_metric", "summarise", "one.json", "two.json")
+    assert done.returncode == 2
+    assert "two.json: has the predictions of one.json, expected another run" in done.stderr
+
+
 def test_figures_are_those_of_the_frames_beside_them(
     tmp_path: Path, command: Run, gold: dict[str, list[Row]]
 ) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -312,3 +314,16 @@ def test_doubtful_folders_are_refused(
         written(Path(name), GOOD)
     with pytest.raises(SgdxError, match=re.escape(message)):
         prediction_paths(parse_predictions(arguments), KNOWN)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("gone")],
+    ids=("dir", "pipe", "link"),
+)
+def test_what_is_no_file_is_not_left_out(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    """Without v1 the means over v1 to v5 would be missing, and nobody would know why."""
+    (tmp_path / "original.jsonl").touch()
+    make(tmp_path / "v1.jsonl")
+    with pytest.raises(SgdxError, match=r"v1.jsonl: found something other than a file"):
+        prediction_paths(tmp_path, ["original", "v1"])
