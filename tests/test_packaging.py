@@ -1,9 +1,10 @@
-"""What setup.cfg installs: every file of the packages that is not Python is in ``package_data``."""
+"""What pyproject.toml installs: every file of the packages that is not Python is package data."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
-from configparser import ConfigParser
+from typing import Any
 
 import pytest
 
@@ -14,32 +15,33 @@ from sgsacc_metric.__main__ import main as sgsacc_main
 from .conftest import ROOT
 
 
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
 def test_every_file_that_a_package_reads_is_installed() -> None:
-    config = ConfigParser()
-    config.read(ROOT / "setup.cfg")
-    for package, patterns in config["options.package_data"].items():
+    for package, patterns in project()["tool"]["setuptools"]["package-data"].items():
         folder = ROOT / package
-        installed = {path for glob in patterns.split(",") for path in folder.glob(glob.strip())}
+        installed = {path for pattern in patterns for path in folder.glob(pattern)}
         for path in folder.rglob("*"):
             if path.is_file() and path.suffix not in (".py", ".pyc", ".md"):
                 assert path in installed, path
 
 
 def test_packages_are_named_that_have_data() -> None:
-    config = ConfigParser()
-    config.read(ROOT / "setup.cfg")
-    included = config["options.packages.find"]["include"].split()
-    assert {f"{package}*" for package in config["options.package_data"]} <= set(included)
+    options = project()["tool"]["setuptools"]
+    included = options["packages"]["find"]["include"]
+    assert {f"{package}*" for package in options["package-data"]} <= set(included)
 
 
 def test_what_entry_points_name_is_there() -> None:
-    config = ConfigParser()
-    config.read(ROOT / "setup.cfg")
-    lines = "\n".join(config["options.entry_points"].values()).split("\n")
-    modules = [line.split(" = ")[1].partition(":")[0] for line in lines if " = " in line]
-    assert "baselines.llm.inspect_state" in modules
+    names = project()["project"]
+    modules = [target.partition(":")[0] for target in names["scripts"].values()]
+    modules += [target for group in names["entry-points"].values() for target in group.values()]
+    assert "sgdx._registry" in modules
     for module in modules:
-        assert (ROOT / module.replace(".", "/")).with_suffix(".py").is_file(), module
+        file = ROOT / ("inspect_task" if module.startswith("sgdx.") else ".")
+        assert (file / module.replace(".", "/")).with_suffix(".py").is_file(), module
 
 
 @pytest.mark.parametrize("main", [dataset_main, metric_main, sgsacc_main])

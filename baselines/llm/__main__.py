@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.extras import require
+from sgdx_dataset.io.files import write_bytes
 
 from ..command_line import add_data, run_command
 from ..data.prediction_files import write_predictions
@@ -86,7 +87,7 @@ def _parser() -> ArgumentParser:
     )
     add_settings(command, model_required=True)
     add_headers(command)
-    text = "write predictions of a log of the inspect_ai task baselines/sgdx_state"
+    text = "write predictions of a log of Inspect's sgdx/state or sgdx/calls, where Inspect is"
     command = add_command("from-inspect", _from_inspect, text)
     command.add_argument("log", metavar="LOG", help="the log file that inspect wrote")
     command.add_argument(
@@ -158,11 +159,22 @@ def _from_inspect(options: Namespace) -> None:
         log = logs.read_eval_log(options.log)
     except Exception as error:  # any of several libraries' own errors
         raise SgdxError(f"{options.log}: cannot be read as a log: {error}") from None
-    from .inspect_state import predictions_of  # it needs inspect_ai
+    from sgdx.tasks import predictions_of  # it needs inspect_ai
 
+    predictions = predictions_of(log)
     with locked(options.output):
-        for name, (header, rows) in predictions_of(log).items():
+        for name, (header, rows) in predictions.files.items():
             print(write_predictions(options.output / f"{name}.jsonl", header, rows))
+        if predictions.lacking:
+            done = options.output / DONE
+            write_bytes(done, json.dumps(predictions.dialogues).encode() + b"\n")
+            whole = len(predictions.dialogues)
+            print(
+                f"note: the log is of an unfinished run; the predictions are of the {whole} of "
+                f"{whole + predictions.lacking} dialogues that have all of their answers, which "
+                f"{done} lists for --dialogues",
+                file=sys.stderr,
+            )
 
 
 def _write(plan: Plan, answers: AnswerFile, options: Namespace) -> int:

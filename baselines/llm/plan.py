@@ -23,6 +23,7 @@ from datasets import Dataset
 from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import Service, read_service
 from sgdx_dataset.subset import choose_dialogues, read_dialogue_ids
+from sgdx_metric.variants import ORIGINAL
 
 from ..data.frames import GOLD, frame_rows, input_columns
 from ..data.prediction_files import prediction_row
@@ -108,9 +109,19 @@ class Plan:
     def tables(self) -> dict[str, FrameTable]:
         """The frame rows of each schema variant."""
         return {
-            config: FrameTable.from_rows(self.data.rows(config, frame_rows), self.settings)
+            config: FrameTable.from_rows(
+                self.data.rows(config, frame_rows), self.settings, self._all_services(config)
+            )
             for config in self.configs
         }
+
+    def _all_services(self, config: str) -> dict[str, Service]:
+        """All services of the split by their original names, if they are distractors."""
+        if not self.settings.distractors:
+            return {}
+        release, split = self.data.release, self.data.split
+        originals = release.schema(split, ORIGINAL).service_names()
+        return dict(zip(originals, release.schema(split, config).services, strict=True))
 
     @cached_property
     def dialogues(self) -> list[str]:
@@ -251,7 +262,8 @@ class FrameTable:
         services: The original names of each dialogue's services, by the dialogue's id.
         requests: How many requests there are for all rows.
         asked: Whether there is a request for each row's turn [rows].
-        first_rows: The number of the first row of each service, by the service's original name.
+        all_services: All services of the split by their original names, if they are distractors;
+            else empty.
         schemas: The services that were read so far, by name.
     """
 
@@ -260,11 +272,13 @@ class FrameTable:
     services: Mapping[str, Sequence[str]]
     requests: int
     asked: np.ndarray[Any, np.dtype[np.bool_]]
-    first_rows: Mapping[str, int]
+    all_services: Mapping[str, Service]
     schemas: dict[str, Service]
 
     @classmethod
-    def from_rows(cls, rows: Dataset, settings: RequestSettings) -> FrameTable:
+    def from_rows(
+        cls, rows: Dataset, settings: RequestSettings, all_services: Mapping[str, Service]
+    ) -> FrameTable:
         """A table of the rows of ``data.requested.RequestedData.rows``."""
         turns = [frame_id.rsplit("/", 1) for frame_id in rows["frame_id"]]
         services: dict[str, set[str]] = {}
@@ -287,7 +301,7 @@ class FrameTable:
             {dialogue: sorted(names) for dialogue, names in services.items()},
             count,
             asked,
-            {service: i for i, (_, service) in reversed(list(enumerate(turns)))},
+            all_services,
             {},
         )
 
@@ -296,11 +310,6 @@ class FrameTable:
         start, end = self.row_ranges[dialogue]
         rows: list[Row] = self.frames[start:end].to_pylist()
         return [{**row, "asked": bool(self.asked[start + i])} for i, row in enumerate(rows)]
-
-    def row(self, number: int) -> Row:
-        """The row of a number."""
-        (row,) = self.frames[number : number + 1].to_pylist()
-        return dict(row)
 
     def service(self, row: Row) -> Service:
         """The service of a row, read once."""
@@ -351,7 +360,7 @@ def _with_distractors(
     Args:
         own: The dialogue's services by their original names.
         dialogue: The dialogue's id.
-        table: The frame rows, whose other services are the distractors.
+        table: The frame rows, which know all services.
         count: How many functions of these are added, if there are so many.
     """
 
@@ -360,10 +369,10 @@ def _with_distractors(
 
     offered = dict(own)
     missing = count
-    for name in sorted(table.first_rows.keys() - own.keys(), key=drawn):
+    for name in sorted(table.all_services.keys() - own.keys(), key=drawn):
         if not missing:
             break
-        service = table.service(table.row(table.first_rows[name]))
+        service = table.all_services[name]
         offered[name] = msgspec.structs.replace(service, intents=service.intents[:missing])
         missing -= len(offered[name].intents)
     return [offered[name] for name in sorted(offered, key=drawn)]

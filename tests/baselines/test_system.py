@@ -39,13 +39,13 @@ class Other:
 @pytest.fixture
 def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A module with a tracker, and a package that registers it as an entry point."""
-    (tmp_path / "own_tracker.py").write_text(_OWN)
+    (tmp_path / "registered_tracker.py").write_text(_OWN)
     registered = tmp_path / "own-1.dist-info"
     registered.mkdir()
     (registered / "METADATA").write_text("Metadata-Version: 2.1\nName: own\nVersion: 1\n")
-    (registered / "entry_points.txt").write_text("[sgdx.systems]\nmine = own_tracker:Mine\n")
+    (registered / "entry_points.txt").write_text("[sgdx.systems]\nmine = registered_tracker:Mine\n")
     monkeypatch.syspath_prepend(tmp_path)
-    return "own_tracker"
+    return "registered_tracker"
 
 
 def test_a_tracker_of_ones_own_needs_no_line_in_the_package(own_module: str) -> None:
@@ -53,7 +53,7 @@ def test_a_tracker_of_ones_own_needs_no_line_in_the_package(own_module: str) -> 
     assert get_system("mine") is get_system(f"{own_module}:Mine")
     for name, message in (
         ("no_such_module:Mine", "found no module no_such_module to import"),
-        (f"{own_module}:Nobody", "expected the class Nobody of a tracker in own_tracker, found no"),
+        (f"{own_module}:Nobody", f"expected the class Nobody of a tracker in {own_module}, found"),
         (f"{own_module}:Other", "found a Other without READS, predict"),
         ("nobody", r"expected one of lexical, .*, mine, or MODULE:CLASS"),
     ):

@@ -28,10 +28,10 @@ def log(dialogues: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The log of a model that is right under v1 and says nothing that can be read under v2."""
     from inspect_ai import eval as run
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from sgdx.tasks import state
 
     from baselines.data.requested import RequestedData
     from baselines.llm.gold_replay import gold_state
-    from baselines.llm.inspect_state import sgdx_state
     from baselines.llm.plan import Plan
     from baselines.llm.requests import RequestSettings
 
@@ -57,7 +57,7 @@ def log(dialogues: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
     model = get_model("mockllm/model", custom_outputs=answer)
     (found,) = run(
-        sgdx_state(dialogues=str(dialogues), source="sample"),
+        state(dialogues=str(dialogues), source="sample"),
         model=model,
         log_dir=str(tmp_path_factory.mktemp("logs")),
         display="none",
@@ -68,13 +68,62 @@ def log(dialogues: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def test_the_figures_are_those_of_the_metric(log: Any) -> None:
     figures = {name: one.value for name, one in log.results.scores[0].metrics.items()}
-    assert figures["jga_orig"] == 1.0
-    assert figures["jga_v1_5"] == pytest.approx(0.8)
+    assert figures["original"] == 1.0
+    assert figures["v1_5"] == pytest.approx(0.8)
     # Five scores of a frame are 1, 0, 1, 1, 1: mean 0.8, sample deviation 0.4472.
-    assert figures["ss_jga"] == pytest.approx(0.2**0.5 / 0.8)
+    assert figures["sensitivity"] == pytest.approx(0.2**0.5 / 0.8)
     assert figures["mean"] == pytest.approx(5 / 6)
     # Every frame is wrong under one of the six wordings and right under the others.
-    assert (figures["jga_worst"], figures["flips"]) == (0.0, 1.0)
+    assert (figures["worst"], figures["flips"]) == (0.0, 1.0)
+
+
+def test_an_unfinished_log_gives_the_dialogues_that_are_whole(log: Any, tmp_path: Path) -> None:
+    from sgdx.tasks import predictions_of
+
+    from sgdx_dataset import SgdxError
+
+    unfinished = log.model_copy(deep=True)
+    unfinished.samples[0].scores = None
+    with pytest.raises(SgdxError, match="found no dialogue that has all of its answers"):
+        predictions_of(unfinished)
+    other = [name.replace("1_00000", "1_00001") for name in log.eval.dataset.sample_ids]
+    unfinished = log.model_copy(deep=True)
+    unfinished.eval.dataset.sample_ids += other
+    predictions = predictions_of(unfinished)
+    assert (predictions.dialogues, predictions.lacking) == (["1_00000"], 1)
+    header, rows = predictions.files["v1"]
+    assert header["dialogues"].startswith("1@")
+    assert len(rows) == 6
+
+
+def test_calls_are_scored_too(dialogues: Path, tmp_path: Path) -> None:
+    from inspect_ai import eval as run
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from sgdx.tasks import calls
+
+    from baselines.llm.__main__ import main
+    from sgdx_metric.__main__ import main as metric
+
+    def answer(messages: Any, tools: Any, choice: Any, config: Any) -> ModelOutput:
+        assert choice == "any"
+        assert len(tools) > 2
+        output = ModelOutput.for_tool_call("mockllm", tools[0].name, {})
+        output.usage = ModelUsage()
+        return output
+
+    model = get_model("mockllm/model", custom_outputs=answer)
+    task = calls(dialogues=str(dialogues), source="sample", distractors=3)
+    (found,) = run(task, model=model, log_dir=str(tmp_path / "logs"), display="none")
+    assert found.status == "success", found.error
+    assert main(["from-inspect", found.location, "--output", str(tmp_path / "out")]) == 0
+    words = ["calls", "--source", "sample", "--dialogues", str(dialogues)]
+    words += ["--predictions", str(tmp_path / "out"), "--output", str(tmp_path / "calls.json")]
+    assert metric(words) == 0
+    scores = json.loads((tmp_path / "calls.json").read_text())
+    figures = {name: one.value for name, one in found.results.scores[0].metrics.items()}
+    accuracy = scores["calls"]["call_accuracy"]
+    assert figures["original"] == accuracy["original"]
+    assert figures["v1_5"] == pytest.approx(accuracy["v1-5"])
 
 
 def test_its_predictions_are_scored_as_any_others(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -205,8 +206,8 @@ def test_calls_are_asked_about_turns(plan: Plan, choice: ToolChoice) -> None:
         assert all("__" in name for name in names)
 
 
-def test_functions_of_other_services_are_offered_too() -> None:
-    """The same ones under every wording, and mixed with the dialogue's own."""
+def test_functions_of_other_services_are_offered_too(three: Path) -> None:
+    """The same ones under every wording and of any choice of dialogues, mixed with the own."""
     names: dict[str, list[list[str]]] = {}
     for distractors in (0, 5):
         settings = RequestSettings(model="m", task="calls", distractors=distractors)
@@ -224,6 +225,12 @@ def test_functions_of_other_services_are_offered_too() -> None:
     assert any(offered[: len(own)] != own for own, offered in zip(*_of(names, "original")))
     services = [[name.split("__")[0][:4] for name in offered] for offered in names["original5"]]
     assert services == [[name.split("__")[0][:4] for name in o] for o in names["v55"]]
+    few = plan_of(three, settings=RequestSettings(model="m", task="calls", distractors=5))
+    (first, *_) = few.requests_of("original", few.dialogues[0])
+    whole = {
+        request.custom_id: request for request in plan.requests_of("original", first.dialogue_id)
+    }
+    assert whole[first.custom_id].keys == first.keys
     with pytest.raises(SgdxError, match="^--distractors: expected 0 or more, and only for"):
         RequestSettings(model="m", distractors=1)
 

@@ -1,19 +1,19 @@
-"""The dialogue state under several wordings as a task of inspect_ai.
+"""The dialogue state, and API calls, under several wordings as tasks of inspect_ai.
 
-One task asks about all wordings, since schema sensitivity compares a frame under several of them.
-The package is an extension of inspect_ai, which finds the task by its name in any directory:
+One task asks about all wordings, since schema sensitivity compares a frame under several of them:
 
-    inspect eval baselines/sgdx_state --model openai/gpt-4.1-mini -T dialogues=subset.json
+    inspect eval sgdx/state --model openai/gpt-4.1-mini -T dialogues=subset.json
 
 ``python -m baselines.llm from-inspect LOG --output DIR`` writes prediction files of its log, which
-are scored as any others. Inspect itself shows only the joint goal accuracy, which is the same.
+are scored as any others. Inspect itself shows only the headline figures, which are the same.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,23 +43,26 @@ from inspect_ai.scorer import (
     stderr,
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.tool import ToolChoice as ToolChoiceOfInspect
 from inspect_ai.tool import ToolFunction, ToolInfo, ToolParams
 from inspect_ai.util import JSONSchema
 
 from baselines.data.frames import frame_rows
 from baselines.data.requested import RequestedData
-from baselines.llm.answers import Reading
+from baselines.llm.answers import CallReading, Reading
 from baselines.llm.functions import MAPPING
 from baselines.llm.plan import Answered, Plan, Request
 from baselines.llm.requests import AnswerForm, RequestSettings
 from sgdx_dataset import SgdxError
+from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE, score_calls
 from sgdx_metric.columns import Floats
 from sgdx_metric.robustness import flipped, worst_case
-from sgdx_metric.rows import PREDICTION
+from sgdx_metric.rows import PREDICTION, REFERENCE
 from sgdx_metric.scoring import score_frames
-from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS, short_digest
 
 HOST = "inspect_ai"
+_WORDINGS = "original,v1,v2,v3,v4,v5"
 _MESSAGES = {
     "system": ChatMessageSystem,
     "user": ChatMessageUser,
@@ -70,8 +73,8 @@ _FINISH_REASONS = {"max_tokens": "length", "model_length": "length"}
 
 
 @task
-def sgdx_state(
-    variants: str = "original,v1,v2,v3,v4,v5",
+def state(
+    variants: str = _WORDINGS,
     dialogues: str | None = None,
     answer: AnswerForm = "tool",
     strict: bool = False,
@@ -88,16 +91,51 @@ def sgdx_state(
         source: Where SGD is, as for ``sgdx_dataset.load``.
         split: ``train``, ``validation`` or ``test``.
     """
+    settings = RequestSettings(model=HOST, answer=answer, strict=strict)
+    plan = _plan(variants, dialogues, source, split, settings)
+    return _task(plan, _joint_goal_accuracy)
+
+
+@task
+def calls(
+    variants: str = _WORDINGS,
+    dialogues: str | None = None,
+    distractors: int = 0,
+    source: str | None = None,
+    split: str = "test",
+) -> Task:
+    """The call that the system makes after each user turn that is followed by one.
+
+    Args:
+        variants, dialogues, source, split: As for ``state``.
+        distractors: How many functions of other services are offered too.
+    """
+    settings = RequestSettings(model=HOST, task="calls", distractors=distractors)
+    plan = _plan(variants, dialogues, source, split, settings)
+    return _task(plan, _call_accuracy)
+
+
+def _plan(
+    variants: str | list[str],
+    dialogues: str | None,
+    source: str | None,
+    split: str,
+    settings: RequestSettings,
+) -> Plan:
+    """The requests of a task; paths are taken from where the user stands."""
     names = variants if isinstance(variants, list) else variants.split(",")
-    data = RequestedData(source, split, {}, Path(dialogues) if dialogues else None)
-    plan = Plan(data, names, RequestSettings(model=HOST, answer=answer, strict=strict), HOST)
+    path = Path(dialogues).absolute() if dialogues else None
+    return Plan(RequestedData(source, split, {}, path), names, settings, HOST)
+
+
+def _task(plan: Plan, score: Callable[[dict[str, Request], Plan], Scorer]) -> Task:
     requests = {request.custom_id: request for request in plan.requests()}
-    facts = {**plan.settings.facts(), "mapping": MAPPING, **data.facts()}
-    variant_facts = {name: data.facts_of(name) for name in names}
+    facts = {**plan.settings.facts(), "mapping": MAPPING, **plan.data.facts()}
+    variant_facts = {name: plan.data.facts_of(name) for name in plan.names}
     return Task(
         dataset=[_sample(request) for request in requests.values()],
         solver=_ask(requests, plan),
-        scorer=_joint_goal_accuracy(requests, plan),
+        scorer=score(requests, plan),
         config=GenerateConfig(temperature=0, seed=0, max_tokens=1024),
         metadata={"sgdx": json.dumps(facts), "sgdx_variants": json.dumps(variant_facts)},
     )
@@ -130,19 +168,11 @@ def _ask(requests: dict[str, Request], plan: Plan) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         body = requests[str(state.sample_id)].bodies[0]
         tools: list[ToolInfo] = []
-        choice = None
+        choice: ToolChoiceOfInspect | None = None
         config = GenerateConfig()
         if "tools" in body:
-            function = body["tools"][0]["function"]
-            parameters = ToolParams.model_validate(function["parameters"])
-            tools = [
-                ToolInfo(
-                    name=function["name"],
-                    description=function["description"],
-                    parameters=parameters,
-                )
-            ]
-            choice = ToolFunction(function["name"])
+            tools = [_tool(tool["function"]) for tool in body["tools"]]
+            choice = "any" if plan.settings.task == "calls" else ToolFunction(tools[0].name)
             config = GenerateConfig(parallel_tool_calls=False)
         elif "response_format" in body:
             form = body["response_format"]["json_schema"]
@@ -156,6 +186,14 @@ def _ask(requests: dict[str, Request], plan: Plan) -> Solver:
         return state
 
     return solve
+
+
+def _tool(function: dict[str, Any]) -> ToolInfo:
+    return ToolInfo(
+        name=function["name"],
+        description=function["description"],
+        parameters=ToolParams.model_validate(function["parameters"]),
+    )
 
 
 def completion_of(output: ModelOutput) -> dict[str, Any]:
@@ -178,8 +216,8 @@ def completion_of(output: ModelOutput) -> dict[str, Any]:
 
 
 @metric
-def jga_orig() -> Metric:
-    """Joint goal accuracy under the original schemas, in [0, 1]; NaN without them."""
+def original() -> Metric:
+    """The accuracy under the original schemas, in [0, 1]; NaN without them."""
 
     def compute(scores: list[SampleScore]) -> float:
         return _mean_of(scores, ["original"])
@@ -188,8 +226,8 @@ def jga_orig() -> Metric:
 
 
 @metric
-def jga_v1_5() -> Metric:
-    """The mean over v1 to v5 of joint goal accuracy, in [0, 1]; NaN without one of them."""
+def v1_5() -> Metric:
+    """The mean over v1 to v5 of the accuracy, in [0, 1]; NaN without one of them."""
 
     def compute(scores: list[SampleScore]) -> float:
         return _mean_of(scores, ["v1", "v2", "v3", "v4", "v5"])
@@ -198,7 +236,7 @@ def jga_v1_5() -> Metric:
 
 
 @metric
-def ss_jga() -> Metric:
+def sensitivity() -> Metric:
     """Schema sensitivity: the mean over frames of sample deviation / mean under v1 to v5."""
 
     def compute(scores: list[SampleScore]) -> float:
@@ -218,7 +256,7 @@ def ss_jga() -> Metric:
 
 
 @metric
-def jga_worst() -> Metric:
+def worst() -> Metric:
     """The mean over frames of the least score under the original and v1 to v5; NaN without one."""
 
     def compute(scores: list[SampleScore]) -> float:
@@ -257,65 +295,116 @@ def _mean_of(scores: Sequence[SampleScore], variants: Sequence[str]) -> float:
     return float(np.mean([np.mean(by_variant[name]) for name in variants]))
 
 
-@scorer(
-    metrics=[
-        jga_orig(), jga_v1_5(), ss_jga(), jga_worst(), flips(), mean(),
-        stderr(cluster="dialogue_id"),
-    ]
-)  # fmt: skip
-def _joint_goal_accuracy(requests: dict[str, Request], plan: Plan) -> Scorer:
-    """The official joint goal accuracy of each frame."""
+_METRICS = [
+    original(), v1_5(), sensitivity(), worst(), flips(), mean(), stderr(cluster="dialogue_id"),
+]  # fmt: skip
+
+
+def _references(plan: Plan, columns: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The gold frame rows, by wording and frame."""
     references: dict[str, dict[str, Any]] = {}
     for name in plan.names:
-        rows = plan.data.rows(name, frame_rows).remove_columns(["history", "schema"])
-        for row in rows:
-            references[f"{name}|{row['frame_id']}|1"] = row
+        rows = plan.data.rows(name, frame_rows)
+        for row in rows.select_columns([c for c in rows.column_names if c in columns]):
+            references[f"{name}|{row['frame_id']}"] = row
+    return references
+
+
+@scorer(metrics=_METRICS)
+def _joint_goal_accuracy(requests: dict[str, Request], plan: Plan) -> Scorer:
+    """The official joint goal accuracy of each frame."""
+    references = _references(plan, [*REFERENCE.names, "utterance"])
 
     async def score(state: TaskState, target: Target) -> Score:
-        request = requests[str(state.sample_id)]
-        body = completion_of(state.output)
-        reading = plan.read(request, body)
-        assert isinstance(reading, Reading)  # noqa: S101 - the task is of states
-        (row,) = Answered([{"body": body}], 0, reading).rows(request)
-        true = pa.Table.from_pylist([references[request.custom_id]])
+        (row,), reading = _read(state, requests, plan)
+        true = pa.Table.from_pylist([references[f"{row['variant']}|{row['frame_id']}"]])
         predicted = pa.Table.from_pylist([row], PREDICTION)
         frame_scores = score_frames(true, predicted, row["variant"]).scores
-        return Score(
-            value=float(frame_scores["joint_goal_accuracy"][0]),
-            answer=json.dumps({key: row[key] for key in ("active_intent", "slot_values")}),
-            metadata={"prediction": json.dumps(row), "counts": dict(reading.counts)},
-        )
+        return _score(float(frame_scores["joint_goal_accuracy"][0]), [row], reading)
 
     return score
 
 
-def predictions_of(log: Any) -> dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """The header and the prediction rows of each wording in a log of the task.
+@scorer(metrics=_METRICS)
+def _call_accuracy(requests: dict[str, Request], plan: Plan) -> Scorer:
+    """Whether the right function is called with the right arguments."""
+    references = _references(plan, CALL_REFERENCE.names)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        rows, reading = _read(state, requests, plan)
+        gold = [references[f"{row['variant']}|{row['frame_id']}"] for row in rows]
+        true = pa.Table.from_pylist(gold, CALL_REFERENCE)
+        predicted = pa.Table.from_pylist(rows, CALL_PREDICTION)
+        of_calls = score_calls(true, predicted, rows[0]["variant"]).scores["call_accuracy"]
+        return _score(float(np.mean(of_calls)), rows, reading)
+
+    return score
+
+
+def _read(
+    state: TaskState, requests: dict[str, Request], plan: Plan
+) -> tuple[list[dict[str, Any]], Reading | CallReading]:
+    """The prediction rows of a sample's answer, and what it says."""
+    request = requests[str(state.sample_id)]
+    body = completion_of(state.output)
+    reading = plan.read(request, body)
+    return Answered([{"body": body}], 0, reading).rows(request), reading
+
+
+def _score(value: float, rows: list[dict[str, Any]], reading: Reading | CallReading) -> Score:
+    said = [
+        {key: value for key, value in row.items() if key not in ("frame_id", "variant")}
+        for row in rows
+    ]
+    return Score(
+        value=value,
+        answer=json.dumps(said),
+        metadata={"predictions": json.dumps(rows), "counts": dict(reading.counts)},
+    )
+
+
+def predictions_of(log: Any) -> Predictions:
+    """The prediction files of a log of a task, which may be unfinished.
 
     Args:
         log: What ``inspect_ai.log.read_eval_log`` returned.
 
     Raises:
-        SgdxError: It is another task's log, or a sample has no score.
+        SgdxError: It is another task's log, or no dialogue of it has all of its answers.
     """
-    facts = (log.eval.metadata or {}).get("sgdx")
-    if facts is None or not log.samples:
-        raise SgdxError(f"{log.location}: found a log of {log.eval.task}, expected of sgdx_state")
+    metadata = log.eval.metadata or {}
+    if "sgdx" not in metadata:
+        raise SgdxError(f"{log.location}: found a log of {log.eval.task}, expected of sgdx/state")
+    scored: dict[str, Any] = {}
+    for sample in log.samples or ():
+        records = [score.metadata for score in (sample.scores or {}).values() if score.metadata]
+        if records:
+            scored[str(sample.id)] = records[0]
+    planned = [str(name) for name in log.eval.dataset.sample_ids or scored]
+    lacking = {_dialogue_of(name) for name in planned if name not in scored}
+    whole = sorted({_dialogue_of(name) for name in planned} - lacking)
+    if not whole:
+        raise SgdxError(f"{log.location}: found no dialogue that has all of its answers")
+    facts = json.loads(metadata["sgdx"])
+    if lacking:
+        facts["dialogues"] = f"{len(whole)}@{short_digest(whole)}"
     rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for sample in log.samples:
-        records = [score.metadata for score in (sample.scores or {}).values() if score.metadata]
-        if not records:
-            raise SgdxError(f"{log.location}: sample {sample.id} has no score, expected one each")
-        row = json.loads(records[0]["prediction"])
-        rows[row["variant"]].append(row)
-        counts[row["variant"]]["requests"] += 1
-        for name, number in records[0]["counts"].items():
-            counts[row["variant"]][name] += number
-    header = {"model": log.eval.model, "tracker": "llm", "host": HOST, **json.loads(facts)}
-    header |= {"services": "frame", "system_acts": False, "dates": [log.eval.created]}
-    variant_facts = json.loads((log.eval.metadata or {}).get("sgdx_variants", "{}"))
-    return {
+    for name, record in scored.items():
+        if _dialogue_of(name) in lacking:
+            continue
+        # Logs of earlier versions have one row a sample.
+        of_sample = json.loads(record.get("predictions") or f"[{record['prediction']}]")
+        variant = of_sample[0]["variant"]
+        rows[variant] += of_sample
+        counts[variant]["requests"] += 1
+        for key, number in record["counts"].items():
+            counts[variant][key] += number
+    services = "dialogue" if facts.get("task") == "calls" else "frame"
+    header = {"model": log.eval.model, "tracker": "llm", "host": HOST, **facts}
+    header |= {"services": services, "system_acts": False, "dates": [log.eval.created]}
+    variant_facts = json.loads(metadata.get("sgdx_variants", "{}"))
+    files = {
         name: (
             {
                 **header,
@@ -327,3 +416,24 @@ def predictions_of(log: Any) -> dict[str, tuple[dict[str, Any], list[dict[str, A
         )
         for name, predicted in rows.items()
     }
+    return Predictions(files, whole, len(lacking))
+
+
+def _dialogue_of(sample_id: str) -> str:
+    """The dialogue of a sample, whose id is ``<variant>|<dialogue>/<turn>/<service>|<repeat>``."""
+    return sample_id.split("|")[1].rsplit("/", 2)[0]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a log says.
+
+    Attributes:
+        files: The header and the prediction rows by wording.
+        dialogues: The ids of the dialogues that have all of their answers, under every wording.
+        lacking: How many others the run was to ask about.
+    """
+
+    files: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]
+    dialogues: list[str]
+    lacking: int
