@@ -119,6 +119,7 @@ RESULTS = {
         ("onepass", "onepass-minilm_cpu"),
         ("onepass", "onepass-minilm_all"),
         ("onepass", "../models/onepass"),
+        ("onepass", "onepass-shipped-no_acts"),
     ],
     "dialogues:600@": [
         ("lexical", "lexical-600"),
@@ -128,6 +129,7 @@ RESULTS = {
         ("lexical", "lexical-whole_test"),
         ("sgd_baseline", "sgd_baseline-minilm_cpu"),
         ("sgd_baseline", "sgd_baseline-minilm_backtrans"),
+        ("onepass", "onepass-shipped-whole_test"),
     ],
 }
 PARTIAL = "|split:test|release:partial:2921/4201|"
@@ -170,7 +172,7 @@ def test_figures_of_the_results_are_those_of_their_scores() -> None:
 def test_the_worst_case_of_every_run_is_that_of_its_scores() -> None:
     lines = (ROOT / "docs" / "results.md").read_text().splitlines()
     begin = next(n for n, line in enumerate(lines) if line.startswith("| run | frames | JGA_orig"))
-    for line in lines[begin + 2 : begin + 14]:
+    for line in lines[begin + 2 : begin + 16]:
         name, _, *cells = [cell.strip() for cell in line.split("|")[1:-1]]
         run = "../models/onepass" if name == "`onepass`, shipped" else name.strip("`")
         scores = read_results(ROOT / "results" / run / "scores.json").scores.sgdx
@@ -180,7 +182,7 @@ def test_the_worst_case_of_every_run_is_that_of_its_scores() -> None:
             figures += [group.jga_worst or 0, group.flips or 0]
         shown = [float(number) for cell in cells for number in cell.split(",")]
         assert shown == [pytest.approx(100 * figure, abs=0.0501) for figure in figures]
-    assert not lines[begin + 14]
+    assert not lines[begin + 16]
 
 
 @pytest.mark.release
