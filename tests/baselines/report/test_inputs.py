@@ -53,6 +53,8 @@ def test_the_source_that_predictions_name_is_taken(
     shutil.copytree(SAMPLE, whole)
     shutil.copytree(SAMPLE, part)
     max(part.glob("test/dialogues_*.json")).unlink()
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))  # no other test writes there
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     arguments = ("--tracker", "lexical", "--config", "original", "--source", whole)
     assert command(monkeypatch, evaluate, *arguments, "--output", run) == 0
     monkeypatch.setenv("SGDX_SOURCE", str(part))
