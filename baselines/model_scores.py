@@ -19,7 +19,10 @@ from .training.settings import Fraction, NotNegative
 
 METRIC = {"frames": "sgdx_metric", "turns": "sgsacc_metric"}
 # What a scores.json repeats of its predictions' headers that depends on the model alone.
-_OF_MODEL = ("tracker", "weights", "seed", "train", "augment", "schemas", "overlaps", "oracle")
+_OF_MODEL = (
+    "tracker", "weights", "seed", "train", "augment", "schemas", "overlaps", "oracle", "acts",
+    "format", "keep_bias", "max_tokens", "max_turn", "utterances",
+)  # fmt: skip
 
 
 class _Figures(msgspec.Struct, rename={"jga_v1_5": "jga_v1-5"}):

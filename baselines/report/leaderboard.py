@@ -188,7 +188,8 @@ def check_row(row: OwnRow, where: str) -> None:
 
     Raises:
         ScoreError, SgdxError: The signature is none of this metric, a part of it or a score is
-            missing or not as expected, or the row was changed after it was written.
+            missing or not as expected, the worst case is above a mean, or the row was changed
+            after it was written.
     """
     parts = signature_parts(row.signature, where)
     if row.sha256 and row.sha256 != (digest := row_digest(row)):
@@ -196,6 +197,9 @@ def check_row(row: OwnRow, where: str) -> None:
             f"{where}: was changed after it was added: sha256 is {row.sha256:.16}, expected "
             f"{digest:.16} of its content; add the run again"
         )
+    for scores in (row.all, row.seen, row.unseen):
+        if scores:
+            _check_worst(scores, where)
     if parts.get("oracle") == "yes" and not row.oracle:
         raise SgdxError(f"{where}: oracle is yes in the signature, expected oracle = true")
     expected = {
@@ -215,6 +219,15 @@ def check_row(row: OwnRow, where: str) -> None:
         raise SgdxError(f"{where}: found release:{release}, expected one as in partial:768/4201")
     if None in (row.all.jga_orig, row.all.jga_v1_5, row.all.ss_jga):
         raise SgdxError(f"{where}: all: expected jga_orig, jga_v1-5 and ss_jga")
+
+
+def _check_worst(scores: Headline, where: str) -> None:
+    """Refuse a worst case that is above a mean, whose frames it is a part of."""
+    for mean in (scores.jga_orig, scores.jga_v1_5):
+        if scores.jga_worst is None or mean is None:
+            continue
+        if scores.jga_worst > mean + 0.001:  # Rows give four decimals.
+            raise SgdxError(f"{where}: jga_worst is {scores.jga_worst}, expected at most {mean}")
 
 
 def own_row(system: TrackerSystem) -> OwnRow:

@@ -14,7 +14,8 @@ _IDENTITY = ("weights", "model", "tracker", "seed")
 _SETTINGS = (
     "train", "augment", "schemas", "overlaps", "task", "answer", "strict", "prompt", "parameters",
     "omitted", "mapping", "host", "program", "retry_invalid", "precision", "format", "input",
-    "beams",
+    "beams", "acts", "utterances", "keep_bias", "shuffle", "max_tokens", "max_turn", "max_input",
+    "max_target", "length_penalty",
 )  # fmt: skip
 # What a file states about its rows.
 _OF_DATA = ("split", "variant", "dialogues")
@@ -38,7 +39,8 @@ class Metadata(msgspec.Struct, omit_defaults=True):
         source, data: The source that the predictions were made from, and a digest of its data.
         wording: The fingerprint of the wording, where it is the user's own.
         task, answer, strict, prompt, parameters, omitted, mapping, host, retry_invalid, precision,
-            format, input, beams: How the system was asked or run.
+            format, input, beams, acts, utterances, keep_bias, shuffle, max_tokens, max_turn,
+            max_input, max_target, length_penalty: How the system was asked or run.
         program: A digest of the code of a system that has no weights.
         counts: What was counted while predicting, such as how many answers of a language model were
             ``invalid``, out of how many ``requests``.
@@ -74,6 +76,15 @@ class Metadata(msgspec.Struct, omit_defaults=True):
     format: Any = None
     input: Any = None
     beams: Any = None
+    acts: Any = None
+    utterances: Any = None
+    keep_bias: Any = None
+    shuffle: Any = None
+    max_tokens: Any = None
+    max_turn: Any = None
+    max_input: Any = None
+    max_target: Any = None
+    length_penalty: Any = None
     counts: Any = None
 
 

@@ -76,6 +76,12 @@ def test_scores_of_a_model_that_saw_something_else_are_refused(run: Path, refuse
     assert "original: overlaps is 623, and the model's is 0" in refuse(publish, "--model", run)
 
 
+def test_scores_of_a_model_that_was_asked_otherwise_are_refused(run: Path, refuse: Refuse) -> None:
+    """The weights are the same where only config.json was edited."""
+    edited(run, lambda scores: scores["predictions"]["original"].update(format="other"))
+    assert 'original: format is "other", and the model\'s is "' in refuse(publish, "--model", run)
+
+
 def test_figures_that_are_not_those_of_the_frames_are_refused(run: Path, refuse: Refuse) -> None:
     edited(run, lambda scores: scores["sgdx"].update(jga_orig=0.99))
     assert "jga_orig of all frames is 0.99, expected " in refuse(publish, "--model", run)

@@ -139,6 +139,16 @@ def test_a_changed_row_is_refused(
     assert read_own(path)[0].caveats[0] == "unverified"
 
 
+def test_a_worst_case_above_the_mean_is_refused(tmp_path: Path) -> None:
+    """Older rows have no digest that tells a change; no system can have such a figure."""
+    text = OWN.read_text(encoding="utf-8")
+    assert "jga_worst = 18.8485" in text
+    path = tmp_path / "leaderboard.toml"
+    path.write_text(text.replace("jga_worst = 18.8485", "jga_worst = 25.4"), encoding="utf-8")
+    with pytest.raises(SgdxError, match=r"jga_worst is 25\.4, expected at most 25\.341"):
+        read_own(path)
+
+
 def test_rows_of_the_projects_own_runs_are_their_figures() -> None:
     """Most of their scores are of an earlier version, so that no digest tells a changed row."""
     rows = {row.command.rpartition("outputs/")[2]: row for row in read_own(OWN)}

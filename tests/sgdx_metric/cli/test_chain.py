@@ -85,7 +85,10 @@ def test_another_wording_than_the_predicted_one_is_refused(
     assert "predictions for mine: wording is 0123abcd, and the references' is " in done.stderr
 
 
-@pytest.mark.parametrize("key", ["answer", "host", "precision", "parameters", "augment"])
+@pytest.mark.parametrize(
+    "key",
+    ["answer", "host", "precision", "parameters", "augment", "keep_bias", "shuffle", "utterances"],
+)
 def test_files_that_were_made_otherwise_are_refused(
     key: str, tmp_path: Path, command: Run, gold: dict[str, list[Row]]
 ) -> None:
