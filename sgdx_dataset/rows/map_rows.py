@@ -112,7 +112,9 @@ def _dataset(
             if not _is_as_it_was_made(made):
                 made = rows.map(batch, load_from_cache_file=False, **settings)
                 _is_as_it_was_made(made)
-        except FileNotFoundError:  # another process prepares another source in this cache
+        # Another process prepares another source in this cache: its folder is not there at one
+        # look, or is there for `mkdir` and gone for the look after it.
+        except (FileNotFoundError, FileExistsError):
             made = rows.map(batch, keep_in_memory=True, **settings)
     return made.with_format(None)
 
