@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Floats, safe_divide
+from .columns import Floats, Ints, safe_divide
 
 RESAMPLES = 1000
 TRIALS = 10_000
@@ -45,6 +45,20 @@ class Sums:
     def only(self, rows: list[int]) -> "Sums":
         """Some of the rows, in the order given; a row may be taken more than once."""
         return Sums(self.total[:, rows], self.number[:, rows])
+
+
+def sums_by_dialogue(rows: Floats, dialogue: Ints) -> Sums:
+    """Add up scores by dialogue.
+
+    Args:
+        rows: Scores, NaN where undefined, one row a kind of score [rows, units].
+        dialogue: The dialogue of each unit, as any numbers [units].
+    """
+    dialogues, position = np.unique(dialogue, return_inverse=True)
+    # An undefined score adds 0 to its dialogue's total and 0 to the number that it is divided by.
+    totals = [np.bincount(position, row, len(dialogues)) for row in np.nan_to_num(rows)]
+    numbers = [np.bincount(position, row, len(dialogues)) for row in 1.0 - np.isnan(rows)]
+    return Sums(np.stack(totals, axis=1), np.stack(numbers, axis=1))
 
 
 def with_replacement(random: np.random.Generator, draws: int, dialogues: int) -> Floats:

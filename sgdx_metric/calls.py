@@ -24,6 +24,7 @@ from .bootstrap import (
     bootstrap,
     compared,
     crossed_intervals,
+    sums_by_dialogue,
 )
 from .columns import (
     AlignedRows,
@@ -432,11 +433,7 @@ def _dialogue_sums(scores: Mapping[str, Floats], dialogue: Ints, zero_mean: str)
             flipped(by_variant),
         ]
     )
-    dialogues, position = np.unique(dialogue, return_inverse=True)
-    # An undefined score adds 0 to its dialogue's total and 0 to the number that it is divided by.
-    totals = [np.bincount(position, row, len(dialogues)) for row in np.nan_to_num(rows)]
-    numbers = [np.bincount(position, row, len(dialogues)) for row in 1.0 - np.isnan(rows)]
-    return Sums(np.stack(totals, axis=1), np.stack(numbers, axis=1))
+    return sums_by_dialogue(rows, dialogue)
 
 
 def _statistics(means: Floats, names: list[str]) -> Statistics:

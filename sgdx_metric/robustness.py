@@ -27,6 +27,7 @@ from .bootstrap import (
     bootstrap,
     compared,
     crossed_intervals,
+    sums_by_dialogue,
 )
 from .columns import Floats, Ints, safe_divide
 from .scoring import METRICS, FrameScores
@@ -389,11 +390,7 @@ def dialogue_sums(
     if rules.joint_acc_across_turn:
         dialogue = dialogue[turn_starts(turn)]
     rows = np.vstack([scores, *across_wordings(scores, list(jga), rules).values(), of_change])
-    dialogues, dialogue = np.unique(dialogue, return_inverse=True)
-    # An undefined score adds 0 to its dialogue's total and 0 to the number that it is divided by.
-    totals = [np.bincount(dialogue, row, len(dialogues)) for row in np.nan_to_num(rows)]
-    numbers = [np.bincount(dialogue, row, len(dialogues)) for row in 1.0 - np.isnan(rows)]
-    return Sums(np.stack(totals, axis=1), np.stack(numbers, axis=1))
+    return sums_by_dialogue(rows, dialogue)
 
 
 def headline_statistics(means: Floats, variants: list[str]) -> Statistics:
