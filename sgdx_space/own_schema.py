@@ -195,9 +195,18 @@ def read_service(text: str, title: str) -> dict[str, Any]:
         title: What the text is, for error messages.
 
     Raises:
-        SgdxError: It is no JSON, or lacks a key.
+        SgdxError: It is no JSON, lacks a key, or an intent names a slot that is not there.
     """
     service = parse_json(text.encode(), _Service, title, "a service with slots and intents")
+    names = [slot.name for slot in service.slots]
+    for intent in service.intents:
+        if unknown := [
+            slot for slot in (*intent.required_slots, *intent.optional_slots) if slot not in names
+        ]:
+            raise SgdxError(
+                f"{title}: intent {intent.name} names the slot {unknown[0]}, expected one of "
+                f"{', '.join(names)}"
+            )
     return dict(msgspec.to_builtins(service))
 
 

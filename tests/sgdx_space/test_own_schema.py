@@ -79,3 +79,6 @@ def test_values_that_differ_between_the_wordings_are_marked() -> None:
 def test_what_is_no_service_is_refused() -> None:
     with pytest.raises(SgdxError, match="your API: not a service with slots and intents"):
         read_service('{"service_name": "Cabs"}', "your API")
+    text = '{"service_name": "Cabs", "slots": [{"name": "to"}], "intents": [{"name": "Order", '
+    with pytest.raises(SgdxError, match="your API: intent Order names the slot day, expected one"):
+        read_service(text + '"required_slots": ["to", "day"]}]}', "your API")
