@@ -18,12 +18,16 @@ from baselines.use import SHIPPED_MODEL, Dialogue, load_tracker, track_dialogues
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import parse_json
 
+from .tools_as_service import are_tools, service_of_tools
 from .uploads import shown_error
 
 _INTRODUCTION = """
 Describe your API, write a dialogue with it, and see what a tracker understands after each turn of
 the user: under your words, and under other words for the same API. Where the two differ, the words
 alone have made the difference. Tracked by **{tracker}**, from the text alone.
+
+In place of a service you can paste a list of tools, as OpenAI, Anthropic or an MCP server has them.
+The tools are then the intents, and their parameters are the slots.
 """
 _EXAMPLE = "coffee-3"  # of the suite of own APIs
 _OTHER_WORDS = {
@@ -191,12 +195,15 @@ def read_service(text: str, title: str) -> dict[str, Any]:
     """A service from the JSON that a visitor writes.
 
     Args:
-        text: The JSON object.
+        text: A service, or tools as ``service_of_tools`` takes them.
         title: What the text is, for error messages.
 
     Raises:
         SgdxError: It is no JSON, lacks a key, or an intent names a slot that is not there.
     """
+    content: Any = parse_json(text.encode(), object, title, "a service, or tools")
+    if are_tools(content):
+        return service_of_tools(content, title)
     service = parse_json(text.encode(), _Service, title, "a service with slots and intents")
     names = [slot.name for slot in service.slots]
     for intent in service.intents:

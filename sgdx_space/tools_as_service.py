@@ -1,0 +1,98 @@
+"""A service, as trackers take it, made of the tools that a visitor's assistant has."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sgdx_dataset import SgdxError
+from sgdx_tools.importing.collection import tool_records
+
+Json = Mapping[str, Any]
+_SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")  # OpenAI, Anthropic, MCP
+_YES_OR_NO = ["True", "False"]
+_DEEPEST = 10  # objects in each other
+
+
+def are_tools(content: Any) -> bool:
+    """Whether JSON is a list of tools, or an object with one, and not a service."""
+    return isinstance(content, list) or (
+        isinstance(content, dict) and bool(content.keys() & {"tools", "functions", "result"})
+    )
+
+
+def service_of_tools(content: Any, title: str) -> dict[str, Any]:
+    """The service whose intents are tools and whose slots are their parameters.
+
+    A parameter that several tools have is one slot, as an assistant keeps its value from one call
+    to the next, unless the tools give it different values: then the later tool's slot is named
+    ``tool.parameter``. A parameter inside an object has a slot of its own, named ``address.city``.
+
+    Args:
+        content: Tools as OpenAI, Anthropic or a server of the Model Context Protocol writes them: a
+            list, an object with the list as ``tools``, or a whole answer to ``tools/list``.
+        title: What the content is, for error messages.
+
+    Raises:
+        SgdxError: It is none of these.
+    """
+    if isinstance(content, dict):
+        content = content.get("result", content)
+    slots: dict[str, dict[str, Any]] = {}
+    intents: list[dict[str, Any]] = []
+    for number, record in enumerate(tool_records(content, ("tools", "functions"), Path(title)), 1):
+        tool = record.get("function", record)
+        name = tool.get("name") if isinstance(tool, dict) else None
+        if not isinstance(name, str) or not name:
+            raise SgdxError(f"{title}: tool {number}: found no name, expected one")
+        schema: Any = next((tool[key] for key in _SCHEMA_KEYS if key in tool), {})
+        parameters = list(_slots(schema, "", True, f"{title}: tool {name}"))
+        for slot, _ in parameters:
+            earlier = slots.get(slot["name"], slot)
+            if earlier.get("possible_values") != slot.get("possible_values"):
+                slot["name"] = f"{name}.{slot['name']}"
+            slots.setdefault(slot["name"], slot)
+        intents.append({
+            "name": name,
+            "description": tool.get("description") or "",
+            "required_slots": [slot["name"] for slot, required in parameters if required],
+            "optional_slots": {slot["name"]: "" for slot, required in parameters if not required},
+        })  # fmt: skip
+    return {
+        "service_name": "tools",
+        "description": "",
+        "slots": list(slots.values()),
+        "intents": intents,
+    }
+
+
+def _slots(
+    schema: Any, prefix: str, required: bool, where: str, depth: int = 0
+) -> Iterator[tuple[dict[str, Any], bool]]:
+    """The slots of an object's properties, each with whether a call needs it."""
+    if not isinstance(schema, dict) or not isinstance(schema.get("properties", {}), dict):
+        raise SgdxError(f"{where}: found no JSON Schema of an object for its parameters")
+    if depth > _DEEPEST:
+        raise SgdxError(f"{where}: found objects in each other, expected {_DEEPEST} at most")
+    for name, written in schema.get("properties", {}).items():
+        described = _branch(written)
+        needed = required and name in schema.get("required", ())
+        if isinstance(described.get("properties"), dict):
+            yield from _slots(described, f"{prefix}{name}.", needed, where, depth + 1)
+            continue
+        slot = {"name": f"{prefix}{name}", "description": described.get("description") or ""}
+        if described.get("type") == "boolean":
+            slot["possible_values"] = _YES_OR_NO
+        elif isinstance(described.get("enum"), list):
+            slot["possible_values"] = [str(v) for v in described["enum"] if v is not None]
+        yield slot, needed
+
+
+def _branch(schema: Any) -> dict[str, Any]:
+    """A property's schema; of one that may be null too, the branch that is not null."""
+    if not isinstance(schema, dict):
+        return {}
+    for key in ("anyOf", "oneOf"):
+        branches = [b for b in schema.get(key, ()) if isinstance(b, dict)]
+        if branch := next((b for b in branches if b.get("type") != "null"), None):
+            return {**branch, **schema}
+    return schema
