@@ -2,12 +2,9 @@
 
 It is scored in the frames after whose user turn the system makes a call. Only turns followed by a
 gold call are scored, so reluctance to call is not counted as misreading.
-
-`over_wordings` and `differences` sum up scores of anything under any set of wordings, and serve the
-cases of other APIs too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,17 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .bootstrap import (
-    DIALOGUES,
-    RESAMPLES,
-    Interval,
-    Statistics,
-    Sums,
-    bootstrap,
-    compared,
-    crossed_intervals,
-    sums_by_dialogue,
-)
+from .bootstrap import Statistics, Sums
 from .columns import (
     AlignedRows,
     Bools,
@@ -39,18 +26,26 @@ from .columns import (
     positions,
     strings,
 )
-from .robustness import RIGHT, flipped, mean_defined, variation, worst_case
+from .report import check_same_frames
+from .robustness import RIGHT
 from .rows import REFERENCE, ScoreError
 from .signature import OFFICIAL, Rules, Setup, signature
 from .slots import SchemaSlots, score_slots
 from .units import ALL, SEEN, UNSEEN, FrameIndex, index_frames
-from .variants import ORIGINAL, PAPER_VARIANTS
+from .variants import ORIGINAL
+from .wording_figures import (
+    differences,
+    over_wordings,
+    wording_figures,
+    wording_statistics,
+    wording_sums,
+)
 
 CALL_METRICS = ("call_name_accuracy", "call_argument_accuracy", "call_accuracy")
-TASK_SUCCESS = "task_success"
+CALL, TASK_SUCCESS = "call_accuracy", "task_success"
+# The metrics that systems are compared by, of which the first decides.
+COMPARED = (CALL, TASK_SUCCESS, "call_name_accuracy", "call_argument_accuracy")
 DONTCARE = "dontcare"
-# The figures of a metric over wordings, which have 95 % intervals.
-FIGURES = ("original", "reworded", "v1-5", "drop", "sensitivity", "worst", "flips")
 _PARAMETERS = pa.list_(pa.struct([("slot", pa.string()), ("value", pa.string())]))
 # Gold calls are of the frame's own service; a predicted call says which service it is of.
 CALL_REFERENCE = REFERENCE.append(
@@ -75,7 +70,7 @@ class CallScores:
         frame_id: The ids of the frames that a call follows [calls].
         seen: Whether the service is in the original train split [calls].
         scores: For each of CALL_METRICS, values in [0, 1] [calls].
-        decision: `precision` and `recall` of the decision to call, over all frames that are
+        decision: `precision` and `recall` of the decision to call, over all turns that are
             predicted; None where all of them are followed by a call, as there is nothing to decide.
     """
 
@@ -206,10 +201,26 @@ def _values(frame: list[int], slots: list[str], values: list[list[str]]) -> Slot
     )
 
 
+def _turns(frame_ids: pa.Array) -> pa.Array:
+    """The turn of each frame, as `<dialogue>/<turn>`."""
+    return pc.replace_substring_regex(frame_ids, "/[^/]*$", "")
+
+
 def _decision(predicted: pa.Table, gold: pa.Array) -> dict[str, float | None] | None:
-    """How often a call is right to be made, and how often one is made where it should be."""
-    called = flags(column(predicted, "service_call").is_valid())
-    needed = flags(pc.is_in(frame_ids_of(predicted), value_set=gold))
+    """How often a call is right to be made, and how often one is made where it should be.
+
+    A turn may have frames of several services, of which one alone is that of the call: the decision
+    is of turns.
+
+    Args:
+        predicted: The predictions of all frames.
+        gold: The ids of the frames that a call follows.
+    """
+    turns = _turns(frame_ids_of(predicted)).dictionary_encode()
+    turn = turns.indices.to_numpy(zero_copy_only=False)
+    made = flags(column(predicted, "service_call").is_valid())
+    called = np.bincount(turn, made, len(turns.dictionary)) > 0
+    needed = flags(pc.is_in(turns.dictionary, value_set=_turns(gold)))
     if needed.all():
         return None
     hits = int((called & needed).sum())
@@ -231,8 +242,10 @@ def report_calls(
 
     Returns:
         `calls`: for each of CALL_METRICS, and for TASK_SUCCESS, what `over_wordings` returns, and
-        the same for `seen` and `unseen` services. `differences`: `call_accuracy` under each
-        wording against the original. `decision` by variant; `frames`, how many calls there are;
+        the same for `seen` and `unseen` services; for `call_accuracy` also `by_service`, by the
+        services' original names, the figures without intervals and the number of `frames`.
+        `differences`: `call_accuracy` under each wording against the original. `decision` by
+        variant; `frames`, how many calls there are;
         `dialogues`, how many dialogues have one; `signature`. What is undefined is None.
 
         The task of a dialogue is a success where every call of it is right, which is one with an
@@ -242,13 +255,11 @@ def report_calls(
         ScoreError: The variants have calls in different frames.
     """
     names = sorted(variants, key=lambda name: (name != ORIGINAL, name))
+    check_same_frames(variants)
     first = variants[names[0]]
-    for name in names[1:]:
-        if not variants[name].frame_id.equals(first.frame_id):
-            raise ScoreError(f"{name}: the calls are not in the frames of those of {names[0]}")
     frame_index = index_frames(first.frame_id, first.seen)
     groups = frame_index.groups()
-    accuracy = {name: variants[name].scores["call_accuracy"] for name in names}
+    accuracy = {name: variants[name].scores[CALL] for name in names}
     of_metrics = {
         metric: _of_metric(
             {name: variants[name].scores[metric] for name in names}, frame_index, groups, setup
@@ -256,10 +267,17 @@ def report_calls(
         for metric in CALL_METRICS
     }
     of_metrics[TASK_SUCCESS] = _of_task(accuracy, frame_index, groups, setup)
-    of_metrics["call_accuracy"]["differences"] = differences(accuracy, frame_index.dialogue)
+    of_metrics[CALL]["differences"] = differences(accuracy, frame_index.dialogue)
+    of_metrics[CALL]["by_service"] = {
+        service: {
+            **_figures_of(accuracy, frame_index, groups[service], setup.rules),
+            "frames": len(groups[service]),
+        }
+        for service in frame_index.services()
+    }
     return {
         "calls": of_metrics,
-        "differences": of_metrics["call_accuracy"]["differences"],
+        "differences": of_metrics[CALL]["differences"],
         "decision": {name: variants[name].decision for name in names},
         "frames": {group: len(groups[group]) for group in (ALL, SEEN, UNSEEN)},
         "dialogues": len(np.unique(frame_index.dialogue)),
@@ -306,6 +324,14 @@ def _of_task(
     return {**figures.pop(ALL), **figures}
 
 
+def _figures_of(
+    scores: Mapping[str, Floats], frame_index: FrameIndex, members: Ints, rules: Rules
+) -> dict[str, Any]:
+    """What `wording_figures` returns for some calls."""
+    of_members = {name: of_variant[members] for name, of_variant in scores.items()}
+    return wording_figures(of_members, frame_index.dialogue[members], rules.zero_mean)
+
+
 def task_success(accuracy: Floats, dialogue: Ints) -> Floats:
     """1 for each dialogue all of whose calls are right, else 0 [dialogues].
 
@@ -319,161 +345,55 @@ def task_success(accuracy: Floats, dialogue: Ints) -> Floats:
     return success
 
 
-def over_wordings(
-    scores: Mapping[str, Floats], dialogue: Ints, zero_mean: str = "0", over: str = DIALOGUES
-) -> dict[str, Any]:
-    """Sum up the scores of the same cases under any wordings.
+def call_sums(
+    tables: Mapping[str, Mapping[str, Floats]], dialogue: Ints, zero_mean: str = "0"
+) -> Sums:
+    """Sum up the scores of some calls over each of their dialogues.
+
+    The rows of the sums are those of `wording_sums`, for each metric of COMPARED in turn.
 
     Args:
-        scores: Scores in [0, 1] by wording, NaN where undefined [cases].
-        dialogue: The number of each case's dialogue; what is drawn for intervals are dialogues.
-            Cases on their own are each a dialogue [cases].
-        zero_mean: What the sensitivity makes of a case that scores 0 throughout, as in `Rules`.
-        over: What the intervals are over: "dialogues", "wordings" or "both". Over wordings all but
-            the original are drawn, and figures that are no means over wordings have no interval.
-
-    Returns:
-        `by_variant`, the mean under each wording; `original`; `reworded`, the mean over all other
-        wordings of their means; `v1-5`, the same over v1 to v5, where all five are given; `drop`,
-        `reworded` less `original`, and its `p`; `sensitivity` over the wordings but the original;
-        `worst`, the mean of each case's least score, and `flips`, the share of cases that are right
-        under one wording and wrong under another, both over all wordings; and in `confidence` the
-        95 % interval of each of FIGURES. What is undefined, or needs a wording that is not there,
-        is None: `sensitivity`, `worst` and `flips` need two.
+        tables: The scores by metric of CALL_METRICS, and by wording [calls].
+        dialogue: The number of each call's dialogue [calls].
+        zero_mean: As in `Rules`.
     """
-    names = list(scores)
-    sums = _dialogue_sums(scores, dialogue, zero_mean)
-    count = len(sums.total)
-
-    def statistic(weights: Floats) -> Statistics:
-        return _statistics(sums.means(weights), names)
-
-    whole = statistic(np.ones((1, count))) if count else {}
-    intervals = bootstrap(statistic, count) if over == DIALOGUES else _crossed(sums, names, over)
-    return {
-        "by_variant": {name: mean_defined(of_variant) for name, of_variant in scores.items()},
-        **{key: _number(whole.get(key)) for key in FIGURES},
-        "p": _p_of_drop(sums, names),
-        "confidence": {key: intervals.get(key) for key in FIGURES},
-    }
-
-
-def _crossed(sums: Sums, names: list[str], over: str) -> dict[str, Interval]:
-    """The intervals of the means over wordings, where wordings are drawn.
-
-    Args:
-        sums: What `_dialogue_sums` returned.
-        names: The wordings, in the order of the first rows.
-        over: "wordings" or "both".
-    """
-    reworded = [i for i, name in enumerate(names) if name != ORIGINAL]
-    are_papers = sorted(names[i] for i in reworded) == sorted(PAPER_VARIANTS)
-
-    def statistic(weights: Floats, shares: Floats) -> Statistics:
-        means = sums.means(weights)
-        statistics = {"reworded": (means[:, reworded] * shares).sum(axis=1)}
-        if are_papers:
-            statistics["v1-5"] = statistics["reworded"]
-        if ORIGINAL in names:
-            statistics["original"] = means[:, names.index(ORIGINAL)]
-            statistics["drop"] = statistics["reworded"] - statistics["original"]
-        return statistics
-
-    return crossed_intervals(statistic, len(sums.total), len(reworded), over)
-
-
-def differences(scores: Mapping[str, Floats], dialogue: Ints) -> dict[str, dict[str, float | None]]:
-    """How far the scores under each wording are from those under the original.
-
-    Args:
-        scores, dialogue: As for `over_wordings` [cases].
-
-    Returns:
-        For each wording but the original `difference`, its 95 % interval from `low` to `high`, and
-        `p` of paired approximate randomisation; None without the original.
-    """
-    names = list(scores)
-    others = [name for name in names if name != ORIGINAL]
-    comparisons: dict[str, Any] = {}
-    if ORIGINAL in names and others and len(dialogue):
-        sums = _dialogue_sums(scores, dialogue, "0")
-        original = sums.only([names.index(ORIGINAL)] * len(others))
-        comparisons = compared(
-            original,
-            sums.only([names.index(name) for name in others]),
-            lambda means: {name: means[..., i] for i, name in enumerate(others)},
-            RESAMPLES,
-        )
-    undefined = {"difference": None, "interval": None, "p": None}
-    of_wordings = {}
-    for name in others:
-        against = comparisons.get(name, undefined)
-        low, high = against["interval"] or (None, None)
-        of_wordings[name] = {
-            "difference": against["difference"],
-            "low": low,
-            "high": high,
-            "p": against["p"],
-        }
-    return of_wordings
-
-
-def _dialogue_sums(scores: Mapping[str, Floats], dialogue: Ints, zero_mean: str) -> Sums:
-    """Sums over each dialogue, of the scores by wording and then of what they say together.
-
-    The rows are the wordings in their order, and then variation, worst case and flips.
-    """
-    by_variant = np.stack(list(scores.values()))
-    reworded = [name != ORIGINAL for name in scores]
-    rows = np.vstack(
-        [
-            by_variant,
-            variation(by_variant[reworded], zero_mean),
-            worst_case(by_variant),
-            flipped(by_variant),
-        ]
+    success = {name: task_success(row, dialogue) for name, row in tables[CALL].items()}
+    sums = [
+        wording_sums(success, np.unique(dialogue), zero_mean)
+        if metric == TASK_SUCCESS
+        else wording_sums(tables[metric], dialogue, zero_mean)
+        for metric in COMPARED
+    ]
+    return Sums(
+        np.hstack([of_metric.total for of_metric in sums]),
+        np.hstack([of_metric.number for of_metric in sums]),
     )
-    return sums_by_dialogue(rows, dialogue)
 
 
-def _statistics(means: Floats, names: list[str]) -> Statistics:
-    """Those of FIGURES that the wordings give [draws].
+def call_statistics(means: Floats, wordings: Sequence[str]) -> Statistics:
+    """The figures that the wordings allow, from mean scores of `call_sums`.
 
     Args:
-        means: Means of the rows of `_dialogue_sums` [draws, rows].
-        names: The wordings, in the order of the first rows.
+        means: Mean scores [..., rows].
+        wordings: The wordings in the order of the rows.
+
+    Returns:
+        By a key such as `call_accuracy.drop`, the figures of every metric of COMPARED [...].
     """
-    reworded = [i for i, name in enumerate(names) if name != ORIGINAL]
-    paper = [i for i, name in enumerate(names) if name in PAPER_VARIANTS]
     statistics = {}
-    if ORIGINAL in names:
-        statistics["original"] = means[..., names.index(ORIGINAL)]
-    if reworded:
-        statistics["reworded"] = means[..., reworded].mean(axis=-1)
-    if len(paper) == len(PAPER_VARIANTS):
-        statistics["v1-5"] = means[..., paper].mean(axis=-1)
-    if len(statistics) > 1 and ORIGINAL in names:
-        statistics["drop"] = statistics["reworded"] - statistics["original"]
-    if len(reworded) > 1:
-        statistics["sensitivity"] = means[..., len(names)]
-    if len(names) > 1:
-        statistics["worst"] = means[..., len(names) + 1]
-        statistics["flips"] = means[..., len(names) + 2]
+    for metric, of_metric in zip(COMPARED, np.split(means, len(COMPARED), axis=-1), strict=True):
+        for figure, values in wording_statistics(of_metric, list(wordings)).items():
+            statistics[f"{metric}.{figure}"] = values
     return statistics
 
 
-def _p_of_drop(sums: Sums, names: list[str]) -> float | None:
-    """The p-value of the drop, for which a dialogue's two sides change places as a whole."""
-    others = [i for i, name in enumerate(names) if name != ORIGINAL]
-    if ORIGINAL not in names or not others or not len(sums.total):
-        return None
-    original = sums.only([names.index(ORIGINAL)] * len(others))
-    drop = compared(
-        original, sums.only(others), lambda means: {"drop": means.mean(axis=-1)}, RESAMPLES
-    )["drop"]
-    p: float | None = drop["p"]
-    return p
+def call_means(means: Floats, wordings: Sequence[str]) -> dict[str, Statistics]:
+    """The means under each wording, by metric of COMPARED, from mean scores of `call_sums`.
 
-
-def _number(values: Floats | None) -> float | None:
-    return None if values is None or np.isnan(values[0]) else float(values[0])
+    Args:
+        means, wordings: As for `call_statistics`.
+    """
+    return {
+        metric: {name: of_metric[..., i] for i, name in enumerate(wordings)}
+        for metric, of_metric in zip(COMPARED, np.split(means, len(COMPARED), axis=-1), strict=True)
+    }

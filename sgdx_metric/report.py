@@ -1,7 +1,7 @@
 """Sum up per-frame scores into the structure of scores.json."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,10 +14,12 @@ from .robustness import mean_defined, robustness
 from .rows import ScoreError
 from .scoring import METRICS, FrameScores
 from .signature import OFFICIAL, Rules, Setup, signature
-from .units import index_frames, unit_scores
+from .units import ScoredFrames, index_frames, unit_scores
 from .variants import ORIGINAL
 
 ALL, SEEN, UNSEEN = "#ALL_SERVICES", "#SEEN_SERVICES", "#UNSEEN_SERVICES"
+# The metrics of dialogue states that `compare` pairs.
+PAIRED = ("joint_goal_accuracy", "joint_change_accuracy")
 _UNSTATED = Setup()
 
 
@@ -56,12 +58,16 @@ def report(variants: Mapping[str, FrameScores], setup: Setup = _UNSTATED) -> dic
     }
 
 
-def paired(variants: Mapping[str, FrameScores]) -> dict[str, Any]:
-    """Every frame's joint accuracies, which `compare` pairs with another system's.
+def paired(variants: Mapping[str, ScoredFrames], metrics: Sequence[str] = PAIRED) -> dict[str, Any]:
+    """Every frame's scores, which `compare` pairs with another system's.
+
+    Args:
+        variants: The scores by variant.
+        metrics: Which of them.
 
     Returns:
-        `frame_id`; `seen`, the seen services by their original names; and `joint_goal_accuracy` and
-        `joint_change_accuracy`, by variant, in the order of `frame_id`, None where undefined.
+        `frame_id`; `seen`, the seen services by their original names; and each of the metrics, by
+        variant, in the order of `frame_id`, None where undefined.
     """
     first = next(iter(variants.values()))
     frame_index = index_frames(first.frame_id, first.seen)
@@ -72,7 +78,7 @@ def paired(variants: Mapping[str, FrameScores]) -> dict[str, Any]:
             metric: {
                 name: _json_numbers(frames.scores[metric]) for name, frames in variants.items()
             }
-            for metric in ("joint_goal_accuracy", "joint_change_accuracy")
+            for metric in metrics
         },
     }
 
@@ -154,7 +160,7 @@ def _original_first(variant: str) -> tuple[bool, str]:
     return variant != ORIGINAL, variant
 
 
-def check_same_frames(variants: Mapping[str, FrameScores]) -> None:
+def check_same_frames(variants: Mapping[str, ScoredFrames]) -> None:
     """Refuse variants with different frames, or with a frame that is seen under only some of them.
 
     Raises:

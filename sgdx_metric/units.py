@@ -1,6 +1,8 @@
 """What a mean is taken over: frames or, for MultiWOZ-style joint accuracies, whole turns."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +18,22 @@ _JOINT = (
     "joint_noncat_accuracy",
     "joint_change_accuracy",
 )
+
+
+class ScoredFrames(Protocol):
+    """The scores of one variant's frames, whatever was predicted."""
+
+    @property
+    def frame_id(self) -> pa.Array:
+        """The ids of the frames, sorted [frames]."""
+
+    @property
+    def seen(self) -> Bools:
+        """Whether the service is in the original train split [frames]."""
+
+    @property
+    def scores(self) -> Mapping[str, Floats]:
+        """The scores in [0, 1] by metric, NaN where undefined [frames]."""
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ import numpy as np
 
 from sgdx_dataset import SgdxError
 from sgdx_metric.call_rules import score_case
-from sgdx_metric.calls import TASK_SUCCESS, differences, over_wordings, task_success
+from sgdx_metric.calls import TASK_SUCCESS, task_success
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.report import with_digest
 from sgdx_metric.robustness import flipped, mean_defined, variation
 from sgdx_metric.variants import ORIGINAL
+from sgdx_metric.wording_figures import differences, over_wordings
 
 from .data import Case, Json, Rule, ToolSet
 from .elements import Outcome, rank_elements
@@ -66,7 +67,7 @@ def score(
 
     Returns:
         The content of scores.json: ``calls``, for each metric what
-        ``sgdx_metric.calls.over_wordings`` returns, and its ``differences``;
+        ``sgdx_metric.wording_figures.over_wordings`` returns, and its ``differences``;
         ``differences``, those of the headline metric; ``elements``, the reworded names and
         descriptions by the cases that they cost; ``noise``, what changes from run to run under one
         wording; ``cases``, ``invalid``, ``predictions``, ``signature``, and ``sha256``, the digest

@@ -127,11 +127,17 @@ def read_call(body: Any, functions: Mapping[str, tuple[Service, Intent]]) -> Cal
     """Read which function an answer calls.
 
     Args:
-        body: A chat completion, or the body of an error.
+        body: A chat completion, the body of an error, or ``{"calls": [{"name", "arguments"}]}`` of
+            a system that is no language model, which makes no call where the list is empty.
         functions: The functions that could be called, of ``functions.call_functions``.
     """
     counts: Counter[str] = Counter()
-    message = _message(body, counts)
+    if isinstance(body, dict) and isinstance(body.get("calls"), list):
+        if not body["calls"]:
+            return CallReading()
+        message: Json = {"tool_calls": [{"function": call} for call in body["calls"]]}
+    else:
+        message = _message(body, counts)
     calls = _calls(message)
     counts["extra_calls"] += max(len(calls) - 1, 0)
     if calls:

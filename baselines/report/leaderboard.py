@@ -14,7 +14,8 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import staged
-from sgdx_metric.cli.results import UNVERIFIED, GroupScores, provenance
+from sgdx_metric.cli.paired_results import UNVERIFIED, provenance
+from sgdx_metric.cli.results import GroupScores
 from sgdx_metric.signature import signature_parts
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 

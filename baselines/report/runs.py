@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from sgdx_metric.cli.results import SYSTEM_PARTS, VERIFIED, Results, read_results
+from sgdx_metric.cli.paired_results import SYSTEM_PARTS, VERIFIED
+from sgdx_metric.cli.results import Results, read_results
 from sgdx_metric.columns import Ints
 
 from .cells import printable

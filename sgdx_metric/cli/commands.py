@@ -14,6 +14,7 @@ from ..scoring import score_frames
 from ..signature import Rules, signature_parts
 from ..subset import dialogue_ids_of, only_dialogues, only_services, subset_of
 from .compare import compare
+from .comparison_tables import print_comparison, print_summary
 from .explain import broken_frames, explain, find_flips, frame_row
 from .files import check_apart, check_output, write_json
 from .inputs import Inputs, stated_dialogues
@@ -23,10 +24,8 @@ from .score import check_services, note_subset, score_api_calls
 from .summarise import summarise
 from .terminal import (
     print_broken,
-    print_comparison,
     print_explanation,
     print_flips,
-    print_summary,
     terminal,
 )
 

@@ -1,12 +1,12 @@
 """Compare two systems' scores.json: by how much they differ, and whether that could be chance."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.subset import read_dialogue_ids
 
 from ..bootstrap import (
@@ -20,11 +20,10 @@ from ..bootstrap import (
     compared_runs,
 )
 from ..columns import Floats, Ints
-from ..robustness import dialogue_sums, headline_statistics, tables
-from ..variants import ORIGINAL, PAPER_VARIANTS, wider_set
-from .results import SYSTEM_PARTS, Results, check_alike, only_dialogues, read_runs
+from .paired_results import SYSTEM_PARTS, PairedResults, check_alike, only_dialogues
+from .runs import read_runs
 
-Sides = tuple[list[Results], list[Results]]
+Sides = tuple[list[PairedResults], list[PairedResults]]
 
 
 def compare(
@@ -73,24 +72,20 @@ def compare(
             not all of v1 to v5.
     """
     sides = _on_the_same_dialogues((read_runs(first), read_runs(second)), dialogues)
+    check_alike(sides[0][0], sides[1][0], free=SYSTEM_PARTS)
+    sides = _with_common_tables(sides)
     first_run, second_run = sides[0][0], sides[1][0]
-    check_alike(first_run, second_run, free=SYSTEM_PARTS)
-    variants = list(first_run.jga)
     every = np.arange(len(first_run.frame_ids))
     several = len(first) > 1 or len(second) > 1
     groups = first_run.frame_index.groups()
     if over == DIALOGUES:
         compared_groups = {
-            name: _compared(sides, members, lambda means: headline_statistics(means, variants))
+            name: _compared(sides, members, first_run.statistics)
             for name, members in groups.items()
         }
+        variants = first_run.variants
         by_variant = _compared(sides, every, lambda means: _by_variant(means, variants))
     else:
-        if not set(PAPER_VARIANTS) <= set(variants):
-            raise SgdxError(
-                f"--over {over}: found scores under {', '.join(variants)}, expected them under v1 "
-                "to v5 and perhaps others"
-            )
         compared_groups = {
             name: _compared_over_wordings(sides, members, over) for name, members in groups.items()
         }
@@ -132,8 +127,19 @@ def _on_the_same_dialogues(sides: Sides, dialogues: Path | None) -> Sides:
     return sides
 
 
-def _narrowed(run: Results, subset: Results) -> Results:
+def _narrowed(run: PairedResults, subset: PairedResults) -> PairedResults:
     return only_dialogues(run, subset.dialogue_ids(), str(subset.path))
+
+
+def _with_common_tables(sides: Sides) -> Sides:
+    """Both sides with the scores alone that all runs have, since earlier versions had fewer."""
+    runs = [*sides[0], *sides[1]]
+    common = [name for name in runs[0].tables if all(name in run.tables for run in runs)]
+    first, second = (
+        [replace(run, tables={name: run.tables[name] for name in common}) for run in side]
+        for side in sides
+    )
+    return first, second
 
 
 def _by_variant(means: Floats, variants: Sequence[str]) -> Statistics:
@@ -154,46 +160,30 @@ def _compared(
 
 def _compared_over_wordings(sides: Sides, members: Ints, over: str) -> dict[str, Any]:
     """The means over wordings of both systems for some frames, compared; {} for no frames."""
-    variants = list(sides[0][0].jga)
-    sets = {"_v1-5": list(PAPER_VARIANTS)}
-    if wider := wider_set(variants):
-        sets[f"({wider})"] = [name for name in variants if name != ORIGINAL]
+    run = sides[0][0]
+    sets = run.wording_sets()
     first, second = _sums(sides, members)
     if not len(members):
         return {}
     # The position of each row in place of its mean.
-    rows_of_tables = tables(np.arange(first[0].total.shape[1], dtype=np.float64), variants)
+    positions = run.means_by_metric(np.arange(first[0].total.shape[1], dtype=np.float64))
     comparisons = {}
-    for table, rows in rows_of_tables.items():
+    for metric, rows in positions.items():
         for name, wordings in sets.items():
             of_set = [int(rows[wording]) for wording in wordings]
-            comparisons[f"{table}{name}"] = compared_over_wordings(
-                [run.only(of_set) for run in first], [run.only(of_set) for run in second], over
+            comparisons[f"{metric}{name}"] = compared_over_wordings(
+                [sums.only(of_set) for sums in first], [sums.only(of_set) for sums in second], over
             )
     return comparisons
 
 
 def _sums(sides: Sides, members: Ints) -> tuple[list[Sums], list[Sums]]:
-    """The sums over dialogues of each run, with the change accuracy where all runs have it."""
-    variants = list(sides[0][0].jga)
-    has_change = all(run.change for side in sides for run in side)
-    first, second = (
-        [
-            dialogue_sums(
-                {name: run.jga[name] for name in variants},
-                run.frame_index,
-                members,
-                run.rules,
-                run.change if has_change else None,
-            )
-            for run in side
-        ]
-        for side in sides
-    )
+    """The sums over dialogues of each run."""
+    first, second = ([run.sums(members) for run in side] for side in sides)
     return first, second
 
 
-def _common_signature(first: Results, second: Results, over: str) -> str:
+def _common_signature(first: PairedResults, second: PairedResults, over: str) -> str:
     """The first system's signature, in which the system's own parts have both systems' values.
 
     What the intervals are over is that of the comparison.

@@ -1,46 +1,43 @@
-"""Read scores.json, the file that `score` writes, and check whether several of them compare."""
+"""Read scores.json, the file that `score` writes."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import decode_json, parse_json
 
-from ..columns import Floats, Ints, positions
+from ..bootstrap import Statistics, Sums
+from ..columns import Floats, Ints
 from ..report import ALL as ALL_SERVICES
 from ..report import SEEN as SEEN_SERVICES
 from ..report import UNSEEN as UNSEEN_SERVICES
-from ..report import scores_digest
-from ..robustness import HEADLINE, confidence, headline, mean_defined
-from ..signature import NAME, Rules, rules_of, signature_parts
-from ..subset import dialogues_mark
-from ..units import ALL, SEEN, UNSEEN, FrameIndex, index_frames, unit_scores
-
-# Parts of a signature that belong to the system. They may differ where two systems are compared.
-SYSTEM_PARTS = ("system-acts", "oracle", "predictions")
-# What a signature without one of these parts means.
-_DEFAULT_PARTS = {
-    "dialogues": "all",
-    "services": "all",
-    "errata": "counted",
-    "oracle": "no",
-    "system-acts": "unknown",
-    "predictions": "unstated",
-}
-
-_ROUNDING = 1e-6  # by how much sums in another order may differ
-# What `provenance` says of scores.
-VERIFIED, UNVERIFIED, ELSEWHERE = "verified", "unverified", "made elsewhere"
-
-Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
-
+from ..robustness import (
+    HEADLINE,
+    confidence,
+    dialogue_sums,
+    headline,
+    headline_statistics,
+    mean_defined,
+    tables,
+)
+from ..signature import Rules
+from ..units import ALL, SEEN, UNSEEN, FrameIndex, unit_scores
+from ..variants import ORIGINAL, PAPER_VARIANTS, wider_set
+from .paired_results import (
+    Fraction,
+    PairedResults,
+    PredictionFacts,
+    check_digest,
+    check_figure,
+    read_frames,
+    wordings,
+)
 
 _KEYS = {"jga_v1_5": "jga_v1-5", "mean": "mean_v1-5", "change_v1_5": "change_v1-5"}
 
@@ -104,18 +101,6 @@ class PairedScores(msgspec.Struct):
     joint_change_accuracy: dict[str, list[Fraction | None]] = {}
 
 
-class PredictionFacts(msgspec.Struct):
-    """What programs read of what a prediction file says of itself, and its digest.
-
-    Attributes:
-        weights: A digest of the model's weights.
-        sha256: The SHA-256 of the file; empty where an earlier version scored it.
-    """
-
-    weights: Any = None
-    sha256: str = ""
-
-
 class Scores(msgspec.Struct):
     """What programs read of a scores.json.
 
@@ -139,47 +124,55 @@ class Scores(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class Results:
-    """A scores.json that agrees with itself.
+class Results(PairedResults):
+    """The scores of dialogue states in a scores.json.
 
     Attributes:
-        path: The file.
-        scores: Its content.
-        parts: The parts of its signature, by key.
-        rules: The rules that the signature states.
-        frame_ids: The frames' ids, sorted [frames].
-        frame_index: Where those frames belong.
-        jga: Joint goal accuracy in [0, 1] by variant, NaN where undefined, in the order of
-            `frame_ids` [frames].
-        change: Joint change accuracy likewise; empty where an earlier version scored it.
+        scores: Its content. Of results that `only_dialogues` made, it stays that of all frames.
     """
 
-    path: Path
     scores: Scores
-    parts: dict[str, str]
-    rules: Rules
-    frame_ids: pa.Array
-    frame_index: FrameIndex
-    jga: dict[str, Floats]
-    change: dict[str, Floats]
 
     @property
-    def signature(self) -> str:
-        """The line that says how it was scored."""
-        return self.scores.signature
+    def jga(self) -> Mapping[str, Floats]:
+        """Joint goal accuracy by variant [frames]."""
+        return self.tables["joint_goal_accuracy"]
 
     @property
-    def provenance(self) -> str:
-        """How far it is known what the scores were made from, as `provenance` says it."""
-        return provenance(bool(self.scores.sha256), self.parts)
+    def change(self) -> Mapping[str, Floats]:
+        """Joint change accuracy likewise; empty where an earlier version scored it."""
+        return self.tables.get("joint_change_accuracy", {})
 
-    def dialogue_ids(self) -> list[str]:
-        """The ids of the dialogues that were scored, each once, sorted."""
-        return sorted({frame_id.rsplit("/", 2)[0] for frame_id in self.frame_ids.to_pylist()})
+    def sums(self, members: Ints) -> Sums:
+        """The sums over dialogues of some frames' scores, as `dialogue_sums` has them."""
+        return dialogue_sums(self.jga, self.frame_index, members, self.rules, self.change or None)
 
-    def part(self, key: str) -> str:
-        """A part of the signature; where the signature lacks it, what that means."""
-        return self.parts.get(key, _DEFAULT_PARTS.get(key, "unstated"))
+    def statistics(self, means: Floats) -> Statistics:
+        """The headline figures that the variants allow, such as `jga_v1-5` [...]."""
+        return headline_statistics(means, self.variants)
+
+    def means_by_metric(self, means: Floats) -> dict[str, Statistics]:
+        """The means under each variant [...], under `jga` and, where it is known, `change`."""
+        return tables(means, self.variants)
+
+    def wording_sets(self) -> dict[str, list[str]]:
+        """The paper's wordings as `_v1-5`; where there are others, all, as `(v1..v5+mine)`."""
+        if not set(PAPER_VARIANTS) <= set(self.variants):
+            raise SgdxError(
+                f"{self.path}: found scores under {', '.join(self.variants)}, expected them under "
+                "v1 to v5 and perhaps others, to draw wordings"
+            )
+        sets = {"_v1-5": list(PAPER_VARIANTS)}
+        if wider := wider_set(self.variants):
+            sets[f"({wider})"] = [name for name in self.variants if name != ORIGINAL]
+        return sets
+
+    def figures(self, members: Ints) -> tuple[dict[str, float | None], dict[str, float | None]]:
+        """What `headline_figures` returns, but for the drop."""
+        figures, means = headline_figures(
+            self.jga, self.change, self.frame_index, members, self.rules
+        )
+        return {name: value for name, value in figures.items() if name != "drop"}, means
 
 
 def read_results(path: Path) -> Results:
@@ -188,67 +181,45 @@ def read_results(path: Path) -> Results:
     Raises:
         ScoreError, SgdxError: The file cannot be read, is no scores.json, or contradicts itself.
     """
-    data = read_input(path)
-    scores = parse_json(data, Scores, str(path), "a scores.json")
-    check_digest(decode_json(data, dict[str, Any], str(path), "a scores.json"), path)
-    parts = signature_parts(scores.signature, str(path))
-    rules = rules_of(parts, str(path))
-    paired = scores.paired
-    for frame_id in paired.frame_id:
-        if frame_id.count("/") < 2 or not frame_id.split("/")[-2].isdecimal():
-            raise SgdxError(f"{path}: frame id is '{frame_id}', expected DIALOGUE/TURN/SERVICE")
-    frame_ids = pa.array(sorted(paired.frame_id), pa.string())
-    unsorted_ids = pa.array(paired.frame_id, pa.string())
-    order = np.argsort(positions(unsorted_ids, frame_ids.unique(), str(path)))
-    _check_complete(scores, parts, path)
-    services = [frame_id.rsplit("/", 1)[-1] for frame_id in frame_ids.to_pylist()]
-    frame_index = index_frames(frame_ids, np.isin(services, paired.seen))
-    jga, change = (
-        {
-            variant: np.array(scores_of_variant, dtype=np.float64)[order]
-            for variant, scores_of_variant in by_variant.items()
-        }
-        for by_variant in (paired.joint_goal_accuracy, paired.joint_change_accuracy)
-    )
-    if "jga_worst" not in scores.sgdx.confidence:
-        _add_worst_case(scores.sgdx, jga, frame_index, rules)
-    results = Results(path, scores, parts, rules, frame_ids, frame_index, jga, change)
-    _check_figures(results)
-    return results
+    return parse_results(read_input(path), path)
 
 
-def check_digest(content: Mapping[str, Any], path: Path) -> None:
-    """Refuse a scores.json that was changed since it was written.
+def parse_results(data: bytes, path: Path) -> Results:
+    """Parse the content of a scores.json.
 
     Args:
-        content: The content of the file; where it has no `sha256`, nothing is known.
-        path: The file, for the error message.
+        data: The content.
+        path: The file, for error messages.
 
     Raises:
-        SgdxError: `sha256` is not the digest of the rest.
+        ScoreError, SgdxError: It is none, or contradicts itself.
     """
-    stated = content.get("sha256") or ""
-    if stated and stated != (digest := scores_digest(content)):
-        raise SgdxError(
-            f"{path}: was changed after it was scored: sha256 is {stated!s:.16}, expected "
-            f"{digest:.16} of its content; score the predictions again"
-        )
-
-
-def provenance(has_digest: bool, parts: Mapping[str, str]) -> str:
-    """How far it is known what scores were made from.
-
-    Args:
-        has_digest: Whether the file has the digest of its content.
-        parts: The parts of its signature, by key.
-
-    Returns:
-        "verified"; "unverified" where the file, or the predictions, are of an earlier version that
-        did not say what they were made from; "made elsewhere" where the predictions have no header.
-    """
-    if not has_digest or parts.get("predictions") == UNVERIFIED:
-        return UNVERIFIED
-    return VERIFIED if "predictions" in parts else ELSEWHERE
+    scores = parse_json(data, Scores, str(path), "a scores.json")
+    check_digest(decode_json(data, dict[str, Any], str(path), "a scores.json"), path)
+    paired = scores.paired
+    frames = read_frames(scores.signature, paired.frame_id, paired.seen, path)
+    _check_complete(scores, frames.parts, path)
+    jga = frames.table(paired.joint_goal_accuracy)
+    change = frames.table(paired.joint_change_accuracy)
+    if "jga_worst" not in scores.sgdx.confidence:
+        _add_worst_case(scores.sgdx, jga, frames.frame_index, frames.rules)
+    results = Results(
+        path=path,
+        signature=scores.signature,
+        parts=frames.parts,
+        rules=frames.rules,
+        predictions=scores.predictions,
+        has_digest=bool(scores.sha256),
+        frame_ids=frames.frame_ids,
+        frame_index=frames.frame_index,
+        tables={
+            "joint_goal_accuracy": jga,
+            **({"joint_change_accuracy": change} if change else {}),
+        },
+        scores=scores,
+    )
+    _check_figures(results)
+    return results
 
 
 def headline_figures(
@@ -312,11 +283,7 @@ def _check_figures(results: Results) -> None:
                 jga = of_group["joint_goal_accuracy"]
                 stated[f"variants: {variant}: joint_goal_accuracy"] = (jga, mean)
         for key, (value, other) in stated.items():
-            if (value is None) != (other is None) or abs((value or 0) - (other or 0)) > _ROUNDING:
-                raise SgdxError(
-                    f"{path}: {key} of {name} frames is {value}, expected {other}, which the "
-                    "frames in 'paired' give"
-                )
+            check_figure(key, name, value, other, path)
 
 
 def _add_worst_case(
@@ -343,48 +310,6 @@ def _add_worst_case(
                 group.confidence[key] = (ends[0], ends[1]) if ends else None
 
 
-def only_dialogues(results: Results, dialogue_ids: Sequence[str], where: str) -> Results:
-    """The results of some dialogues alone.
-
-    Args:
-        results: The results.
-        dialogue_ids: The dialogues to keep, each once.
-        where: Where the ids are from, for the error message.
-
-    Returns:
-        Results with the signature and the frames of these dialogues. The means in `scores` stay
-        those of all frames.
-
-    Raises:
-        SgdxError: The results lack one of the dialogues.
-    """
-    if lacking := sorted(set(dialogue_ids) - set(results.dialogue_ids())):
-        raise SgdxError(
-            f"{results.path}: lacks {len(lacking)} of the {len(dialogue_ids)} dialogues of "
-            f"{where}, the first is {lacking[0]}"
-        )
-    kept_ids = set(dialogue_ids)
-    dialogues = [frame_id.rsplit("/", 2)[0] for frame_id in results.frame_ids.to_pylist()]
-    members = np.flatnonzero([dialogue in kept_ids for dialogue in dialogues])
-    frame_ids = results.frame_ids.take(pa.array(members))
-    parts: dict[str, str] = {}
-    for key, value in results.parts.items():
-        if key == "frames":
-            parts |= {"dialogues": dialogues_mark(dialogue_ids), "frames": str(len(members))}
-        elif key != "dialogues":
-            parts[key] = value
-    line = "|".join([NAME, *(f"{key}:{value}" for key, value in parts.items())])
-    return replace(
-        results,
-        scores=msgspec.structs.replace(results.scores, signature=line),
-        parts=parts,
-        frame_ids=frame_ids,
-        frame_index=index_frames(frame_ids, results.frame_index.seen[members]),
-        jga={variant: jga[members] for variant, jga in results.jga.items()},
-        change={variant: change[members] for variant, change in results.change.items()},
-    )
-
-
 def _check_complete(scores: Scores, parts: dict[str, str], path: Path) -> None:
     """Raise SgdxError unless the frames and variants are everywhere the same."""
     count = len(scores.paired.frame_id)
@@ -392,9 +317,6 @@ def _check_complete(scores: Scores, parts: dict[str, str], path: Path) -> None:
     for variant, of_variant in (*jga.items(), *change.items()):
         if len(of_variant) != count:
             raise SgdxError(f"{path}: {len(of_variant)} scores of {variant}, expected {count}")
-    if parts.get("frames") != str(count):
-        stated = parts.get("frames", "none")
-        raise SgdxError(f"{path}: found scores of {count} frames, the signature says {stated}")
     paired, stated_variants = set(scores.paired.joint_goal_accuracy), set(wordings(parts))
     if lacking := sorted(stated_variants - paired):
         raise SgdxError(f"{path}: no scores of {lacking[0]}, expected them as the signature says")
@@ -410,77 +332,3 @@ def _check_complete(scores: Scores, parts: dict[str, str], path: Path) -> None:
             f"{path}: paired: joint_change_accuracy has {', '.join(change)}, expected "
             f"{', '.join(jga)} as joint_goal_accuracy has"
         )
-
-
-def wordings(parts: dict[str, str]) -> dict[str, str]:
-    """The fingerprint of each variant in a signature; empty for a variant of the release."""
-    variants = parts.get("variants", "").split("+")
-    return {name: mark for name, _, mark in (variant.partition("@") for variant in variants)}
-
-
-def check_alike(first: Results, second: Results, free: Collection[str] = ()) -> None:
-    """Refuse two results that were not scored alike on the same frames.
-
-    Args:
-        first, second: The results.
-        free: Keys of the parts in which their signatures may differ.
-
-    Raises:
-        SgdxError: The signatures differ in another part, or the frames differ. The message names
-            what differs first.
-    """
-    first_marks, second_marks = wordings(first.parts), wordings(second.parts)
-    for variant, mark in first_marks.items():
-        if variant in second_marks and second_marks[variant] != mark:
-            raise SgdxError(
-                f"{second.path}: found another wording '{variant}' "
-                f"({second_marks[variant] or 'unmarked'}) than in {first.path} "
-                f"({mark or 'unmarked'}), expected the same schemas"
-            )
-    for key in ("dialogues", *first.parts, *second.parts):
-        # `over` says only what the intervals in the file are over.
-        if key not in (*free, "over") and first.part(key) != second.part(key):
-            raise SgdxError(
-                f"{second.path}: {key} is '{second.part(key)}' in the signature, and "
-                f"'{first.part(key)}' in that of {first.path}: scores do not compare"
-            )
-    if apart := set(first.frame_ids.to_pylist()) ^ set(second.frame_ids.to_pylist()):
-        raise SgdxError(
-            f"{second.path}: the frames are not those of {first.path}: {len(apart)} are in one of "
-            f"them only, the first is {min(apart)}"
-        )
-    if not np.array_equal(first.frame_index.seen, second.frame_index.seen):
-        raise SgdxError(f"{second.path}: the seen services are not those of {first.path}")
-
-
-def read_runs(paths: Sequence[Path]) -> list[Results]:
-    """Read the results of one system's runs, such as those of several seeds.
-
-    Raises:
-        ScoreError, SgdxError: A file is there twice, is no scores.json, or was not scored like the
-            first: the signatures of one system's runs may differ in nothing.
-    """
-    for i, path in enumerate(paths):
-        if any(path.resolve() == earlier.resolve() for earlier in paths[:i]):
-            raise SgdxError(f"{path}: found this file twice, expected each run once")
-    runs = [read_results(path) for path in paths]
-    for i, run in enumerate(runs):
-        for earlier in runs[:i]:
-            if what := _shared(earlier.scores, run.scores):
-                raise SgdxError(
-                    f"{run.path}: has the {what} of {earlier.path}, expected another run"
-                )
-        check_alike(runs[0], run)
-    return runs
-
-
-def _shared(first: Scores, second: Scores) -> str:
-    """What shows that two files of scores are of one run; empty where nothing does."""
-    for key, what in (("sha256", "predictions"), ("weights", "weights")):
-        one, other = (
-            {name: getattr(facts, key) for name, facts in scores.predictions.items()}
-            for scores in (first, second)
-        )
-        if any(one[name] and one[name] == other.get(name) for name in one):
-            return what
-    return ""

@@ -12,7 +12,7 @@ from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
 
 from ..bootstrap import DIALOGUES
-from ..calls import CALL_REFERENCE, report_calls, score_calls
+from ..calls import CALL_METRICS, CALL_REFERENCE, report_calls, score_calls
 from ..columns import column
 from ..report import empty_state_jga, paired, report, with_digest
 from ..rows import REFERENCE
@@ -26,7 +26,6 @@ from .files import (
     check_apart,
     check_folder,
     check_output,
-    write_json,
     write_per_frame,
     write_scores,
 )
@@ -194,8 +193,9 @@ def score_api_calls(
     scored = score_variants(CALLS, inputs, rules)
     scores = report_calls(scored.variants, scored.dialogues, replace(scored.setup, over=over))
     scores["predictions"] = scored.about_system()
+    scores["paired"] = paired(scored.variants, CALL_METRICS)
     if output:
-        write_json(with_digest(scores), output)
+        write_scores(with_digest(scores), output)
     print_calls(scores, terminal())
 
 

@@ -10,7 +10,8 @@ from sgdx_dataset.io.errors import SgdxError
 
 from ..columns import Ints
 from ..units import ALL, SEEN, UNSEEN
-from .results import Results, headline_figures, read_runs
+from .paired_results import PairedResults
+from .runs import read_runs
 
 
 def summarise(paths: Sequence[Path]) -> dict[str, Any]:
@@ -48,19 +49,12 @@ def summarise(paths: Sequence[Path]) -> dict[str, Any]:
     }
 
 
-def _group(runs: Sequence[Results], members: Ints) -> dict[str, Any]:
+def _group(runs: Sequence[PairedResults], members: Ints) -> dict[str, Any]:
     """The figures of some frames, averaged over the runs."""
-    figures, by_variant = zip(
-        *(
-            headline_figures(run.jga, run.change, run.frame_index, members, run.rules)
-            for run in runs
-        ),
-        strict=True,
-    )
-    names = [name for name in figures[0] if name != "drop"]
+    figures, by_variant = zip(*(run.figures(members) for run in runs), strict=True)
     return {
         "frames": len(members),
-        **{name: _spread([of_run[name] for of_run in figures]) for name in names},
+        **{name: _spread([of_run[name] for of_run in figures]) for name in figures[0]},
         "by_variant": {
             name: _spread([of_run[name] for of_run in by_variant]) for name in by_variant[0]
         },

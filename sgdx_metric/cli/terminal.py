@@ -43,7 +43,7 @@ _SCORE_LEGEND = {
     "change_": "Change: JGA of what changes since the turn before alone, so that an early mistake "
     "counts once.",
 }
-_CALLS = {
+CALL_TITLES = {
     "call_name_accuracy": "name",
     "call_argument_accuracy": "arguments",
     "call_accuracy": "call",
@@ -57,29 +57,6 @@ makes so large a drop. worst: each call, or task, under the wording that is
 worst for it. flips: right under one wording and wrong under another. SS: how
 far a score varies over wordings. prec., recall: precision and recall of the
 decision to call.
-"""
-_COMPARE_LEGEND = """\
-difference: second less first, with its 95 % interval over dialogues. p: how
-likely chance alone makes so large a difference. JGA and Change are better
-higher, SS and flips lower.
-"""
-_COMPARE_RUNS_LEGEND = """\
-first, second: means over runs. difference: second less first, with its 95 %
-interval over dialogues and runs, to which p belongs. JGA and Change are better
-higher, SS and flips lower. Of few runs the interval is rough.
-"""
-_UNLIKELY = 0.05  # below this p, a difference is called more than chance
-_COMPARE_OVER_LEGEND = """\
-first, second: means over {means}. difference: second less first, with its 95 %
-interval over {over}, to which p belongs. Of few
-wordings the interval is rough. JGA and Change are better higher.
-"""
-_SUMMARY_LEGEND = """\
-The mean over runs, and in brackets the sample standard deviation. JGA: joint
-goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how far a frame's
-score varies over variants. JGA_worst: each frame under the wording that is
-worst for it. flips: frames right under one wording and wrong under another.
-Change: JGA of what changes since the turn before alone.
 """
 
 
@@ -98,7 +75,7 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
         console: Where to print.
     """
     sgdx = result["sgdx"]
-    names = {key: _title(key) for key in (*_TITLES, *_wider(sgdx["confidence"]))}
+    names = {key: figure_title(key) for key in (*_TITLES, *_wider(sgdx["confidence"]))}
     names = {
         key: name for key, name in names.items() if sgdx[key] is not None and key not in _LINES
     }
@@ -116,7 +93,7 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
         elif interval and key in names:
             print_line(f"{names[key]}: 95 % interval {_interval(interval)}", console)
         elif interval:
-            figure = f"{_title(key)}: {percent(sgdx[key])}"
+            figure = f"{figure_title(key)}: {percent(sgdx[key])}"
             print_line(f"{figure}, 95 % interval {_interval(interval)}", console)
     print_line("", console)
     _print_variants(result, console)
@@ -175,7 +152,7 @@ def _print_variants(result: dict[str, Any], console: Console) -> None:
         means = (groups.get(key, {}).get("joint_goal_accuracy") for key in _GROUPS.values())
         change = differences.get(name, {})
         interval = None if change.get("low") is None else [change["low"], change["high"]]
-        cells = _difference(change.get("difference"), interval, change.get("p"))
+        cells = difference_cells(change.get("difference"), interval, change.get("p"))
         rows.append([name, *map(percent, means), *(cells if differences else [])])
     print_table("Joint goal accuracy by variant, in %", headers, rows, console)
 
@@ -191,8 +168,8 @@ def print_calls(result: dict[str, Any], console: Console) -> None:
     for metric, of_all in result["calls"].items():
         for group in _GROUPS:
             figures = of_all if group == "all" else of_all[group]
-            name = f"{_CALLS[metric]}, {group}"
-            drop = _difference(figures["drop"], figures["confidence"]["drop"], figures["p"])
+            name = f"{CALL_TITLES[metric]}, {group}"
+            drop = difference_cells(figures["drop"], figures["confidence"]["drop"], figures["p"])
             drops.append([name, percent(figures["original"]), percent(figures["reworded"]), *drop])
             if metric in ("call_accuracy", "task_success"):
                 cells = (percent(figures[key]) for key in ("worst", "flips", "sensitivity"))
@@ -219,144 +196,12 @@ def _print_calls_by_variant(result: dict[str, Any], console: Console) -> None:
     for name, accuracy in result["calls"]["call_accuracy"]["by_variant"].items():
         change = result["differences"].get(name, {})
         interval = None if change.get("low") is None else [change["low"], change["high"]]
-        cells = _difference(change.get("difference"), interval, change.get("p"))
+        cells = difference_cells(change.get("difference"), interval, change.get("p"))
         success = percent(result["calls"]["task_success"]["by_variant"][name])
         decision = result["decision"].get(name) or {}
         decided = [percent(decision.get(key)) for key in ("precision", "recall")]
         rows.append([name, percent(accuracy), *cells, success, *(decided if is_decided else [])])
     print_table("Whole calls, and tasks, by wording, in %", headers, rows, console)
-
-
-def print_comparison(
-    result: dict[str, Any], names: tuple[str, str], details: bool, console: Console
-) -> None:
-    """Print which system is which, whether they differ, and a table of the headline figures.
-
-    Args:
-        result: What `compare` returned.
-        names: What the first and the second system are called.
-        details: Whether to print a table by service for each figure too, and one by variant.
-        console: Where to print.
-    """
-    for which, name in zip(("first", "second"), names):
-        facts = [f"system acts: {result['system_acts'][which]}"]
-        facts += ["oracle"] if result["oracle"][which] == "yes" else []
-        facts.append(result["provenance"][which])
-        print_line(f"{which}: {name} ({', '.join(facts)})", console)
-    print_line(f"{_verdict(result)}\n", console)
-    headers = ["first", "second", "difference", "95 % interval", "p"]
-    groups = result["groups"]
-    figures = {key: value for key, value in groups["all"].items() if key != "frames"}
-    rows = [[_title(key), *_compared(figure)] for key, figure in figures.items()]
-    title = f"All {groups['all']['frames']} frames, in %"
-    if rows:
-        print_table(title, ["figure", *headers], rows, console)
-    by_variant = [[name, *_compared(figure)] for name, figure in result["by_variant"].items()]
-    if details:
-        _print_details(groups, console)
-    if by_variant and (details or not rows):
-        title = "Joint goal accuracy by variant, in %"
-        print_table(title, ["variant", *headers], by_variant, console)
-    for key, figure in figures.items():
-        if "same_order" in figure:
-            share = percent(figure["same_order"])
-            order = "of the resamples the systems stand in this order"
-            print_line(f"{_title(key)}: in {share} % {order}", console)
-    several = max(result["runs"].values()) > 1
-    over = signature_parts(result["signature"], "signature").get("over", DIALOGUES)
-    if over != DIALOGUES:
-        drawn = [*(["dialogues"] if over == BOTH else []), "wordings"] + ["runs"] * several
-        means = "wordings and runs" if several else "wordings"
-        legend = _COMPARE_OVER_LEGEND.format(over=_listed(drawn), means=means)
-        print_line(legend, console)
-    else:
-        print_line(_COMPARE_RUNS_LEGEND if several else _COMPARE_LEGEND, console)
-    if not details:
-        print_line("--details prints these figures for every service and variant.", console)
-    print_line(result["signature"], console)
-
-
-def _verdict(result: dict[str, Any]) -> str:
-    """Which system is the better one under v1 to v5, or under what was scored, and how surely."""
-    name, figure = "JGA_v1-5", result["groups"]["all"].get("jga_v1-5")
-    if figure is None:
-        variant, figure = next(iter(result["by_variant"].items()))
-        name = f"JGA of {variant}"
-    difference = figure["difference"]
-    if not difference:
-        return f"{name}: the two are equal" if difference == 0 else f"{name}: undefined"
-    better, other = ("second", "first") if difference > 0 else ("first", "second")
-    text = f"{name}: {better} is {percent(abs(difference))} points above {other}"
-    if figure["p"] is None:
-        return f"{text}; whether by chance is not known"
-    sure = "more than chance explains" if figure["p"] < _UNLIKELY else "which may be chance"
-    return f"{text}, {sure} (p = {figure['p']:.4f})"
-
-
-def _print_details(groups: Mapping[str, Mapping[str, Any]], console: Console) -> None:
-    """Print a table for each figure: both systems, difference, interval and p, by service."""
-    headers = ["services", "frames", "first", "second", "difference", "95 % interval", "p"]
-    keys = dict.fromkeys(key for group in groups.values() for key in group if key != "frames")
-    for key in keys:
-        rows = [
-            [name, str(group["frames"]), *_compared(group[key])]
-            for name, group in groups.items()
-            if key in group
-        ]
-        print_table(f"{_title(key)}, in %", headers, rows, console, last_group="unseen")
-
-
-def _listed(words: Sequence[str]) -> str:
-    """Words as English lists them: "dialogues, wordings and runs"."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-
-
-def _compared(figures: dict[str, Any]) -> list[str]:
-    """The cells of a figure of two systems."""
-    cells = _difference(figures["difference"], figures["interval"], figures["p"])
-    return [percent(figures["first"]), percent(figures["second"]), *cells]
-
-
-def print_summary(result: dict[str, Any], names: Sequence[str], console: Console) -> None:
-    """Print the mean and the standard deviation of every headline figure over several runs.
-
-    Args:
-        result: What `summarise` returned.
-        names: What the runs are called.
-        console: Where to print.
-    """
-    groups = result["groups"]
-    figures = [key for key in groups["all"] if key not in ("frames", "by_variant")]
-    worst = [key for key in figures if key.startswith(("jga_worst", "flips"))]
-    change = [key for key in figures if key.startswith("change_")]
-    keys = [key for key in figures if key not in (*worst, *change)]
-    rows = [
-        [name, str(group["frames"]), *(_mean_and_deviation(group[key]) for key in keys)]
-        for name, group in groups.items()
-    ]
-    title = f"Joint goal accuracy and schema sensitivity of {len(names)} runs, in %"
-    print_table(title, ["services", "frames", *map(_title, keys)], rows, console)
-    for what, keys in (("The worst case", worst), ("Change accuracy", change)):
-        rows = [
-            [name, *(_mean_and_deviation(group[key]) for key in keys)]
-            for name, group in groups.items()
-        ]
-        title = f"{what} of {len(names)} runs, in %"
-        print_table(title, ["services", *map(_title, keys)], rows, console)
-    rows = [
-        [name, *(_mean_and_deviation(group["by_variant"][name]) for group in groups.values())]
-        for name in groups["all"]["by_variant"]
-    ]
-    title = f"Joint goal accuracy of {len(names)} runs by variant, in %"
-    print_table(title, ["variant", *groups], rows, console)
-    print_line(_SUMMARY_LEGEND, console)
-    for name, provenance in zip(names, result["provenance"], strict=True):
-        print_line(f"run: {name} ({provenance})", console)
-    print_line(result["signature"], console)
-
-
-def _mean_and_deviation(figure: dict[str, Any]) -> str:
-    return "-" if figure["mean"] is None else f"{percent(figure['mean'])} ({percent(figure['sd'])})"
 
 
 def print_explanation(
@@ -458,7 +303,7 @@ def _interval(interval: Sequence[float]) -> str:
     return f"{percent(interval[0])} to {percent(interval[1])}"
 
 
-def _difference(
+def difference_cells(
     difference: float | None, interval: Sequence[float] | None, p: float | None
 ) -> list[str]:
     """The cells of a difference, its interval and its p."""
@@ -474,7 +319,7 @@ def _wider(keys: dict[str, Any]) -> list[str]:
     return [key for key in keys if key.startswith("ss_jga(")]
 
 
-def _title(key: str) -> str:
+def figure_title(key: str) -> str:
     """The title of a figure's column: `SS(v1..v5+mine)` for the key `ss_jga(v1..v5+mine)`."""
     wider = key.replace("ss_jga", "SS").replace("jga_worst", "JGA_worst")
     return _TITLES.get(key, wider.replace("change(", "Change("))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sgdx_metric.bootstrap import RESAMPLES, TRIALS, Sums, compared
-from sgdx_metric.cli.results import SYSTEM_PARTS
+from sgdx_metric.cli.paired_results import SYSTEM_PARTS
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.rows import ScoreError
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from sgdx_dataset.io.files import read_input, staged
 from sgdx_dataset.io.json import decode_json, parse_json
-from sgdx_metric.cli.results import check_digest, provenance
+from sgdx_metric.cli.paired_results import check_digest, provenance
 from sgdx_metric.columns import Floats
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import signature_parts

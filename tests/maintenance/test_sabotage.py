@@ -108,7 +108,7 @@ SABOTAGES = {
         "if tensor.is_floating_point() and not tensor.isfinite().all():", "if False:",
         f"{_FAULTS} -k made_up"),
     "a changed file of scores is read": Sabotage(
-        "sgdx_metric/cli/results.py",
+        "sgdx_metric/cli/paired_results.py",
         "    if stated and stated != (digest", "    if stated and not (digest",
         "tests/sgdx_metric/cli/test_chain.py -k changed_file_of_scores"),
     "responses of two systems are scored together": Sabotage(

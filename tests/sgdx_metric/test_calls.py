@@ -14,14 +14,13 @@ from sgdx_metric.__main__ import main
 from sgdx_metric.calls import (
     CALL_PREDICTION,
     CALL_REFERENCE,
-    differences,
-    over_wordings,
     report_calls,
     score_calls,
     task_success,
 )
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import Setup
+from sgdx_metric.wording_figures import differences, over_wordings
 
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 
@@ -105,6 +104,21 @@ def test_the_decision_to_call_stands_apart() -> None:
     )
     assert found.decision == {"precision": 0.5, "recall": 0.5}
     assert found.scores["call_accuracy"].tolist() == [1, 0]
+
+
+def test_the_decision_is_one_of_turns() -> None:
+    """A turn of two services, and a call of the other one: there was nothing to decide."""
+    other = {**reference(0, None, **STATE), "frame_id": "0/0/Zoos_1", "service": "Zoos_1"}
+    rows = table([REFERENCES[0], other], CALL_REFERENCE)
+    made = call("OrderCab", time="6:15 pm", riders="2")
+    for calls in ((made, None), (None, made)):
+        predicted = [
+            {"frame_id": frame_id, "variant": "original", "service_call": one}
+            for frame_id, one in zip(("0/0/Cabs_1", "0/0/Zoos_1"), calls, strict=True)
+        ]
+        found = score_calls(rows, table(predicted, CALL_PREDICTION), "original")
+        assert found.decision is None
+        assert found.scores["call_accuracy"].tolist() == [calls[0] is made]
 
 
 def test_figures_over_wordings() -> None:

@@ -12,7 +12,7 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
-from sgdx_metric.cli.results import SYSTEM_PARTS, provenance
+from sgdx_metric.cli.paired_results import SYSTEM_PARTS, provenance
 from sgdx_metric.signature import signature_parts
 from sgsacc_metric.cli.files import read_scores
 from sgsacc_metric.signature import NAME

@@ -12,7 +12,7 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import decode_json, parse_json
-from sgdx_metric.cli.results import check_digest
+from sgdx_metric.cli.paired_results import check_digest
 
 from ..runs import data_caveats
 

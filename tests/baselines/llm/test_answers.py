@@ -267,6 +267,11 @@ FUNCTIONS = call_functions([SERVICE])
         (text("Shall I play it?"), ("", "", {}), {"invalid": 1}),
         (call_completion("Media_9__PlayFilm", '{"director": "Pixar"}'),
          ("Media_9", "PlayFilm", {}), {"unknown_slots": 1}),
+        # Of a program, as the help of ``--command`` has it; an empty list decides to make no call.
+        ({"calls": [{"name": "Media_9__PlayFilm", "arguments": {"title": "Up"}}]},
+         ("Media_9", "PlayFilm", {"title": "Up"}), {}),
+        ({"calls": []}, ("", "", {}), {}),
+        ({"calls": [{"name": "Other"}]}, ("", "", {}), {"wrong_names": 1, "invalid": 1}),
     ],
 )  # fmt: skip
 def test_calls(body: Any, call: tuple[str, str, dict[str, str]], counts: dict[str, int]) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from baselines.own_apis.suite import judge, read_suite
 from baselines.use import SHIPPED_MODEL, load_tracker
-from sgdx_metric.cli.results import only_dialogues, read_results
+from sgdx_metric.cli.paired_results import only_dialogues
+from sgdx_metric.cli.results import read_results
 
 from ...conftest import ROOT, Run
 

@@ -1,0 +1,285 @@
+"""Read the scores.json that `calls` writes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+
+from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.json import decode_json, parse_json
+
+from ..bootstrap import Statistics, Sums
+from ..calls import CALL, CALL_METRICS, COMPARED, call_means, call_statistics, call_sums
+from ..columns import Floats, Ints
+from ..units import ALL, SEEN, UNSEEN
+from ..variants import ORIGINAL, PAPER_VARIANTS
+from ..wording_figures import FIGURES
+from .paired_results import (
+    Fraction,
+    PairedResults,
+    PredictionFacts,
+    check_digest,
+    check_figure,
+    read_frames,
+    wordings,
+)
+
+
+class Difference(msgspec.Struct):
+    """A wording's scores against those of the original: fractions, None where undefined."""
+
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+
+
+class Decision(msgspec.Struct):
+    """How well it is decided whether to call: fractions, None where undefined."""
+
+    precision: float | None
+    recall: float | None
+
+
+class WordingFigures(msgspec.Struct, rename={"v1_5": "v1-5"}):
+    """The figures of some calls or cases, as ``sgdx_metric.wording_figures`` has them.
+
+    Attributes:
+        by_variant: The mean under each wording.
+        original, reworded, v1_5, drop, worst, flips, sensitivity: The figures.
+        confidence: The 95 % interval of each; services have none.
+        p: The p-value of the drop.
+        frames: How many calls there are, of a service.
+    """
+
+    by_variant: dict[str, float | None]
+    confidence: dict[str, tuple[float, float] | None] = {}
+    original: float | None = None
+    reworded: float | None = None
+    v1_5: float | None = None
+    drop: float | None = None
+    worst: float | None = None
+    flips: float | None = None
+    sensitivity: float | None = None
+    p: float | None = None
+    frames: int = 0
+
+
+class MetricScores(WordingFigures):
+    """The figures of one metric over all wordings.
+
+    Attributes:
+        differences: Each wording against the original.
+        seen, unseen: The figures of calls of services in the train split, and of others; None for
+            APIs that are not SGD's.
+        by_service: The figures of each service, by its original name.
+    """
+
+    differences: dict[str, Difference] = {}
+    seen: WordingFigures | None = None
+    unseen: WordingFigures | None = None
+    by_service: dict[str, WordingFigures] = {}
+
+    def group(self, name: str) -> WordingFigures | None:
+        """The figures of all, the seen or the unseen services."""
+        return {ALL: self, SEEN: self.seen, UNSEEN: self.unseen}[name]
+
+
+class PairedCalls(msgspec.Struct):
+    """The part `paired` of such a scores.json: the scores of every call.
+
+    Attributes:
+        frame_id: The ids of the frames that a call follows, in any order [calls].
+        seen: The original names of the services that are in the train split.
+        call_accuracy, call_name_accuracy, call_argument_accuracy: By variant, in the order of
+            `frame_id` [calls].
+    """
+
+    frame_id: Annotated[list[str], msgspec.Meta(min_length=1)]
+    seen: list[str]
+    call_accuracy: Annotated[dict[str, list[Fraction]], msgspec.Meta(min_length=1)]
+    call_name_accuracy: dict[str, list[Fraction]]
+    call_argument_accuracy: dict[str, list[Fraction]]
+
+
+class CallScores(msgspec.Struct):
+    """What programs read of such a scores.json.
+
+    Attributes:
+        signature: The line that says how it was scored.
+        calls: The figures of each metric.
+        decision: How well it is decided whether to call, by variant; None where every turn that was
+            predicted is followed by a call.
+        frames: How many calls there are, of `all`, `seen` and `unseen` services.
+        dialogues: How many dialogues have a call.
+        paired: The scores of every call; None in files of earlier versions.
+        predictions: What the prediction files say of themselves, by variant.
+        sha256: The digest of all the rest; empty in files of earlier versions.
+    """
+
+    signature: str
+    calls: Annotated[dict[str, MetricScores], msgspec.Meta(min_length=1)]
+    decision: dict[str, Decision | None]
+    frames: dict[str, int]
+    dialogues: int
+    paired: PairedCalls | None = None
+    predictions: dict[str, PredictionFacts] = {}
+    sha256: str = ""
+
+
+@dataclass(frozen=True)
+class CallResults(PairedResults):
+    """The scores of calls in a scores.json.
+
+    Attributes:
+        scores: Its content. Of results that `only_dialogues` made, it stays that of all calls.
+    """
+
+    scores: CallScores
+
+    def sums(self, members: Ints) -> Sums:
+        """The sums over dialogues of some calls' scores, as `call_sums` has them."""
+        tables = {
+            metric: {variant: scores[members] for variant, scores in by_variant.items()}
+            for metric, by_variant in self.tables.items()
+        }
+        return call_sums(tables, self.frame_index.dialogue[members], self.rules.zero_mean)
+
+    def statistics(self, means: Floats) -> Statistics:
+        """The figures that the variants allow, such as `call_accuracy.drop` [...].
+
+        Where all wordings but the original are v1 to v5, their mean is `reworded` alone.
+        """
+        statistics = call_statistics(means, self.variants)
+        if {*self.variants} - {ORIGINAL} == {*PAPER_VARIANTS}:
+            return {
+                name: values for name, values in statistics.items() if not name.endswith(".v1-5")
+            }
+        return statistics
+
+    def means_by_metric(self, means: Floats) -> dict[str, Statistics]:
+        """The means under each variant [...] of each metric of COMPARED."""
+        return call_means(means, self.variants)
+
+    def wording_sets(self) -> dict[str, list[str]]:
+        """All wordings but the original as `.reworded`; `.v1-5`, where others are among them."""
+        reworded = [name for name in self.variants if name != ORIGINAL]
+        if len(reworded) < 2:
+            raise SgdxError(
+                f"{self.path}: found calls under {', '.join(self.variants)}, expected them under "
+                "two wordings or more beside the original, to draw wordings"
+            )
+        sets = {".reworded": reworded}
+        if {*PAPER_VARIANTS} < {*reworded}:
+            sets[".v1-5"] = list(PAPER_VARIANTS)
+        return sets
+
+    def figures(self, members: Ints) -> tuple[dict[str, float | None], dict[str, float | None]]:
+        """The figures of `statistics`, and the call accuracy under each variant."""
+        sums = self.sums(members)
+        means = sums.means(np.ones((1, len(sums.total))))
+        return (
+            {name: _number(values) for name, values in self.statistics(means).items()},
+            {name: _number(row) for name, row in self.means_by_metric(means)[CALL].items()},
+        )
+
+
+def _number(values: Floats) -> float | None:
+    return None if np.isnan(values[0]) else float(values[0])
+
+
+def parse_call_results(data: bytes, path: Path) -> CallResults:
+    """Parse the content of a scores.json of calls.
+
+    Args:
+        data: The content.
+        path: The file, for error messages.
+
+    Raises:
+        ScoreError, SgdxError: It is none, has no scores of single calls, or contradicts itself.
+    """
+    scores = parse_json(data, CallScores, str(path), "a scores.json of calls")
+    check_digest(decode_json(data, dict[str, Any], str(path), "a scores.json of calls"), path)
+    paired = scores.paired
+    if paired is None:
+        raise SgdxError(
+            f"{path}: found no scores of single calls, which an earlier version did not write; "
+            "score the predictions again with python -m sgdx_metric calls"
+        )
+    by_metric = {metric: getattr(paired, metric) for metric in CALL_METRICS}
+    frames = read_frames(scores.signature, paired.frame_id, paired.seen, path)
+    _check_complete(by_metric, frames.parts, len(paired.frame_id), path)
+    results = CallResults(
+        path=path,
+        signature=scores.signature,
+        parts=frames.parts,
+        rules=frames.rules,
+        predictions=scores.predictions,
+        has_digest=bool(scores.sha256),
+        frame_ids=frames.frame_ids,
+        frame_index=frames.frame_index,
+        tables={metric: frames.table(by_metric[metric]) for metric in (CALL, *CALL_METRICS[:2])},
+        scores=scores,
+    )
+    _check_figures(results)
+    return results
+
+
+def _check_complete(
+    by_metric: Mapping[str, Mapping[str, list[float]]],
+    parts: dict[str, str],
+    count: int,
+    path: Path,
+) -> None:
+    """Raise SgdxError unless every metric has a score of each call under each stated variant."""
+    stated = set(wordings(parts))
+    for metric, by_variant in by_metric.items():
+        if set(by_variant) != stated:
+            raise SgdxError(
+                f"{path}: paired: {metric} has {', '.join(by_variant)}, expected "
+                f"{', '.join(wordings(parts))} as the signature says"
+            )
+        for variant, scores in by_variant.items():
+            if len(scores) != count:
+                raise SgdxError(
+                    f"{path}: paired: {metric}: {len(scores)} scores of {variant}, expected {count}"
+                )
+
+
+def _check_figures(results: CallResults) -> None:
+    """Raise SgdxError unless figures and counts are those of the calls in `paired`."""
+    path, scores = results.path, results.scores
+    for name, members in results.frame_index.groups().items():
+        if name in (ALL, SEEN, UNSEEN) and scores.frames.get(name) != len(members):
+            raise SgdxError(
+                f"{path}: frames: {name} is {scores.frames.get(name)}, expected {len(members)}"
+            )
+        sums = results.sums(members)
+        means = sums.means(np.ones((1, len(sums.total))))
+        statistics = call_statistics(means, results.variants)
+        by_variant = results.means_by_metric(means)
+        for metric in COMPARED:
+            of_metric = scores.calls.get(metric)
+            if of_metric is None:
+                raise SgdxError(f"{path}: calls: found no {metric}, expected it")
+            is_service = name not in (ALL, SEEN, UNSEEN)
+            group = of_metric.by_service.get(name) if is_service else of_metric.group(name)
+            if group is None:
+                continue
+            stated = {
+                figure: (
+                    getattr(group, figure.replace("-", "_")),
+                    statistics.get(f"{metric}.{figure}"),
+                )
+                for figure in FIGURES
+            }
+            stated |= {
+                variant: (group.by_variant.get(variant), row)
+                for variant, row in by_variant[metric].items()
+            }
+            for figure, (value, expected) in stated.items():
+                number = None if expected is None else _number(expected)
+                check_figure(f"calls: {metric}: {figure}", name, value, number, path)

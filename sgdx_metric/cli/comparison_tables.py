@@ -1,0 +1,268 @@
+"""Comparisons and averages as tables on the terminal, of dialogue states and of calls."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import fill
+from typing import Any
+
+from rich.console import Console
+
+from ..bootstrap import BOTH, DIALOGUES
+from ..calls import CALL, TASK_SUCCESS
+from ..signature import signature_parts
+from .terminal import CALL_TITLES, difference_cells, figure_title, percent, print_line, print_table
+
+_UNLIKELY = 0.05  # below this p, a difference is called more than chance
+_COMPARE_LEGEND = (
+    "difference: second less first, with its 95 % interval over dialogues. p: how likely chance "
+    "alone makes so large a difference."
+)
+_COMPARE_RUNS_LEGEND = (
+    "first, second: means over runs. difference: second less first, with its 95 % interval over "
+    "dialogues and runs, to which p belongs. Of few runs the interval is rough."
+)
+_COMPARE_OVER_LEGEND = (
+    "first, second: means over {means}. difference: second less first, with its 95 % interval over "
+    "{over}, to which p belongs. Of few wordings the interval is rough."
+)
+_SUMMARY_LEGEND = "The mean over runs, and in brackets the sample standard deviation."
+_CALL_LEGEND = (
+    "call: the right function with the right arguments. task: all calls of a dialogue are right. "
+    "reworded: the mean over all wordings but the original. drop: reworded less original. worst: "
+    "each call, or task, under the wording that is worst for it. flips: right under one wording "
+    "and wrong under another. SS: how far a score varies over wordings."
+)
+# Figures of calls by the end of their keys; of each metric but these two, the first three alone
+# are shown unless details are asked for.
+_CALL_FIGURES = {
+    "original": "original",
+    "reworded": "reworded",
+    "v1-5": "v1-5",
+    "drop": "drop",
+    "worst": "worst",
+    "flips": "flips",
+    "sensitivity": "SS",
+}
+_WITH_ALL_FIGURES = (CALL, TASK_SUCCESS)
+_MEANS = ("original", "reworded", "v1-5")
+
+
+@dataclass(frozen=True)
+class TaskWords:
+    """How figures of a task are called.
+
+    Attributes:
+        unit: What a score is of.
+        deciding: The key of the figure by which one system is better than another.
+        of_variant: What the mean under one variant is called, in a line.
+        by_variant: The same in a title.
+        better: Which figures are better higher, and which lower.
+        legend: What the figures are, beside their averages.
+    """
+
+    unit: str
+    deciding: str
+    of_variant: str
+    by_variant: str
+    better: str
+    legend: str
+
+
+_STATES = TaskWords(
+    "frames",
+    "jga_v1-5",
+    "JGA",
+    "Joint goal accuracy",
+    "JGA and Change are better higher, SS and flips lower.",
+    "JGA: joint goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how far a frame's "
+    "score varies over variants. JGA_worst: each frame under the wording that is worst for it. "
+    "flips: frames right under one wording and wrong under another. Change: JGA of what changes "
+    "since the turn before alone.",
+)
+_CALLS = TaskWords(
+    "calls",
+    f"{CALL}.reworded",
+    "call",
+    "Accuracy of calls",
+    f"{_CALL_LEGEND} All are better higher, but SS and flips lower.",
+    _CALL_LEGEND,
+)
+
+
+def _words(result: Mapping[str, Any]) -> TaskWords:
+    """How the figures of what was scored are called."""
+    task = signature_parts(result["signature"], "signature").get("task")
+    return _CALLS if task == "calls" else _STATES
+
+
+def _title(key: str) -> str:
+    """The title of a figure: `call drop` for the key `call_accuracy.drop`."""
+    metric, _, figure = key.partition(".")
+    if metric not in CALL_TITLES:
+        return figure_title(key)
+    return f"{CALL_TITLES[metric]} {_CALL_FIGURES[figure]}"
+
+
+def _is_shown(key: str) -> bool:
+    """Whether a figure is shown without details."""
+    metric, _, figure = key.partition(".")
+    return metric not in CALL_TITLES or metric in _WITH_ALL_FIGURES or figure in _MEANS
+
+
+def _print_legend(text: str, console: Console) -> None:
+    print_line(f"{fill(text, 80, break_on_hyphens=False)}\n", console)
+
+
+def print_comparison(
+    result: dict[str, Any], names: tuple[str, str], details: bool, console: Console
+) -> None:
+    """Print which system is which, whether they differ, and a table of the headline figures.
+
+    Args:
+        result: What `compare` returned.
+        names: What the first and the second system are called.
+        details: Whether to print a table by service for each figure too, and one by variant.
+        console: Where to print.
+    """
+    for which, name in zip(("first", "second"), names):
+        facts = [f"system acts: {result['system_acts'][which]}"]
+        facts += ["oracle"] if result["oracle"][which] == "yes" else []
+        facts.append(result["provenance"][which])
+        print_line(f"{which}: {name} ({', '.join(facts)})", console)
+    words = _words(result)
+    print_line(f"{_verdict(result, words)}\n", console)
+    headers = ["first", "second", "difference", "95 % interval", "p"]
+    groups = result["groups"]
+    figures = {key: value for key, value in groups["all"].items() if key != "frames"}
+    rows = [[_title(key), *_compared(figures[key])] for key in filter(_is_shown, figures)]
+    title = f"All {groups['all']['frames']} {words.unit}, in %"
+    if rows:
+        print_table(title, ["figure", *headers], rows, console)
+    by_variant = [[name, *_compared(figure)] for name, figure in result["by_variant"].items()]
+    if details:
+        _print_details(groups, words, console)
+    if by_variant and (details or not rows):
+        title = f"{words.by_variant} by variant, in %"
+        print_table(title, ["variant", *headers], by_variant, console)
+    for key, figure in figures.items():
+        if "same_order" in figure:
+            share = percent(figure["same_order"])
+            order = "of the resamples the systems stand in this order"
+            print_line(f"{_title(key)}: in {share} % {order}", console)
+    several = max(result["runs"].values()) > 1
+    over = signature_parts(result["signature"], "signature").get("over", DIALOGUES)
+    if over != DIALOGUES:
+        drawn = [*(["dialogues"] if over == BOTH else []), "wordings"] + ["runs"] * several
+        means = "wordings and runs" if several else "wordings"
+        legend = _COMPARE_OVER_LEGEND.format(over=_listed(drawn), means=means)
+    else:
+        legend = _COMPARE_RUNS_LEGEND if several else _COMPARE_LEGEND
+    _print_legend(f"{legend} {words.better}", console)
+    if not details:
+        print_line("--details prints these figures for every service and variant.", console)
+    print_line(result["signature"], console)
+
+
+def _verdict(result: dict[str, Any], words: TaskWords) -> str:
+    """Which system is the better one under other words, or under what was scored; how surely."""
+    name, figure = _title(words.deciding), result["groups"]["all"].get(words.deciding)
+    if figure is None:
+        variant, figure = next(iter(result["by_variant"].items()))
+        name = f"{words.of_variant} of {variant}"
+    difference = figure["difference"]
+    if not difference:
+        return f"{name}: the two are equal" if difference == 0 else f"{name}: undefined"
+    better, other = ("second", "first") if difference > 0 else ("first", "second")
+    text = f"{name}: {better} is {percent(abs(difference))} points above {other}"
+    if figure["p"] is None:
+        return f"{text}; whether by chance is not known"
+    sure = "more than chance explains" if figure["p"] < _UNLIKELY else "which may be chance"
+    return f"{text}, {sure} (p = {figure['p']:.4f})"
+
+
+def _print_details(
+    groups: Mapping[str, Mapping[str, Any]], words: TaskWords, console: Console
+) -> None:
+    """Print a table for each figure: both systems, difference, interval and p, by service."""
+    headers = ["services", words.unit, "first", "second", "difference", "95 % interval", "p"]
+    keys = dict.fromkeys(key for group in groups.values() for key in group if key != "frames")
+    for key in keys:
+        rows = [
+            [name, str(group["frames"]), *_compared(group[key])]
+            for name, group in groups.items()
+            if key in group
+        ]
+        print_table(f"{_title(key)}, in %", headers, rows, console, last_group="unseen")
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Words as English lists them: "dialogues, wordings and runs"."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _compared(figures: dict[str, Any]) -> list[str]:
+    """The cells of a figure of two systems."""
+    cells = difference_cells(figures["difference"], figures["interval"], figures["p"])
+    return [percent(figures["first"]), percent(figures["second"]), *cells]
+
+
+def print_summary(result: dict[str, Any], names: Sequence[str], console: Console) -> None:
+    """Print the mean and the standard deviation of every headline figure over several runs.
+
+    Args:
+        result: What `summarise` returned.
+        names: What the runs are called.
+        console: Where to print.
+    """
+    groups, words = result["groups"], _words(result)
+    if words is _CALLS:
+        _print_call_averages(groups, len(names), console)
+    else:
+        _print_state_averages(groups, len(names), console)
+    rows = [
+        [name, *(_mean_and_deviation(group["by_variant"][name]) for group in groups.values())]
+        for name in groups["all"]["by_variant"]
+    ]
+    title = f"{words.by_variant} of {len(names)} runs by variant, in %"
+    print_table(title, ["variant", *groups], rows, console)
+    _print_legend(f"{_SUMMARY_LEGEND} {words.legend}", console)
+    for name, provenance in zip(names, result["provenance"], strict=True):
+        print_line(f"run: {name} ({provenance})", console)
+    print_line(result["signature"], console)
+
+
+def _print_state_averages(groups: Mapping[str, Any], runs: int, console: Console) -> None:
+    """Print the averages of the headline figures, a row for each group of services."""
+    figures = [key for key in groups["all"] if key not in ("frames", "by_variant")]
+    worst = [key for key in figures if key.startswith(("jga_worst", "flips"))]
+    change = [key for key in figures if key.startswith("change_")]
+    keys = [key for key in figures if key not in (*worst, *change)]
+    rows = [
+        [name, str(group["frames"]), *(_mean_and_deviation(group[key]) for key in keys)]
+        for name, group in groups.items()
+    ]
+    title = f"Joint goal accuracy and schema sensitivity of {runs} runs, in %"
+    print_table(title, ["services", "frames", *map(figure_title, keys)], rows, console)
+    for what, keys in (("The worst case", worst), ("Change accuracy", change)):
+        rows = [
+            [name, *(_mean_and_deviation(group[key]) for key in keys)]
+            for name, group in groups.items()
+        ]
+        title = f"{what} of {runs} runs, in %"
+        print_table(title, ["services", *map(figure_title, keys)], rows, console)
+
+
+def _print_call_averages(groups: Mapping[str, Any], runs: int, console: Console) -> None:
+    """Print the averages of the figures of calls, which are many: a row for each."""
+    counts = ", ".join(f"{group['frames']} {name}" for name, group in groups.items())
+    figures = [key for key in groups["all"] if key not in ("frames", "by_variant")]
+    rows = [
+        [_title(key), *(_mean_and_deviation(group[key]) for group in groups.values())]
+        for key in figures
+        if _is_shown(key)
+    ]
+    print_table(f"Calls ({counts}) of {runs} runs, in %", ["figure", *groups], rows, console)
+
+
+def _mean_and_deviation(figure: dict[str, Any]) -> str:
+    return "-" if figure["mean"] is None else f"{percent(figure['mean'])} ({percent(figure['sd'])})"
