@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -13,7 +14,10 @@ from sphinx.application import Sphinx
 from sgdx_metric import __version__
 
 ROOT = Path(__file__).parents[1]
-REPOSITORY = "https://github.com/YOU/sgdx"
+# The workflow that builds the site knows the repository; elsewhere readers fill in their own name.
+_PLACEHOLDER = "YOU/sgdx"
+_NAME = os.environ.get("GITHUB_REPOSITORY", _PLACEHOLDER)
+REPOSITORY = f"https://github.com/{_NAME}"
 
 project = "sgdx"
 author = "The sgdx authors"
@@ -56,7 +60,10 @@ def _put_in_the_readme(app: Sphinx, page: str, text: list[str]) -> None:
 
 
 def _link_the_repository(app: Sphinx, page: str, text: list[str]) -> None:
-    """Pages link to files of the repository beside ``docs/``; on the site these are at its host."""
+    """Pages link to files of the repository beside ``docs/``; on the site these are at its host.
+
+    Addresses of the repository have its own name.
+    """
     if app.env.doc2path(page).suffix != ".md":
         return
 
@@ -67,6 +74,7 @@ def _link_the_repository(app: Sphinx, page: str, text: list[str]) -> None:
 
     up = "../" * (1 + page.count("/"))
     text[0] = re.sub(rf"\]\({re.escape(up)}([^)#]+)(#[^)]*)?\)", there, text[0])
+    text[0] = text[0].replace(f"github.com/{_PLACEHOLDER}", f"github.com/{_NAME}")
     text[0] = re.sub(r"`outputs/(reports/\w+/index.html)`", r'<a href="\1">\1</a>', text[0])
 
 

@@ -44,6 +44,12 @@ for name in ("HF_DATASETS_CACHE", "HF_MODULES_CACHE"):
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what is marked posix on systems that are not."""
+    if os.name != "posix" and item.get_closest_marker("posix"):
+        pytest.skip("needs pipes, links or signals as POSIX has them")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def hugging_face_home() -> Iterator[Path]:
     """The home above, removed at the end."""

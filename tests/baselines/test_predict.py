@@ -101,6 +101,7 @@ def test_two_processes_predict_what_one_does(
         assert (tmp_path / "two" / name).read_bytes() == (predicted / name).read_bytes()
 
 
+@pytest.mark.posix
 def test_a_killed_run_goes_on_from_its_chunks(
     predicted: Path, trained: Path, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,7 @@ def stop_when(
     return process.wait()
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_prepare_killed_in_the_middle(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
@@ -47,6 +48,7 @@ def test_prepare_killed_in_the_middle(tmp_path: Path) -> None:
     assert rows == {"train": 66, "validation": 19, "test": 36}
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_build_killed_in_the_middle(tmp_path: Path) -> None:
     command = ["build", "--source", "sample", "--output", tmp_path / "hub"]

@@ -148,6 +148,7 @@ def test_the_release_has_58_sets_of_services_in_test(release_archive: Path) -> N
     assert (chosen.of, len(chosen.ids)) == (2921, 200)
 
 
+@pytest.mark.posix
 def test_ids_may_come_through_a_pipe(tmp_path: Path) -> None:
     """As `--dialogues <(head -n 2 ids.txt)` gives them; a device may have no end."""
     reader, writer = os.pipe()

@@ -144,6 +144,7 @@ def test_faults_of_wordings(folder: Path, name: str, words: Json, message: str) 
         read_tool_set(folder)
 
 
+@pytest.mark.posix
 def test_a_wording_that_is_a_pipe_is_not_waited_for(folder: Path) -> None:
     (folder / "wordings").mkdir(exist_ok=True)
     os.mkfifo(folder / "wordings" / "v3.json")

@@ -112,6 +112,7 @@ def test_a_run_that_is_stopped_goes_on_and_its_dialogues_can_be_scored(
     }  # fmt: skip
 
 
+@pytest.mark.posix
 def test_a_killed_run_asks_only_for_what_is_missing(
     three: Path, stand_in: StandIn, tmp_path: Path
 ) -> None:

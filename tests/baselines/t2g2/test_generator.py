@@ -63,6 +63,7 @@ def test_broken_off_and_resumed_it_ends_in_the_same_bytes(
     assert losses(tmp_path / "run") == losses(unbroken)
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 @BOTH
 def test_killed_and_resumed_it_ends_in_the_same_bytes(

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import sys
@@ -320,6 +319,8 @@ def test_outputs_that_cannot_be(module: Any, place: str, tmp_path: Path, refused
 @contextmanager
 def files_of_at_most(size: int) -> Iterator[None]:
     """Let this process write no longer files, as on a disk that is full."""
+    import resource  # which Windows lacks
+
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -328,6 +329,7 @@ def files_of_at_most(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+@pytest.mark.posix
 def test_a_full_disk(tmp_path: Path, refused: Refused) -> None:
     refused(predict, *LEXICAL, "--output", tmp_path / "no", "--split", "none")  # fills the cache
     with files_of_at_most(3000):
@@ -353,6 +355,7 @@ def test_a_second_run_in_a_folder_is_refused(module: Any, tmp_path: Path, refuse
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     ("number", "status", "line"),
     [(signal.SIGTERM, 143, "x: terminated\n"), (signal.SIGINT, 130, "x: interrupted\n")],

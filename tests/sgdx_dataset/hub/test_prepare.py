@@ -348,6 +348,7 @@ def test_a_large_split_has_several_shards(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(list(rows)) == 66
 
 
+@pytest.mark.posix
 def test_a_read_only_cache_serves_what_it_holds(mini: Path, tmp_path: Path) -> None:
     """As another user, who may write nowhere below the cache."""
     cache = tmp_path / "home" / "datasets"

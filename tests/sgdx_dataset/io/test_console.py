@@ -38,6 +38,7 @@ def test_nobody_reads_standard_output() -> None:
     assert (process.communicate()[1], process.returncode) == (b"", 1)
 
 
+@pytest.mark.posix
 def test_standard_output_on_a_full_disk() -> None:
     with Path("/dev/full").open("wb") as full:
         process = printing(full.fileno())
@@ -105,6 +106,7 @@ def test_a_second_signal_does_not_break_off_the_cleaning_up(
     assert (tmp_path / "cleaned up").exists()
 
 
+@pytest.mark.posix
 def test_a_signal_that_is_ignored_stays_so() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

@@ -72,6 +72,7 @@ def test_a_folder_that_another_process_made_meanwhile_stays(tmp_path: Path) -> N
     assert [path.name for path in tmp_path.rglob("*")] == ["folder", "theirs"]
 
 
+@pytest.mark.posix
 def test_files_that_are_no_files(tmp_path: Path) -> None:
     """A pipe has no end to wait for, and a link to a device may have one that never comes."""
     os.mkfifo(tmp_path / "pipe")
@@ -97,6 +98,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         staged(place).__enter__()
 
 
+@pytest.mark.posix
 def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere" / "file")
@@ -105,6 +107,7 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "elsewhere" / "file").read_bytes() == b"new"
 
 
+@pytest.mark.posix
 def test_a_device_or_a_pipe_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for place in (Path("/dev/null"), tmp_path / "pipe"):
@@ -121,6 +124,7 @@ def test_names_as_long_as_the_file_system_allows(tmp_path: Path) -> None:
         write_bytes(tmp_path / ("n" * 256), b"new")
 
 
+@pytest.mark.posix
 def test_an_input_is_of_any_size_and_may_be_a_pipe(tmp_path: Path) -> None:
     (tmp_path / "zero").symlink_to("/dev/zero")
     for name, message in (

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import pty
 import subprocess
 import sys
-import termios
 from pathlib import Path
+
+import pytest
 
 from ...conftest import ROOT
 
+pytestmark = pytest.mark.posix
 LOAD_SIX = """
 import sgdx_dataset.io.progress
 sgdx_dataset.io.progress.DELAY = 600
@@ -28,6 +29,9 @@ prepare("sample", cache_dir="cache")
 
 def shown(program: str, folder: Path, **environment: str) -> str:
     """What a program writes to a terminal."""
+    import pty  # which Windows lacks
+    import termios
+
     terminal, inside = pty.openpty()
     termios.tcsetwinsize(terminal, (24, 80))
     variables = {k: v for k, v in os.environ.items() if k != "HF_DATASETS_DISABLE_PROGRESS_BARS"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +32,7 @@ def refused(tmp_path: Path, command: Run, *words: object) -> str:
     return line
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -87,6 +87,7 @@ def test_long_names_of_inputs(tmp_path: Path, command: Run) -> None:
         assert "File name too long" in refused(tmp_path, command, "sgdx_metric", *words)
 
 
+@pytest.mark.posix
 def test_a_device_is_no_input(tmp_path: Path, command: Run) -> None:
     """/dev/zero has no end, and would fill the memory."""
     words = ("sgdx_metric", "score", "--output", "s.json", "--predictions", "v1=/dev/zero")
@@ -112,12 +113,15 @@ def test_a_device_is_no_input(tmp_path: Path, command: Run) -> None:
 @pytest.fixture
 def small_files() -> Iterator[None]:
     """No file may become larger than 4 KB, which is an error as on a full disk is."""
+    import resource  # which Windows lacks
+
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     yield
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+@pytest.mark.posix
 def test_a_full_disk(
     tmp_path: Path, command: Run, score: tuple[object, ...], small_files: None
 ) -> None:

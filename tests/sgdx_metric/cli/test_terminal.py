@@ -140,6 +140,7 @@ def test_no_standard_output_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (tmp_path / "s.json").is_file()
 
 
+@pytest.mark.posix
 def test_an_interruption(tmp_path: Path) -> None:
     """It comes while the command waits for predictions from a pipe."""
     words, _, path = scored_rows(tmp_path)
