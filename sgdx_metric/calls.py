@@ -29,6 +29,7 @@ from .columns import (
 from .report import check_same_frames
 from .robustness import RIGHT
 from .rows import REFERENCE, ScoreError
+from .scoring import CANONICAL
 from .signature import OFFICIAL, Rules, Setup, signature
 from .slots import SchemaSlots, score_slots
 from .units import ALL, SEEN, UNSEEN, FrameIndex, index_frames
@@ -48,8 +49,9 @@ COMPARED = (CALL, TASK_SUCCESS, "call_name_accuracy", "call_argument_accuracy")
 DONTCARE = "dontcare"
 _PARAMETERS = pa.list_(pa.struct([("slot", pa.string()), ("value", pa.string())]))
 # Gold calls are of the frame's own service; a predicted call says which service it is of.
-CALL_REFERENCE = REFERENCE.append(
-    pa.field("service_call", pa.struct([("method", pa.string()), ("parameters", _PARAMETERS)]))
+_CALL = pa.struct([("method", pa.string()), ("parameters", _PARAMETERS)])
+CALL_REFERENCE = pa.schema(
+    [*(column for column in REFERENCE if column.name != CANONICAL), ("service_call", _CALL)]
 )
 CALL_PREDICTION = pa.schema(
     {

@@ -69,10 +69,10 @@ class AlignedRows:
         rows, elements = explode(column(self.table, name))
         return self.position[rows], elements
 
-    def slot_values(self) -> SlotValues:
-        """The values of all states, laid end to end."""
+    def slot_values(self, name: str = "slot_values") -> SlotValues:
+        """The values of all states, or of another column of slots and values, laid end to end."""
         # Two explosions: states into assignments of a slot, and those into values.
-        frame, assignments = self.exploded("slot_values")
+        frame, assignments = self.exploded(name)
         parent, values = explode(field(assignments, "values"))
         return SlotValues(frame, strings(field(assignments, "slot")), parent, strings(values))
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .columns import Bools, Floats, Ints
-from .robustness import mean_defined, robustness
+from .robustness import BESIDE, is_known, mean_defined, robustness
 from .rows import ScoreError
 from .scoring import METRICS, FrameScores
 from .signature import OFFICIAL, Rules, Setup, signature
@@ -19,7 +20,7 @@ from .variants import ORIGINAL
 
 ALL, SEEN, UNSEEN = "#ALL_SERVICES", "#SEEN_SERVICES", "#UNSEEN_SERVICES"
 # The metrics of dialogue states that `compare` pairs.
-PAIRED = ("joint_goal_accuracy", "joint_change_accuracy")
+PAIRED = ("joint_goal_accuracy", *BESIDE.values())
 _UNSTATED = Setup()
 
 
@@ -45,6 +46,8 @@ def report(variants: Mapping[str, FrameScores], setup: Setup = _UNSTATED) -> dic
     frame_index = index_frames(first.frame_id, first.seen)
     seen, count = int(first.seen.sum()), len(first.seen)
     dialogues = len(np.unique(frame_index.dialogue))
+    has_canonical = is_known([v.scores["joint_canonical_accuracy"] for v in variants.values()])
+    setup = replace(setup, canonical=has_canonical)
     return {
         "variants": {
             name: group_means(scores, setup.rules, frame_index.turn)
@@ -66,8 +69,9 @@ def paired(variants: Mapping[str, ScoredFrames], metrics: Sequence[str] = PAIRED
         metrics: Which of them.
 
     Returns:
-        `frame_id`; `seen`, the seen services by their original names; and each of the metrics, by
-        variant, in the order of `frame_id`, None where undefined.
+        `frame_id`; `seen`, the seen services by their original names; and each of the metrics that
+        is defined in some frame, by variant, in the order of `frame_id`, None where undefined. The
+        first is always there.
     """
     first = next(iter(variants.values()))
     frame_index = index_frames(first.frame_id, first.seen)
@@ -79,6 +83,7 @@ def paired(variants: Mapping[str, ScoredFrames], metrics: Sequence[str] = PAIRED
                 name: _json_numbers(frames.scores[metric]) for name, frames in variants.items()
             }
             for metric in metrics
+            if metric == metrics[0] or is_known([v.scores[metric] for v in variants.values()])
         },
     }
 

@@ -9,11 +9,12 @@ The worst case says what a user can rely on: a frame's score under the wording t
 Liang et al. 2022, "Holistic Evaluation of Language Models" (arXiv 2211.09110), measure robustness
 so, as the mean of each instance's worst score over its perturbations, the unperturbed one included.
 
-Change accuracy stands beside joint goal accuracy, which counts an early mistake again in every
-later turn; `change` says where it is from.
+Two accuracies stand beside joint goal accuracy: change accuracy, which counts an early mistake once
+and not again in every later turn (`change` says where it is from), and canonical accuracy, which
+also takes what a value is to the API.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,10 +36,15 @@ from .signature import OFFICIAL, Rules
 from .units import ALL, SEEN, UNSEEN, FrameIndex, turn_starts, unit_scores
 from .variants import ORIGINAL, PAPER_VARIANTS, wider_set, worst_sets
 
-CHANGE = ("change_orig", "change_v1-5")
-HEADLINE = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga", "jga_worst", "flips", *CHANGE)
+# The accuracies that stand beside the joint goal accuracy, by what their figures are called.
+BESIDE = {"change": "joint_change_accuracy", "canonical": "joint_canonical_accuracy"}
+_BESIDE = tuple(f"{name}_{mean}" for name in BESIDE for mean in ("orig", "v1-5"))
+HEADLINE = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga", "jga_worst", "flips", *_BESIDE)
 # The scores that get confidence intervals.
-WITH_INTERVALS = ("jga_orig", "jga_v1-5", "drop", "ss_jga", "jga_worst", "flips", *CHANGE)
+WITH_INTERVALS = ("jga_orig", "jga_v1-5", "drop", "ss_jga", "jga_worst", "flips", *_BESIDE)
+# Scores of all frames under each variant, by the names of BESIDE.
+Beside = Mapping[str, Mapping[str, Floats]]
+_NOTHING: Beside = {}
 # A frame with this score or more is right, and with a lesser one wrong.
 RIGHT = 0.5
 
@@ -117,21 +123,26 @@ def robustness(
         [-1, inf), `drop` (jga_v1-5 - jga_orig) is in [-1, 1], sensitivities are in [0, sqrt K];
         None where undefined. `jga_worst` is the mean of `worst_case` and `flips` that of `flipped`,
         over the original and v1 to v5, None unless all six are given. `change_orig` and
-        `change_v1-5` are the joint change accuracy under the original and its mean over v1 to v5.
-        Where there are variants
+        `change_v1-5` are the joint change accuracy under the original and its mean over v1 to v5,
+        `canonical_orig` and `canonical_v1-5` the same of the joint canonical accuracy, None where
+        the references have no canonical values. Where there are variants
         beside the paper's, a key such as `ss_jga(v1..v5+mine)` has the sensitivity over all of
         them, and `ss_jga` stays that of the paper's; where others than these six are given, keys
         such as `jga_worst(original+v1..v5+mine)` and `flips(...)` have the same over all that are.
     """
     jga = {name: frames.scores["joint_goal_accuracy"] for name, frames in variants.items()}
-    change = {name: frames.scores["joint_change_accuracy"] for name, frames in variants.items()}
+    beside = {
+        name: {variant: frames.scores[metric] for variant, frames in variants.items()}
+        for name, metric in BESIDE.items()
+        if is_known([frames.scores[metric] for frames in variants.values()])
+    }
     groups = frame_index.groups()
     means = {
         name: _group(variants, frame_index, members, rules) for name, members in groups.items()
     }
     for name in (ALL, SEEN, UNSEEN):
         members = groups.pop(name)
-        means[name]["confidence"] = confidence(jga, frame_index, members, rules, over, change)
+        means[name]["confidence"] = confidence(jga, frame_index, members, rules, over, beside)
     by_variant = {
         name: mean_defined(unit_scores("joint_goal_accuracy", scores, frame_index.turn, rules))
         for name, scores in jga.items()
@@ -161,8 +172,8 @@ def _group(
     }
     paper = [name in PAPER_VARIANTS for name in variants]
     names = list(variants)
-    jga, change = scores["joint_goal_accuracy"], scores["joint_change_accuracy"]
-    return headline(jga, names, rules, change) | {
+    beside = {name: scores[metric] for name, metric in BESIDE.items()}
+    return headline(scores["joint_goal_accuracy"], names, rules, beside) | {
         "mean_v1-5": {metric: _average(names, scores[metric]) for metric in METRICS},
         "sensitivity": {
             metric: mean_defined(variation(scores[metric][paper], rules.zero_mean))
@@ -171,8 +182,13 @@ def _group(
     }
 
 
+def is_known(scores: Iterable[Floats]) -> bool:
+    """Whether any of some scores is defined, [frames] each."""
+    return not all(np.isnan(of_variant).all() for of_variant in scores)
+
+
 def headline(
-    scores: Floats, variants: Sequence[str], rules: Rules, change: Floats | None = None
+    scores: Floats, variants: Sequence[str], rules: Rules, beside: Mapping[str, Floats]
 ) -> dict[str, float | None]:
     """The headline figures of some frames, or turns; None where undefined.
 
@@ -180,7 +196,7 @@ def headline(
         scores: Their joint goal accuracy under each variant [variants, frames].
         variants: The variants, in the order of the rows.
         rules: How the frames were scored.
-        change: Their joint change accuracy likewise; None where it is unknown.
+        beside: The accuracies beside it likewise, those that are known, by the names of BESIDE.
 
     Returns:
         HEADLINE, `drop`, and the means of all statistics of `across_wordings`.
@@ -196,9 +212,11 @@ def headline(
         "ss_jga": None,
         "jga_worst": None,
         "flips": None,
-        "change_orig": None if change is None else _original(variants, change),
-        "change_v1-5": None if change is None else _average(variants, change),
+        **dict.fromkeys(_BESIDE),
     }
+    for name, of_name in beside.items():
+        figures[f"{name}_orig"] = _original(variants, of_name)
+        figures[f"{name}_v1-5"] = _average(variants, of_name)
     across = across_wordings(scores, variants, rules)
     return figures | {name: mean_defined(values) for name, values in across.items()}
 
@@ -255,7 +273,7 @@ def confidence(
     members: Ints,
     rules: Rules,
     over: str = DIALOGUES,
-    change: Mapping[str, Floats] | None = None,
+    beside: Beside = _NOTHING,
 ) -> dict[str, Interval]:
     """The 95 % intervals of the headline scores of some frames; None where undefined.
 
@@ -269,26 +287,31 @@ def confidence(
         members: Positions of the group's frames [some frames].
         rules: How the frames were scored.
         over: What the intervals are over: "dialogues", "wordings" or "both".
-        change: Joint change accuracy of all frames, by variant [frames]; None where it is unknown.
+        beside: The accuracies beside it likewise, those that are known, by the names of BESIDE.
     """
-    sums = dialogue_sums(jga, frame_index, members, rules, change)
+    sums = dialogue_sums(jga, frame_index, members, rules, beside)
     if over == DIALOGUES:
         intervals = bootstrap(
-            lambda weights: with_drop(headline_statistics(sums.means(weights), list(jga))),
+            lambda weights: with_drop(
+                headline_statistics(sums.means(weights), list(jga), list(beside))
+            ),
             len(sums.total),
         )
     else:
-        intervals = _confidence_over_wordings(sums, list(jga), over)
+        intervals = _confidence_over_wordings(sums, list(jga), list(beside), over)
     names = dict.fromkeys((*WITH_INTERVALS, *across_names(list(jga))))
     return {figure: intervals.get(figure) for figure in names}
 
 
-def _confidence_over_wordings(sums: Sums, variants: list[str], over: str) -> dict[str, Interval]:
+def _confidence_over_wordings(
+    sums: Sums, variants: list[str], beside: Sequence[str], over: str
+) -> dict[str, Interval]:
     """The intervals of the means over v1 to v5, where all of them are given.
 
     Args:
         sums: What `dialogue_sums` returned.
         variants: The variants, which are its first rows.
+        beside: The names of the accuracies whose rows are its last.
         over: "wordings" or "both".
     """
     if not set(PAPER_VARIANTS) <= set(variants):
@@ -297,7 +320,7 @@ def _confidence_over_wordings(sums: Sums, variants: list[str], over: str) -> dic
     def statistic(weights: Floats, shares: Floats) -> Statistics:
         means = sums.means(weights)
         statistics = {}
-        for name, of_variant in tables(means, variants).items():
+        for name, of_variant in tables(means, variants, beside).items():
             paper = np.stack([of_variant[variant] for variant in PAPER_VARIANTS], axis=1)
             statistics[f"{name}_v1-5"] = (paper * shares).sum(axis=1)
             if ORIGINAL in variants:
@@ -368,70 +391,77 @@ def dialogue_sums(
     frame_index: FrameIndex,
     members: Ints,
     rules: Rules,
-    change: Mapping[str, Floats] | None = None,
+    beside: Beside = _NOTHING,
 ) -> Sums:
     """Sum up the joint goal accuracy of some frames over each of their dialogues.
 
     The rows of the sums are the variants in their order, then the statistics of `across_wordings`
-    in theirs, and then, where it is given, the change accuracy under the variants.
+    in theirs, and then the accuracies beside it, each under the variants.
 
     Args:
         jga: Joint goal accuracy of all frames, by variant [frames].
         frame_index: Where all frames belong.
         members: Positions of the group's frames [some frames].
         rules: How the frames were scored.
-        change: Joint change accuracy of all frames, by variant [frames]; None where it is unknown.
+        beside: The accuracies beside it likewise, those that are known, by the names of BESIDE.
     """
     turn, dialogue = frame_index.turn[members], frame_index.dialogue[members]
-    by_variant = np.stack([*jga.values(), *([change[name] for name in jga] if change else [])])
-    # The change accuracy, too, is of turns where the joint goal accuracy is.
+    by_variant = np.stack(
+        [*jga.values(), *(of_name[variant] for of_name in beside.values() for variant in jga)]
+    )
+    # Those beside it, too, are of turns where the joint goal accuracy is.
     units = unit_scores("joint_goal_accuracy", by_variant[:, members], turn, rules)
-    scores, of_change = units[: len(jga)], units[len(jga) :]
+    scores, others = units[: len(jga)], units[len(jga) :]
     if rules.joint_acc_across_turn:
         dialogue = dialogue[turn_starts(turn)]
-    rows = np.vstack([scores, *across_wordings(scores, list(jga), rules).values(), of_change])
+    rows = np.vstack([scores, *across_wordings(scores, list(jga), rules).values(), others])
     return sums_by_dialogue(rows, dialogue)
 
 
-def headline_statistics(means: Floats, variants: list[str]) -> Statistics:
+def headline_statistics(
+    means: Floats, variants: list[str], beside: Sequence[str] = ()
+) -> Statistics:
     """The headline statistics that the variants allow, from mean scores of `dialogue_sums`.
 
     Args:
         means: Mean scores [..., rows].
         variants: The variants, which are the first rows.
+        beside: The names of the accuracies whose rows are the last.
 
     Returns:
-        `jga_orig`, `jga_v1-5`, the means of the statistics of `across_wordings`, `change_orig` and
-        `change_v1-5`, where they are defined [...] each.
+        `jga_orig`, `jga_v1-5`, the means of the statistics of `across_wordings`, and `change_orig`,
+        `change_v1-5` and so on of those beside it, where they are defined [...] each.
     """
-    by_table = tables(means, variants)
+    by_table = tables(means, variants, beside)
     across = {
         name: means[..., i]
         for i, name in enumerate(across_names(variants), len(variants))
         if name != "ss_jga" or len({*variants} & {*PAPER_VARIANTS}) > 1
     }
-    return {
-        **_original_and_reworded("jga", by_table["jga"]),
-        **across,
-        **_original_and_reworded("change", by_table.get("change", {})),
-    }
+    figures = {**_original_and_reworded("jga", by_table.pop("jga")), **across}
+    for name, by_variant in by_table.items():
+        figures |= _original_and_reworded(name, by_variant)
+    return figures
 
 
-def tables(means: Floats, variants: Sequence[str]) -> dict[str, Statistics]:
+def tables(
+    means: Floats, variants: Sequence[str], beside: Sequence[str] = ()
+) -> dict[str, Statistics]:
     """The means under each variant, from mean scores of `dialogue_sums`.
 
     Args:
         means: Mean scores [..., rows].
         variants: The variants, which are the first rows.
+        beside: The names of the accuracies whose rows are the last.
 
     Returns:
-        By variant [...]: under `jga` those of the joint goal accuracy and, where it was given,
-        under `change` those of the change accuracy.
+        By variant [...]: under `jga` those of the joint goal accuracy, and under the name of each
+        accuracy beside it those of that.
     """
     by_table = {"jga": _by_name(means, variants)}
     after = len(variants) + len(across_names(variants))
-    if means.shape[-1] > after:
-        by_table["change"] = _by_name(means[..., after:], variants)
+    for i, name in enumerate(beside):
+        by_table[name] = _by_name(means[..., after + i * len(variants) :], variants)
     return by_table
 
 

@@ -59,14 +59,17 @@ class Prediction(msgspec.Struct, omit_defaults=True, gc=False):
 class Reference(Prediction, kw_only=True):
     """The part of a frame row that scoring reads.
 
-    `slots` and `utterance` are needed only where spans are predicted. `schema` is looked at only
-    under a variant of the user's own, where `wording`, the schema's digest, then takes its place.
+    `slots` and `utterance` are needed only where spans are predicted, and `canonical_values`, what
+    values of the state are to the API, only for the accuracy that takes them too. `schema` is
+    looked at only under a variant of the user's own, where `wording`, the schema's digest, then
+    takes its place.
     """
 
     service: str
     seen: bool
     schema_slots: list[SchemaSlot]
     utterance: str | None = None
+    canonical_values: list[SlotValue] | None = None
     schema: dict[str, Any] | None = None
     wording: str | None = None
 
@@ -76,6 +79,7 @@ EXAMPLE_ROW = (
     '{"frame_id": "1_00000/0/Hotels_2", "variant": "v1", "active_intent": "SearchHouse", '
     '"requested_slots": ["rating"], "slot_values": [{"slot": "city", "values": ["Rome"]}]}'
 )
+_SLOT_VALUES = pa.list_(pa.struct([("slot", pa.string()), ("values", pa.list_(pa.string()))]))
 _SPANS = pa.list_(
     pa.struct([("slot", pa.string()), ("start", pa.int64()), ("exclusive_end", pa.int64())])
 )
@@ -85,9 +89,7 @@ PREDICTION = pa.schema(
         "variant": pa.string(),
         "active_intent": pa.string(),
         "requested_slots": pa.list_(pa.string()),
-        "slot_values": pa.list_(
-            pa.struct([("slot", pa.string()), ("values", pa.list_(pa.string()))])
-        ),
+        "slot_values": _SLOT_VALUES,
         "slots": _SPANS,
     }
 )
@@ -101,6 +103,7 @@ REFERENCE = pa.schema(
             pa.list_(pa.struct([("name", pa.string()), ("is_categorical", pa.bool_())])),
         ),
         ("utterance", pa.string()),
+        ("canonical_values", _SLOT_VALUES),
     ]
 )
 

@@ -1,8 +1,9 @@
-"""Per-frame scores: the official scorer's thirteen metrics and that of the change.
+"""Per-frame scores: the official scorer's thirteen metrics and two that stand beside them.
 
 A frame is one user turn x one service. The rules are those of the evaluation of DSTC8's
-schema-guided track (Rastogi et al. 2020, arXiv 2002.01359). `joint_change_accuracy` is no official
-metric; `change` says where it is from.
+schema-guided track (Rastogi et al. 2020, arXiv 2002.01359). `joint_change_accuracy`, of which
+`change` says where it is from, and `joint_canonical_accuracy`, which also takes canonical values,
+are no official metrics.
 """
 
 from dataclasses import dataclass
@@ -43,7 +44,10 @@ METRICS = (
     "joint_cat_accuracy",
     "joint_noncat_accuracy",
     "joint_change_accuracy",
+    "joint_canonical_accuracy",
 )
+
+CANONICAL = "canonical_values"  # a column of references, which those of earlier versions lack
 
 
 @dataclass(frozen=True)
@@ -91,13 +95,19 @@ def score_frames(
     categorical = flags(field(listed, "is_categorical"))
     schema = SchemaSlots(rows, strings(field(listed, "name")), categorical)
     states = reference.slot_values(), predicted.slot_values()
-    slots = score_slots(schema, *states, order, rules.use_fuzzy_match, previous_frames(order))
+    has_canonical = CANONICAL in references.column_names
+    canonical = (reference.slot_values(CANONICAL),) if has_canonical else ()
+    previous = previous_frames(order)
+    slots = score_slots(schema, *states, order, rules.use_fuzzy_match, previous, *canonical)
     scores = {
         "active_intent_accuracy": _same(reference, predicted, "active_intent"),
         **requested_slots(reference, predicted),
         **slot_tagging(reference, predicted, schema),
         **_goals(schema, slots, len(order)),
     }
+    known = flags(reference.aligned(CANONICAL).is_valid()) if has_canonical else False
+    joint = scores["joint_canonical_accuracy"]
+    scores["joint_canonical_accuracy"] = np.where(known, joint, np.nan)
     seen = flags(reference.aligned("seen"))
     service, predicted_slots = strings(reference.aligned("service")), len(states[1].slot)
     return FrameScores(order, service, seen, scores, slots.ignored, predicted_slots)
@@ -152,6 +162,7 @@ def _goals(schema: SchemaSlots, slots: SlotScores, count: int) -> dict[str, Floa
         "joint_cat_accuracy": _joint(schema, slots.score, categorical, count),
         "joint_noncat_accuracy": _joint(schema, slots.score, free, count),
         "joint_change_accuracy": _joint(schema, change, every, count),
+        "joint_canonical_accuracy": _joint(schema, slots.canonical, every, count),
     }
 
 

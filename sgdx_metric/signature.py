@@ -90,6 +90,7 @@ class Setup:
         errata: What was left out of the frames as its annotations contradict each other, with a
             digest of the list; empty for nothing.
         over: What the intervals are over: "dialogues", "wordings" or "both".
+        canonical: Whether there are figures that also take canonical values.
 
     Raises:
         ScoreError: `system_acts` or `over` is none of these, or `split` or `release` is no text
@@ -107,6 +108,7 @@ class Setup:
     services: Collection[str] = ()
     errata: str = ""
     over: str = DIALOGUES
+    canonical: bool = False
 
     def __post_init__(self) -> None:
         for name, value, expected in (
@@ -163,7 +165,8 @@ def signature(
     data has. Chosen services add the part `services`, and slots that are left out `errata`. Only
     the score of an oracle has the part `oracle`, only one of calls `task`, and only one of
     predictions that say something of themselves `predictions`. The part `over` is there where the
-    intervals are not over dialogues alone.
+    intervals are not over dialogues alone, and `canonical` where there are figures that also take
+    canonical values: those of a value that are said in the dialogue so far.
 
     Args:
         variants: The schema variants in the order of the report.
@@ -194,6 +197,7 @@ def signature(
         "joint": "turn" if rules.joint_acc_across_turn else "frame",
         "zero-mean": rules.zero_mean,
         "sd": "sample",
+        **({"canonical": "said-so-far"} if setup.canonical else {}),
         "system-acts": setup.system_acts,
         **({"oracle": "yes"} if setup.oracle else {}),
         **({"predictions": setup.predictions} if setup.predictions else {}),

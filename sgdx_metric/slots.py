@@ -32,6 +32,14 @@ class SchemaSlots:
         )
 
 
+_NONE = SlotValues(
+    np.zeros(0, np.int64),
+    pa.array([], pa.string()),
+    np.zeros(0, np.int64),
+    pa.array([], pa.string()),
+)
+
+
 @dataclass(frozen=True)
 class SlotScores:
     """What the slots of the frames' schemas score.
@@ -39,12 +47,15 @@ class SlotScores:
     Attributes:
         score: The scores in [0, 1] [schema slots of all frames].
         active: Whether the reference gives the slot a value [schema slots of all frames].
+        canonical: The scores where a predicted value that is a canonical one of the reference
+            is right too [schema slots of all frames].
         changed: Whether the reference or the prediction changes the slot [schema slots of all
             frames].
         ignored: How many predicted slots are unknown to their schema.
     """
 
     score: Floats
+    canonical: Floats
     active: Bools
     changed: Bools
     ignored: int
@@ -57,6 +68,7 @@ def score_slots(
     frame_id: pa.Array,
     use_fuzzy_match: bool = True,
     previous: Ints | None = None,
+    canonical: SlotValues = _NONE,
 ) -> SlotScores:
     """Compare the predicted with the reference state, slot by slot of the schema.
 
@@ -72,6 +84,7 @@ def score_slots(
         frame_id: The frames' ids, for the error message [frames].
         use_fuzzy_match: As in `Rules`.
         previous: What `previous_frames` returned [frames]; None where no frame follows another.
+        canonical: What values of the reference are to the API, beside the values themselves.
 
     Raises:
         ScoreError: A frame assigns the same slot twice or without a value, or its schema has a slot
@@ -79,7 +92,7 @@ def score_slots(
     """
     # A slot of a frame is known by one number, frame * width + name, so that joining the schema's
     # slots with the assignments of both states is a search among sorted numbers.
-    _, names = encode(schema.name, reference.slot, predicted.slot)
+    _, names = encode(schema.name, reference.slot, predicted.slot, canonical.slot)
     width = 1 + max((int(codes.max()) for codes in names if len(codes)), default=0)
     slot_key = schema.frame * width + names[0]
     reference_key = reference.frame * width + names[1]
@@ -98,7 +111,8 @@ def score_slots(
     active = reference_of >= 0
 
     score = np.where(active | (predicted_of >= 0), 0.0, 1.0)
-    vocabulary, (reference_code, predicted_code) = encode(reference.value, predicted.value)
+    texts = reference.value, predicted.value, canonical.value
+    vocabulary, (reference_code, predicted_code, canonical_code) = encode(*texts)
     # The appended -1 is what an index of -1, a slot without a predicted value, points at.
     hypothesis = np.append(predicted_code[predicted.first()], -1)[predicted_of]
     both = active & (predicted_of >= 0)
@@ -115,11 +129,15 @@ def score_slots(
     match = fuzzy_scores(vocabulary.to_pylist(), left, right) if use_fuzzy_match else left == right
     np.maximum.at(score, slot, match)
 
+    with_canonical = score.copy()
+    slot = locate(slot_key, canonical.frame * width + names[3])[canonical.parent]
+    with_canonical[slot[(slot >= 0) & (canonical_code == hypothesis[slot])]] = 1.0
+
     last = np.full(len(schema.frame), -1) if previous is None else previous[schema.frame]
     before = locate(slot_key, last * width + names[0])
     changed = changed_slots(before, reference_at[reference.parent], reference_code)
     changed |= changed_slots(before, predicted_at, predicted_code[predicted.first()])
-    return SlotScores(score, active, changed, int(np.sum(predicted_at < 0)))
+    return SlotScores(score, with_canonical, active, changed, int(np.sum(predicted_at < 0)))
 
 
 def _invert(at: Ints, length: int) -> Ints:

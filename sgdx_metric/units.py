@@ -17,6 +17,7 @@ _JOINT = (
     "joint_cat_accuracy",
     "joint_noncat_accuracy",
     "joint_change_accuracy",
+    "joint_canonical_accuracy",
 )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from sgdx_metric.cli.results import GroupScores
 from sgdx_metric.columns import Ints
+from sgdx_metric.robustness import BESIDE
 from sgdx_metric.scoring import METRICS
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
@@ -48,16 +49,14 @@ _HEADLINE = {
 def comparison(group: TrackerGroup) -> Table:
     """The paper's Table 2: the headline scores of all, seen and unseen services."""
     rows = []
-    # Scores of an earlier version have no change accuracy.
-    has_change = any(run.results.change for system in group.systems for run in system.runs)
+    # Scores of an earlier version have no such accuracies.
+    runs = [run for system in group.systems for run in system.runs]
+    beside = [name for name in BESIDE if any(name in run.results.beside for run in runs)]
+    figures = [(f"{name}_{mean}", f"{name}_{key}") for name in beside for mean, key in _MEANS]
     for system in group.systems:
         for services in _SERVICES:
             scores = [_scores_of(run, services) for run in system.runs]
             intervals = scores[0].confidence if len(scores) == 1 else {}
-            change = [
-                format_over_runs([s.change_orig for s in scores], intervals.get("change_orig")),
-                format_over_runs([s.change_v1_5 for s in scores], intervals.get("change_v1-5")),
-            ]
             rows.append(
                 [
                     _system_cell(system),
@@ -69,17 +68,20 @@ def comparison(group: TrackerGroup) -> Table:
                     format_over_runs([s.ss_jga for s in scores], intervals.get("ss_jga")),
                     format_over_runs([s.jga_worst for s in scores], intervals.get("jga_worst")),
                     format_over_runs([s.flips for s in scores], intervals.get("flips")),
-                    *(change if has_change else []),
+                    *(
+                        format_over_runs([getattr(s, key) for s in scores], intervals.get(name))
+                        for name, key in figures
+                    ),
                 ]
             )
     return Table(
         "Joint goal accuracy and schema sensitivity",
-        _COMPARISON + (_CHANGE if has_change else "") + _missing_variants(group),
+        _COMPARISON + "".join(_BESIDE[name] for name in beside) + _missing_variants(group),
         [
             Column("system", numeric=False), Column("services", numeric=False), Column("frames"),
             Column("JGA_orig"), Column("JGA_v1-5"), Column("Diff_rel"), Column("SS_JGA"),
             Column("JGA_worst"), Column("flips"),
-            *([Column("Change_orig"), Column("Change_v1-5")] if has_change else []),
+            *(Column(name.capitalize()) for name, _ in figures),
         ],
         rows,
         group.caveats,
@@ -105,10 +107,13 @@ _COMPARISON = (
 )
 
 
-_CHANGE = (
-    " Change is the joint goal accuracy of what changes since the service's frame before alone, so "
-    "that a mistake is not counted again in every later turn."
-)
+_MEANS = (("orig", "orig"), ("v1-5", "v1_5"))  # in names of figures, and of their attributes
+_BESIDE = {
+    "change": " Change is the joint goal accuracy of what changes since the service's frame before "
+    "alone, so that a mistake is not counted again in every later turn.",
+    "canonical": " Canonical is the joint goal accuracy that also takes what a value is to the "
+    "API, as 2019-03-01 for a date, where the dialogue acts so far say so.",
+}
 
 
 def _system_cell(system: TrackerSystem) -> Cell:

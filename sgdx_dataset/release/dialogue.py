@@ -59,11 +59,19 @@ class Frame(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=F
     service_results: list[dict[str, str]] | None = None
 
 
+class BriefAction(msgspec.Struct, gc=False):
+    """The part of an ``Action`` that scoring reads: values, and what they are to the API."""
+
+    values: list[str] = []
+    canonical_values: list[str] = []
+
+
 class BriefFrame(msgspec.Struct, gc=False):
     """The part of a ``Frame`` that scoring reads. The rest of the JSON is skipped unchecked."""
 
     service: str
     slots: list[Span]
+    actions: list[BriefAction] = []
     state: State | None = None
 
 

@@ -107,6 +107,8 @@ FRAME_COLUMNS = pa.schema(
         # The call of the service that the system makes next, as gold; null where it makes none.
         "service_call": SERVICE_CALL,
         "schema_slots": pa.list_(BRIEF_SLOT),
+        # What values of the state are to the API, where that is not among the state's own values.
+        "canonical_values": _SLOT_VALUES,
     }
 )
 

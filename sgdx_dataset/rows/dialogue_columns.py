@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 from ..io.errors import SgdxError
-from ..release.dialogue import AnyFrame, Dialogue, Frame, Turn
+from ..release.dialogue import AnyFrame, BriefFrame, Dialogue, Frame, Turn
 from .arrays import code_array, list_array, offsets_of, struct_array
+from .canonical_values import of_dialogues
 from .columns import DIALOGUE_COLUMNS
 from .frame_columns import Column, frame_column
 from .name_codes import Coder, Names
@@ -58,7 +59,9 @@ def _dialogue_columns(
     service_offsets = offsets_of(dialogue.services for dialogue in dialogues)
     for dialogue in dialogues:
         _check_frames(dialogue)
-    turns = _turns([turn for dialogue in dialogues for turn in dialogue.turns], frame, coder)
+    canonical_values = of_dialogues(dialogues) if frame is BriefFrame else None
+    all_turns = [turn for dialogue in dialogues for turn in dialogue.turns]
+    turns = _turns(all_turns, frame, coder, canonical_values)
     turn_offsets = offsets_of(dialogue.turns for dialogue in dialogues)
 
     def table(names: Names) -> pa.Table:
@@ -109,10 +112,16 @@ def _check_frames(dialogue: Dialogue[AnyFrame]) -> None:
                 raise SgdxError(f"turn {index}: expected both service_call and service_results")
 
 
-def _turns(turns: Sequence[Turn[AnyFrame]], frame: type[AnyFrame], coder: Coder) -> Column:
+def _turns(
+    turns: Sequence[Turn[AnyFrame]],
+    frame: type[AnyFrame],
+    coder: Coder,
+    canonical_values: pa.ListArray | None,
+) -> Column:
     speaker = pa.array([turn.speaker for turn in turns], pa.string())
     utterance = pa.array([turn.utterance for turn in turns], pa.string())
-    frames = frame_column([record for turn in turns for record in turn.frames], frame, coder)
+    records = [record for turn in turns for record in turn.frames]
+    frames = frame_column(records, frame, coder, canonical_values)
     offsets = offsets_of(turn.frames for turn in turns)
     return lambda names: struct_array(
         speaker=speaker, utterance=utterance, frames=list_array(offsets, frames(names))

@@ -12,18 +12,24 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..release.dialogue import Action, AnyFrame, ServiceCall, Span, State
+from ..release.dialogue import Action, AnyFrame, BriefFrame, ServiceCall, Span, State
 from .arrays import code_array, list_array, offsets_of, scattered, struct_array
 from .name_codes import INTENT_ACTS, Coder, Names
 
 Column = Callable[[Names], pa.Array]
 
 
-def frame_column(frames: Sequence[AnyFrame], frame: type[AnyFrame], coder: Coder) -> Column:
+def frame_column(
+    frames: Sequence[AnyFrame],
+    frame: type[AnyFrame],
+    coder: Coder,
+    canonical_values: pa.ListArray | None = None,
+) -> Column:
     """Gather frames, laid end to end, into a column of records.
 
     The records have the fields of ``frame``, the frames' class: those of ``Frame`` are ``FRAME``,
-    and those of ``BriefFrame`` have no other than its fields.
+    and those of ``BriefFrame`` have no other than its fields, in place of actions the canonical
+    values of each slot that a state sets, ``canonical_values``.
 
     Raises:
         SgdxError: A frame names a service, slot or intent that the schema lacks.
@@ -40,8 +46,12 @@ def frame_column(frames: Sequence[AnyFrame], frame: type[AnyFrame], coder: Coder
     parts = {
         part: gather[part]([getattr(record, part) for record in frames], codes, coder)
         for part in frame.__struct_fields__
-        if part != "service"
+        if part != "service" and not (part == "actions" and frame is BriefFrame)
     }
+    if canonical_values is not None:
+        assigned = offsets_of(record.state.slot_values if record.state else () for record in frames)
+        canonical_lists = list_array(assigned, canonical_values)
+        parts["canonical_values"] = lambda names: canonical_lists
     return lambda names: struct_array(
         service=names.services.take(services),
         **{part: column(names) for part, column in parts.items()},

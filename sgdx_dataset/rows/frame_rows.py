@@ -14,6 +14,8 @@ from ..io.errors import SgdxError
 from ..io.progress import progress
 from ..release.release import Release
 from ..release.schema import split_name
+from . import canonical_values
+from .arrays import list_array, struct_array
 from .columns import FRAME_COLUMNS, STATE
 from .dialogue_rows import dialogue_tables, steps
 from .map_rows import code_of, map_rows
@@ -43,7 +45,8 @@ def frames(dialogues: Any) -> Any:
     """
     from .features import FRAME_ROW
 
-    return map_rows(dialogues, frame_table, "frame rows", FRAME_ROW, code_of(__file__))
+    made_by = code_of(__file__, canonical_values.__file__)
+    return map_rows(dialogues, frame_table, "frame rows", FRAME_ROW, made_by)
 
 
 def frame_tables(
@@ -159,6 +162,7 @@ def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa
         "slots": lambda: rows.field("slots"),
         "service_call": lambda: _next_calls(turns, owner, turn, rows.field("service")),
         "schema_slots": lambda: _schema_slots(pc.struct_field(schemas, "slots")).take(schema),
+        "canonical_values": lambda: _canonical_values(turn_lists, all_frames, tracked_frames),
     }
     schema_of_rows = pa.schema([FRAME_COLUMNS.field(n) for n in columns or FRAME_COLUMNS.names])
     arrays = [make[column.name]().cast(column.type) for column in schema_of_rows]
@@ -253,6 +257,33 @@ def _joined(dialogue: np.ndarray, turn: np.ndarray, services: pa.StringArray) ->
     """Dialogues, turns and services as one key each."""
     numbers = (pa.array(part).cast(pa.string()) for part in (dialogue, turn))
     return pc.binary_join_element_wise(*numbers, services, "/")
+
+
+def _canonical_values(
+    turn_lists: pa.ListArray, all_frames: pa.StructArray, tracked_frames: np.ndarray
+) -> pa.ListArray:
+    """The canonical values of the slots in each row's state, where there are any to name.
+
+    Args:
+        turn_lists: The turns of the dialogues.
+        all_frames: All frames of these turns, laid end to end.
+        tracked_frames: Each row's frame, as an index in ``all_frames``.
+    """
+    assigned = pc.struct_field(pc.struct_field(all_frames, "state"), "slot_values")
+    rows = pa.array(tracked_frames)
+    if all_frames.type.get_field_index("canonical_values") >= 0:  # made once for all variants
+        canonical = all_frames.field("canonical_values")
+    else:
+        lengths = assigned.value_lengths().fill_null(0).to_numpy()
+        offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
+        canonical = pa.ListArray.from_arrays(offsets, canonical_values.of_turns(turn_lists))
+    assigned, canonical = assigned.take(rows), canonical.take(rows)
+    values = canonical.flatten()
+    has_value = np.flatnonzero(values.value_lengths().to_numpy() > 0)
+    row = pc.list_parent_indices(canonical).to_numpy()[has_value]
+    slots = pc.struct_field(assigned.flatten(), "slot").take(pa.array(has_value))
+    offsets = pa.array(np.searchsorted(row, np.arange(len(rows) + 1)), pa.int32())
+    return list_array(offsets, struct_array(slot=slots, values=values.take(pa.array(has_value))))
 
 
 def _schema_slots(slot_lists: pa.ListArray) -> pa.ListArray:

@@ -192,6 +192,8 @@ def _common_signature(first: PairedResults, second: PairedResults, over: str) ->
     line = first.signature.replace(f"|over:{stated}|", "|") if stated else first.signature
     if over != DIALOGUES:
         line = line.replace("|ci:", f"|over:{over}|ci:")
+    if first.part("canonical") != second.part("canonical"):
+        line = line.replace(f"|canonical:{first.part('canonical')}|", "|")
     for key in SYSTEM_PARTS:
         left, right = first.part(key), second.part(key)
         if left != right and key in first.parts:

@@ -73,11 +73,12 @@ _STATES = TaskWords(
     "jga_v1-5",
     "JGA",
     "Joint goal accuracy",
-    "JGA and Change are better higher, SS and flips lower.",
+    "JGA, Change and Canonical are better higher, SS and flips lower.",
     "JGA: joint goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how far a frame's "
     "score varies over variants. JGA_worst: each frame under the wording that is worst for it. "
     "flips: frames right under one wording and wrong under another. Change: JGA of what changes "
-    "since the turn before alone.",
+    "since the turn before alone. Canonical: JGA that also takes what a value is to the API, as in "
+    "2019-03-01.",
 )
 _CALLS = TaskWords(
     "calls",
@@ -235,15 +236,15 @@ def _print_state_averages(groups: Mapping[str, Any], runs: int, console: Console
     """Print the averages of the headline figures, a row for each group of services."""
     figures = [key for key in groups["all"] if key not in ("frames", "by_variant")]
     worst = [key for key in figures if key.startswith(("jga_worst", "flips"))]
-    change = [key for key in figures if key.startswith("change_")]
-    keys = [key for key in figures if key not in (*worst, *change)]
+    beside = [key for key in figures if key.startswith(("change_", "canonical_"))]
+    keys = [key for key in figures if key not in (*worst, *beside)]
     rows = [
         [name, str(group["frames"]), *(_mean_and_deviation(group[key]) for key in keys)]
         for name, group in groups.items()
     ]
     title = f"Joint goal accuracy and schema sensitivity of {runs} runs, in %"
     print_table(title, ["services", "frames", *map(figure_title, keys)], rows, console)
-    for what, keys in (("The worst case", worst), ("Change accuracy", change)):
+    for what, keys in (("The worst case", worst), ("Change and canonical accuracy", beside)):
         rows = [
             [name, *(_mean_and_deviation(group[key]) for key in keys)]
             for name, group in groups.items()

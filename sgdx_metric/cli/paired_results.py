@@ -327,8 +327,8 @@ def check_alike(first: PairedResults, second: PairedResults, free: Collection[st
                 f"({mark or 'unmarked'}), expected the same schemas"
             )
     for key in ("dialogues", *first.parts, *second.parts):
-        # `over` says only what the intervals in the file are over.
-        if key not in (*free, "over") and first.part(key) != second.part(key):
+        # These say only what intervals are over, and whether there are further figures.
+        if key not in (*free, "over", "canonical") and first.part(key) != second.part(key):
             raise SgdxError(
                 f"{second.path}: {key} is '{second.part(key)}' in the signature, and "
                 f"'{first.part(key)}' in that of {first.path}: scores do not compare"

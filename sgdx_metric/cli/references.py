@@ -22,6 +22,7 @@ from sgdx_dataset.release.remembered import announced_source, sources_named
 
 from ..columns import column
 from ..rows import REFERENCE
+from ..scoring import CANONICAL
 from ..variants import fingerprint, names_digest, schema_digest
 from .row_files import open_row_files
 
@@ -29,7 +30,8 @@ from .row_files import open_row_files
 Stated = tuple[str | None, str | None]
 
 # Columns that references need only where spans are predicted.
-_OPTIONAL = ("slots", "utterance", "service_call")
+_OPTIONAL = ("slots", "utterance", "service_call", CANONICAL)
+_LATER = (CANONICAL,)  # columns that files of earlier versions lack
 _WITH_HISTORY = [*REFERENCE.names, "history"]
 
 
@@ -216,7 +218,11 @@ def open_folder(
     """
     names = list(variants)
     files = open_row_files(
-        folder, split, "frame", columns.names, partial(_read_variant, columns=columns)
+        folder,
+        split,
+        "frame",
+        [name for name in columns.names if name not in _LATER],
+        partial(_read_variant, columns=columns),
     )
     first = files.facts(names[0])
     for variant in names:
@@ -265,6 +271,8 @@ def _read_variant(path: Path, columns: pa.Schema) -> pa.Table:
     """The frame rows in a variant's file, with some columns."""
     variant = path.stem
     try:
+        in_file = set(pq.read_schema(path).names)
+        columns = pa.schema([c for c in columns if c.name in in_file or c.name not in _LATER])
         table = pq.read_table(path, columns=columns.names).select(columns.names)
         table = table.replace_schema_metadata().cast(columns)
     except (OSError, pa.ArrowException) as error:

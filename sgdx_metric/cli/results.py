@@ -15,10 +15,13 @@ from sgdx_dataset.io.json import decode_json, parse_json
 from ..bootstrap import Statistics, Sums
 from ..columns import Floats, Ints
 from ..report import ALL as ALL_SERVICES
+from ..report import PAIRED
 from ..report import SEEN as SEEN_SERVICES
 from ..report import UNSEEN as UNSEEN_SERVICES
 from ..robustness import (
+    BESIDE,
     HEADLINE,
+    Beside,
     confidence,
     dialogue_sums,
     headline,
@@ -39,7 +42,12 @@ from .paired_results import (
     wordings,
 )
 
-_KEYS = {"jga_v1_5": "jga_v1-5", "mean": "mean_v1-5", "change_v1_5": "change_v1-5"}
+_KEYS = {
+    "jga_v1_5": "jga_v1-5",
+    "mean": "mean_v1-5",
+    "change_v1_5": "change_v1-5",
+    "canonical_v1_5": "canonical_v1-5",
+}
 
 
 class GroupScores(msgspec.Struct, rename=_KEYS):
@@ -55,6 +63,7 @@ class GroupScores(msgspec.Struct, rename=_KEYS):
         flips: The share of frames that are right under one of these and wrong under another.
         change_orig, change_v1_5: Change accuracy under the original schemas and its mean over
             v1..v5; None where an earlier version scored it.
+        canonical_orig, canonical_v1_5: The same of the canonical accuracy.
     """
 
     jga_orig: float | None
@@ -68,6 +77,8 @@ class GroupScores(msgspec.Struct, rename=_KEYS):
     flips: float | None = None
     change_orig: float | None = None
     change_v1_5: float | None = None
+    canonical_orig: float | None = None
+    canonical_v1_5: float | None = None
 
 
 class RobustnessScores(GroupScores, kw_only=True):
@@ -93,12 +104,14 @@ class PairedScores(msgspec.Struct):
         seen: The original names of the services that are in the train split.
         joint_goal_accuracy: By variant, in the order of `frame_id`, None where undefined [frames].
         joint_change_accuracy: The same of the change; empty where an earlier version scored it.
+        joint_canonical_accuracy: The same with canonical values, likewise.
     """
 
     frame_id: Annotated[list[str], msgspec.Meta(min_length=1)]
     seen: list[str]
     joint_goal_accuracy: Annotated[dict[str, list[Fraction | None]], msgspec.Meta(min_length=1)]
     joint_change_accuracy: dict[str, list[Fraction | None]] = {}
+    joint_canonical_accuracy: dict[str, list[Fraction | None]] = {}
 
 
 class Scores(msgspec.Struct):
@@ -139,21 +152,23 @@ class Results(PairedResults):
         return self.tables["joint_goal_accuracy"]
 
     @property
-    def change(self) -> Mapping[str, Floats]:
-        """Joint change accuracy likewise; empty where an earlier version scored it."""
-        return self.tables.get("joint_change_accuracy", {})
+    def beside(self) -> Beside:
+        """The accuracies beside it likewise, those that the file has, by the names of BESIDE."""
+        return {
+            name: self.tables[metric] for name, metric in BESIDE.items() if metric in self.tables
+        }
 
     def sums(self, members: Ints) -> Sums:
         """The sums over dialogues of some frames' scores, as `dialogue_sums` has them."""
-        return dialogue_sums(self.jga, self.frame_index, members, self.rules, self.change or None)
+        return dialogue_sums(self.jga, self.frame_index, members, self.rules, self.beside)
 
     def statistics(self, means: Floats) -> Statistics:
         """The headline figures that the variants allow, such as `jga_v1-5` [...]."""
-        return headline_statistics(means, self.variants)
+        return headline_statistics(means, self.variants, list(self.beside))
 
     def means_by_metric(self, means: Floats) -> dict[str, Statistics]:
-        """The means under each variant [...], under `jga` and, where it is known, `change`."""
-        return tables(means, self.variants)
+        """The means under each variant [...], under `jga` and the names of `beside`."""
+        return tables(means, self.variants, list(self.beside))
 
     def wording_sets(self) -> dict[str, list[str]]:
         """The paper's wordings as `_v1-5`; where there are others, all, as `(v1..v5+mine)`."""
@@ -170,7 +185,7 @@ class Results(PairedResults):
     def figures(self, members: Ints) -> tuple[dict[str, float | None], dict[str, float | None]]:
         """What `headline_figures` returns, but for the drop."""
         figures, means = headline_figures(
-            self.jga, self.change, self.frame_index, members, self.rules
+            self.jga, self.beside, self.frame_index, members, self.rules
         )
         return {name: value for name, value in figures.items() if name != "drop"}, means
 
@@ -200,7 +215,6 @@ def parse_results(data: bytes, path: Path) -> Results:
     frames = read_frames(scores.signature, paired.frame_id, paired.seen, path)
     _check_complete(scores, frames.parts, path)
     jga = frames.table(paired.joint_goal_accuracy)
-    change = frames.table(paired.joint_change_accuracy)
     if "jga_worst" not in scores.sgdx.confidence:
         _add_worst_case(scores.sgdx, jga, frames.frame_index, frames.rules)
     results = Results(
@@ -213,8 +227,9 @@ def parse_results(data: bytes, path: Path) -> Results:
         frame_ids=frames.frame_ids,
         frame_index=frames.frame_index,
         tables={
-            "joint_goal_accuracy": jga,
-            **({"joint_change_accuracy": change} if change else {}),
+            metric: frames.table(by_variant)
+            for metric in PAIRED
+            if (by_variant := getattr(paired, metric))
         },
         scores=scores,
     )
@@ -224,7 +239,7 @@ def parse_results(data: bytes, path: Path) -> Results:
 
 def headline_figures(
     jga: Mapping[str, Floats],
-    change: Mapping[str, Floats],
+    beside: Beside,
     frame_index: FrameIndex,
     members: Ints,
     rules: Rules,
@@ -233,7 +248,7 @@ def headline_figures(
 
     Args:
         jga: Joint goal accuracy of all frames, by variant [frames].
-        change: Joint change accuracy likewise; empty where it is unknown.
+        beside: The accuracies beside it likewise, those that are known, by the names of BESIDE.
         frame_index: Where all frames belong.
         members: Positions of the frames [some frames].
         rules: How the frames were scored.
@@ -249,7 +264,8 @@ def headline_figures(
 
     scores = of_units(jga)
     means = {name: mean_defined(row) for name, row in zip(jga, scores, strict=True)}
-    return headline(scores, list(jga), rules, of_units(change) if change else None), means
+    others = {name: of_units(of_name) for name, of_name in beside.items()}
+    return headline(scores, list(jga), rules, others), means
 
 
 def _check_figures(results: Results) -> None:
@@ -266,7 +282,7 @@ def _check_figures(results: Results) -> None:
         if name not in groups:
             continue
         expected, means = headline_figures(
-            results.jga, results.change, index, members, results.rules
+            results.jga, results.beside, index, members, results.rules
         )
         stated = {
             f"sgdx: {key}": (getattr(groups[name], key.replace("-", "_")), expected.get(key))
@@ -313,10 +329,11 @@ def _add_worst_case(
 def _check_complete(scores: Scores, parts: dict[str, str], path: Path) -> None:
     """Raise SgdxError unless the frames and variants are everywhere the same."""
     count = len(scores.paired.frame_id)
-    jga, change = scores.paired.joint_goal_accuracy, scores.paired.joint_change_accuracy
-    for variant, of_variant in (*jga.items(), *change.items()):
-        if len(of_variant) != count:
-            raise SgdxError(f"{path}: {len(of_variant)} scores of {variant}, expected {count}")
+    tables: dict[str, dict[str, list[Any]]] = {m: getattr(scores.paired, m) for m in PAIRED}
+    for by_variant in tables.values():
+        for variant, of_variant in by_variant.items():
+            if len(of_variant) != count:
+                raise SgdxError(f"{path}: {len(of_variant)} scores of {variant}, expected {count}")
     paired, stated_variants = set(scores.paired.joint_goal_accuracy), set(wordings(parts))
     if lacking := sorted(stated_variants - paired):
         raise SgdxError(f"{path}: no scores of {lacking[0]}, expected them as the signature says")
@@ -327,8 +344,9 @@ def _check_complete(scores: Scores, parts: dict[str, str], path: Path) -> None:
             f"{path}: 'variants' has {', '.join(scores.variants)}, expected "
             f"{', '.join(scores.paired.joint_goal_accuracy)} as in 'paired'"
         )
-    if change and change.keys() != paired:
-        raise SgdxError(
-            f"{path}: paired: joint_change_accuracy has {', '.join(change)}, expected "
-            f"{', '.join(jga)} as joint_goal_accuracy has"
-        )
+    for metric, by_variant in tables.items():
+        if by_variant and by_variant.keys() != paired:
+            raise SgdxError(
+                f"{path}: paired: {metric} has {', '.join(by_variant)}, expected "
+                f"{', '.join(scores.paired.joint_goal_accuracy)} as joint_goal_accuracy has"
+            )

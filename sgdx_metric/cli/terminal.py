@@ -27,9 +27,11 @@ _TITLES = {
     "flips": "flips",
     "change_orig": "Change_orig",
     "change_v1-5": "Change_v1-5",
+    "canonical_orig": "Canonical_orig",
+    "canonical_v1-5": "Canonical_v1-5",
 }
 # Figures that have a line and no column, as the table of scores would be too wide.
-_LINES = ("change_orig", "change_v1-5")
+_LINES = ("change_orig", "change_v1-5", "canonical_orig", "canonical_v1-5")
 # Headers of figures that are no longer than this are not folded.
 _SHORT = len("difference")
 _GAP = 2  # blanks between columns
@@ -42,6 +44,7 @@ _SCORE_LEGEND = {
     "flips": "flips: frames right under one wording and wrong under another.",
     "change_": "Change: JGA of what changes since the turn before alone, so that an early mistake "
     "counts once.",
+    "canonical_": "Canonical: JGA that also takes what a value is to the API, as in 2019-03-01.",
 }
 CALL_TITLES = {
     "call_name_accuracy": "name",
@@ -322,7 +325,8 @@ def _wider(keys: dict[str, Any]) -> list[str]:
 def figure_title(key: str) -> str:
     """The title of a figure's column: `SS(v1..v5+mine)` for the key `ss_jga(v1..v5+mine)`."""
     wider = key.replace("ss_jga", "SS").replace("jga_worst", "JGA_worst")
-    return _TITLES.get(key, wider.replace("change(", "Change("))
+    wider = wider.replace("change(", "Change(").replace("canonical(", "Canonical(")
+    return _TITLES.get(key, wider)
 
 
 def print_table(

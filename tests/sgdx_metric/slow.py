@@ -30,7 +30,25 @@ def frame_scores(reference: Row, prediction: Row, use_fuzzy_match: bool = True) 
             for row in (reference, prediction)
         ]
         scores |= f1("slot_tagging", *tagged)
-    return scores | goals(categorical, state(reference), state(prediction), use_fuzzy_match)
+    scores |= goals(categorical, state(reference), state(prediction), use_fuzzy_match)
+    return scores | canonical(categorical, reference, prediction, use_fuzzy_match)
+
+
+def canonical(
+    categorical: dict[str, bool], reference: Row, prediction: Row, use_fuzzy_match: bool
+) -> dict[str, float]:
+    """`joint_canonical_accuracy`: a slot that is predicted as its canonical value is right too."""
+    if reference.get("canonical_values") is None or not categorical:
+        return {}
+    stands_for = {item["slot"]: item["values"] for item in reference["canonical_values"]}
+    predicted = state(prediction)
+    rest = {
+        slot: kind
+        for slot, kind in categorical.items()
+        if slot not in predicted or predicted[slot][0] not in stands_for.get(slot, [])
+    }
+    scores = goals(rest, state(reference), predicted, use_fuzzy_match)
+    return {"joint_canonical_accuracy": scores.get("joint_goal_accuracy", 1.0)}
 
 
 def state(row: Row) -> dict[str, list[str]]:

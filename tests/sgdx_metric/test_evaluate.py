@@ -62,7 +62,7 @@ def test_compute_by_folder(metric: Any) -> None:
     figures = (*HEADLINE, "by_variant")
     assert HEADLINE == (
         "jga_orig", "jga_v1-5", "relative_difference", "ss_jga", "jga_worst", "flips",
-        "change_orig", "change_v1-5",
+        "change_orig", "change_v1-5", "canonical_orig", "canonical_v1-5",
     )  # fmt: skip
     assert result == plain | {key: plain["sgdx"][key] for key in figures}
     assert result["jga_orig"] == pytest.approx(2 / 3)

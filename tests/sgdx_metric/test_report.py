@@ -56,6 +56,7 @@ def test_headline_figures_by_hand() -> None:
 
 def test_seen_unseen_and_services_by_hand() -> None:
     sgdx = score(SCORES)["sgdx"]
+    unknown = {"canonical_orig": None, "canonical_v1-5": None}  # the references have no such values
     unseen = {
         "jga_orig": 1.0,
         "jga_v1-5": pytest.approx(0.2),
@@ -65,9 +66,10 @@ def test_seen_unseen_and_services_by_hand() -> None:
         "flips": 1.0,
         "change_orig": 1.0,
         "change_v1-5": pytest.approx(0.2),
+        **unknown,
     }
     seen = {"jga_orig": 0.5, "jga_v1-5": 0.5, "relative_difference": 0.0, "ss_jga": 0.0}
-    seen |= {"jga_worst": 0.5, "flips": 0.0, "change_orig": 0.5, "change_v1-5": 0.5}
+    seen |= {"jga_worst": 0.5, "flips": 0.0, "change_orig": 0.5, "change_v1-5": 0.5, **unknown}
     assert headline(sgdx["seen"]) == seen
     assert headline(sgdx["unseen"]) == unseen
     by_service = sgdx["by_service"]

@@ -48,6 +48,20 @@ def test_a_folder_of_the_datasets_has_the_rows_of_the_release(tmp_path: Path, co
     for variant in ("original", "v3"):
         assert folder.frames(variant).schema.names == REFERENCE.names
         assert folder.frames(variant).to_pylist() == release.frames(variant).to_pylist()
+    earlier = tmp_path / "earlier"  # as written before there were canonical values
+    earlier.mkdir()
+    file = tmp_path / "v3.parquet"
+    facts = {
+        key: text
+        for key, text in (pq.read_metadata(file).metadata or {}).items()
+        if key != b"ARROW:schema"
+    }
+    table = pq.read_table(file).drop_columns(["canonical_values"])
+    pq.write_table(table.replace_schema_metadata(facts), earlier / "v3.parquet")
+    folder = open_folder(earlier, ["v3"])
+    assert (folder.release, folder.data("v3")) == ("sample", release.data("v3"))
+    expected = release.frames("v3").drop_columns(["canonical_values"])
+    assert folder.frames("v3").to_pylist() == expected.to_pylist()
 
 
 def test_faults_of_the_release_are_passed_on() -> None:
