@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..release.dialogue import BriefFrame, Dialogue
+from ..release.dialogue import AnyFrame, Dialogue
 from .arrays import list_array
 
 
@@ -89,7 +89,7 @@ def canonical_values(
     return list_array(offsets, encoded.dictionary.take(pa.array(new % width)))
 
 
-def of_dialogues(dialogues: Sequence[Dialogue[BriefFrame]]) -> pa.ListArray:
+def of_dialogues(dialogues: Sequence[Dialogue[AnyFrame]]) -> pa.ListArray:
     """The canonical values of all slots that the dialogues' states set, laid end to end."""
     turns = [turn for dialogue in dialogues for turn in dialogue.turns]
     acts = [

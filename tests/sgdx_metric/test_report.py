@@ -68,7 +68,12 @@ def test_seen_unseen_and_services_by_hand() -> None:
         "change_v1-5": pytest.approx(0.2),
         **unknown,
     }
-    seen = {"jga_orig": 0.5, "jga_v1-5": 0.5, "relative_difference": 0.0, "ss_jga": 0.0}
+    seen: dict[str, Any] = {
+        "jga_orig": 0.5,
+        "jga_v1-5": 0.5,
+        "relative_difference": 0.0,
+        "ss_jga": 0.0,
+    }
     seen |= {"jga_worst": 0.5, "flips": 0.0, "change_orig": 0.5, "change_v1-5": 0.5, **unknown}
     assert headline(sgdx["seen"]) == seen
     assert headline(sgdx["unseen"]) == unseen
