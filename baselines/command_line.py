@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +18,7 @@ from sgdx_dataset.release.remembered import announced_source, resolve_source
 from sgdx_dataset.release.schema import split_name
 from sgdx_metric import ScoreError
 
-from .data.requested import DEFAULT_CONFIGS, RequestedData
+from .data.requested import RequestedData
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 # Older spellings of options, which commands still take.
@@ -53,7 +54,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         action="extend",
         metavar="CONFIG",
         help=f"wordings of the schemas: any of {', '.join(CONFIGS)}, or a NAME of --variant; "
-        f"default: {' '.join(DEFAULT_CONFIGS)} and each NAME",
+        "default: original, v1 to v5 and each NAME, as far as the source has them",
     )
     parser.add_argument(
         "--variant",
@@ -76,13 +77,18 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 def read_data(options: argparse.Namespace) -> tuple[RequestedData, list[str]]:
     """The data to predict and the names of the schema variants, without repetition.
 
+    A note on standard error says what the source lacks.
+
     Raises:
-        SgdxError: A ``--variant`` is not NAME=PATH, or there is no such split.
+        SgdxError: A ``--variant`` is not NAME=PATH, there is no such split, or the source cannot be
+            opened.
     """
     variants = paths_by_name("--variant", options.variant)
-    configs = list(dict.fromkeys(options.config or (*DEFAULT_CONFIGS, *variants)))
     split = split_name(options.split)
-    return RequestedData(source_of(options), split, variants, options.dialogues), configs
+    data = RequestedData(source_of(options), split, variants, options.dialogues)
+    if is_first() and (gaps := data.release.gaps()):
+        print(f"note: {gaps}", file=sys.stderr)
+    return data, list(dict.fromkeys(options.config or data.release.wordings()))
 
 
 def source_of(options: argparse.Namespace) -> str:

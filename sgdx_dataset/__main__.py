@@ -17,7 +17,7 @@ from .options import parser
 from .release.open import open_release
 from .release.release import Release
 from .release.remembered import announced_source, remembered_source
-from .release.schema import VARIANTS, split_name
+from .release.schema import split_name
 from .rewording.backtranslate import backtranslate
 from .rewording.compose import compose
 from .rewording.corrupt import corrupt
@@ -30,20 +30,16 @@ from .subset import check_dialogue_ids, read_dialogue_ids, subset, write_subset
 
 
 def _release(options: Namespace, cache: Path | None = None) -> Release:
-    """Open the source; a note on standard error says what a partial copy of SGD lacks.
+    """Open the source; a note on standard error says what it lacks.
 
     ``cache`` is the cache whose remembered source is the default; None for the user's own.
     """
     release = open_release(
         announced_source(options.source, cache), paths_by_name("--variant", options.variant)
     )
-    if missing_files := release.missing():
-        print(f"note: a partial copy of SGD: {missing_files}", file=sys.stderr)
+    if gaps := release.gaps():
+        print(f"note: {gaps}", file=sys.stderr)
     return release
-
-
-def _configs(options: Namespace) -> list[str]:
-    return options.config or ["original", *VARIANTS]
 
 
 def _splits(options: Namespace) -> list[str] | None:
@@ -105,14 +101,14 @@ def _export(options: Namespace) -> None:
 
 
 def _frames(options: Namespace) -> None:
-    release, configs = _release(options), _configs(options)
-    ids = _dialogue_ids(options, release)
+    release = _release(options)
+    configs, ids = options.config or release.wordings(), _dialogue_ids(options, release)
     print(*write_frames(release, options.split, configs, options.output, ids), sep="\n")
 
 
 def _turns(options: Namespace) -> None:
-    release, configs = _release(options), _configs(options)
-    ids = _dialogue_ids(options, release)
+    release = _release(options)
+    configs, ids = options.config or release.wordings(), _dialogue_ids(options, release)
     print(*write_turns(release, options.split, configs, options.output, ids), sep="\n")
 
 
@@ -144,8 +140,9 @@ def _show(options: Namespace) -> None:
             )
         print(words_of_service(release, options.schema))
         return
-    own = list(paths_by_name("--variant", options.variant))
-    default = ["original", *VARIANTS, *own] if options.all else ["original", *(own or ["v5"])]
+    reworded = release.wordings()[1:]
+    shown = reworded if options.all else list(release.own_variants) or reworded[-1:]
+    default = ["original", *shown]
     show(release, options.dialogue_id, options.config or default, options.split, options.html)
 
 

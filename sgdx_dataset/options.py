@@ -111,7 +111,7 @@ def _add_looking_commands(commands: Commands) -> None:
     text = f"its split: {_SPLIT_NAMES}; default: the last of these that has the id"
     command.add_argument("--split", metavar="SPLIT", help=text)
     wordings = command.add_mutually_exclusive_group()
-    text = "wordings to show; default: original with each --variant, or with v5 where there is none"
+    text = "wordings to show; default: original with each --variant, else with the last of v1 to v5"
     _add_configs(wordings, text)
     text = "show all wordings: original, v1 to v5 and each --variant"
     wordings.add_argument("--all", action="store_true", help=text)
@@ -176,7 +176,10 @@ def _add_dialogues(command: argparse.ArgumentParser, text: str) -> None:
 
 def _add_rows(command: argparse.ArgumentParser) -> None:
     """Add the options of the commands that write rows as Parquet files."""
-    _add_configs(command, "configs to write; default: original and v1 to v5")
+    _add_configs(
+        command,
+        "configs to write; default: original, v1 to v5 and each --variant, as far as there are any",
+    )
     text = f"the split to write: {_SPLIT_NAMES}"
     command.add_argument("--split", required=True, metavar="SPLIT", help=text)
     _add_dialogues(command, "write only the rows of these dialogues")

@@ -18,7 +18,7 @@ from sgdx_metric.variants import fingerprint, schema_digest, short_digest
 
 from .augment import RowsOf
 
-DEFAULT_CONFIGS = ("original", *VARIANTS)  # what commands predict if no --config is given
+DEFAULT_CONFIGS = ("original", *VARIANTS)  # the wordings of SGD-X, which the demos predict
 
 
 @dataclass(frozen=True)

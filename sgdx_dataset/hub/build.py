@@ -16,7 +16,6 @@ from ..io.errors import SgdxError
 from ..io.files import staged
 from ..io.progress import advance, progress
 from ..release.release import Release
-from ..release.schema import SPLITS
 from ..rows.dialogue_rows import dialogue_tables, read_split, steps
 from ..rows.features import DIALOGUE_ROW
 from ..sgdx_dataset import VERSION
@@ -111,7 +110,7 @@ def _write_configs(
         What the dataset card states about each config: its columns, splits and sizes.
     """
     jobs = [(config, split) for config in release.configs() for split in release.splits(config)]
-    for split in SPLITS:
+    for split in release.splits("original"):
         read_split(release, split)
 
     def write(job: tuple[str, str]) -> datasets.SplitInfo:

@@ -25,7 +25,7 @@ from ..io.progress import progress
 from ..release.open import Source, Variants, open_release
 from ..release.release import Release
 from ..release.remembered import OTHER_SOURCES, remember, remembered_source, resolve_source
-from ..release.schema import CONFIGS, VARIANTS, split_name
+from ..release.schema import CONFIGS, split_name
 from ..rows.dialogue_rows import dialogue_tables, read_split, steps
 from ..rows.features import DIALOGUE_ROW
 from ..sgdx_dataset import VERSION, dataset_info
@@ -125,7 +125,7 @@ def load(
     if split is not None:
         split = _checked_slice(release, config, split)
     shared = cache = cache_folder(None)
-    together = ["original", *VARIANTS]
+    together = [name for name in release.wordings() if name in CONFIGS]
     splits = _splits_in(split)
     for _ in range(_MOST_READINGS):
         if (loaded := _read_whole(release, config, cache, split)) is not None:

@@ -48,9 +48,9 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
         The open release. SGD itself gets the back-translated schemas of this package.
 
     Raises:
-        SgdxError: No source is named or remembered; it does not exist, is no archive, or lacks a
-            ``schema.json``; a variant's directory has no schema, its file is at fault, or its
-            name is taken.
+        SgdxError: No source is named or remembered; it does not exist, is no archive, or lacks the
+            ``schema.json`` of a split with dialogues, or of all splits; a variant's directory has
+            no schema, its file is at fault, or its name is taken.
     """
     source = resolve_source(source)
     path = SAMPLE if source == "sample" else _downloaded() if source == DOWNLOAD else Path(source)
@@ -58,8 +58,11 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
     digest, files, read = open_files(name, path)
     origin = source if source in ("sample", DOWNLOAD) else str(path.absolute())
     release = Release(name, digest, frozenset(files), read, origin)
-    for split in SPLITS.values():
-        release.read(f"{split}/schema.json")
+    splits = release.schema_splits("original")
+    for split in SPLITS:
+        # A copy may lack splits, but not the schema alone; one without any is told what is usual.
+        if not splits or (release.dialogue_files(split) and split not in splits):
+            release.read(release.schema_file(split, "original"))
     if release.is_sgd() and not release.variants(BACKTRANS):
         release = _with_overlays(release)
     return _with_variants(release, variants) if variants else release
@@ -202,7 +205,8 @@ def _reworded_schemas(release: Release, path: Path) -> dict[str, Schema]:
     if is_overlay(data):
         overlay = read_overlay(data, str(path))
         return {"train": apply_overlay(release.schema("train", "original"), overlay)}
-    originals = {split: release.schema(split, "original") for split in SPLITS}
+    splits = release.schema_splits("original")
+    originals = {split: release.schema(split, "original") for split in splits}
     return apply_rewording(originals, read_rewording(data, str(path)), str(path))
 
 

@@ -83,13 +83,19 @@ class Release:
 
     def configs(self) -> tuple[str, ...]:
         """The configs that this copy has data for."""
-        backtrans = BACKTRANS if self.variants(BACKTRANS) else None
-        return tuple(c for c in (*CONFIGS, *self.own_variants) if c != BACKTRANS or backtrans)
+        return tuple(c for c in (*CONFIGS, *self.own_variants) if self.variants(c))
+
+    def wordings(self) -> list[str]:
+        """The original, those of v1..v5 that this copy has, and the user's own variants."""
+        return [config for config in self.configs() if config != BACKTRANS]
 
     def variants(self, config: str) -> list[str]:
-        """A config's schema variants: ``backtrans`` has one per language, others just one."""
+        """A config's schema variants: ``backtrans`` has one per language, others just one.
+
+        There is none of what this copy has no schema for, in any split.
+        """
         if config != BACKTRANS:
-            return [config]
+            return [config] if self.schema_splits(config) else []
         files = (f for f in self.files if f.startswith(f"{BACKTRANS}/"))
         return sorted(f"{BACKTRANS}-{Path(file).stem}" for file in files)
 
@@ -146,18 +152,32 @@ class Release:
         return schema
 
     def seen_services(self) -> set[str]:
-        """The original names of the services that the original train split has."""
+        """The original names of the services that the original train split has, if there is one."""
+        if "train" not in self.schema_splits("original"):
+            return set()
         return set(self.schema("train", "original").service_names())
 
     def is_sgd(self) -> bool:
         """Whether this is a copy, perhaps a partial one, of the SGD release."""
-        names = (self.schema(split, "original").service_names() for split in SPLITS)
+        splits = self.schema_splits("original")
+        names = (self.schema(split, "original").service_names() for split in splits)
         return is_sgd({name for of_split in names for name in of_split})
 
     def missing(self) -> str:
         """What a partial copy of SGD lacks, in words; empty for any other release."""
         files = {split: len(self.dialogue_files(split)) for split in SPLITS}
         return missing_from_sgd(files, FILES, "dialogue files") if self.is_sgd() else ""
+
+    def gaps(self) -> str:
+        """What a source lacks, in words for a note; empty where nothing is missing."""
+        if missing_files := self.missing():
+            return f"a partial copy of SGD: {missing_files}"
+        has_split = self.schema_splits("original")
+        gaps = [f"no {split} split" for split in SPLITS if split not in has_split]
+        gaps += [f"no {variant}" for variant in VARIANTS if not self.variants(variant)]
+        text = ", ".join(gaps).replace(", ".join(f"no {name}" for name in VARIANTS), "no v1 to v5")
+        unseen = "" if "train" in has_split else "; every service counts as unseen"
+        return f"the source has {text}{unseen}" if gaps else ""
 
     def data_digest(self, split: str, config: str) -> str:
         """A digest of all that the rows of a split under a config are made from.
@@ -231,7 +251,7 @@ class Release:
             for file in self.files
             if file not in self.added_paths and file.split("/")[-2] in folders
         }
-        return sorted(of_folders | {self.schema_file("train", "original")})
+        return sorted(of_folders | ({self.schema_file("train", "original")} & self.files))
 
     def is_altered(self, file: str, sha256: str) -> bool:
         """Whether SGD has a file of another SHA-256 here than the copy of SGD that this is."""
@@ -250,9 +270,14 @@ class Release:
         configs = (*CONFIGS, *self.own_variants)
         if config not in configs:
             raise SgdxError(f"unknown config {config!r}, expected one of {', '.join(configs)}")
-        if not self.variants(config):
+        if config == BACKTRANS and not self.variants(config):
             raise SgdxError(
                 f"{self.name}: has no {BACKTRANS}/*.json, expected overlays for {config}"
+            )
+        if not self.variants(config):
+            file = self.schema_file("test", config)
+            raise SgdxError(
+                f"{self.name}: has no wording {config}, expected {file}, or that of another split"
             )
 
     def check_any_dialogues(self, config: str) -> None:

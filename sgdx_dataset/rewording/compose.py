@@ -12,7 +12,7 @@ from pathlib import Path
 from ..io.errors import SgdxError
 from ..io.files import read_file
 from ..release.release import Release, write_variants
-from ..release.schema import SPLITS, Schema, Wording, check_aligned, reworded, split_name
+from ..release.schema import Schema, Wording, check_aligned, reworded, split_name
 from ..schema import Intent, Service, Slot
 from .distances import description_distance, name_distance
 from .pool import ElementPool, Pool, ServicePool, check_pool, read_pool
@@ -48,7 +48,7 @@ def compose(
             is not installed.
     """
     pool = read_pool(read_file(pool_file), str(pool_file))
-    names = [split_name(split) for split in splits or SPLITS]
+    names = [split_name(split) for split in splits or release.schema_splits("original")]
     schemas = {split: release.schema(split, "original") for split in names}
     check_pool(pool, _of_services(release, schemas, services))
     composed = {split: compose_schema(schema, pool) for split, schema in schemas.items()}

@@ -101,6 +101,8 @@ def _first(
 
 def _reworded_services(release: Release, split: str, wordings: Sequence[str]) -> set[str]:
     """The original names of the services that have other words under some of the wordings."""
+    if split not in release.schema_splits("original"):
+        return set()
     original = release.schema(split, "original").services
     return {
         service.service_name

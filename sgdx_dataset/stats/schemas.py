@@ -123,7 +123,9 @@ def _wording(pairs: Pairs, bleu: Bleu) -> Row:
 
 def _seen(release: Release, variant: str) -> Row:
     """Percentages of the unseen test services' names that original train services have, too."""
-    seen, train = release.seen_services(), release.schema("train", "original").services
+    seen, train = release.seen_services(), list[Service]()
+    if "train" in release.schema_splits("original"):
+        train = release.schema("train", "original").services
     test = _pairs(release, variant, ["test"])
     unseen = [service for original, service in test if original.service_name not in seen]
     return {

@@ -115,8 +115,8 @@ def open_references(
         )
 
     release = stated_release(source, split, own, stated or {})
-    if lacking := release.missing():
-        print(f"note: a partial copy of SGD: {lacking}", file=sys.stderr)
+    if gaps := release.gaps():
+        print(f"note: {gaps}", file=sys.stderr)
     return References(
         frame_rows,
         dialogue,

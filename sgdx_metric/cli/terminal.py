@@ -87,7 +87,9 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
         figures = sgdx if group == "all" else sgdx[group]
         cells = (percent(figures[key]) for key in names)
         rows.append([group, str(result["frames"][group]), *cells])
-    title = "Joint goal accuracy and schema sensitivity, in %"
+    chosen = signature_parts(result["signature"], "signature").get("services", "")
+    of_services = f" of {chosen.replace('+', ', ')}" if chosen else ""
+    title = f"Joint goal accuracy and schema sensitivity{of_services}, in %"
     print_table(title, ["services", "frames", *names.values()], rows, console)
     for key, interval in sgdx["confidence"].items():
         if interval and key == "drop":
