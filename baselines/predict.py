@@ -117,7 +117,7 @@ def _predict(
     header = {
         "model": request.model,
         "tracker": request.system_class.NAME,
-        **({} if is_trainable(request.system_class) else {"program": class_digest(type(system))}),
+        "program": class_digest(type(system)),
         **system.describe(),
         **arithmetic,
         **request.data.facts(),

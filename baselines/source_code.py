@@ -1,11 +1,11 @@
-"""Digests of programs: of systems that have no weights, and of modules that are asked."""
+"""Digests of programs: of the code of systems, and of modules that are asked."""
 
 from __future__ import annotations
 
 import ast
 import hashlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -15,32 +15,38 @@ from sgdx_dataset.io.files import file_digest
 def source_files(file: Path) -> list[Path]:
     """A Python file and what it imports from its own folder, and what that imports from there.
 
+    Packages in the folder count, with those of their modules that are imported.
+
     Args:
         file: The file. One that is not Python source imports nothing.
     """
     files, unread = {file}, [file]
     while unread:
-        for name in _imported_names(unread.pop()):
-            imported = file.with_name(f"{name}.py")
+        for imported in _imported_files(unread.pop()):
             if imported not in files and imported.is_file():
                 files.add(imported)
                 unread.append(imported)
     return [file, *sorted(files - {file})]
 
 
-def _imported_names(file: Path) -> set[str]:
-    """Every word in a file's imports that may be the name of a file beside it."""
+def _imported_files(file: Path) -> Iterator[Path]:
+    """Files beside a Python file, and below, that its imports may name; not all of them exist."""
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):  # such as compiled code
-        return set()
-    names: set[str] = set()
+        return
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names |= {part for alias in node.names for part in alias.name.split(".")}
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names |= set(node.module.split("."))
-    return names
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        module = (node.module if isinstance(node, ast.ImportFrom) else "") or ""
+        for alias in node.names:
+            parts = [part for part in f"{module}.{alias.name}".split(".") if part]
+            folder = file.parent
+            for part in parts:
+                yield file.with_name(f"{part}.py")  # the file's package may be named in full
+                yield folder / f"{part}.py"
+                yield folder / part / "__init__.py"
+                folder /= part
 
 
 def module_file(name: str) -> Path | None:

@@ -117,7 +117,25 @@ class Setup:
         ):
             if value not in expected:
                 raise ScoreError(f"{name} is {value!r:.60}, expected one of {', '.join(expected)}")
-        check_parts({"split": self.split, "release": self.release})
+        check_origin(self.split, self.release)
+
+
+def check_origin(split: str | None, release: str | None) -> None:
+    """Refuse what cannot be the name of a split or of data in a signature.
+
+    Args:
+        split, release: The names; None where one is unknown.
+
+    Raises:
+        ScoreError: `check_parts` refuses one of them, or it has letters, or blanks around it, by
+            which it looks like another name: as `Test` or full-width letters do.
+    """
+    check_parts({"split": split, "release": release})
+    for key, name in (("split", split), ("release", release)):
+        if isinstance(name, str) and (not name.isascii() or name != name.strip()):
+            raise ScoreError(f"{key} is {name!a:.60}, expected ASCII without blanks around it")
+    if split != (plain := str(split).lower()) and split_name(plain) in _DIALOGUES:
+        raise ScoreError(f"split is {split!r}, expected {plain!r}")
 
 
 def check_parts(parts: Mapping[str, object]) -> None:
@@ -234,12 +252,17 @@ def signature_parts(line: str, where: str, metric: str = NAME) -> dict[str, str]
         metric: The metric whose signature it must be.
 
     Raises:
-        ScoreError: The line is not a signature of this metric.
+        ScoreError: The line is not a signature of this metric, or has a part twice.
     """
     name, *parts = line.split("|")
     if name != metric or not all(":" in part for part in parts):
         raise ScoreError(f"{where}: signature is '{line[:60]}', expected '{metric}|key:value|...'")
-    return dict(part.split(":", 1) for part in parts)
+    values = dict(part.split(":", 1) for part in parts)
+    if len(values) < len(parts):
+        keys = [part.split(":", 1)[0] for part in parts]
+        key = next(key for key in keys if keys.count(key) > 1)
+        raise ScoreError(f"{where}: signature has the part '{key:.60}' twice, expected it once")
+    return values
 
 
 def rules_of(parts: dict[str, str], where: str) -> Rules:

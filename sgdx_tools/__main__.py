@@ -92,6 +92,8 @@ def _score(options: Namespace) -> int:
         raise SgdxError(f"--max-drop: found predictions for {names} alone, {expected}")
     if options.output is not None:
         _write_json(options.output, scores)
+    if lacking := [name for name in tool_set.wordings if name not in scores["predictions"]]:
+        print(f"note: found no predictions for {', '.join(lacking)}", file=sys.stderr)
     if not options.quiet:
         print_scores(scores, terminal())
     if options.max_drop is None:

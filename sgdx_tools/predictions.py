@@ -17,10 +17,17 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_input, write_bytes
 from sgdx_dataset.io.json import parse_json
+from sgdx_metric.cli.headers import check_keys
 
 from .data import Json, ToolSet
 
 ANSWERS = "answers.jsonl"  # what a run keeps beside its predictions
+# What a header says of who made the calls, and how; where two files both say it, it is the same.
+OF_SYSTEM = (
+    "model", "host", "provider", "program", "parameters", "omitted", "tool_choice", "distractors",
+)  # fmt: skip
+# What is compared of a header.
+COMPARED = (*OF_SYSTEM, "variant", "data")
 
 
 class MadeCall(msgspec.Struct, frozen=True):
@@ -81,6 +88,9 @@ def read_predictions(folder: Path, tool_set: ToolSet) -> dict[str, PredictionFil
     if unknown := sorted(files.keys() - tool_set.wordings):
         names = ", ".join(tool_set.wordings)
         raise SgdxError(f"{files[unknown[0]]}: no such wording in {tool_set.path}: it has {names}")
+    for path in files.values():
+        if not path.is_file():  # a pipe among the files may never be written to
+            raise SgdxError(f"{path}: found something other than a file, expected a regular file")
     if not files:
         raise SgdxError(
             f"{folder}: found no predictions, expected {next(iter(tool_set.wordings))}.jsonl"
@@ -109,8 +119,14 @@ def read_prediction_file(path: Path, variant: str, ids: Iterable[str]) -> Predic
     for number, line in enumerate(read_input(path).splitlines(), 1):
         where = f"{path}:{number}"
         if number == 1 and b'"metadata"' in line:
-            metadata = parse_json(line, _Line, where, "a header").metadata or {}
-            if metadata:
+            stated = parse_json(line, _Line, where, "a header").metadata
+            if stated is not None:
+                metadata = stated
+                check_keys(metadata, COMPARED, where)
+                if (own := metadata.get("variant", variant)) != variant:
+                    raise SgdxError(
+                        f"{where}: metadata: variant is {own!r:.80}, expected {variant!r}"
+                    )
                 continue
         if line.strip():
             prediction = parse_json(line, Prediction, where, "a prediction")

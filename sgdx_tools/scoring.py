@@ -21,7 +21,13 @@ from sgdx_metric.wording_figures import differences, over_wordings
 from .data import Case, Json, Rule, ToolSet
 from .elements import Outcome, rank_elements
 from .folder import CASES, read_tool_set
-from .predictions import Prediction, PredictionFile, predictions_from_rows, read_predictions
+from .predictions import (
+    OF_SYSTEM,
+    Prediction,
+    PredictionFile,
+    predictions_from_rows,
+    read_predictions,
+)
 from .renaming import WordedTools
 from .signature import data_digest, signature
 
@@ -33,8 +39,6 @@ METRICS = {
     "no_call_accuracy": "no_call",
 }
 HEADLINE, NO_CALL = "call_accuracy", "no_call_accuracy"
-# What a header says of who made the calls, and how; where two files both say it, it is the same.
-_OF_SYSTEM = ("model", "host", "provider", "program", "parameters", "omitted", "tool_choice")
 # Figures of which a mean over runs says less: it flips less than a single run does.
 _OF_ONE_RUN = ("worst", "flips", "sensitivity")
 
@@ -144,7 +148,7 @@ def _check_one_system(files: Mapping[str, PredictionFile]) -> None:
     """Raise ``SgdxError`` where wordings were predicted by different systems, or in other ways."""
     first: dict[str, str] = {}
     for name, file in files.items():
-        for key in _OF_SYSTEM:
+        for key in OF_SYSTEM:
             if (value := file.metadata.get(key)) is None:
                 continue
             other = first.setdefault(key, name)

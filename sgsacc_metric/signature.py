@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sgdx_metric.bootstrap import RESAMPLES, SEED
-from sgdx_metric.signature import check_parts, check_variant_names, release_part, split_name
+from sgdx_metric.signature import (
+    check_origin,
+    check_parts,
+    check_variant_names,
+    release_part,
+    split_name,
+)
 from sgdx_metric.variants import short_digest
 from sgdx_metric.version import __version__
 
@@ -64,7 +70,7 @@ class ScoredData:
     origin: Origin = UNSTATED
 
     def __post_init__(self) -> None:
-        check_parts({"split": self.split, "release": self.release})
+        check_origin(self.split, self.release)
 
     @classmethod
     def from_turns(

@@ -12,6 +12,7 @@ from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
 from sgdx_metric.cli.headers import parse_header
 from sgdx_metric.cli.predictions import prediction_paths
+from sgdx_metric.cli.systems import Metadata, key_of_other_record
 
 from ..training.run_folder import read_log
 
@@ -78,7 +79,9 @@ def find_predictions(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
     return paths if set(paths) == set(variants) else {}
 
 
-def read_record(scores: Path, predictions: Mapping[str, Path]) -> RunRecord:
+def read_record(
+    scores: Path, predictions: Mapping[str, Path], facts: Mapping[str, Metadata] | None = None
+) -> RunRecord:
     """Read what is recorded beside a file of scores, and in the folder of the model if it has one.
 
     Args:
@@ -86,9 +89,10 @@ def read_record(scores: Path, predictions: Mapping[str, Path]) -> RunRecord:
             then in the folder of the model that the predictions name.
         predictions: The prediction files by variant, whose first line is read where there is no
             ``run.json``.
+        facts: What the scores say of the predictions that were scored, by variant.
 
     Raises:
-        SgdxError: A file is malformed.
+        SgdxError: A file is malformed, or is of another system than the scores.
     """
     record = _read_object(scores.parent / "run.json")
     metadata = _object_at(record, "evaluation") or _read_metadata(predictions)
@@ -96,10 +100,22 @@ def read_record(scores: Path, predictions: Mapping[str, Path]) -> RunRecord:
         if not isinstance(metadata.get(key) or "", str):
             found = f"the {key} of its predictions is {metadata[key]!r}"
             raise SgdxError(f"{scores}: {found}, expected a text")
+    for variant, stated in (facts or {}).items():
+        if key := key_of_other_record(stated, metadata):
+            raise SgdxError(
+                f"{scores}: {key} is {_short(getattr(stated, key))} in the predictions of {variant}"
+                f" that were scored, and {_short(metadata[key])} in the files beside it: expected "
+                "those of one system; evaluate it again"
+            )
     model = Path(str(metadata.get("model") or scores.parent))
     training = record if "record" in record else _read_object(model / "run.json")
     settings = _object_at(_object_at(training, "record"), "settings")
     return RunRecord(metadata, settings, _read_logs(scores.parent) or _read_logs(model))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def _read_logs(folder: Path) -> dict[str, list[LogLine]]:

@@ -249,7 +249,7 @@ def read_tracker_run(path: Path, file: Path) -> TrackerRun:
     return TrackerRun(
         path=path,
         signature=results.signature,
-        record=read_record(file, predictions),
+        record=read_record(file, predictions, results.scores.predictions),
         results=results,
         predictions=predictions,
     )

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import select
 import shutil
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .console import escape_controls
 from .errors import SgdxError
 
 # The largest file of the release has 6 MB. What is far larger is no file of its kind, and would
@@ -18,6 +21,8 @@ from .errors import SgdxError
 MAX_FILE_BYTES = 1 << 26
 # Bytes. The unfinished write of a file with a longer name has a digest in its name instead.
 _LONGEST_NAME = 100
+# So long a pipe may take to have its first byte before somebody who waits is told.
+_SECONDS_TO_BEGIN = 2
 
 
 def read_file(path: Path) -> bytes:
@@ -48,9 +53,21 @@ def read_input(path: Path) -> bytes:
     try:
         if path.is_char_device() or path.is_block_device():
             raise SgdxError(f"{path}: found a device, expected a file")
-        return path.read_bytes()
+        return _read_pipe(path) if path.is_fifo() else path.read_bytes()
     except OSError as error:
         raise SgdxError(f"{path}: {error.strerror or error}") from None
+
+
+def _read_pipe(path: Path) -> bytes:
+    """Read a pipe to its end; where nobody begins to write, a line says what is waited for."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # else opening would wait, in silence
+    with os.fdopen(descriptor, "rb") as file:
+        if not select.select([file], [], [], _SECONDS_TO_BEGIN)[0]:
+            where = escape_controls(str(path))
+            print(f"note: waiting for somebody to write to the pipe {where}", file=sys.stderr)
+            select.select([file], [], [])
+        os.set_blocking(descriptor, True)
+        return file.read()
 
 
 def file_digest(path: Path) -> str:

@@ -2,12 +2,17 @@
 
 import hashlib
 import re
+import sys
+import unicodedata
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Generic, TypeVar
 
 import msgspec
 
+from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import parse_json
@@ -17,6 +22,8 @@ from .systems import Metadata
 
 Stated = TypeVar("Stated")
 _BEGINNING = re.compile(rb'\s*\{\s*"metadata"\s*:')
+# How like a known key, of 1, another one is that may be meant for it.
+_LIKE = 0.8
 
 
 class _Header(msgspec.Struct, Generic[Stated], forbid_unknown_fields=True):
@@ -41,6 +48,38 @@ def parse_header(line: bytes, kind: type[Stated], path: Path) -> Stated | None:
         return None
     header = parse_json(line, _Header[kind], f"{path}:1", "a header of predictions")  # type: ignore[valid-type]
     return header.metadata
+
+
+def _keys(line: bytes, path: Path) -> list[str]:
+    """The keys of what a header states."""
+    return [*(parse_header(line, dict[str, msgspec.Raw], path) or {})]
+
+
+def check_keys(keys: Iterable[str], known: Collection[str], where: str) -> None:
+    """Refuse a header's key that is a known one in other letters; note one that is like one.
+
+    Headers may have keys of their own besides, which nobody compares.
+
+    Args:
+        keys: The header's keys.
+        known: The keys that are compared.
+        where: What messages begin with, such as the file's name.
+
+    Raises:
+        SgdxError: A key is a known one but for case, blanks, hyphens or the forms of its letters.
+    """
+    for key in keys:
+        if key in known:
+            continue
+        plain = "_".join(re.split(r"[\s_-]+", unicodedata.normalize("NFKC", key).strip()))
+        if plain.casefold() in known:
+            raise SgdxError(f"{where}: metadata: found key {key!r}, expected {plain.casefold()!r}")
+        if meant := get_close_matches(plain.casefold(), known, 1, _LIKE):
+            print(
+                f"note: {escape_controls(where)}: metadata: nothing is known of the key {key!r}; "
+                f"is {meant[0]!r} meant?",
+                file=sys.stderr,
+            )
 
 
 @dataclass(frozen=True)
@@ -76,6 +115,7 @@ def read_prediction_lines(path: Path, split: str, variant: str) -> PredictionLin
     lines = data.split(b"\n")
     header = parse_header(lines[0], Metadata, path)
     if header is not None:
+        check_keys(_keys(lines[0], path), Metadata.__struct_fields__, f"{path}:1")
         lines[0] = b""
     metadata = header or Metadata()
     for key, stated, expected in (

@@ -18,6 +18,7 @@ from ..report import scores_digest
 from ..signature import NAME, Rules, rules_of, signature_parts
 from ..subset import dialogues_mark
 from ..units import FrameIndex, index_frames
+from .systems import Metadata
 
 # Parts of a signature that belong to the system. They may differ where two systems are compared.
 SYSTEM_PARTS = ("system-acts", "oracle", "predictions")
@@ -43,15 +44,13 @@ Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Tables = Mapping[str, Mapping[str, Floats]]
 
 
-class PredictionFacts(msgspec.Struct):
-    """What programs read of what a prediction file says of itself, and its digest.
+class PredictionFacts(Metadata, omit_defaults=True):
+    """What a prediction file says of its system, and its digest.
 
     Attributes:
-        weights: A digest of the model's weights.
         sha256: The SHA-256 of the file; empty where an earlier version scored it.
     """
 
-    weights: Any = None
     sha256: str = ""
 
 

@@ -3,7 +3,8 @@
 import hashlib
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,7 @@ from ..rows import (
     Values,
     arrow_table,
 )
+from ..variants import PAPER_VARIANTS
 from .headers import read_prediction_lines
 from .systems import Metadata
 
@@ -108,6 +110,7 @@ def _paths_in(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
             f"--predictions {folder}: the folder itself holds dialogues_*.json; for the "
             f"predictions of one variant write VARIANT={folder}, as in v1={folder}"
         )
+    _check_names(folder, variants)
     paths: dict[str, Path] = {}
     for variant in variants:
         file, directory = folder / f"{variant}.jsonl", folder / variant
@@ -126,6 +129,15 @@ def _paths_in(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
             f"some of {', '.join(variants)}"
         )
     return paths
+
+
+def _check_names(folder: Path, variants: Sequence[str]) -> None:
+    """Raise SgdxError for an entry that is called as a variant's file is, but in other letters."""
+    names = {name for variant in variants for name in (variant, f"{variant}.jsonl")}
+    for path in sorted(folder.iterdir()):
+        plain = "".join(unicodedata.normalize("NFKC", path.name).split()).casefold()
+        if plain in names and path.name not in names:
+            raise SgdxError(f"--predictions {folder}: found {path.name!r}, expected {plain!r}")
 
 
 class _StatedVariant(msgspec.Struct):
@@ -155,6 +167,22 @@ def note_unscored(predictions: Mapping[str, Path] | Path, variants: Sequence[str
         names = escape_controls(", ".join(others))
         print(
             f"note: left out: {names}; --variant NAME=PATH names the wording of one",
+            file=sys.stderr,
+        )
+
+
+def note_lacking(predictions: Mapping[str, Path] | Path, scored: Collection[str]) -> None:
+    """Note on standard error which of v1 to v5 a folder of predictions lacks, if it has others.
+
+    Args:
+        predictions: What was given: one folder, or files by variant, of which nothing is noted.
+        scored: The variants that the folder has.
+    """
+    lacking = [name for name in PAPER_VARIANTS if name not in scored]
+    if isinstance(predictions, Path) and 0 < len(lacking) < len(PAPER_VARIANTS):
+        names = ", ".join(lacking)
+        print(
+            f"note: found no predictions for {names}, so there is no mean over v1 to v5",
             file=sys.stderr,
         )
 

@@ -12,6 +12,7 @@ from sgdx_dataset.io.json import parse_json
 from .call_results import parse_call_results
 from .paired_results import PairedResults, PredictionFacts, check_alike
 from .results import parse_results
+from .systems import key_of_other_system
 
 
 class _Signed(msgspec.Struct):
@@ -34,8 +35,9 @@ def read_runs(paths: Sequence[Path]) -> list[PairedResults]:
     """Read the results of one system's runs.
 
     Raises:
-        ScoreError, SgdxError: A file is there twice, is no scores.json, or was not scored like the
-            first: the signatures of one system's runs may differ in nothing.
+        ScoreError, SgdxError: A file is there twice, is no scores.json, is of another system than
+            an earlier one, or was not scored like the first: the signatures of one system's runs
+            may differ in nothing.
     """
     for i, path in enumerate(paths):
         if any(path.resolve() == earlier.resolve() for earlier in paths[:i]):
@@ -47,8 +49,23 @@ def read_runs(paths: Sequence[Path]) -> list[PairedResults]:
                 raise SgdxError(
                     f"{run.path}: has the {what} of {earlier.path}, expected another run"
                 )
+            if key := _other_system(earlier.predictions, run.predictions):
+                raise SgdxError(
+                    f"{run.path}: the {key} of its predictions is not that of {earlier.path}, "
+                    "expected runs of one system"
+                )
         check_alike(runs[0], run)
     return runs
+
+
+def _other_system(
+    first: Mapping[str, PredictionFacts], second: Mapping[str, PredictionFacts]
+) -> str:
+    """The key by which two files of scores are of different systems; empty where none is."""
+    keys = (
+        key_of_other_system(facts, second[name]) for name, facts in first.items() if name in second
+    )
+    return next(filter(None, keys), "")
 
 
 def _shared(first: Mapping[str, PredictionFacts], second: Mapping[str, PredictionFacts]) -> str:

@@ -30,7 +30,7 @@ from .files import (
     write_scores,
 )
 from .inputs import Inputs, stated_dialogues
-from .predictions import Predictions, read_calls, read_predictions, with_frame_ids
+from .predictions import Predictions, note_lacking, read_calls, read_predictions, with_frame_ids
 from .references import References
 from .systems import (
     Metadata,
@@ -168,6 +168,7 @@ def score_states(
         stated = any(metadata.dialogues for metadata in scored.metadata.values())
         if scored.setup.subset and stated and not (inputs.dialogues or inputs.services):
             note_subset(scored.setup.subset)
+        note_lacking(inputs.predictions, scored.variants)
         _warn(scores, scored.setup.oracle)
         print_scores(scores, terminal())
         unread = unread_answers(scored.metadata)
@@ -196,6 +197,7 @@ def score_api_calls(
     scores["paired"] = paired(scored.variants, CALL_METRICS)
     if output:
         write_scores(with_digest(scores), output)
+    note_lacking(inputs.predictions, scored.variants)
     print_calls(scores, terminal())
 
 

@@ -13,12 +13,15 @@ _IDENTITY = ("weights", "model", "tracker", "seed")
 # What else makes two files of different systems, where both state it.
 _SETTINGS = (
     "train", "augment", "schemas", "overlaps", "task", "answer", "strict", "prompt", "parameters",
-    "omitted", "mapping", "host", "program", "retry_invalid", "precision", "format", "input",
-    "beams", "acts", "utterances", "keep_bias", "shuffle", "max_tokens", "max_turn", "max_input",
+    "omitted", "mapping", "host", "provider", "program", "retry_invalid", "tool_choice",
+    "distractors", "services", "precision", "format", "input", "templates", "parts", "beams",
+    "acts", "utterances", "keep_bias", "shuffle", "max_tokens", "max_turn", "max_input",
     "max_target", "length_penalty",
 )  # fmt: skip
+# Which of these a run of a system may have of its own, as each seed has its words and its bias.
+_OF_RUN = ("schemas", "overlaps", "keep_bias", "parts", "program")
 # What a file states about its rows.
-_OF_DATA = ("split", "variant", "dialogues")
+_OF_DATA = ("split", "variant", "of_variant", "dialogues")
 
 
 class Metadata(msgspec.Struct, omit_defaults=True):
@@ -26,6 +29,7 @@ class Metadata(msgspec.Struct, omit_defaults=True):
 
     Attributes:
         split, variant: What the predictions are for.
+        of_variant: The variant, where the file is one of several that repeat it.
         dialogues: The number and digest of the dialogues, as a signature has them, where the
             predictions are of some dialogues of the split alone.
         model: The model's name, such as a folder or a repository.
@@ -38,16 +42,18 @@ class Metadata(msgspec.Struct, omit_defaults=True):
         system_acts: Whether the tracker was given the system's dialogue acts.
         source, data: The source that the predictions were made from, and a digest of its data.
         wording: The fingerprint of the wording, where it is the user's own.
-        task, answer, strict, prompt, parameters, omitted, mapping, host, retry_invalid, precision,
-            format, input, beams, acts, utterances, keep_bias, shuffle, max_tokens, max_turn,
-            max_input, max_target, length_penalty: How the system was asked or run.
-        program: A digest of the code of a system that has no weights.
+        task, answer, strict, prompt, parameters, omitted, mapping, host, provider, retry_invalid,
+            tool_choice, distractors, services, precision, format, input, templates, parts, beams,
+            acts, utterances, keep_bias, shuffle, max_tokens, max_turn, max_input, max_target,
+            length_penalty: How the system was asked or run.
+        program: A digest of the system's code.
         counts: What was counted while predicting, such as how many answers of a language model were
             ``invalid``, out of how many ``requests``.
     """
 
     split: str | None = None
     variant: str | None = None
+    of_variant: Any = None
     dialogues: str | None = None
     model: Any = None
     tracker: Any = None
@@ -70,11 +76,17 @@ class Metadata(msgspec.Struct, omit_defaults=True):
     omitted: Any = None
     mapping: Any = None
     host: Any = None
+    provider: Any = None
     program: Any = None
     retry_invalid: Any = None
+    tool_choice: Any = None
+    distractors: Any = 0  # none: headers leave that out
+    services: Any = None
     precision: Any = None
     format: Any = None
     input: Any = None
+    templates: Any = None
+    parts: Any = None
     beams: Any = None
     acts: Any = None
     utterances: Any = None
@@ -133,8 +145,42 @@ def _apart(first: Metadata, second: Metadata) -> str:
     return ""
 
 
+def key_of_other_system(first: Metadata, second: Metadata) -> str:
+    """The key by which two runs, such as those of two seeds, are not of one system; empty if none.
+
+    Args:
+        first, second: What the predictions of both runs say under one variant.
+    """
+    keys = ["tracker", *(key for key in _SETTINGS if key not in _OF_RUN)]
+    if first.weights is None and second.weights is None:  # else it may be the folder of a run
+        keys.append("model")
+    if None not in (first.train, second.train) and first.augment != second.augment:
+        return "augment"  # of a training that is recorded, None stands for none
+    for key in keys:
+        left, right = getattr(first, key), getattr(second, key)
+        if left is not None and right is not None and left != right:
+            return key
+    return ""
+
+
+def key_of_other_record(facts: Metadata, record: Mapping[str, Any]) -> str:
+    """The key by which a record is of another system than predictions; empty if there is none.
+
+    Args:
+        facts: What the predictions say of their system.
+        record: What is recorded of a system beside them.
+    """
+    stated = msgspec.to_builtins(facts)
+    for key in (*_IDENTITY, *_SETTINGS):
+        if key in stated and key in record and stated[key] != record[key]:
+            return key
+    return ""
+
+
 def check_data(metadata: Metadata, name: str, data: str | None, wording: str | None) -> None:
     """Refuse predictions that say of themselves that they were made from other data.
+
+    Where the digests of the data agree, so do the wordings: the digest is of their words too.
 
     Args:
         metadata: What the predictions of a variant say.
@@ -145,6 +191,13 @@ def check_data(metadata: Metadata, name: str, data: str | None, wording: str | N
     Raises:
         SgdxError: They were made from other dialogues or schemas, or under another wording.
     """
+    if metadata.wording is not None and wording is None:
+        raise SgdxError(
+            f"predictions for {name}: wording is {metadata.wording}, expected none, as {name} is no"
+            " wording of one's own; give the wording another name with --variant"
+        )
+    if metadata.data is not None and metadata.data == data:
+        return
     if None not in (metadata.wording, wording) and metadata.wording != wording:
         raise SgdxError(
             f"predictions for {name}: wording is {metadata.wording}, and the references' is "

@@ -8,7 +8,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sgdx_dataset import turn_tables
+from sgdx_dataset import frame_tables, turn_tables
 from sgdx_dataset.release.release import Release
 from sgdx_metric.cli.references import Stated, stated_release
 from sgdx_metric.cli.row_files import RowFiles, open_row_files
@@ -80,12 +80,18 @@ class References:
         return sorted(turns, key=lambda turn: turn.turn_id)
 
     def fingerprints(self, variants: list[str]) -> dict[str, str]:
-        """The fingerprint of each of some variants that is the user's own."""
+        """The fingerprint of each of some variants that is the user's own.
+
+        Of a release it is of the services of the split's frames, as headers of predictions have it:
+        a partial copy has dialogues of some of its services alone.
+        """
         fingerprints = {}
         for variant in own_wordings(variants):
             if self.release:
-                services = self._schemas(self.release, variant).values()
-                digests = {schema_digest(msgspec.to_builtins(service)) for service in services}
+                schemas = self._schemas(self.release, variant)
+                frames = frame_tables(self.release, self.split, variant, ["service"])
+                names = frames["service"].unique().to_pylist()
+                digests = {schema_digest(msgspec.to_builtins(schemas[name])) for name in names}
                 fingerprints[variant] = fingerprint(digests)
             elif self.files:
                 fingerprints[variant] = fingerprint(_digests(self.files.table(variant)))

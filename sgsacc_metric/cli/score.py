@@ -7,7 +7,12 @@ from typing import Any
 
 from sgdx_metric.cli.files import check_output
 from sgdx_metric.cli.inputs import stated_dialogues
-from sgdx_metric.cli.predictions import Predictions, note_unscored, prediction_paths
+from sgdx_metric.cli.predictions import (
+    Predictions,
+    note_lacking,
+    note_unscored,
+    prediction_paths,
+)
 from sgdx_metric.cli.score import note_subset, warn_of_oracle
 from sgdx_metric.cli.systems import (
     about_system,
@@ -191,6 +196,7 @@ def score_inputs(
     if verbose:
         if stated:
             note_subset(Subset(stated, len({turn.dialogue_id for turn in split_turns})))
+        note_lacking(predictions, responses)
         if system.origin.oracle:
             warn_of_oracle()
         print_scores(scores, terminal())

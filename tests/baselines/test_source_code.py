@@ -8,8 +8,12 @@ from typing import ClassVar
 import pytest
 
 from baselines.lexical import tracker as lexical
+from baselines.onepass import tracker as onepass
 from baselines.source_code import class_digest, files_digest, module_file, source_files
 from baselines.system import Tracker
+from baselines.t5dst import tracker as t5dst
+
+BASELINES = Path(lexical.__file__).parents[1]
 
 
 def test_a_file_and_what_it_imports_beside_itself(tmp_path: Path) -> None:
@@ -23,6 +27,32 @@ def test_a_file_and_what_it_imports_beside_itself(tmp_path: Path) -> None:
         (tmp_path / f"{name}.py").write_text(text)
     files = source_files(tmp_path / "main.py")
     assert [file.name for file in files] == ["main.py", "late.py", "rules.py", "words.py"]
+
+
+def test_packages_beside_a_file_count(tmp_path: Path) -> None:
+    (tmp_path / "forms" / "deep").mkdir(parents=True)
+    for name, text in {
+        "main": "from .forms import read\nimport forms.deep.leaf\n",
+        "forms/__init__": "from . import one\n",
+        "forms/one": "from .two import name\n",
+        "forms/two": "",
+        "forms/other": "",
+        "forms/deep/leaf": "",
+    }.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    files = [str(file.relative_to(tmp_path)) for file in source_files(tmp_path / "main.py")]
+    expected = ["forms/__init__.py", "forms/deep/leaf.py", "forms/one.py", "forms/two.py"]
+    assert files == ["main.py", *expected]
+
+
+def test_the_code_that_decodes_is_part_of_a_trained_tracker() -> None:
+    """A changed way to read a model's answers makes other predictions."""
+    names = {file.relative_to(BASELINES).as_posix() for file in source_files(Path(t5dst.__file__))}
+    assert {"t5dst/tracker.py", "t5dst/generate.py", "t5dst/formats/values.py"} <= names
+    names = {
+        file.relative_to(BASELINES).as_posix() for file in source_files(Path(onepass.__file__))
+    }
+    assert {"onepass/decode.py", "onepass/tracking.py", "onepass/modeling.py"} <= names
 
 
 def test_what_is_no_source_imports_nothing(tmp_path: Path) -> None:

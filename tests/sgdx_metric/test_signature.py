@@ -89,6 +89,17 @@ def test_a_variant_that_looks_like_another(name: str) -> None:
         signature([name], 9, 9, Setup())
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [{"split": "\uff54est"}, {"split": "t\u0435st"}, {"split": "Test"}, {"split": "DEV"},
+     {"split": "test "}, {"release": "\uff53ample"}, {"release": " sample"}],
+)  # fmt: skip
+def test_a_split_or_release_that_looks_like_another(parts: dict[str, Any]) -> None:
+    with pytest.raises(ScoreError, match=f"^{next(iter(parts))} is '.*, expected "):
+        Setup(**parts)
+    assert Setup(split="dev", release="mine").split == "dev"
+
+
 @pytest.mark.parametrize("flag", ["no", "", 0, 1.0, None])
 def test_a_flag_is_true_or_false(flag: Any) -> None:
     for name in ("use_fuzzy_match", "joint_acc_across_turn"):

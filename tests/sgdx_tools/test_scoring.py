@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_tools import score
+from sgdx_tools.data import Json
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.scoring import exceeds
 from sgdx_tools.signature import data_digest
@@ -146,7 +148,12 @@ def test_max_drop_is_exceeded_only_where_the_whole_interval_is(folder: Path) -> 
 
 @pytest.mark.parametrize(
     ("key", "one", "other"),
-    [("model", "a", "b"), ("program", "1", "2"), ("parameters", {"seed": 0}, {"seed": 1})],
+    [
+        ("model", "a", "b"),
+        ("program", "1", "2"),
+        ("parameters", {"seed": 0}, {"seed": 1}),
+        ("distractors", 0, 20),
+    ],
 )
 def test_wordings_of_two_systems_are_refused(
     folder: Path, tmp_path: Path, key: str, one: Any, other: Any
@@ -162,6 +169,30 @@ def test_wordings_of_two_systems_are_refused(
         score(folder, predictions)
     (predictions / "v2.jsonl").unlink()
     assert score(folder, predictions)["predictions"]["original"] == {key: one}
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ({"variant": "v2"}, "v1.jsonl:1: metadata: variant is 'v2', expected 'v1'"),
+        ({"Model": "m"}, "v1.jsonl:1: metadata: found key 'Model', expected 'model'"),
+    ],
+)
+def test_a_header_of_another_wording_or_with_other_letters(
+    folder: Path, tmp_path: Path, header: Json, message: str
+) -> None:
+    predictions = tmp_path / "predictions"
+    predictions.mkdir()
+    lines = [{"metadata": header}, *(row for row in rows() if row["variant"] == "v1")]
+    (predictions / "v1.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(SgdxError, match=message):
+        score(folder, predictions)
+
+
+def test_predictions_that_are_a_pipe_are_not_waited_for(folder: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "v1.jsonl")
+    with pytest.raises(SgdxError, match=r"v1.jsonl: found something other than a file"):
+        score(folder, tmp_path)
 
 
 def test_a_key_that_a_prediction_has_twice(folder: Path, tmp_path: Path) -> None:

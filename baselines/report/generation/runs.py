@@ -12,7 +12,7 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
-from sgdx_metric.cli.paired_results import SYSTEM_PARTS, provenance
+from sgdx_metric.cli.paired_results import SYSTEM_PARTS, PredictionFacts, provenance
 from sgdx_metric.signature import signature_parts
 from sgsacc_metric.cli.files import read_scores
 from sgsacc_metric.signature import NAME
@@ -101,6 +101,7 @@ class GeneratorScores(msgspec.Struct):
     sgdx: TurnRobustnessScores
     conventions: dict[str, dict[str, dict[str, Any]]]
     counts: TurnCounts
+    predictions: dict[str, PredictionFacts] = {}
     sha256: str = ""
 
 
@@ -206,7 +207,7 @@ def read_generator_run(path: Path, file: Path) -> GeneratorRun:
     return GeneratorRun(
         path=path,
         signature=scores.signature,
-        record=read_record(file, predictions),
+        record=read_record(file, predictions, scores.predictions),
         scores=scores,
     )
 

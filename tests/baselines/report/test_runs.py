@@ -93,6 +93,30 @@ def test_a_folder_without_scores(runs: dict[str, Path], tmp_path: Path) -> None:
         read_tracker(tmp_path)
 
 
+def test_a_record_of_another_system_than_was_scored(runs: dict[str, Path], tmp_path: Path) -> None:
+    """The report names systems after it, and the leaderboard too."""
+    shutil.copytree(runs["plain-0"], tmp_path / "run")
+    path = tmp_path / "run" / "run.json"
+    record = json.loads(path.read_text())
+    scores = json.loads((tmp_path / "run" / "scores.json").read_text())
+    del scores["sha256"]
+    facts = {"tracker": "t5dst", "weights": "a" * 64, "train": ["original"]}
+    scores["predictions"] = dict.fromkeys(scores["variants"], facts)
+    (tmp_path / "run" / "scores.json").write_text(json.dumps(with_digest(scores)))
+    assert read_tracker(tmp_path / "run").system_name()
+    for key, value in {"tracker": "onepass", "weights": "f" * 64, "train": ["v1"]}.items():
+        changed = {**record, "evaluation": {**record["evaluation"], key: value}}
+        path.write_text(json.dumps(changed))
+        with pytest.raises(SgdxError, match=f"scores.json: {key} is .* in the predictions of orig"):
+            read_tracker(tmp_path / "run")
+    path.unlink()  # so the header of the predictions beside the scores tells
+    predictions = tmp_path / "run" / "predictions" / "original.jsonl"
+    header, rows = predictions.read_text().split("\n", 1)
+    predictions.write_text(header.replace('"t5dst"', '"onepass"', 1) + "\n" + rows)
+    with pytest.raises(SgdxError, match="and 'onepass' in the files beside it"):
+        read_tracker(tmp_path / "run")
+
+
 def test_what_scores_were_made_from_stands_beside_them(
     runs: dict[str, Path], tmp_path: Path
 ) -> None:

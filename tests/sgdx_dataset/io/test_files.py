@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io import files
 from sgdx_dataset.io.files import read_file, read_input, staged, write_bytes
 
 
@@ -137,6 +138,18 @@ def test_an_input_is_of_any_size_and_may_be_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with subprocess.Popen(["/bin/sh", "-c", f"echo text > {tmp_path / 'pipe'}"]):
         assert read_input(tmp_path / "pipe") == b"text\n"
+
+
+def test_waiting_for_a_pipe_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(files, "_SECONDS_TO_BEGIN", 0.1)
+    os.mkfifo(tmp_path / "pipe")
+    script = f"sleep 0.5; echo text > {tmp_path / 'pipe'}"
+    with subprocess.Popen(["/bin/sh", "-c", script]):
+        assert read_input(tmp_path / "pipe") == b"text\n"
+    expected = f"note: waiting for somebody to write to the pipe {tmp_path / 'pipe'}\n"
+    assert capsys.readouterr().err == expected
 
 
 def test_nothing_is_written_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from sgdx_dataset import open_release
 from sgdx_dataset.release.open import SAMPLE
+from sgdx_metric.report import with_digest
 
 from ...conftest import Run
 from ..frames import Row, written
@@ -85,9 +86,83 @@ def test_another_wording_than_the_predicted_one_is_refused(
     assert "predictions for mine: wording is 0123abcd, and the references' is " in done.stderr
 
 
+def test_a_wording_of_ones_own_is_none_of_v1_to_v5(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    path = written(tmp_path / "p.jsonl", gold["v1"], wording="0123abcd")
+    done = command(*SCORE, "--source", "sample", "--predictions", f"v1={path}")
+    assert done.returncode == 2
+    assert "predictions for v1: wording is 0123abcd, expected none" in done.stderr
+
+
+def test_a_wording_is_the_same_where_the_data_are(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    """Rows of some dialogues have some of the services, whose fingerprint is another one."""
+    (tmp_path / "mine.json").write_text('{"Cabs_1": {"description": "Rides"}}')
+    (tmp_path / "ids.txt").write_text("1_00000\n")
+    release = open_release("sample", {"mine": str(tmp_path / "mine.json")})
+    rows = [
+        {**row, "variant": "mine"}
+        for row in gold["original"]
+        if row["frame_id"].startswith("1_00000/")
+    ]
+    header = {"data": release.data_digest("test", "mine"), "wording": "of all services"}
+    path = written(tmp_path / "p.jsonl", rows, **header)
+    words = ("--source", "sample", "--variant", "mine=mine.json", "--config", "mine")
+    words = (*words, "--split", "test", "--dialogues", "ids.txt", "--output", "rows")
+    made = command("sgdx_dataset", "frames", *words)
+    assert made.returncode == 0, made.stderr
+    done = command(*SCORE, "--references", "rows", "--predictions", f"mine={path}")
+    assert done.returncode == 0, done.stderr
+    assert "|predictions:verified|" in signature_of(tmp_path)
+
+
+def test_a_variant_that_a_folder_lacks_is_told(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    (tmp_path / "p").mkdir()
+    for variant in ("original", "v1", "v3"):
+        written(tmp_path / "p" / f"{variant}.jsonl", gold[variant])
+    done = command(*SCORE, "--source", "sample", "--predictions", "p")
+    assert (done.returncode, done.stderr) == (
+        0, "note: found no predictions for v2, v4, v5, so there is no mean over v1 to v5\n"
+    )  # fmt: skip
+    for variant in ("v1", "v3"):
+        (tmp_path / "p" / f"{variant}.jsonl").unlink()
+    assert command(*SCORE, "--source", "sample", "--predictions", "p").stderr == ""
+
+
+@pytest.mark.parametrize("number", [None, 1])
+def test_calls_among_other_functions_are_no_wordings_cost(
+    number: int | None, tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    """A header without distractors had none."""
+    words = ["--source", "sample"]
+    for variant, distractors in {"original": number, "v1": 20}.items():
+        header = {"model": "m"} | ({"distractors": distractors} if distractors else {})
+        path = written(tmp_path / f"{variant}.jsonl", gold[variant], **header)
+        words += ["--predictions", f"{variant}={path}"]
+    done = command(*SCORE, *words)
+    assert done.returncode == 2
+    assert f"v1: distractors is 20, and {number or 0} in those for original" in done.stderr
+
+
 @pytest.mark.parametrize(
     "key",
-    ["answer", "host", "precision", "parameters", "augment", "keep_bias", "shuffle", "utterances"],
+    [
+        "parts",
+        "provider",
+        "templates",
+        "answer",
+        "host",
+        "precision",
+        "parameters",
+        "augment",
+        "keep_bias",
+        "shuffle",
+        "utterances",
+    ],
 )
 def test_files_that_were_made_otherwise_are_refused(
     key: str, tmp_path: Path, command: Run, gold: dict[str, list[Row]]
@@ -191,6 +266,54 @@ def test_a_copied_run_is_no_second_seed(
         done = command("sgdx_metric", "summarise", "one.json", other)
         assert done.returncode == 2
         assert f"{other}: has the {what} of one.json, expected another run" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("key", "one", "two"),
+    [
+        ("tracker", {"tracker": "a", "weights": "1"}, {"tracker": "b", "weights": "2"}),
+        ("augment", {"augment": None, "train": ["original"]},
+                    {"augment": {"ratio": 1}, "train": ["original"]}),
+        ("model", {"model": "a"}, {"model": "b"}),
+        ("parameters", {"model": "a", "parameters": {}}, {"model": "a", "parameters": {"t": 1}}),
+        ("", {"model": "run-1", "weights": "1", "program": "1", "keep_bias": 0.1},
+             {"model": "run-2", "weights": "2", "program": "2", "keep_bias": 0.2}),
+    ],
+)  # fmt: skip
+def test_runs_of_two_systems_are_no_seeds_of_one(
+    key: str,
+    one: dict[str, Any],
+    two: dict[str, Any],
+    tmp_path: Path,
+    command: Run,
+    gold: dict[str, list[Row]],
+) -> None:
+    for name, header in {"one": one, "two": two}.items():
+        path = written(tmp_path / f"{name}.jsonl", gold["v1"], **header)
+        words = ("--source", "sample", "--predictions", f"v1={path}", "--output", f"{name}.json")
+        assert command("sgdx_metric", "score", *words).returncode == 0
+    sides = ("--first", "one.json", "two.json", "--second", "one.json")
+    for words in (("summarise", "one.json", "two.json"), ("compare", *sides)):
+        done = command("sgdx_metric", *words)
+        assert done.returncode == (2 if key else 0), done.stderr
+        if done.returncode:
+            expected = f"two.json: the {key} of its predictions is not that of one.json"
+            assert expected in done.stderr
+
+
+def test_a_part_that_a_signature_has_twice_is_refused(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    """Readers take the last one, and people the first."""
+    path = written(tmp_path / "p.jsonl", gold["v1"])
+    assert command(*SCORE, "--source", "sample", "--predictions", f"v1={path}").returncode == 0
+    scores = json.loads((tmp_path / "s.json").read_text())
+    scores["signature"] = scores["signature"].replace("|release:", "|release:mine|release:")
+    del scores["sha256"]
+    (tmp_path / "s.json").write_text(json.dumps(with_digest(scores)))
+    done = command("sgdx_metric", "compare", "s.json", "s.json")
+    assert done.returncode == 2
+    assert "s.json: signature has the part 'release' twice, expected it once" in done.stderr
 
 
 def test_a_copied_run_with_one_other_file_is_no_second_seed(

@@ -327,3 +327,17 @@ def test_what_is_no_file_is_not_left_out(tmp_path: Path, make: Callable[[Path], 
     make(tmp_path / "v1.jsonl")
     with pytest.raises(SgdxError, match=r"v1.jsonl: found something other than a file"):
         prediction_paths(tmp_path, ["original", "v1"])
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("V1.jsonl", "v1.jsonl"), ("v1 .jsonl", "v1.jsonl"), ("v1.JSONL", "v1.jsonl"), ("V1", "v1"),
+     ("\uff561.jsonl", "v1.jsonl")],
+)  # fmt: skip
+def test_a_file_with_a_variants_name_in_other_letters_is_not_left_out(
+    tmp_path: Path, name: str, meant: str
+) -> None:
+    (tmp_path / "original.jsonl").touch()
+    (tmp_path / name).touch()
+    with pytest.raises(SgdxError, match=re.escape(f"found '{name}', expected '{meant}'")):
+        prediction_paths(tmp_path, ["original", "v1"])

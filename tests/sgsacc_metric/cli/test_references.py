@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from shutil import copytree
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sgdx_dataset import SgdxError, open_release, turn_tables
+from baselines.data.requested import RequestedData
+from sgdx_dataset import SgdxError, frame_tables, open_release, turn_tables
+from sgdx_dataset.release.open import SAMPLE
+from sgdx_metric.cli.references import open_references as open_frames
 from sgdx_metric.rows import ScoreError
 from sgsacc_metric.cli.references import open_references
 
@@ -24,6 +29,24 @@ def test_a_folder_gives_the_same_turns_as_the_release(tmp_path: Path) -> None:
     for left, right in zip(folder, release, strict=True):
         slots = [left.slot(action) for action in left.actions]
         assert slots == [right.slot(action) for action in right.actions]
+
+
+def test_a_wording_has_one_fingerprint_wherever_it_is_read(tmp_path: Path) -> None:
+    """Of a copy that has dialogues of some services alone, as headers of predictions have it."""
+    source, own = tmp_path / "source", {"mine": str(tmp_path / "mine.json")}
+    copytree(SAMPLE, source)
+    (tmp_path / "mine.json").write_text('{"Cabs_1": {"description": "Rides"}}')
+    first, *others = sorted((source / "test").glob("dialogues_*.json"))
+    first.write_text(json.dumps(json.loads(first.read_text())[:1]))
+    for file in others:
+        file.unlink()
+    rows = frame_tables(open_release(str(source), own), "test", "mine")
+    of_frames = open_frames(str(source), "test", own).fingerprint("mine", rows)
+    assert len(set(rows["service"].to_pylist())) == 1
+    assert open_references(str(source), None, "test", own).fingerprints(["mine"]) == {
+        "mine": of_frames
+    }
+    assert RequestedData(str(source), "test", own).facts_of("mine")["wording"] == of_frames
 
 
 def test_folders_that_are_none(tmp_path: Path) -> None:
