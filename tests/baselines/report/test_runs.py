@@ -62,7 +62,7 @@ def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
     ("change", "message"),
     [
         (lambda d: d.pop("paired"), "missing required field `paired`"),
-        (lambda d: d["paired"]["frame_id"].pop(), "scores of original"),
+        (lambda d: d["paired"]["frame_id"].pop(), "scores of 272 frames, the signature says 273"),
         (lambda d: d["paired"]["frame_id"].append("x"), "frame id is 'x'"),
         (lambda d: d["paired"]["joint_goal_accuracy"].pop("v3"), "no scores of v3"),
         (lambda d: d["variants"].pop("v3"), "'variants' has original, v1, v2, v4, v5"),
