@@ -109,9 +109,9 @@ def test_a_wording_is_the_same_where_the_data_are(
     ]
     header = {"data": release.data_digest("test", "mine"), "wording": "of all services"}
     path = written(tmp_path / "p.jsonl", rows, **header)
-    words = ("--source", "sample", "--variant", "mine=mine.json", "--config", "mine")
-    words = (*words, "--split", "test", "--dialogues", "ids.txt", "--output", "rows")
-    made = command("sgdx_dataset", "frames", *words)
+    config = ("--source", "sample", "--variant", "mine=mine.json", "--config", "mine")
+    choice = ("--split", "test", "--dialogues", "ids.txt")
+    made = command("sgdx_dataset", "frames", *config, *choice, "--output", "rows")
     assert made.returncode == 0, made.stderr
     done = command(*SCORE, "--references", "rows", "--predictions", f"mine={path}")
     assert done.returncode == 0, done.stderr
@@ -293,8 +293,8 @@ def test_runs_of_two_systems_are_no_seeds_of_one(
         words = ("--source", "sample", "--predictions", f"v1={path}", "--output", f"{name}.json")
         assert command("sgdx_metric", "score", *words).returncode == 0
     sides = ("--first", "one.json", "two.json", "--second", "one.json")
-    for words in (("summarise", "one.json", "two.json"), ("compare", *sides)):
-        done = command("sgdx_metric", *words)
+    for arguments in (("summarise", "one.json", "two.json"), ("compare", *sides)):
+        done = command("sgdx_metric", *arguments)
         assert done.returncode == (2 if key else 0), done.stderr
         if done.returncode:
             expected = f"two.json: the {key} of its predictions is not that of one.json"

@@ -23,6 +23,7 @@ def scores_of(tmp_path: Path, predictions: Path, *options: str) -> dict[str, Any
 
 
 def error_of(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    capsys.readouterr()  # the notes of commands before
     assert main([*map(str, words)]) == 2
     err = capsys.readouterr().err
     assert err.startswith("sgsacc_metric: error: ") and err.count("\n") == 1
