@@ -82,20 +82,24 @@ class AnswerFile:
         return len(self._offsets)
 
     def get(self, key: str) -> Json | None:
-        """The line of an answer: ``key``, ``custom_id``, ``at`` and ``body``; None without one."""
+        """The line of an answer: ``key``, ``custom_id``, ``at`` and ``body``; None without one.
+
+        Where it is known, ``seconds`` says how long the answer took.
+        """
         if key not in self._offsets:
             return None
         self._file.seek(self._offsets[key])
         answer: Json = json.loads(self._file.readline())
         return answer
 
-    def add(self, key: str, custom_id: str, body: Any) -> None:
+    def add(self, key: str, custom_id: str, body: Any, seconds: float | None = None) -> None:
         """Keep an answer, unless the key has one.
 
         Args:
             key: The request's key.
             custom_id: The request's name, for whoever reads the file.
             body: The answer as it came.
+            seconds: How long it took; None where that is not known.
 
         Raises:
             SgdxError: The file cannot be written.
@@ -104,6 +108,8 @@ class AnswerFile:
             return
         at = datetime.now(UTC).isoformat(timespec="seconds")
         line = {"key": key, "custom_id": custom_id, "at": at, "body": body}
+        if seconds is not None:
+            line["seconds"] = round(seconds, 3)
         # As ASCII, since a model's text may hold lone surrogates, which UTF-8 cannot encode.
         written = json.dumps(line, separators=(",", ":")).encode() + b"\n"
         try:

@@ -126,10 +126,11 @@ async def check(send: Send, settings: RequestSettings) -> list[Finding]:
         LaterError: It does not answer.
     """
     server = _Server(send, settings)
-    await server.ask([{"role": "user", "content": "Answer with the word yes."}], {})
+    without_functions = usage_of(await server.ask([_CHAT], {})).sent
     findings = []
     if settings.answer == "tool":
         findings += [await _named_choice(server), await _required_choice(server)]
+        findings += _functions_seen(server, without_functions)
     findings += [await _long_prompt(server), await _real_request(server)]
     told = Finding("Are tokens counted?", "yes" if server.usage.sent else "no", True)
     return [*_refused_fields(server), *findings, _thinking(server), told]
@@ -172,6 +173,24 @@ async def _required_choice(server: _Server) -> Finding:
     except (RefusedError, LaterError) as error:
         return Finding(question, f"no: {_reason(error)}", not is_needed)
     return Finding(question, "yes" if called else "no", called or not is_needed)
+
+
+def _functions_seen(server: _Server, without_functions: int) -> list[Finding]:
+    """Whether functions reach the model: its chat template may have no place for them.
+
+    Args:
+        server: The server, which has answered a chat that offers functions.
+        without_functions: How many tokens the same chat has without any; 0 if that is not told.
+    """
+    sent = [usage_of(answer).sent for answer in server.answers[1:]]
+    if not without_functions or not any(sent):
+        return []
+    question = "Does the model see functions?"
+    if max(sent) > without_functions:
+        return [Finding(question, "yes", True)]
+    answer = f"no, a chat has {without_functions} tokens with and without them"
+    advice = "give the server a chat template that shows tools, or use --answer json_schema"
+    return [Finding(question, answer, False, advice)]
 
 
 async def _long_prompt(server: _Server) -> Finding:

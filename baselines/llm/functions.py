@@ -14,7 +14,7 @@ from typing import Any
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Intent, Service, Slot
 
 # Bump when the schema-to-function mapping changes; cached answers become invalid.
-MAPPING = 2
+MAPPING = 3
 LONGEST_NAME = 64
 STATE_KEYS = ("active_intent", "requested_slots", "slot_values")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
@@ -83,12 +83,17 @@ def state_function(service: Service, strict: bool = False) -> Json:
         if slot.name in service.tracked
     }
     intents = dict.fromkeys([*(intent.name for intent in service.intents), NONE_INTENT])
+    requested: Json = {
+        "type": "array",
+        "items": {"type": "string", "enum": list(parameters.values())},
+    }
+    if not strict:
+        # Else a server that enforces the schema lets a model repeat names until it is cut off. The
+        # strict modes of some servers refuse this keyword.
+        requested["maxItems"] = len(parameters)
     properties = {
         "active_intent": {"type": "string", "enum": list(intents)},
-        "requested_slots": {
-            "type": "array",
-            "items": {"type": "string", "enum": list(parameters.values())},
-        },
+        "requested_slots": requested,
         "slot_values": _object(values, list(values) if strict else []),
     }
     function: Json = {

@@ -136,10 +136,16 @@ class Plan:
         return list(choose_dialogues(table.services, len(table.services), seed=1))
 
     def requests(self) -> Iterator[Request]:
-        """All requests, in order; they are made one after the other."""
+        """All requests, in order; they are made one after the other.
+
+        A turn is asked about under all wordings before the next turn. Requests under way at the
+        same time then begin differently, and the beginning that a turn shares with the one before
+        is in the server's cache by the time that it is asked about.
+        """
         for dialogue in self.dialogues:
-            for name in self.names:
-                yield from self.requests_of(name, dialogue)
+            by_name = [self.requests_of(name, dialogue) for name in self.names]
+            for requests in zip(*by_name, strict=True):
+                yield from requests
 
     def requests_of(self, name: str, dialogue: str) -> Iterator[Request]:
         """The requests for the predictions called ``name`` about one dialogue."""

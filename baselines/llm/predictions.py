@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 
 import msgspec
 
@@ -103,6 +104,7 @@ class AnswerTally:
         self._counts: list[Counter[str]] = []
         self._requests = self._answers = 0
         self._usage = Usage()
+        self._seconds: list[float] = []
         self._reasons: Counter[str] = Counter()
         self._refusals: Counter[str] = Counter()
         self._models: Counter[str] = Counter()
@@ -138,6 +140,9 @@ class AnswerTally:
             self._refusals[_ascii_name(str(error.get("code") or error["refused_with"]))] += 1
         for answer_line in lines:
             self._usage += usage_of(answer_line["body"])
+            # Answers to batches, of programs and of earlier versions have no time.
+            if "seconds" in answer_line:
+                self._seconds.append(float(answer_line["seconds"]))
         for key, names in (("model", self._models), ("system_fingerprint", self._fingerprints)):
             if isinstance(body, Mapping) and isinstance(body.get(key), str):
                 names[_ascii_name(body[key])] += 1
@@ -159,6 +164,8 @@ class AnswerTally:
             "fingerprints": dict(self._fingerprints.most_common(5)),
             "dates": [min(self._dates), max(self._dates)] if self._dates else [],
         }
+        if self._seconds:
+            figures["seconds_per_answer"] = round(fmean(self._seconds), 3)
         if price is not None:
             figures["price"] = msgspec.to_builtins(price)
             figures["cost"] = round(self._usage.cost(price), 6)

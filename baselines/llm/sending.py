@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -230,15 +231,16 @@ class _Sender:
                 return
             self.under_way.add(key)
             try:
-                answer = await self._send_with_retries(body)
+                timed = await self._send_with_retries(body)
             except RefusedError as refusal:
                 self._refuse(_Refusal(request, key, refusal))
                 return
             finally:
                 self.under_way.discard(key)
-            if answer is None:
+            if timed is None:
                 return
-            self.answers.add(key, request.custom_id, answer)
+            answer, seconds = timed
+            self.answers.add(key, request.custom_id, answer, seconds)
             self.report.counts["answered"] += 1
             self._charge(answer)
             self._check_invalid(request, answer)
@@ -289,14 +291,18 @@ class _Sender:
                 f"{limit.share:g}/{limit.after}"
             )
 
-    async def _send_with_retries(self, body: Json) -> Any:
-        """The answer to a body; None if the server does not answer, or the run is over."""
+    async def _send_with_retries(self, body: Json) -> tuple[Any, float] | None:
+        """The answer to a body, and how many seconds it took from its last try on.
+
+        None if the server does not answer, or the run is over.
+        """
         for faults in range(1, self.retry.tries + 1):
             async with self.concurrency.admission() as halvings:
                 if self._is_over() or not self._may_send(body):
                     return None
                 self.report.counts["requests"] += 1
                 self.report.peak = max(self.report.peak, self.concurrency.under_way)
+                start = time.monotonic()
                 try:
                     answer = await self.send(body)
                 except LaterError as error:
@@ -309,7 +315,7 @@ class _Sender:
                 else:
                     self.concurrency.answered()
                     self.given_up = 0
-                    return answer
+                    return answer, time.monotonic() - start
             if faults < self.retry.tries:
                 self.report.counts["retried"] += 1
                 wait = self.retry.wait(faults, later.asked)

@@ -44,6 +44,7 @@ def test_a_server_that_is_as_it_should_be(
     assert found["Are all fields taken"] == "yes"
     assert found["Is a demanded call made"] == "yes"
     assert found["Is one of several calls made"] == "yes"
+    assert found["Does the model see functions"] == "yes"
     assert found["Are long prompts whole"].startswith("yes, ")
     assert found["Is a real request answered"] == "yes"
     assert found["Does the model think"] == "not that it shows"
@@ -73,6 +74,26 @@ def test_a_choice_that_is_not_obeyed(stand_in: StandIn, capsys: pytest.CaptureFi
     assert found["Is one of several calls made"] == "yes"
     assert """--set 'tool_choice="required"'""" in found["try"]
     assert ask(stand_in.url, "--set", 'tool_choice="required"') == 0
+
+
+def test_a_chat_template_without_functions(
+    stand_in: StandIn, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As llama.cpp renders the template of SmolLM2-135M-Instruct, which knows no tools."""
+
+    def blind(body: Json) -> Json:
+        usage = {"prompt_tokens": len(str(body["messages"])) // 4, "completion_tokens": 5}
+        return completion({"role": "assistant", "content": "Hello!"}, "stop") | {"usage": usage}
+
+    stand_in.answer = blind
+    assert ask(stand_in.url) == 1
+    found = lines(capsys)
+    assert found["Does the model see functions"] == "no, a chat has 14 tokens with and without them"
+    assert found["try"].endswith(
+        "give the server a chat template that shows tools, or use --answer json_schema"
+    )
+    assert ask(stand_in.url, "--answer", "json_schema") == 1
+    assert "Does the model see functions" not in lines(capsys)
 
 
 def test_a_prompt_that_is_cut(stand_in: StandIn, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,6 +62,7 @@ def test_a_model_that_is_always_right_scores_1(
 ) -> None:
     right = gold_answers_of(plan)
     stand_in.answer = lambda body: right[json.dumps(body, sort_keys=True)]
+    stand_in.delay = 0.02
     output = tmp_path / "run" / "predictions"
     arguments = ("--dialogues", three, "--output", output, "--base-url", stand_in.url)
     assert ask("predict", *arguments, "--price", "2,1,10") == 0
@@ -81,6 +82,7 @@ def test_a_model_that_is_always_right_scores_1(
     assert header["tokens"] == {"in": 26 * 900, "cached": 26 * 400, "out": 26 * 50, "reasoning": 0}
     assert header["cost"] == pytest.approx(26 * (500 * 2 + 400 * 1 + 50 * 10) / 1e6)
     assert header["served_models"] == {"gold": 26}
+    assert 0.02 <= header["seconds_per_answer"] < 30
     assert not any(KEY in file.read_text() for file in tmp_path.rglob("*") if file.is_file())
     sent = len(stand_in.bodies)
     assert ask("predict", *arguments) == 0

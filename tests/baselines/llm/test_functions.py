@@ -40,6 +40,7 @@ def test_the_function_that_records_a_state() -> None:
                         "type": "string",
                         "enum": ["title", "subtitles", "seats", "3-D_", "director"],
                     },
+                    "maxItems": 5,
                 },
                 "slot_values": {
                     "type": "object",
@@ -73,6 +74,7 @@ def test_a_strict_function_has_every_slot_and_lets_it_be_null() -> None:
     function = state_function(SERVICE, strict=True)
     values = function["parameters"]["properties"]["slot_values"]
     assert function["strict"] is True
+    assert "maxItems" not in function["parameters"]["properties"]["requested_slots"]
     assert values["required"] == ["title", "subtitles", "seats", "3-D_"]
     assert values["properties"]["title"]["type"] == ["string", "null"]
     assert values["properties"]["seats"]["enum"] == ["1", "2", "dontcare", None]
