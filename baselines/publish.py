@@ -26,7 +26,7 @@ from .system import TrainableSystem, get_trainable, recorded_name
 from .training.run_folder import read_run
 
 # A report, and what may lie beside it in a folder of results: how the model was trained and scored.
-_REPORT = ("index.html", "report.md", "figures/*")
+_REPORT = ("index.html", "report.md", "errors.jsonl", "figures/*")
 _RESULTS = ("recipe.yaml", "run.json", "log.jsonl", "scores.json")
 _REPORT_CARD = """---
 title: Dialogue systems under reworded schemas

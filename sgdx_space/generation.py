@@ -21,7 +21,7 @@ from sgsacc_metric.cli.tables import bleu_table, published_table, robustness_tab
 from sgsacc_metric.lexical import LexicalNli
 from sgsacc_metric.rows import Prediction, Turn
 
-from .uploads import shown_error, stated_variant
+from .uploads import shown_problem, stated_variant
 
 _VARIANTS = (ORIGINAL, *PAPER_VARIANTS)
 _INTRODUCTION = """
@@ -78,18 +78,19 @@ def _read_dropped(paths: Sequence[Path], split: str) -> dict[str, ResponsesOfVar
     return predictions
 
 
-def _fill(paths: list[str] | None) -> tuple[pd.DataFrame, pd.DataFrame, str]:
-    """The tables of faithfulness and of BLEU, and the signature."""
+def _fill(paths: list[str] | None) -> tuple[str, gr.Column, pd.DataFrame, pd.DataFrame, str]:
+    """What is shown of an error, the column of all else, both tables, and the signature."""
     try:
         scores = score_dropped(paths)
     except (ScoreError, SgdxError) as error:
-        raise shown_error(error, paths) from None
+        hidden = gr.Column(visible=False)
+        return shown_problem(error, paths), hidden, pd.DataFrame(), pd.DataFrame(), ""
     robustness, bleu = (
         # The first column names the system, of which there is only one.
         pd.DataFrame([row[1:] for row in rows], columns=headers[1:])
         for headers, rows in (robustness_table({_SYSTEM: scores}), bleu_table({_SYSTEM: scores}))
     )
-    return robustness, bleu, scores["signature"]
+    return "", gr.Column(visible=True), robustness, bleu, scores["signature"]
 
 
 def fill_generation_tab(tab: gr.Tab) -> None:
@@ -102,13 +103,15 @@ def fill_generation_tab(tab: gr.Tab) -> None:
         height=120,
         elem_id="responses",
     )
-    label = "Faithfulness under reworded schemas (BLEU from 0 to 100, all else in %)"
-    robustness = gr.Dataframe(label=label, interactive=False, elem_id="faithfulness")
-    bleu = gr.Dataframe(label="BLEU under four conventions", interactive=False)
-    signature = gr.Textbox(label="Signature", interactive=False, elem_id="generation-signature")
+    problem = gr.HTML()
+    with gr.Column() as results:
+        label = "Faithfulness under reworded schemas (BLEU from 0 to 100, all else in %)"
+        robustness = gr.Dataframe(label=label, interactive=False, elem_id="faithfulness")
+        bleu = gr.Dataframe(label="BLEU under four conventions", interactive=False)
+        signature = gr.Textbox(label="Signature", interactive=False, elem_id="generation-signature")
     with gr.Accordion("Published figures, each with the scale of its BLEU", open=False):
         headers, rows = published_table()
         gr.Dataframe(pd.DataFrame(rows, columns=headers), interactive=False, wrap=True)
-    outputs = [robustness, bleu, signature]
+    outputs = [problem, results, robustness, bleu, signature]
     tab.select(_fill, files, outputs)
     files.change(_fill, files, outputs)

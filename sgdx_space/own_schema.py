@@ -19,7 +19,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import parse_json
 
 from .tools_as_service import are_tools, service_of_tools
-from .uploads import shown_error
+from .uploads import shown_problem
 
 _INTRODUCTION = """
 Describe your API, write a dialogue with it, and see what a tracker understands after each turn of
@@ -231,7 +231,7 @@ def _track(schema: str, words: str, dialogue: str) -> str:
             read_utterances(dialogue),
         )
     except SgdxError as error:
-        raise shown_error(error, None) from None
+        return shown_problem(error)
 
 
 def fill_own_schema_tab() -> None:

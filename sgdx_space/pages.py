@@ -6,7 +6,7 @@ import gradio as gr
 
 from .generation import fill_generation_tab
 from .own_schema import fill_own_schema_tab
-from .tracking import fill_tracking_tab, sample_references
+from .tracking import fill_tracking_tab
 from .tracking_views import CSS
 
 # The computer's own fonts, so that none is fetched from a server.
@@ -20,7 +20,7 @@ def tracking_and_generation() -> gr.Blocks:
         gr.Markdown("# SGD-X metric")
         with gr.Tabs():
             with gr.Tab("Tracking: what the user wants"):
-                fill_tracking_tab(page, sample_references())
+                fill_tracking_tab(page)
             with gr.Tab("Generation: what the system says") as tab:
                 fill_generation_tab(tab)
             with gr.Tab("Your own API"):

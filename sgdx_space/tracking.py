@@ -1,9 +1,8 @@
-"""The tab on which predictions of trackers for the sample corpus are scored and explained."""
+"""The tab on which predictions of trackers are scored and explained."""
 
 import zlib
 from dataclasses import replace
-from functools import cache, partial
-from html import escape
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,31 +11,37 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from sgdx_dataset import SgdxError
-from sgdx_metric.cli.explain import explain, frame_row
+from baselines.report.data import Turns, read_turns
+from sgdx_dataset import SgdxError, open_release
+from sgdx_dataset.release.remembered import resolve_source
+from sgdx_metric.cli.explain import explain
 from sgdx_metric.cli.inputs import Inputs, stated_dialogues
 from sgdx_metric.cli.predictions import Predictions, read_predictions
 from sgdx_metric.cli.references import References, open_references
 from sgdx_metric.cli.score import STATES, Scored, score_against
 from sgdx_metric.cli.systems import check_one_system
 from sgdx_metric.report import report
-from sgdx_metric.robustness import variation
+from sgdx_metric.robustness import RIGHT, variation
 from sgdx_metric.rows import PREDICTION, ScoreError
 from sgdx_metric.scoring import FrameScores
 from sgdx_metric.subset import dialogue_ids_of
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .tracking_views import by_service, explanation, overview
-from .uploads import shown_error, stated_variant
+from .tracking_views import by_service, explanation, overview, services_plot, talk
+from .uploads import framed_report, shown_problem, stated_variant
 
 _VARIANTS = (ORIGINAL, *PAPER_VARIANTS)
-_INPUTS = Inputs({}, "test", "sample", None, {})
+_SAMPLE = "sample"
+_SPLIT = "test"
+# How many frames the list offers; of more, a browser's list is slow. Any other can be typed.
+_MOST_FRAMES = 1000
 _INTRODUCTION = """
 Does a dialogue state tracker still work when somebody else words the API's schema? Drop one JSONL
-file of predictions per schema variant for the test split of the sample corpus
-(`python -m sgdx_dataset frames --source sample --split test --output DIR` writes its frames). Until
-then an **invented** tracker is shown: gold states with slots dropped at random, more under later
-variants.
+file of predictions per wording. Until then you see an **invented** tracker on the sample corpus:
+the right states, with slots dropped at random, more of them under later wordings.
+
+`python -m sgdx_dataset frames --source sample --split test --output DIR` writes the frames to
+predict. Started where `SGDX_SOURCE` names a copy of SGD, the page scores predictions on that too.
 """
 # Prediction rows by variant.
 Tables = dict[str, pa.Table]
@@ -44,10 +49,32 @@ Tables = dict[str, pa.Table]
 Tracked = dict[str, Predictions[pa.Table]]
 
 
-def sample_references() -> References:
-    """The sample corpus's test split, whose frame rows are made once for each variant."""
-    references = open_references("sample", "test", {})
+@cache
+def references_of(source: str) -> References:
+    """The test split of a source, whose frame rows are made once for each variant."""
+    references = open_references(source, _SPLIT, {})
     return replace(references, frames=cache(references.frames))
+
+
+@cache
+def _turns_of(source: str) -> dict[str, Turns]:
+    return read_turns(open_release(source), _SPLIT)
+
+
+def sources() -> dict[str, str]:
+    """What predictions can be scored on, by what the page calls it.
+
+    That is the sample corpus and, where the server has one, the copy of SGD that ``SGDX_SOURCE``
+    names or that was prepared last.
+    """
+    named = {"the sample corpus": _SAMPLE}
+    try:
+        source = resolve_source(None)
+    except SgdxError:  # Nothing was prepared here.
+        return named
+    if source in (_SAMPLE, "download"):
+        return named
+    return named | {f"SGD, {Path(source).name}": source}
 
 
 def invented_predictions(references: pa.Table, variant: str) -> pa.Table:
@@ -81,19 +108,24 @@ def read_dropped(paths: list[str]) -> Tracked:
         if variant in predictions or variant not in _VARIANTS:
             expected = "one file for each of original and v1 to v5"
             raise ScoreError(f"{path}: found variant '{variant}', expected {expected}")
-        predictions[variant] = read_predictions(path, "test", variant)
+        predictions[variant] = read_predictions(path, _SPLIT, variant)
     check_one_system({name: read.metadata for name, read in predictions.items()})
     return predictions
 
 
-def score_tracked(references: References, predictions: Tracked) -> Scored[FrameScores]:
+def score_tracked(source: str, predictions: Tracked) -> Scored[FrameScores]:
     """Score predictions as the command does, which refuses those of other data.
 
+    Args:
+        source: Where the references are from, as ``references_of`` takes it.
+        predictions: What ``read_dropped`` returned.
+
     Raises:
-        ScoreError, SgdxError: They are not of the sample's test split.
+        ScoreError, SgdxError: They are not of the source's test split.
     """
     chosen_ids = stated_dialogues(predictions, dialogue_ids_of)
-    return score_against(references, STATES, predictions, chosen_ids, _INPUTS)
+    inputs = Inputs({}, _SPLIT, source, None, {})
+    return score_against(references_of(source), STATES, predictions, chosen_ids, inputs)
 
 
 def most_varied_first(scores: dict[str, FrameScores]) -> list[str]:
@@ -103,112 +135,130 @@ def most_varied_first(scores: dict[str, FrameScores]) -> list[str]:
     return [str(i) for i in next(iter(scores.values())).frame_id.take(pa.array(order))]
 
 
-def _fill(references: References, paths: list[str] | None) -> tuple[Any, ...]:
+# What the tab holds of the predictions that it shows: the source, the prediction rows by variant,
+# and by frame whether it is right under each variant.
+Shown = dict[str, Any]
+
+
+def _fill(source: str, paths: list[str] | None) -> tuple[Any, ...]:
     """Score what was dropped and fill the tab.
 
     Args:
-        references: The frame rows.
-        paths: The prediction files that were dropped; the invented tracker is shown without any.
+        source: Where the references are from.
+        paths: The prediction files that were dropped. Without any, the invented tracker is shown on
+            the sample, and nothing on other data.
 
     Returns:
-        The values of the predictions, the table, the signature, the plot, the list of frames and
-        the explanation of the first frame.
+        What is shown of an error, the column of all else, the content of ``Shown``, the table, the
+        signature, the plot, the list of frames, and the first frame with its dialogue. After an
+        error all but the first are empty and hidden, so that nothing of other files stays.
     """
+    if not paths and source != _SAMPLE:
+        return _nothing("Drop prediction files for the test split of this copy of SGD.")
+    references = references_of(source)
     try:
-        predictions = (
-            read_dropped(paths)
-            if paths
-            else {
-                name: Predictions(invented_predictions(references.frames(name), name))
-                for name in _VARIANTS
-            }
-        )
-        scored = score_tracked(references, predictions)
+        predictions = read_dropped(paths) if paths else _invented(references)
+        scored = score_tracked(source, predictions)
         scores = report(scored.variants, scored.setup)
     except (ScoreError, SgdxError) as error:
-        raise shown_error(error, paths) from None
+        return _nothing(shown_problem(error, paths))
     headers, rows = overview(scores)
-    original = references.frames(ORIGINAL)
+    original = references.frames(next(iter(predictions)))
     seen_services = set(original["service"].filter(original["seen"]).to_pylist())
-    points = pd.DataFrame(by_service(scores, seen_services))
     frame_ids = most_varied_first(scored.variants)
-    rows_by_variant = {name: read.rows for name, read in predictions.items()}
+    shown = {
+        "source": source,
+        "rows": {name: read.rows for name, read in predictions.items()},
+        "right": _right_by_frame(scored.variants),
+    }
     return (
-        rows_by_variant,
+        "",
+        gr.Column(visible=True),
+        shown,
         pd.DataFrame(rows, columns=headers),
         scores["signature"],
-        gr.ScatterPlot(points, y_lim=[0, max(100, 10 + points["SS_JGA"].max())]),
-        gr.Dropdown(choices=frame_ids, value=frame_ids[0]),
-        _explain_frame(references, frame_ids[0], rows_by_variant),
+        services_plot(by_service(scores, seen_services)),
+        gr.Dropdown(choices=frame_ids[:_MOST_FRAMES], value=frame_ids[0]),
+        _explain_frame(frame_ids[0], shown),
     )
 
 
-def _explain_frame(references: References, frame_id: str, predictions: Tables) -> str:
-    """Explain one frame under the variants for which there are predictions, as HTML."""
-    predicted = {name: references.frames(name) for name in _VARIANTS if name in predictions}
+def _nothing(problem: str) -> tuple[Any, ...]:
+    """The tab with an error and nothing else."""
+    hidden = gr.Column(visible=False)
+    no_frame = gr.Dropdown(choices=[], value=None)
+    return problem, hidden, {}, pd.DataFrame(), "", "", no_frame, ""
+
+
+def _invented(references: References) -> Tracked:
+    return {
+        name: Predictions(invented_predictions(references.frames(name), name)) for name in _VARIANTS
+    }
+
+
+def _right_by_frame(scores: dict[str, FrameScores]) -> dict[str, dict[str, bool]]:
+    """Whether each frame's joint goal is right, by frame and variant."""
+    right: dict[str, dict[str, bool]] = {}
+    for name, frames in scores.items():
+        values = frames.scores["joint_goal_accuracy"]
+        for frame_id, value in zip(frames.frame_id.to_pylist(), values.tolist(), strict=True):
+            right.setdefault(frame_id, {})[name] = value >= RIGHT
+    return right
+
+
+def _explain_frame(frame_id: str | None, shown: Shown) -> str:
+    """A frame under the variants for which there are predictions, and its dialogue, as HTML."""
+    if not (frame_id and shown):
+        return ""
+    references = references_of(shown["source"])
+    predicted = {name: references.frames(name) for name in _VARIANTS if name in shown["rows"]}
     try:
-        lines = explain(frame_id, predicted, predictions)
+        lines = explain(frame_id, predicted, shown["rows"])
     except (ScoreError, SgdxError) as error:
-        raise gr.Error(escape(str(error))) from None
-    frame = frame_row(next(iter(predicted.values())), frame_id, "references")
-    return explanation(frame["utterance"][0].as_py() or "", lines)
+        return shown_problem(error)
+    dialogue_id = frame_id.rsplit("/", 2)[0]
+    turns = _turns_of(shown["source"])[dialogue_id]
+    return explanation(lines) + talk(frame_id, turns, shown["right"])
 
 
-def _framed(page: str) -> str:
-    """A report's page in a frame, in which its script cannot reach the Space."""
-    return (
-        "<iframe title='Report' sandbox='allow-scripts' "
-        f"style='width:100%;height:85vh;border:0' srcdoc='{escape(page)}'></iframe>"
-    )
-
-
-def _show_saved_report(path: str | None) -> str:
-    """Show a report that was saved: the index.html of `python -m baselines.report`."""
-    try:
-        return _framed(Path(path).read_text(encoding="utf-8")) if path else ""
-    except UnicodeDecodeError:
-        name = escape(Path(str(path)).name)
-        raise gr.Error(f"{name}: not UTF-8, expected the index.html of a report") from None
-
-
-def fill_tracking_tab(page: gr.Blocks, references: References) -> None:
+def fill_tracking_tab(page: gr.Blocks) -> None:
     """Add the tab's parts; they are filled when the page is opened and when files are dropped.
 
     Args:
         page: The page that the tab is on.
-        references: The frame rows.
     """
-    predictions = gr.State({})
+    shown = gr.State({})
     gr.Markdown(_INTRODUCTION)
+    choices = list(sources().items())
+    source = gr.Dropdown(
+        choices=choices, value=_SAMPLE, label="Scored on", visible=len(choices) > 1
+    )
     files = gr.File(
-        label="Predictions (.jsonl), one file per variant",
+        label="Predictions (.jsonl), one file per wording",
         file_count="multiple",
         file_types=[".jsonl"],
         height=120,
     )
-    table = gr.Dataframe(
-        label="Joint goal accuracy and schema sensitivity, % [95 % interval]", interactive=False
-    )
-    signature = gr.Textbox(label="Signature", interactive=False)
-    plot = gr.ScatterPlot(
-        label="Services, % (blue: seen in train, orange: not)",
-        x="JGA_v1-5",
-        y="SS_JGA",
-        color="in train",
-        color_title=" ",
-        color_map={"seen": "#2563eb", "unseen": "#ea580c"},
-        x_lim=[0, 100],
-        tooltip=["service", "JGA_v1-5", "SS_JGA"],
-        height=380,
-    )
-    frame = gr.Dropdown(label="Frame, the most sensitive first", choices=[], interactive=True)
-    details = gr.HTML()
+    problem = gr.HTML(elem_id="problem")
+    with gr.Column() as results:
+        table = gr.Dataframe(
+            label="Joint goal accuracy and schema sensitivity, % [95 % interval]",
+            interactive=False,
+        )
+        signature = gr.Textbox(label="Signature", interactive=False)
+        plot = gr.HTML(elem_id="services")
+        frame = gr.Dropdown(
+            label="Frame, the most sensitive first",
+            choices=[],
+            interactive=True,
+            allow_custom_value=True,
+        )
+        details = gr.HTML()
     with gr.Accordion("Report: show one that was saved", open=False):
         label = "The index.html that python -m baselines.report wrote"
         saved = gr.File(label=label, file_types=[".html"], height=120, elem_id="saved")
-        saved.change(_show_saved_report, saved, gr.HTML())
-    outputs = [predictions, table, signature, plot, frame, details]
-    fill = partial(_fill, references)
-    page.load(fill, files, outputs)
-    files.change(fill, files, outputs)
-    frame.input(partial(_explain_frame, references), [frame, predictions], details)
+        saved.change(framed_report, saved, gr.HTML())
+    outputs = [problem, results, shown, table, signature, plot, frame, details]
+    for event in (page.load, files.change, source.input):
+        event(_fill, [source, files], outputs)
+    frame.input(_explain_frame, [frame, shown], details)

@@ -1,10 +1,11 @@
-"""The tracking tab's table, plot and explanation: rows of figures, and HTML."""
+"""The tracking tab's table, plot, explanation and dialogue: rows of figures, and HTML."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
+from baselines.report.labels import place_labels
 from sgdx_metric.cli.explain import Line
 
 _GROUPS = {"all": "#ALL_SERVICES", "seen": "#SEEN_SERVICES", "unseen": "#UNSEEN_SERVICES"}
@@ -28,7 +29,26 @@ CSS = """
 .explain code { opacity: .65; font-size: .75rem }
 .explain i { opacity: .7 } .explain i::before { content: "gold: "; font-style: normal }
 .explain span { border-radius: .3rem; padding: 0 .3rem; color: #222; width: fit-content }
+.problem { border-left: 4px solid #c2410c; padding: .5rem .75rem; background: #c2410c1a }
+.problem, .talk p { overflow-wrap: anywhere }
+.services { overflow-x: auto } .services svg { min-width: 36rem; width: 100%; max-width: 66rem }
+.talk { margin-top: 1rem } .talk p { margin: .3rem 0; padding: .1rem .6rem }
+.talk b { font-size: .75rem; opacity: .65; margin-right: .5rem }
+.talk .system { margin-left: 1.5rem }
+.talk .now { border-left: 4px solid #2563eb; background: #2563eb1a }
+.talk .marks { display: block; font-size: .75rem }
+.talk .marks span { margin-right: .6rem; white-space: nowrap }
+.talk .wrong { color: #b91c1c } .talk .right { color: #15803d }
+.dark .talk .wrong { color: #fca5a5 } .dark .talk .right { color: #86efac }
 """
+
+
+class ServicePoint(NamedTuple):
+    """A service in the plot: its JGA_v1-5 and SS_JGA in percent, and whether train has it."""
+
+    jga: float
+    sensitivity: float
+    is_seen: bool
 
 
 def overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
@@ -52,29 +72,127 @@ def overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     return ["services", "frames", *_FIGURES, *variants], rows
 
 
-def by_service(result: Mapping[str, Any], seen: Iterable[str]) -> dict[str, list[Any]]:
-    """Columns of the scatter plot, with a row for each service that has both figures, in percent.
+def by_service(result: Mapping[str, Any], seen: Iterable[str]) -> dict[str, ServicePoint]:
+    """The points of the plot by service, of the services that have both figures.
 
     Args:
         result: What `report` returned.
         seen: Original names of the services that are in the train split.
     """
     seen_services = set(seen)
-    columns: dict[str, list[Any]] = {"service": [], "JGA_v1-5": [], "SS_JGA": [], "in train": []}
-    for name, figures in result["sgdx"]["by_service"].items():
-        if figures["jga_v1-5"] is not None and figures["ss_jga"] is not None:
-            kind = "seen" if name in seen_services else "unseen"
-            row = (name, 100 * figures["jga_v1-5"], 100 * figures["ss_jga"], kind)
-            for column, value in zip(columns.values(), row):
-                column.append(value)
-    return columns
+    return {
+        name: ServicePoint(
+            100 * figures["jga_v1-5"], 100 * figures["ss_jga"], name in seen_services
+        )
+        for name, figures in result["sgdx"]["by_service"].items()
+        if figures["jga_v1-5"] is not None and figures["ss_jga"] is not None
+    }
 
 
-def explanation(utterance: str, lines: list[Line]) -> str:
+# The plot's size, and the edges of its axes, in units of its viewBox.
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 900, 420, 55, 885, 15, 370
+_COLOURS = {True: "#2563eb", False: "#ea580c"}
+
+
+def services_plot(points: Mapping[str, ServicePoint]) -> str:
+    """The services as an SVG of points with their names; empty where there is none.
+
+    Args:
+        points: What `by_service` returned.
+    """
+    if not points:
+        return ""
+    highest = max(10.0, *(1.08 * point.sensitivity for point in points.values()))
+    lowest = max(0, 10 * int((min(point.jga for point in points.values()) - 5) // 10))
+    span = 100 - lowest
+    scaled = {
+        name: ((p.jga - lowest) / span, p.sensitivity / highest) for name, p in points.items()
+    }
+    labels = place_labels(scaled, 6.5 / (_RIGHT - _LEFT), 15 / (_BOTTOM - _TOP))
+    marks = [_mark(name, points[name], scaled[name], *labels[name]) for name in points]
+    return (
+        "<div class='services'><b>Services, %: a robust tracker has them at the lower right</b> "
+        f"<span style='color:{_COLOURS[True]}'>● seen in train</span> "
+        f"<span style='color:{_COLOURS[False]}'>▲ not</span>"
+        f"<svg viewBox='0 0 {_WIDTH} {_HEIGHT}' font-size='12' fill='currentColor' role='img' "
+        "aria-label='JGA_v1-5 and SS_JGA of each service'>"
+        f"{_axes(lowest, highest)}{''.join(marks)}</svg></div>"
+    )
+
+
+def _place(x: float, y: float) -> tuple[float, float]:
+    """Where a point is drawn, from its parts of the axes."""
+    return _LEFT + x * (_RIGHT - _LEFT), _BOTTOM - y * (_BOTTOM - _TOP)
+
+
+def _axes(lowest: int, highest: float) -> str:
+    """The axes, from the lowest JGA_v1-5 to 100 and from 0 to the highest SS_JGA."""
+    step = next(step for step in (2, 5, 10, 25, 50) if highest / step <= 10)
+    ticks = []
+    for value in range(lowest, 101, 10):
+        x, _ = _place((value - lowest) / (100 - lowest), 0)
+        ticks.append(f"<text x='{x:.0f}' y='{_BOTTOM + 18}' text-anchor='middle'>{value}</text>")
+    for value in range(0, int(highest) + 1, step):
+        _, y = _place(0, value / highest)
+        ticks.append(f"<text x='{_LEFT - 8}' y='{y + 4:.0f}' text-anchor='end'>{value}</text>")
+    middle = (_TOP + _BOTTOM) // 2
+    lines = f"M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}"
+    return (
+        f"<path d='{lines}' fill='none' stroke='currentColor' opacity='.5'/>{''.join(ticks)}"
+        f"<text x='{_RIGHT}' y='{_HEIGHT - 8}' text-anchor='end'>JGA_v1-5</text>"
+        f"<text x='14' y='{middle}' text-anchor='middle' "
+        f"transform='rotate(-90 14 {middle})'>SS_JGA</text>"
+    )
+
+
+def _mark(name: str, point: ServicePoint, scaled: tuple[float, float], side: str, lift: int) -> str:
+    x, y = _place(*scaled)
+    shape = f"M{x:.1f} {y - 6:.1f}l5.5 10h-11z"
+    if point.is_seen:
+        shape = f"M{x - 5:.1f} {y:.1f}a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z"
+    anchor, beside = ("start", x + 9) if side == "left" else ("end", x - 9)
+    title = f"{escape(name)}: JGA_v1-5 {point.jga:.1f}, SS_JGA {point.sensitivity:.1f}"
+    return (
+        f"<g class='service' data-service='{escape(name)}'><title>{title}</title>"
+        f"<path d='{shape}' fill='{_COLOURS[point.is_seen]}'/>"
+        f"<text x='{beside:.1f}' y='{y + 4 - 15 * lift:.1f}' text-anchor='{anchor}'>"
+        f"{escape(name)}</text></g>"
+    )
+
+
+def talk(
+    frame_id: str,
+    turns: Sequence[tuple[str, str]],
+    right: Mapping[str, Mapping[str, bool]],
+) -> str:
+    """A whole dialogue as HTML; below a user's turn, whether its state is right, by wording.
+
+    Args:
+        frame_id: The frame whose turn is marked, and whose service's states are shown.
+        turns: The speaker and the utterance of each turn.
+        right: Whether each frame that was scored is right under each wording.
+    """
+    dialogue_id, now, service = frame_id.rsplit("/", 2)
+    lines = [f"<b>Dialogue {escape(dialogue_id)}; right or wrong for {escape(service)}</b>"]
+    for number, (speaker, utterance) in enumerate(turns):
+        kinds = " ".join([speaker.lower(), *(["now"] if str(number) == now else [])])
+        states = right.get(f"{dialogue_id}/{number}/{service}", {})
+        marks = "".join(
+            f"<span class='{'right' if is_right else 'wrong'}'>{escape(name)} "
+            f"{'✓' if is_right else '✗'}</span>"
+            for name, is_right in states.items()
+        )
+        shown = f"<span class='marks'>{marks}</span>" if marks else ""
+        lines.append(
+            f"<p class='{escape(kinds)}'><b>{escape(speaker)}</b>{escape(utterance)}{shown}</p>"
+        )
+    return f"<div class='talk'>{''.join(lines)}</div>"
+
+
+def explanation(lines: list[Line]) -> str:
     """An HTML table with a row for each aspect of a frame and a column for each variant.
 
     Args:
-        utterance: What the user says in the frame's turn.
         lines: What `explain` returned.
     """
     variants = list(dict.fromkeys(line.variant for line in lines))
@@ -85,7 +203,7 @@ def explanation(utterance: str, lines: list[Line]) -> str:
         row = "".join(f"<td>{cells.get(name, '')}</td>" for name in variants)
         body.append(f"<tr><th>{escape(aspect)}</th>{row}</tr>")
     return (
-        f"<p>“{escape(utterance)}”</p><div style='overflow-x:auto'><table class='explain'>"
+        "<div style='overflow-x:auto'><table class='explain'>"
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
 

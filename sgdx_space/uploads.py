@@ -1,12 +1,12 @@
-"""What both tabs do with the files that a visitor drops: name their variant, report a fault."""
+"""What the tabs do with the files that a visitor drops: name their variant, show what is wrong."""
 
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-import gradio as gr
 import msgspec
 
+from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import parse_json
 from sgdx_metric.cli.headers import parse_header
 from sgdx_metric.variants import ORIGINAL
@@ -29,8 +29,8 @@ def stated_variant(path: Path) -> str:
     return first.variant or ORIGINAL
 
 
-def shown_error(error: Exception, paths: Sequence[str] | None) -> gr.Error:
-    """An error for the page, escaped as HTML, that names dropped files without their folders.
+def shown_problem(error: Exception, paths: Sequence[str] | None = None) -> str:
+    """An error as HTML for the page, that names dropped files without their folders.
 
     Args:
         error: The error, whose message may name files by their paths on the server.
@@ -39,4 +39,23 @@ def shown_error(error: Exception, paths: Sequence[str] | None) -> gr.Error:
     text = str(error)
     for path in paths or ():
         text = text.replace(path, Path(path).name)
-    return gr.Error(escape(text))
+    return f"<p class='problem' role='alert'>{escape(text)}</p>"
+
+
+def framed_report(path: str | None) -> str:
+    """A saved report, the index.html of `python -m baselines.report`, in a frame.
+
+    Its script runs there and cannot reach the Space.
+    """
+    if not path:
+        return ""
+    try:
+        page = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        name = Path(path).name
+        error = SgdxError(f"{name}: not UTF-8, expected the index.html of a report")
+        return shown_problem(error)
+    return (
+        "<iframe title='Report' sandbox='allow-scripts' "
+        f"style='width:100%;height:85vh;border:0' srcdoc='{escape(page)}'></iframe>"
+    )

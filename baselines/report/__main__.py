@@ -19,6 +19,7 @@ from sgdx_dataset.io.files import staged
 from sgdx_metric.cli.files import check_folder
 
 from ..command_line import add_source, run_command
+from .choice import FrameChoice
 from .inputs import read_inputs, read_tracker
 from .leaderboard import own_row, read_own, read_published, render_leaderboard, write_own
 from .page import write_report
@@ -42,9 +43,13 @@ def make_report(arguments: argparse.Namespace) -> None:
         raise SgdxError(
             f"--references {arguments.references}: found --source too, expected one of them"
         )
-    inputs = read_inputs(arguments.runs, arguments.source, arguments.references)
+    choice = FrameChoice(arguments.dialogues, arguments.service)
+    inputs = read_inputs(arguments.runs, arguments.source, arguments.references, choice)
     for reason in inputs.left_out:
         print(f"{NAME}: note: {reason}", file=sys.stderr)
+    for reason, names in inputs.not_analysed.items():
+        without = f"no slots and no errors of {'; '.join(names)}"
+        print(f"{NAME}: note: {without}: {reason}", file=sys.stderr)
     report = build_report(inputs, _command(arguments))
     for path in write_report(report, arguments.output):
         print(path)
@@ -55,6 +60,10 @@ def _command(arguments: argparse.Namespace) -> str:
     words = ["python", "-m", NAME, *map(str, arguments.runs), "--output", str(arguments.output)]
     if arguments.source:
         words += ["--source", arguments.source]
+    if arguments.dialogues:
+        words += ["--dialogues", str(arguments.dialogues)]
+    for service in arguments.service:
+        words += ["--service", service]
     if arguments.references:
         words += ["--references", str(arguments.references)]
     return shlex.join(words)
@@ -97,6 +106,20 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="instead of --source, a folder of VARIANT.parquet as 'python -m sgdx_dataset frames' "
         "writes them; by default the source that each run names itself",
+    )
+    parser.add_argument(
+        "--dialogues",
+        type=Path,
+        metavar="FILE",
+        help="report on these dialogues alone, so that runs on different subsets compare: a file "
+        "of python -m sgdx_dataset subset, or a text file with one dialogue id a line",
+    )
+    parser.add_argument(
+        "--service",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="report on this service alone, by its original name; may be given several times",
     )
     parser.add_argument(
         "--leaderboard",

@@ -41,6 +41,7 @@ class Analysis:
         kinds: The kind of each slot, as positions in ``KINDS`` [slots of all frames].
         changes: What every rewording loses and wins in each run.
         breakages: What breaks in the first run.
+        intents: The active intent of each frame [frames].
         schemas: The schemas by variant and by the original name of the service.
         data: The data that the runs were scored on.
     """
@@ -51,6 +52,7 @@ class Analysis:
     kinds: Ints
     changes: Sequence[Changes]
     breakages: Sequence[Breakage]
+    intents: Sequence[ActiveIntent]
     schemas: Mapping[str, Mapping[str, Service]]
     data: ReferenceData
 
@@ -97,6 +99,7 @@ def analyse(system: TrackerSystem, data: ReferenceData) -> Analysis:
         kinds=_kinds(layout, base),
         changes=changes,
         breakages=breakages,
+        intents=intents,
         schemas=schemas,
         data=data,
     )

@@ -22,6 +22,7 @@ MISSED, WRONG_VALUE, WRONG_SLOT, INVENTED, INTENT, COPIED = CLASSES = (
     "intent",
     "copied from another service",
 )
+SLOT_CLASSES = tuple(kind for kind in CLASSES if kind != INTENT)  # those that JGA counts
 MEANINGS = {
     MISSED: "the slot has a value and none is predicted",
     WRONG_VALUE: "another value is predicted for the slot",
@@ -197,12 +198,15 @@ class Rewording(NamedTuple):
         element: The slot or intent.
         before, after: Its words under the original and under the variant.
         change: The frames lost and won; means over the runs of a system.
+        interval: The 95 % interval of the frames lost less those won, over dialogues; None where
+            it is not computed.
     """
 
     element: SchemaElement
     before: Slot | Intent
     after: Slot | Intent
     change: Change
+    interval: tuple[float, float] | None = None
 
 
 Changes = dict[SchemaElement, Change]
@@ -286,28 +290,3 @@ def costliest_rewordings(
 def element_at(service: Service, position: int, is_intent: bool) -> Slot | Intent:
     """The intent, or else the slot, at a position of a schema."""
     return service.intents[position] if is_intent else service.slots[position]
-
-
-def choose_examples(
-    breakages: Sequence[Breakage], services: Sequence[str], count: int
-) -> list[Breakage]:
-    """Choose examples that show every class, variant and service before showing one twice.
-
-    Args:
-        breakages: All that break in a run.
-        services: The original name of each frame's service [frames].
-        count: How many to choose at most.
-
-    Returns:
-        The examples, in the order of ``breakages``.
-    """
-    shown: dict[object, int] = {}
-    ranks = []
-    for i, breakage in enumerate(breakages):
-        element = services[breakage.frame], breakage.position
-        keys = (breakage.kind, element), (breakage.kind, element, breakage.variant)
-        ranks.append((*(shown.get(key, 0) for key in keys), i))
-        for key in keys:
-            shown[key] = shown.get(key, 0) + 1
-    first = sorted(rank[-1] for rank in sorted(ranks)[:count])
-    return [breakages[i] for i in first]

@@ -42,6 +42,7 @@ class Table:
         caveats: What must stand beside every number in it, such as that the data is partial.
         signatures: The signatures of the runs that it shows, each with the names of its systems,
             or with an empty text where all systems share it.
+        folded: Whether the page shows its title alone until a reader opens it.
     """
 
     title: str
@@ -50,6 +51,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     caveats: Sequence[str] = ()
     signatures: Mapping[str, str] = field(default_factory=dict)
+    folded: bool = False
 
 
 def printable(text: str, longest: int = 400) -> str:

@@ -74,7 +74,7 @@ def open_source(
         )
         return {original.service_name: service for original, service in pairs}
 
-    turns = partial(_turns_of_release, release, split)
+    turns = partial(read_turns, release, split)
     return ReferenceData(release.name, cache(frames), cache(schemas), turns)
 
 
@@ -105,7 +105,12 @@ def _sorted(table: pa.Table) -> pa.Table:
     return table.take(pc.sort_indices(strings(column(table, "frame_id")))).combine_chunks()
 
 
-def _turns_of_release(release: Release, split: str) -> dict[str, Turns]:
+def read_turns(release: Release, split: str) -> dict[str, Turns]:
+    """The turns of every dialogue of a split, by the dialogue's id.
+
+    Raises:
+        SgdxError: A file of the release is malformed.
+    """
     turns = {}
     for file in release.dialogue_files(split):
         data, path = release.read(file), f"{release.name}: {file}"

@@ -18,6 +18,7 @@ from sgsacc_metric.signature import NAME as GENERATION
 
 from .analysis import Analyses, Analysis, analyse
 from .cells import printable
+from .choice import ALL_FRAMES, FrameChoice, choose_frames
 from .data import ReferenceData, open_references, open_source
 from .generation.runs import GeneratorRun, Validation, read_generator_run, read_validation
 from .run_files import find_scores, read_header
@@ -46,7 +47,8 @@ class ReportInputs:
         generators: The generators, in groups that compare.
         tools: Calls of somebody's own tools, run by run.
         validations: Tests of models of entailment.
-        left_out: Why a run, or its analysis, is not there; a sentence each.
+        left_out: Why a run is not there; a sentence each.
+        not_analysed: The names of trackers whose slots and errors are not known, by the reason.
     """
 
     trackers: Sequence[AnalysedGroup]
@@ -54,25 +56,33 @@ class ReportInputs:
     tools: Sequence[ToolRun]
     validations: Sequence[Validation]
     left_out: Sequence[str]
+    not_analysed: Mapping[str, Sequence[str]]
 
 
-def read_inputs(paths: Sequence[Path], source: str | None, references: Path | None) -> ReportInputs:
+def read_inputs(
+    paths: Sequence[Path],
+    source: str | None,
+    references: Path | None,
+    choice: FrameChoice = ALL_FRAMES,
+) -> ReportInputs:
     """Read runs and analyse them.
 
     Args:
         paths: Run folders or files of scores.
         source: Where SGD is, as for ``sgdx_dataset.load``; None for what each run itself names.
         references: Instead of a source, a folder of Parquet files of frame rows.
+        choice: The dialogues and services to report on.
 
     Raises:
-        SgdxError, ScoreError: The only run that was given, or every one, cannot be read.
+        SgdxError, ScoreError: The only run that was given, or every one, cannot be read, or lacks
+            what was chosen.
     """
     inputs: list[AnyInput] = []
     left_out: list[str] = []
     paths = list(dict.fromkeys(paths))  # each once
     for path in paths:
         try:
-            inputs.append(read_input(path))
+            inputs.append(choose_frames(read_input(path), choice))
         except (SgdxError, ScoreError) as error:
             if len(paths) == 1:
                 raise
@@ -80,17 +90,26 @@ def read_inputs(paths: Sequence[Path], source: str | None, references: Path | No
     if not inputs:
         raise SgdxError(f"found no run that can be read, the first says: {left_out[0]}")
     trackers = []
+    not_analysed: dict[str, list[str]] = {}
     for group in group_runs([run for run in inputs if isinstance(run, TrackerRun)]):
         analyses, reasons = _analyse(group, source, references)
         trackers.append(AnalysedGroup(group, analyses))
-        left_out += reasons
+        for name, reason in reasons.items():
+            names = not_analysed.setdefault(_one_line(reason), [])
+            if name not in names:  # A system may be in several groups.
+                names.append(name)
     return ReportInputs(
         trackers,
         group_runs([run for run in inputs if isinstance(run, GeneratorRun)]),
         [run for run in inputs if isinstance(run, ToolRun)],
         [validation for validation in inputs if isinstance(validation, Validation)],
-        [printable(" ".join(reason.split())) for reason in left_out],
+        list(map(_one_line, left_out)),
+        not_analysed,
     )
+
+
+def _one_line(text: str) -> str:
+    return printable(" ".join(text.split()))
 
 
 def read_input(path: Path) -> AnyInput:
@@ -140,12 +159,15 @@ def read_tracker(path: Path) -> TrackerRun:
 
 def _analyse(
     group: TrackerGroup, source: str | None, references: Path | None
-) -> tuple[dict[str, Analysis], list[str]]:
+) -> tuple[dict[str, Analysis], dict[str, str]]:
     """What a group's systems do slot by slot, by their names, and why a system is not there."""
     opened: dict[tuple[tuple[str, Stated], ...], ReferenceData] = {}  # by what was stated
     analyses: dict[str, Analysis] = {}
-    reasons: list[str] = []
+    reasons: dict[str, str] = {}
     for system in group.systems:
+        if not all(run.predictions for run in system.runs):
+            reasons[system.name] = "there are no predictions beside scores.json"
+            continue
         try:
             # Headers matter only where neither a source nor references are given.
             stated = {} if source or references else _stated_data(system.first)
@@ -154,7 +176,7 @@ def _analyse(
                 opened[key] = _open_data(system.first, source, references, stated)
             analyses[system.name] = analyse(system, opened[key])
         except (SgdxError, ScoreError) as error:
-            reasons.append(f"{error}; so the slots and errors of {system.name} are left out")
+            reasons[system.name] = str(error)
     return analyses, reasons
 
 

@@ -17,7 +17,9 @@ from sgdx_metric.robustness import dialogue_sums, headline_statistics, mean_defi
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .analysis import Analysis
+from .breakage import ActiveIntent, Rewording, SchemaElement
 from .run_files import LogLine
+from .slot_scores import VariantScores
 from .systems import TrackerSystem
 
 # A slot's change is shown where so many frames give it a value, as that of fewer says little.
@@ -72,25 +74,6 @@ def frames_by_service(system: TrackerSystem) -> dict[str, Ints]:
     return {name: np.flatnonzero(index.service == name) for name in index.services()}
 
 
-def drop_and_flips(system: TrackerSystem) -> dict[str, Estimate]:
-    """How much a system loses on average under other words, and how many frames change sides.
-
-    Args:
-        system: The system, which was scored under the original and v1 to v5.
-
-    Returns:
-        `drop`, JGA_orig less JGA_v1-5 in [-1, 1], and `flips`, the share of frames that are right
-        under one of the six wordings and wrong under another; means over the runs.
-    """
-    sums, variants = system_sums(system), list(system.first.results.jga)
-
-    def statistic(weights: Floats) -> dict[str, Floats]:
-        means = headline_statistics(sums.means(weights), variants)
-        return {"drop": means["jga_orig"] - means["jga_v1-5"], "flips": means["flips"]}
-
-    return _estimates(statistic, len(sums.total))
-
-
 def paired_differences(first: TrackerSystem, second: TrackerSystem) -> dict[str, Estimate]:
     """The second system's headline scores less the first's, each with its paired interval."""
     first_sums, second_sums = system_sums(first), system_sums(second)
@@ -102,6 +85,80 @@ def paired_differences(first: TrackerSystem, second: TrackerSystem) -> dict[str,
         return {name: right[name] - left[name] for name in left}
 
     return _estimates(difference, len(first_sums.total))
+
+
+def headline_estimates(system: TrackerSystem) -> dict[str, Estimate]:
+    """A system's headline scores and `drop`, JGA_orig less JGA_v1-5; those the variants give.
+
+    They are means over the runs, with intervals that are paired within the system.
+    """
+    sums, variants = system_sums(system), list(system.first.results.jga)
+
+    def statistic(weights: Floats) -> dict[str, Floats]:
+        scores = headline_statistics(sums.means(weights), variants)
+        if {"jga_orig", "jga_v1-5"} <= scores.keys():
+            scores["drop"] = scores["jga_orig"] - scores["jga_v1-5"]
+        return scores
+
+    return _estimates(statistic, len(sums.total))
+
+
+def changes_by_variant(system: TrackerSystem) -> dict[str, Estimate]:
+    """A system's joint goal accuracy under each rewording less that under the original."""
+    sums, variants = system_sums(system), list(system.first.results.jga)
+
+    def changes(weights: Floats) -> dict[str, Floats]:
+        means = sums.means(weights)
+        original = means[..., variants.index(ORIGINAL)]
+        return {
+            name: means[..., i] - original for i, name in enumerate(variants) if name != ORIGINAL
+        }
+
+    return _estimates(changes, len(sums.total)) if ORIGINAL in variants else {}
+
+
+def net_intervals(
+    system: TrackerSystem, analysis: Analysis, rewordings: Sequence[Rewording]
+) -> list[Rewording]:
+    """The same rewordings, with the intervals of the frames that they lose less those they win."""
+    dialogue = system.first.results.frame_index.dialogue
+    count = 1 + int(dialogue.max(initial=-1))
+    if not rewordings:
+        return []
+    by_dialogue = [
+        np.bincount(dialogue[frames], net, count)
+        for frames, net in (_net_losses(analysis, rewording.element) for rewording in rewordings)
+    ]
+    nets = np.stack(by_dialogue, axis=1)  # [dialogues, rewordings]
+    names = list(map(str, range(len(rewordings))))
+    intervals = bootstrap(lambda weights: dict(zip(names, (weights @ nets).T)), count)
+    return [
+        r._replace(interval=(ends[0], ends[1])) if (ends := intervals.get(name)) else r
+        for name, r in zip(names, rewordings, strict=True)
+    ]
+
+
+def _net_losses(analysis: Analysis, element: SchemaElement) -> tuple[Ints, Floats]:
+    """The frames of a slot or intent, and what its rewording loses in each.
+
+    That is 1 for a frame lost, -1 for one won, and the mean over the runs of a system.
+    """
+    layout = analysis.layout
+    if element.is_intent:
+        active = ActiveIntent(element.service, element.position)
+        members = frames = np.flatnonzero([intent == active for intent in analysis.intents])
+    else:
+        code = layout.services.index(element.service)
+        is_slot = (layout.service == code) & (layout.position == element.position)
+        members = np.flatnonzero(is_slot)
+        frames = layout.frame[members]
+
+    def is_right(scores: VariantScores) -> Floats:
+        of_all = scores.intents if element.is_intent else scores.slots == 1
+        return of_all[members].astype(np.float64)
+
+    nets = [is_right(run[ORIGINAL]) - is_right(run[element.variant]) for run in analysis.scores]
+    return frames, np.asarray(np.mean(nets, axis=0))
 
 
 def means_by_variant(system: TrackerSystem) -> dict[str, Estimate]:

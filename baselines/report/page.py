@@ -5,46 +5,26 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import staged
 from sgdx_metric.version import __version__
 
 from . import tables
-from .breakage import CLASSES, Breakage, Rewording
-from .cells import NO_VALUE, Cell, Column, Table, markdown, printable
+from .breakage import CLASSES, Rewording
+from .cells import NO_VALUE, Column, Table, markdown, printable
+from .errors import Error
 from .pictures import Picture
 from .systems import SystemGroup, TrackerSystem
-
-
-class Example(NamedTuple):
-    """An error: the turn, both wordings, the reference and the prediction.
-
-    Attributes:
-        system: The name of the system whose error it is.
-        breakage: What is wrong.
-        service, frame_id: Where it is.
-        seen: Whether the service is ``seen`` or ``unseen``.
-        system_utterance, user_utterance: The user's turn and the system's turn before it; empty
-            where they are not at hand.
-        before, after: The name and description under the original and under the variant.
-    """
-
-    system: str
-    breakage: Breakage
-    service: str
-    frame_id: str
-    seen: str
-    system_utterance: str
-    user_utterance: str
-    before: Cell
-    after: Cell
+from .verdict import Verdict
 
 
 class RewordingList(NamedTuple):
@@ -71,8 +51,9 @@ class Section:
         name: What links to it are called.
         title: The heading.
         text: The text.
-        tables, pictures, rewordings, examples: What is shown.
-        errors: How many errors there are, of which the examples are some.
+        tables, rewordings, errors, pictures: What is shown.
+        number_of_errors: How many errors there are, of which ``errors`` are some.
+        folded: Whether the page shows the heading alone until a reader opens it.
     """
 
     name: str
@@ -81,8 +62,40 @@ class Section:
     tables: Sequence[Table] = ()
     pictures: Sequence[Picture] = ()
     rewordings: Sequence[RewordingList] = ()
-    examples: Sequence[Example] = ()
-    errors: int = 0
+    errors: Sequence[Error] = ()
+    number_of_errors: int = 0
+    folded: bool = False
+
+    @property
+    def basis(self) -> Basis | None:
+        """What all tables of the section rest on; None where they differ or there is no table.
+
+        A table that states nothing of its own rests on what the others state.
+        """
+        caveats = [table.caveats for table in self.tables if table.caveats]
+        signatures = [table.signatures for table in self.tables if table.signatures]
+        if not self.tables or any(other != caveats[0] for other in caveats):
+            return None
+        if any(other != signatures[0] for other in signatures):
+            return None
+        return Basis(caveats[0] if caveats else (), signatures[0] if signatures else {})
+
+    def dialogues(self) -> list[tuple[str, list[Error]]]:
+        """The errors by dialogue."""
+        groups = groupby(self.errors, key=lambda error: error.dialogue_id)
+        return [(dialogue_id, list(errors)) for dialogue_id, errors in groups]
+
+
+class Basis(NamedTuple):
+    """What figures rest on.
+
+    Attributes:
+        caveats: What must stand beside every figure.
+        signatures: As in a ``Table``.
+    """
+
+    caveats: Sequence[str]
+    signatures: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -93,11 +106,31 @@ class Part:
         title: Its heading; empty in a report of one part.
         sections: What it shows.
         group: Its systems; None where it is about none.
+        verdict: What is said of it first; None for nothing.
     """
 
     title: str
     sections: Sequence[Section]
     group: SystemGroup[Any] | None = None
+    verdict: Verdict | None = None
+
+    def basis(self, section: Section) -> Basis | None:
+        """What the figures of a section rest on; None where its tables say so each."""
+        if section.tables or self.group is None:
+            return section.basis
+        return Basis(self.group.caveats, self.group.signatures)
+
+    def run_paths(self) -> list[tuple[str, str]]:
+        """The paths of each system's runs, with the model that they began with."""
+        systems = self.group.systems if self.group else ()
+        return [
+            (
+                system.name,
+                ", ".join(str(run.path) for run in system.runs)
+                + (f" ({system.first.base_model})" if system.first.base_model else ""),
+            )
+            for system in systems
+        ]
 
 
 @dataclass(frozen=True)
@@ -109,10 +142,11 @@ class Report:
         lead: What it is about, in a sentence.
         parts: What it shows.
         warning: Why numbers of different parts do not compare; empty where they may.
-        left_out: Why a run, or a part of what the report shows of it, is not there; a sentence
-            each.
+        left_out: Why a run is not there; a sentence each.
+        not_analysed: The names of systems whose slots and errors are not shown, by the reason.
         command: The command that makes the report again.
         published: Scores out of papers.
+        errors: Every error of every system, as ``errors.jsonl`` has them; read once.
     """
 
     title: str
@@ -120,8 +154,10 @@ class Report:
     parts: Sequence[Part]
     warning: str
     left_out: Sequence[str]
+    not_analysed: Mapping[str, Sequence[str]]
     command: str
     published: Sequence[Table]
+    errors: Iterable[Mapping[str, Any]]
 
     def pictures(self) -> Iterator[Picture]:
         """All pictures."""
@@ -130,8 +166,10 @@ class Report:
                 yield from section.pictures
 
 
-# How many rewordings of each list, and errors of each part, stand in Markdown.
-_LONGEST_LIST_IN_MARKDOWN = 10
+# How many rewordings and errors of each list are shown at first, and stand in Markdown.
+_FIRST_REWORDINGS = 10
+_FIRST_ERRORS = 20
+ERRORS_FILE = "errors.jsonl"
 
 
 def render_html(report: Report) -> str:
@@ -159,13 +197,14 @@ def render_markdown(report: Report) -> str:
         report,
         shown=lambda value: markup(markdown(printable(value))),
         whole=lambda value: markup(markdown(value)),
-        most=_LONGEST_LIST_IN_MARKDOWN,
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
 def write_report(report: Report, folder: Path) -> list[Path]:
-    """Write ``index.html``, ``report.md`` and ``figures/``; every file appears whole or not at all.
+    """Write ``index.html``, ``report.md``, ``figures/`` and, where any is known, the errors.
+
+    Every file appears whole or not at all.
 
     Args:
         report: What to show.
@@ -181,6 +220,9 @@ def write_report(report: Report, folder: Path) -> list[Path]:
         "index.html": render_html(report).encode(),
         "report.md": render_markdown(report).encode(),
     }
+    lines = [msgspec.json.encode(error) + b"\n" for error in report.errors]
+    if lines:
+        files[ERRORS_FILE] = b"".join(lines)
     for picture in report.pictures():
         files[f"figures/{picture.name}.svg"] = picture.svg
         files[f"figures/{picture.name}.png"] = picture.png
@@ -221,18 +263,26 @@ def _rendered(
         "sentence": lambda text: text[:1].upper() + text[1:] + ".",
         "by_first": lambda rows: [list(g) for _, g in groupby(rows, lambda cells: cells[0])],
         "code": lambda text: markup(f"`{printable(text).replace('`', ' ')}`"),
+        "kinds": lambda errors: [k for k in CLASSES if any(_has_kind(e, k) for e in errors)],
         "by_system": lambda columns: [(k, list(g)) for k, g in groupby(columns, _system)],
     }
     page: str = environment.get_template(name).render(
         report=report,
         version=__version__,
         classes=CLASSES,
+        first_rewordings=_FIRST_REWORDINGS,
+        first_errors=_FIRST_ERRORS,
+        errors_file=ERRORS_FILE,
         rewording_columns=tables.REWORDING_COLUMNS,
         rewording_cells=tables.rewording_cells,
         no_value=NO_VALUE,
         **values,
     )
     return page
+
+
+def _has_kind(error: Error, kind: str) -> bool:
+    return any(wording.kind == kind for wording in error.wordings)
 
 
 def _system(column: Column) -> str:

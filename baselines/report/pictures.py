@@ -40,6 +40,8 @@ _STYLE = {
 }
 # How many pixels of the page a point of a figure has.
 _PIXELS = 1.45
+# A figure of more inches does not fit beside another one.
+_WIDE = 7.5
 
 
 class Plot(NamedTuple):
@@ -70,6 +72,7 @@ class Picture:
         svg, png: The content of its files.
         inline: The SVG as it stands in the page: with the colours of the page's text, and ids that
             no other picture has.
+        is_wide: Whether it needs the page's whole width.
     """
 
     name: str
@@ -78,6 +81,7 @@ class Picture:
     svg: bytes
     png: bytes
     inline: str
+    is_wide: bool
 
 
 def draw_pictures(
@@ -184,7 +188,8 @@ def _save(figure: Any, title: str, note: str, name: str, remark: str) -> Picture
     figure.savefig(png, format="png", facecolor="white", dpi=130, metadata={"Software": None})
     label = f"{title}. {remark}" if remark else title
     inline = _inline(svg.getvalue().decode(), name, label)
-    return Picture(name, title, note, svg.getvalue(), png.getvalue(), inline)
+    is_wide = figure.get_figwidth() > _WIDE
+    return Picture(name, title, note, svg.getvalue(), png.getvalue(), inline, is_wide)
 
 
 def _inline(svg: str, name: str, label: str) -> str:

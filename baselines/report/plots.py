@@ -6,7 +6,6 @@ not give what it shows; below the function stands the ``Plot`` with its caption.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,13 @@ from sgdx_dataset.io.extras import require
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .analysis import Analyses
+from .labels import place_labels
 from .numbers import (
     FEWEST_FRAMES,
-    drop_and_flips,
     flip_shares,
     frames_by_service,
     has_times,
+    headline_estimates,
     headline_scores,
     means_by_variant,
     slot_changes,
@@ -56,7 +56,7 @@ def _has_rewordings(group: TrackerGroup) -> bool:
 def jga_by_variant(group: TrackerGroup, _: Analyses) -> Any:
     """The paper's Figure 4: a line for each system, with intervals."""
     systems = group.systems
-    figure, ((axes,),) = new_figure(6.4, 3.6)
+    figure, ((axes,),) = new_figure(6.4, 3.2 + 0.18 * len(systems))  # a line of the legend each
     variants = original_first(group.first.variants)
     for i, system in enumerate(systems):
         means = means_by_variant(system)
@@ -68,7 +68,7 @@ def jga_by_variant(group: TrackerGroup, _: Analyses) -> Any:
         colour = COLOURS[i % len(COLOURS)]
         axes.errorbar(
             x, middle, (middle - low, high - middle), color=colour, linewidth=1.4, elinewidth=0.9,
-            capsize=2.5, marker=MARKERS[i % len(MARKERS)], markersize=5,
+            capsize=2.5, marker=MARKERS[(i + i // len(COLOURS)) % len(MARKERS)], markersize=5,
             label=without_formulae(system.label),
         )  # fmt: skip
     axes.set_xticks(range(len(variants)), variants)
@@ -93,7 +93,7 @@ def drop_beside_flips(group: TrackerGroup, _: Analyses) -> Any:
         return None
     systems = group.systems
     figure, ((axes,),) = new_figure(6.4, 1.1 + 0.55 * len(systems))
-    estimates = [drop_and_flips(system) for system in systems]
+    estimates = [headline_estimates(system) for system in systems]
     labels = {"drop": "drop: JGA_orig less JGA_v1-5", "flips": "flips: frames that change sides"}
     for i, (name, label) in enumerate(labels.items()):
         lengths = np.array([100 * of_system[name].value for of_system in estimates])
@@ -162,6 +162,10 @@ _AUGMENTATION = Plot(
 )
 
 
+# About how wide a letter and how high a line of a label is, as parts of a panel.
+_LETTER_AND_LINE = 0.017, 0.032
+
+
 def services(group: TrackerGroup, _: Analyses) -> Any:
     """The paper's Figure 6: a point for each service; None where a variant is missing."""
     if not _has_rewordings(group):
@@ -179,7 +183,7 @@ def services(group: TrackerGroup, _: Analyses) -> Any:
             marker, colour = ("o", _SEEN) if name in seen else ("^", _UNSEEN)
             axes.plot(*point, marker=marker, color=colour, markersize=4.5, clip_on=False)
         scaled = {name: (x / 100, y / highest) for name, (x, y) in services.items()}
-        for name, (side, lift) in _place_labels(scaled).items():
+        for name, (side, lift) in place_labels(scaled, *_LETTER_AND_LINE).items():
             axes.annotate(
                 without_formulae(name), services[name], (4 if side == "left" else -4, 8 * lift),
                 ha=side, va="center", textcoords="offset points", fontsize=6,
@@ -204,49 +208,6 @@ def _service_points(system: TrackerSystem) -> dict[str, tuple[float, float]]:
         scores = headline_scores(system, frames)
         points[name] = 100 * scores["jga_v1-5"], 100 * scores["ss_jga"]
     return points
-
-
-# About how wide a letter and how high a line of a label is, as parts of a panel.
-_LETTER, _LINE = 0.017, 0.032
-
-
-def _place_labels(points: Mapping[str, tuple[float, float]]) -> dict[str, tuple[str, int]]:
-    """Where each point's label covers least of the other points and labels.
-
-    Args:
-        points: The points by their label, as parts of the panel in [0, 1].
-
-    Returns:
-        By label, the side of the text that is at the point, and by how many lines it is lifted.
-    """
-    half = _LINE / 2
-    taken = [(x - half, y - half, x + half, y + half) for x, y in points.values()]
-    labels = {}
-    for name, (x, y) in points.items():
-        best = None
-        for lift in (0, 1, -1, 2, -2):
-            for side in ("left", "right"):
-                left = x + 0.015 if side == "left" else x - 0.015 - _LETTER * len(name)
-                middle = y + lift * _LINE
-                box = left, middle - _LINE / 2, left + _LETTER * len(name), middle + _LINE / 2
-                outside = max(0.0, -box[0]) + max(0.0, box[2] - 1.05)
-                cost = sum(_overlap(box, other) for other in taken) + outside + 1e-4 * abs(lift)
-                if best is None or cost < best[0] - 1e-9:
-                    best = cost, box, (side, lift)
-        if best is not None:
-            taken.append(best[1])
-            labels[name] = best[2]
-    return labels
-
-
-Box = tuple[float, float, float, float]  # left, bottom, right, top
-
-
-def _overlap(first: Box, second: Box) -> float:
-    """The area that two boxes share."""
-    width = min(first[2], second[2]) - max(first[0], second[0])
-    height = min(first[3], second[3]) - max(first[1], second[1])
-    return max(0.0, width) * max(0.0, height)
 
 
 _FEWEST_IN_A_TURN = 20

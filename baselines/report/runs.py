@@ -113,17 +113,37 @@ class ScoredRun(ABC):
         return msgspec.json.encode(key, order="deterministic").decode()
 
     def system_name(self) -> str:
-        """A short name of the system, such as ``t5dst (d3st, t5-v1_1-base)``."""
+        """A short name of the system, such as ``onepass, all of train, backtrans x 0.2``.
+
+        It says what was trained on what. Where no recipe is at hand it says the model instead, as
+        in ``llm (some-model)``; where nothing at all is known, the name of the folder.
+        """
         metadata = self.record.metadata
         system = metadata.get("tracker")
         if not system:
             return printable(name_of_path(self.path), _LONGEST_NAME)
-        model = self.record.settings.get("model") or metadata.get("model")
-        details = [_last_folder(str(text)) for text in (metadata.get("format"), model) if text]
-        details = [text for text in details if text not in (system, "tiny")]
-        in_brackets = f" ({', '.join(details)})" if details else ""
-        augmented = f" + {self.augmentation}" if self.augmentation else ""
-        return printable(f"{system}{in_brackets}{augmented}", _LONGEST_NAME)
+        data = self._training_data()
+        in_brackets = [str(metadata["format"])] if metadata.get("format") else []
+        if not data and self.base_model:
+            in_brackets.append(self.base_model)
+        name = f"{system} ({', '.join(in_brackets)})" if in_brackets else str(system)
+        return printable(", ".join(filter(None, (name, data, self.augmentation))), _LONGEST_NAME)
+
+    @property
+    def base_model(self) -> str:
+        """The model that training began with, or else the model; empty where that says nothing."""
+        model = self.record.settings.get("model") or self.record.metadata.get("model") or ""
+        name = _last_folder(str(model))
+        return "" if name in (self.record.metadata.get("tracker"), "tiny") else name
+
+    def _training_data(self) -> str:
+        """How much of the train split was trained on; empty where that is not recorded."""
+        if "train_dialogues" not in self.record.settings:
+            return ""
+        number = self.record.settings["train_dialogues"]
+        if number is None:
+            return "all of train"
+        return f"{number:,} train dialogues" if isinstance(number, int) else ""
 
     def system_caveats(self) -> list[str]:
         """What must stand beside every number of the system: oracle, random weights, unverified."""

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-
-from sgdx_metric.variants import ORIGINAL
+from itertools import chain
+from typing import Any
 
 from . import tables
 from .analysis import Analyses, Analysis
-from .breakage import INTENT, Breakage, choose_examples, costliest_rewordings, element_at
-from .cells import Cell
-from .generation.sections import entailment_section, generator_sections
+from .breakage import costliest_rewordings
+from .cells import NO_VALUE, Table
+from .errors import choose_errors, error_lines, system_errors
+from .generation.sections import entailment_section, generator_sections, generator_verdict
 from .generation.tables import published as published_generators
 from .inputs import ReportInputs
-from .page import Example, Part, Report, RewordingList, Section
+from .numbers import net_intervals
+from .page import Part, Report, RewordingList, Section
 from .pictures import Picture, draw_pictures
 from .plots import PLOTS
-from .systems import TrackerGroup, TrackerSystem, number_of_systems
-from .tools.sections import tool_sections
+from .systems import SystemGroup, TrackerGroup, TrackerSystem, number_of_systems
+from .tools.sections import tool_sections, tool_verdict
+from .verdict import tracker_verdict
 
-# How many errors and rewordings are shown, all systems together, so that the page stays small; the
-# tables count all of them.
-_EXAMPLES = 480
+# How many errors and rewordings the page holds, all systems together, so that it stays small; the
+# tables count all of them, and errors.jsonl has all errors.
+_ERRORS = 200
 _REWORDINGS = 300
-_MOST_OF_A_SYSTEM = 120
+_MOST_OF_A_SYSTEM = 60
+# In a report of more trackers than these, all but what they score and which words cost it is
+# folded, so that it can be looked through.
+_FEW_SYSTEMS = 4
 
 
 def build_report(inputs: ReportInputs, command: str) -> Report:
@@ -41,22 +47,28 @@ def build_report(inputs: ReportInputs, command: str) -> Report:
     trackers, generators = number_of_systems(groups), number_of_systems(inputs.generators)
     parts = [
         Part(
-            f"Tracking: what the user wants{tracked.group.heading_suffix}",
+            _title("Trackers", tracked.group),
             list(tracker_sections(tracked.group, tracked.analyses, trackers)),
             tracked.group,
+            tracker_verdict(tracked.group, tracked.analyses),
         )
         for tracked in inputs.trackers
     ]
     parts += [
         Part(
-            f"Generation: what the system says{group.heading_suffix}",
+            _title("Generators", group),
             list(generator_sections(group)),
             group,
+            generator_verdict(group),
         )
         for group in inputs.generators
     ]
     parts += [
-        Part(f"Tools: what is called by {run.name}", list(tool_sections(run, number)))
+        Part(
+            f"Tools, called by {run.name}",
+            list(tool_sections(run, number)),
+            verdict=tool_verdict(run),
+        )
         for number, run in enumerate(inputs.tools, 1)
     ]
     if inputs.validations:
@@ -84,9 +96,22 @@ def build_report(inputs: ReportInputs, command: str) -> Report:
         parts=parts,
         warning=_NOT_ALIKE if len(inputs.trackers) > 1 or len(inputs.generators) > 1 else "",
         left_out=inputs.left_out,
+        not_analysed=inputs.not_analysed,
         command=command,
         published=published,
+        errors=chain.from_iterable(
+            error_lines(system, tracked.analyses[system.name])
+            for tracked in inputs.trackers
+            for system in tracked.group.systems
+            if system.name in tracked.analyses
+        ),
     )
+
+
+def _title(kind: str, group: SystemGroup[Any]) -> str:
+    """The heading of a group, which says what was scored."""
+    data = "; ".join(group.caveats) or "the whole split"
+    return f"{kind}{group.heading_suffix}: {data}"
 
 
 _LEAD = (
@@ -95,8 +120,8 @@ _LEAD = (
 )
 _TOOLS_LEAD = "What it costs when somebody else words these tools, and which words cost it."
 _NOT_ALIKE = (
-    "The signatures of these runs differ, so each group of runs that were scored alike, on the "
-    "same frames or turns, has tables of its own. Do not compare figures of different groups."
+    "Runs that were scored in the same way on the same data are in one group. Compare figures only "
+    "within a group; --dialogues FILE scores all runs on the same dialogues."
 )
 
 
@@ -113,126 +138,110 @@ def tracker_sections(group: TrackerGroup, analyses: Analyses, systems: int) -> I
     def drawn(*names: str) -> list[Picture]:
         return [pictures[name] for name in names if name in pictures]
 
+    is_folded = systems > _FEW_SYSTEMS
     yield Section(
         "comparison",
         "Comparison",
         tables=[tables.comparison(group)],
         pictures=drawn("jga_by_variant", "drop_beside_flips"),
     )
-    augmentation = tables.augmentation(group)
-    yield Section(
-        "augmentation",
-        "Training on other words",
-        "" if augmentation else _NO_AUGMENTATION,
-        tables=[augmentation] if augmentation else [],
-        pictures=drawn("augmentation"),
-    )
-    yield Section(
-        "services",
-        "Where it breaks: services and domains",
-        tables=[tables.by_service(group), tables.by_domain(group)],
-        pictures=drawn("services"),
-    )
-    slot_kinds = tables.by_slot_kind(group, analyses)
-    yield Section(
-        "slots",
-        "Where it breaks: slots, turns and variants",
-        tables=[slot_kinds] if slot_kinds else [],
-        pictures=drawn("turns", "flips"),
-    )
+    if augmentation := tables.augmentation(group):
+        yield Section(
+            "augmentation",
+            "Training on other words",
+            tables=[augmentation],
+            pictures=drawn("augmentation"),
+        )
     analysed = [system for system in group.systems if system.name in analyses]
-    rewordings = [
+    lists = [
         rewording_list
         for system in analysed
         for rewording_list in _rewordings(system, analyses[system.name], systems)
     ]
-    yield Section(
-        "rewordings",
-        "The costliest rewordings",
-        _REWORDINGS_TEXT if rewordings else _NOTHING_TO_LIST,
-        pictures=drawn("words_changed"),
-        rewordings=rewordings,
-    )
-    count = min(_MOST_OF_A_SYSTEM, _EXAMPLES // systems)
-    examples = [
-        example
-        for system in analysed
-        for example in _examples(system, analyses[system.name], count)
-    ]
-    error_classes = tables.error_classes(group, analyses)
-    yield Section(
-        "errors",
-        "Errors, one by one",
-        "" if examples else _NOTHING_TO_LIST,
-        tables=[error_classes] if error_classes else [],
-        examples=examples,
-        errors=sum(len(analysis.breakages) for analysis in analyses.values()),
-    )
-    yield Section("metrics", "All official metrics", tables=[tables.official_metrics(group)])
+    if of_slots := [some for some in lists if some.what == "slots"]:
+        yield Section(
+            "rewordings",
+            "The costliest rewordings",
+            _REWORDINGS_TEXT,
+            pictures=drawn("words_changed"),
+            rewordings=of_slots,
+        )
+    errors = [e for system in analysed for e in system_errors(system, analyses[system.name])]
+    share = max(1, _ERRORS * len(group.systems) // systems)
+    if error_classes := tables.error_classes(group, analyses):
+        slot_errors = [error for error in errors if not error.is_intent]
+        yield Section(
+            "errors",
+            "Errors, dialogue by dialogue",
+            tables=[error_classes],
+            errors=choose_errors(slot_errors, share),
+            number_of_errors=len(slot_errors),
+        )
+    if intents := tables.active_intents(group, analyses):
+        intent_errors = [error for error in errors if error.is_intent]
+        yield Section(
+            "intents",
+            "Errors of the active intent, which JGA does not count",
+            tables=[intents],
+            rewordings=[some for some in lists if some.what == "intents"],
+            errors=choose_errors(intent_errors, share // 4),
+            number_of_errors=len(intent_errors),
+            folded=True,
+        )
+    by_service = _with_figures(tables.by_service(group), tables.by_domain(group))
+    if by_service:
+        yield Section(
+            "services",
+            "Where it breaks: services and domains",
+            tables=by_service,
+            pictures=drawn("services"),
+            folded=is_folded,
+        )
+    slot_kinds = _with_figures(tables.by_slot_kind(group, analyses))
+    pictures_of_slots = drawn("turns", "flips")
+    if slot_kinds or pictures_of_slots:
+        yield Section(
+            "slots",
+            "Where it breaks: slots, turns and wordings",
+            tables=slot_kinds,
+            pictures=pictures_of_slots,
+            folded=is_folded,
+        )
+    if metrics := _with_figures(tables.official_metrics(group)):
+        yield Section("metrics", "All official metrics", tables=metrics, folded=True)
     if curves := drawn("learning_curves"):
-        yield Section("training", "How they were trained", pictures=curves)
+        yield Section("training", "How they were trained", pictures=curves, folded=is_folded)
 
 
-_NO_AUGMENTATION = (
-    "No two runs here differ in their augmentation alone. Give a run that was trained with an "
-    "augmentation beside the one without, and the paper's Table 3 and Figure 5 stand here."
-)
+def _with_figures(*candidates: Table | None) -> list[Table]:
+    """Those tables that have a figure of a system, as the variants may give none."""
+    return [
+        table
+        for table in candidates
+        if table is not None
+        and any(
+            cell.text != NO_VALUE
+            for row in table.rows
+            for cell, column in zip(row, table.columns, strict=True)
+            if column.system
+        )
+    ]
+
+
 _REWORDINGS_TEXT = (
-    "For authors of schemas: the slots and intents whose new words cost most. Lost are the "
-    "frames in which the slot or intent is right under the original words and wrong under the new "
-    "ones; won are the frames in which it is the other way round; net is lost minus won. An error "
-    "counts again in every later turn whose state still has it. With several seeds these are the "
-    "means over them."
-)
-_NOTHING_TO_LIST = (
-    "There is nothing to list: no rewording broke anything, or the data, the predictions or the "
-    "predictions under the original schemas are not at hand."
+    "The slots whose new words cost most. A frame is lost where the slot is right under the "
+    "original words and wrong under the new ones, and won where it is the other way round; net is "
+    "lost less won, with its 95 % interval over dialogues. An error counts again in every later "
+    "turn whose state still has it. With several seeds these are means over them."
 )
 
 
 def _rewordings(system: TrackerSystem, analysis: Analysis, systems: int) -> Iterator[RewordingList]:
     """The costliest rewordings of slots, and of intents, where there are any."""
     rewordings = costliest_rewordings(analysis.changes, analysis.schemas)
-    longest = min(_MOST_OF_A_SYSTEM, _REWORDINGS // systems) // 2
+    longest = max(10, min(_MOST_OF_A_SYSTEM, _REWORDINGS // systems))
     for what in ("slots", "intents"):
         some = [r for r in rewordings if r.element.is_intent == (what == "intents")]
         if some:
-            yield RewordingList(system, what, some[:longest], len(some))
-
-
-def _examples(system: TrackerSystem, analysis: Analysis, count: int) -> Iterator[Example]:
-    """Errors of a system's first run, spread over classes, services and variants."""
-    services = system.first.results.frame_index.service.tolist()
-    for breakage in choose_examples(analysis.breakages, services, count):
-        yield _example(system, analysis, breakage)
-
-
-def _example(system: TrackerSystem, analysis: Analysis, breakage: Breakage) -> Example:
-    results = system.first.results
-    service = results.frame_index.service[breakage.frame]
-    frame_id = results.frame_ids[breakage.frame].as_py()
-    dialogue, turn, _ = frame_id.rsplit("/", 2)
-    utterances = dict(enumerate(text for _, text in analysis.data.turns.get(dialogue, [])))
-    before, after = (
-        _words(analysis, variant, service, breakage) for variant in (ORIGINAL, breakage.variant)
-    )
-    return Example(
-        system=system.name,
-        breakage=breakage,
-        service=service,
-        frame_id=frame_id,
-        seen="seen" if results.frame_index.seen[breakage.frame] else "unseen",
-        system_utterance=utterances.get(int(turn) - 1, ""),
-        user_utterance=utterances.get(int(turn), ""),
-        before=before,
-        after=after,
-    )
-
-
-def _words(analysis: Analysis, variant: str, service: str, breakage: Breakage) -> Cell:
-    """The name and description of the slot or intent that breaks, under a variant."""
-    if breakage.position < 0:
-        return Cell("NONE", "no intent is active")
-    schema = analysis.schemas[variant][service]
-    element = element_at(schema, breakage.position, breakage.kind == INTENT)
-    return Cell(element.name, element.description)
+            shown = net_intervals(system, analysis, some[:longest])
+            yield RewordingList(system, what, shown, len(some))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from sgdx_metric.variants import ORIGINAL
 
-from .runs import ScoredRun, TrackerRun
+from .runs import ScoredRun, TrackerRun, name_of_path
 
 AnyRun = TypeVar("AnyRun", bound=ScoredRun)
 
@@ -87,7 +87,7 @@ class SystemGroup(Generic[AnyRun]):
                 names.setdefault(signature, []).append(system.name)
         if len(names) == 1:
             return dict.fromkeys(names, "")
-        return {signature: ", ".join(systems) for signature, systems in names.items()}
+        return {signature: "; ".join(systems) for signature, systems in names.items()}
 
 
 TrackerSystem = ScoredSystem[TrackerRun]
@@ -116,13 +116,31 @@ def _systems(runs: Sequence[AnyRun]) -> list[ScoredSystem[AnyRun]]:
         while any(run.seed == other.seed for other in by_key.get((run.system_key(), repeated), [])):
             repeated += 1
         by_key.setdefault((run.system_key(), repeated), []).append(run)
-    names = [seeds[0].system_name() for seeds in by_key.values()]
-    systems = []
-    for seeds, name in zip(by_key.values(), names):
-        if names.count(name) > 1:
-            name = f"{name}, {seeds[0].path}"
-        systems.append(ScoredSystem(name, seeds))
-    return systems
+    names = _distinct_names([seeds[0] for seeds in by_key.values()])
+    return [ScoredSystem(name, seeds) for name, seeds in zip(names, by_key.values(), strict=True)]
+
+
+# What is added to the names of systems that would be called alike, the first that differs.
+_DISTINCTIONS: Sequence[Callable[[ScoredRun], str]] = (
+    lambda run: run.base_model,
+    lambda run: "without system acts" if run.signature_parts.get("system-acts") == "no" else "",
+    lambda run: name_of_path(run.path),
+    lambda run: str(run.path),
+)
+
+
+def _distinct_names(runs: Sequence[ScoredRun]) -> list[str]:
+    """Short names of runs of different systems, each once."""
+    names = [run.system_name() for run in runs]
+    for distinction in _DISTINCTIONS:
+        details: dict[str, set[str]] = {}
+        for name, run in zip(names, runs, strict=True):
+            details.setdefault(name, set()).add(distinction(run))
+        names = [
+            f"{name}, {detail}" if len(details[name]) > 1 and detail else name
+            for name, detail in zip(names, map(distinction, runs), strict=True)
+        ]
+    return names
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from sgdx_metric.scoring import METRICS
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .analysis import KINDS, Analyses
-from .breakage import CLASSES, MEANINGS, Rewording
+from .breakage import INTENT, MEANINGS, SLOT_CLASSES, Rewording
 from .cells import (
     NO_VALUE,
     Cell,
@@ -190,7 +190,7 @@ def by_service(group: TrackerGroup) -> Table:
     )
     rows = _headline_rows(group, members, details)
     columns = _headline_columns(group, "service")
-    return Table("By service", note, columns, rows, group.caveats, group.signatures)
+    return Table("By service", note, columns, rows, group.caveats, group.signatures, folded=True)
 
 
 def by_domain(group: TrackerGroup) -> Table:
@@ -199,7 +199,7 @@ def by_domain(group: TrackerGroup) -> Table:
     members = {name: np.flatnonzero(domain == name) for name in sorted(set(domain.tolist()))}
     note = "In percent. A domain is a service's name up to its first underscore."
     rows, columns = _headline_rows(group, members, {}), _headline_columns(group, "domain")
-    return Table("By domain", note, columns, rows, group.caveats, group.signatures)
+    return Table("By domain", note, columns, rows, group.caveats, group.signatures, folded=True)
 
 
 def _headline_columns(group: TrackerGroup, first: str) -> list[Column]:
@@ -291,16 +291,20 @@ def official_metrics(group: TrackerGroup) -> Table:
 
 
 def error_classes(group: TrackerGroup, analyses: Analyses) -> Table | None:
-    """How many slots and intents the reworded schemas break, by class; None without analyses."""
+    """How many slots the reworded schemas break, by class; None where they break none."""
     systems = [system for system in group.systems if system.name in analyses]
-    if not any(ORIGINAL in system.first.variants for system in systems):
-        return None
     counts = {
-        system.name: Counter(breakage.kind for breakage in analyses[system.name].breakages)
+        system.name: Counter(
+            breakage.kind
+            for breakage in analyses[system.name].breakages
+            if breakage.kind in SLOT_CLASSES
+        )
         for system in systems
     }
+    if not any(counts.values()):
+        return None
     rows = []
-    for kind in CLASSES:
+    for kind in SLOT_CLASSES:
         row = [Cell(kind, MEANINGS[kind])]
         for system in systems:
             count, total = counts[system.name][kind], counts[system.name].total()
@@ -309,14 +313,39 @@ def error_classes(group: TrackerGroup, analyses: Analyses) -> Table | None:
     columns = [Column("class", numeric=False)]
     columns += [Column(name, s.label) for s in systems for name in ("errors", "%")]
     note = (
-        "An error is a slot or an intent that a reworded schema breaks, in one frame under one "
-        "variant. A slot counts where every slot of the frame is right under the original and this "
-        "one scores less than 1 under the variant; an intent counts where it is right under the "
-        "original and wrong under the variant. With several seeds these are the errors of the "
-        "first run."
+        "An error is a slot that scores less than 1 under a reworded schema, in a frame whose "
+        "slots are all right under the original one. It counts once for each frame and wording. "
+        "With several seeds these are the errors of the first run."
     )
-    title = "What breaks: errors by class"
+    title = "Errors by class"
     return Table(title, note, columns, rows, group.caveats, group.signatures)
+
+
+def active_intents(group: TrackerGroup, analyses: Analyses) -> Table | None:
+    """How well systems know the active intent; None where no rewording breaks one."""
+    rows = []
+    for system in group.systems:
+        if system.name not in analyses:
+            continue
+        kinds = Counter(breakage.kind for breakage in analyses[system.name].breakages)
+        scores = [run.results.scores for run in system.runs]
+        original = [s.variants.get(ORIGINAL, {}).get("#ALL_SERVICES", {}) for s in scores]
+        row = [
+            _system_cell(system),
+            format_over_runs([metrics.get("active_intent_accuracy") for metrics in original]),
+            format_over_runs([s.sgdx.mean.get("active_intent_accuracy") for s in scores]),
+            Cell(f"{kinds[INTENT]:,}"),
+        ]
+        rows.append((kinds[INTENT], row))
+    if not any(count for count, _ in rows):
+        return None
+    columns = [Column("system", numeric=False), *map(Column, ("original", "v1-5", "errors"))]
+    note = (
+        "Accuracy in percent. An error is an intent that is right under the original and wrong "
+        "under a reworded schema, in one frame under one wording."
+    )
+    shown = [row for _, row in rows]
+    return Table("Active intent", note, columns, shown, group.caveats, group.signatures)
 
 
 REWORDING_COLUMNS = [
@@ -328,17 +357,21 @@ REWORDING_COLUMNS = [
 
 def rewording_cells(rewording: Rewording) -> list[Cell]:
     """A row of the table of the costliest rewordings."""
-    element, before, after, change = rewording
+    element, before, after, change, interval = rewording
+    ends = " to ".join(f"{end:,.0f}" for end in interval or ())
     return [
         Cell(element.service),
         Cell(element.variant),
         Cell(before.name, before.description),
         Cell(after.name, after.description),
-        *(Cell(_count(number)) for number in (change.lost, change.won, change.net)),
+        Cell(format_count(change.lost)),
+        Cell(format_count(change.won)),
+        Cell(format_count(change.net), ends),
     ]
 
 
-def _count(value: float) -> str:
+def format_count(value: float) -> str:
+    """A number of frames, with one decimal where it is a mean that is no whole number."""
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
@@ -367,4 +400,4 @@ def published() -> Table:
         "stand apart from those of this report's runs, because the systems were trained otherwise; "
         "the column data says what they were scored on."
     )
-    return Table("Published figures of trackers", note, columns, rows)
+    return Table("Published figures of trackers", note, columns, rows, folded=True)

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -280,12 +281,46 @@ def only_dialogues(results: AnyResults, dialogue_ids: Sequence[str], where: str)
     kept_ids = set(dialogue_ids)
     dialogues = [frame_id.rsplit("/", 2)[0] for frame_id in results.frame_ids.to_pylist()]
     members = np.flatnonzero([dialogue in kept_ids for dialogue in dialogues])
+    return _only_frames(results, members)
+
+
+def only_services(results: AnyResults, services: Collection[str]) -> AnyResults:
+    """The results of some services alone, which go by their original names.
+
+    Returns:
+        Results with the signature and the frames of these services.
+
+    Raises:
+        SgdxError: The results have no frame of one of the services.
+    """
+    service_names = results.frame_index.services()
+    if lacking := sorted(set(services) - set(service_names)):
+        raise SgdxError(
+            f"{results.path}: --service {lacking[0]}: found no frame of it, expected one of "
+            f"{', '.join(service_names)}"
+        )
+    members = np.flatnonzero([service in services for service in results.frame_index.service])
+    return _only_frames(results, members, {"services": "+".join(sorted(set(services)))})
+
+
+def _only_frames(
+    results: AnyResults, members: Ints, mark: Mapping[str, str] = MappingProxyType({})
+) -> AnyResults:
+    """The results of some frames alone, whose signature names their dialogues.
+
+    Args:
+        results: The results.
+        members: Positions of the frames [some frames].
+        mark: What else the signature then says, by key.
+    """
     frame_ids = results.frame_ids.take(pa.array(members))
+    ids = {frame_id.rsplit("/", 2)[0] for frame_id in frame_ids.to_pylist()}
+    marks = {"dialogues": dialogues_mark(ids), **mark}
     parts: dict[str, str] = {}
     for key, value in results.parts.items():
         if key == "frames":
-            parts |= {"dialogues": dialogues_mark(dialogue_ids), "frames": str(len(members))}
-        elif key != "dialogues":
+            parts |= {**marks, "frames": str(len(members))}
+        elif key not in marks:
             parts[key] = value
     return replace(
         results,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from sgdx_dataset import SgdxError, open_release, turn_tables
+from sgdx_dataset.release.open import SAMPLE
 from sgdx_metric import ScoreError
 from sgdx_metric.report import report
 
@@ -18,14 +20,15 @@ from ..sgdx_metric.frames import Row, written
 pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[app]")
 
 from sgdx_space.generation import score_dropped
-from sgdx_space.tracking import read_dropped, sample_references, score_tracked
+from sgdx_space.tracking import _fill, read_dropped, references_of, score_tracked, sources
+from sgdx_space.tracking_views import ServicePoint, services_plot
 
 SignatureOf = Callable[[list[str]], str]
 
 
 def tracked(paths: list[str]) -> str:
     """The signature of dropped predictions of a tracker."""
-    scored = score_tracked(sample_references(), read_dropped(paths))
+    scored = score_tracked("sample", read_dropped(paths))
     return str(report(scored.variants, scored.setup)["signature"])
 
 
@@ -68,6 +71,36 @@ def test_dropped_files_are_of_one_system_and_of_the_sample(
         signature_of(drop({"oracle": False}, {"oracle": True}))
     with pytest.raises(SgdxError, match="predictions for v2: were made from data 0123"):
         signature_of(drop({}, {"data": "0123"}))
+
+
+def test_a_copy_of_sgd_that_the_server_has_can_be_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gold: dict[str, list[Row]]
+) -> None:
+    """Here a part of the sample, whose dialogues are fewer, stands for it."""
+    part = tmp_path / "part"
+    shutil.copytree(SAMPLE, part)
+    (part / "test" / "dialogues_002.json").unlink()
+    monkeypatch.setenv("SGDX_SOURCE", str(part))
+    assert sources() == {"the sample corpus": "sample", "SGD, part": str(part)}
+    path = str(written(tmp_path / "v1.jsonl", gold["v1"]))
+    problem, _, _, table, line, *_ = _fill(str(part), [path])
+    assert "frames are not in the references" in problem and table.empty and not line
+    ids = set(references_of(str(part)).frames("v1")["frame_id"].to_pylist())
+    rows = [row for row in gold["v1"] if row["frame_id"] in ids]
+    problem, _, shown, table, line, *_ = _fill(
+        str(part), [str(written(tmp_path / "v1.jsonl", rows))]
+    )
+    assert not problem and f"|frames:{len(ids)}|" in line and len(ids) < 273
+    assert shown["source"] == str(part) and not table.empty
+    assert "Drop prediction files" in _fill(str(part), None)[0]  # nothing is invented for it
+
+
+def test_the_points_of_the_plot_have_their_names() -> None:
+    points = {"A<b>_1": ServicePoint(80.0, 5.0, True), "C_2": ServicePoint(20.0, 50.0, False)}
+    svg = services_plot(points)
+    assert svg.count("<text x=") > 2 and "A&lt;b&gt;_1</text>" in svg and ">C_2</text>" in svg
+    assert "C_2: JGA_v1-5 20.0, SS_JGA 50.0" in svg
+    assert services_plot({}) == ""
 
 
 @pytest.mark.parametrize("name", ["\uff561", "V1", "\u043eriginal", "mine"])

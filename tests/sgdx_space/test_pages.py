@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from baselines.report.data import read_turns
 from sgdx_dataset import open_release, turn_tables
 from sgdx_metric.cli.push import space_files
 
@@ -130,9 +131,9 @@ def table(page: Any) -> dict[str, list[str]]:
 
 
 def services(page: Any) -> list[str]:
-    """The marks of the plot, as a screen reader says them."""
-    marks = page.find_elements(By.CSS_SELECTOR, "svg.marks path[aria-roledescription]")
-    return sorted(mark.get_attribute("aria-label").rpartition("service: ")[2] for mark in marks)
+    """The names that stand on the points of the plot."""
+    marks = page.find_elements(By.CSS_SELECTOR, "#services .service text")
+    return sorted(mark.text for mark in marks if mark.is_displayed())
 
 
 def signature(page: Any) -> str:
@@ -154,8 +155,16 @@ def test_explains_the_frame_that_is_chosen(page: Any) -> None:
     assert "original" in before and "missing" in before
     page.find_element(By.CSS_SELECTOR, "input[role=combobox]").click()
     until(lambda: page.find_elements(By.CSS_SELECTOR, "li[role=option]"))
-    page.find_elements(By.CSS_SELECTOR, "li[role=option]")[3].click()
+    option = page.find_elements(By.CSS_SELECTOR, "li[role=option]")[3]
+    dialogue, turn, _ = option.text.strip().lstrip("✓ ").rsplit("/", 2)
+    option.click()
     until(lambda: page.find_element(By.CSS_SELECTOR, ".explain").text != before)
+    turns = read_turns(open_release("sample"), "test")[dialogue]  # the whole dialogue is there
+    said = [one.text for one in page.find_elements(By.CSS_SELECTOR, ".talk p")]
+    assert len(said) == len(turns)
+    assert all(utterance in text for (_, utterance), text in zip(turns, said, strict=True))
+    (now,) = page.find_elements(By.CSS_SELECTOR, ".talk .now")
+    assert turns[int(turn)][1] in now.text and "original ✓" in now.text
 
 
 def test_dropped_files_are_scored(page: Any, tmp_path: Path, gold: dict[str, list[Row]]) -> None:
@@ -176,6 +185,10 @@ def test_a_bad_file_is_named(page: Any, tmp_path: Path, gold: dict[str, list[Row
         )
     )
     assert str(tmp_path) not in text(page) and "/uploads/" not in text(page)
+    # It is said once, and nothing of what was there before stands below it.
+    assert text(page).count("not a prediction row") == 1
+    below = "[data-testid^='cell-'], textarea, .service, .explain td, .talk p"
+    assert not [e for e in page.find_elements(By.CSS_SELECTOR, below) if e.is_displayed()]
 
 
 def drop(page: Any, *paths: Path) -> None:

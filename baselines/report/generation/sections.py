@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ..cells import NO_VALUE, Cell
 from ..page import Section
 from ..pictures import draw_pictures
 from ..systems import SystemGroup
+from ..verdict import Verdict
 from . import tables
 from .plots import PLOTS
 from .runs import GeneratorRun, Validation
@@ -28,6 +30,33 @@ def generator_sections(group: SystemGroup[GeneratorRun]) -> Iterator[Section]:
         yield Section("validation", "How far entailment can be relied on", tables=made)
     if curves := pictures.get("learning_curves_of_generators"):
         yield Section("training", "How they were trained", pictures=[curves])
+
+
+def generator_verdict(group: SystemGroup[GeneratorRun]) -> Verdict | None:
+    """Which generator is most faithful under other words; None where no score says so.
+
+    It goes by SGSAcc and, where no model of entailment was asked, by SER.
+    """
+    key, name = ("sgsacc", "SGSAcc") if group.first.judged else ("ser", "SER")
+    scores = {system.name: [run.scores.sgdx for run in system.runs] for system in group.systems}
+    cells = {s: tables.score_cell(of_runs, f"{key}_v1_5") for s, of_runs in scores.items()}
+    cells = {system: cell for system, cell in cells.items() if cell.text != NO_VALUE}
+    if not cells:
+        return None
+    choose = max if group.first.judged else min
+    best = choose(cells, key=lambda system: float(cells[system].text))
+
+    def sentence(text: str, cell: Cell) -> Cell:
+        return Cell(text, cell.detail if len(scores[best]) == 1 else "")
+
+    original, worst = (tables.score_cell(scores[best], f"{key}_{end}") for end in ("orig", "worst"))
+    sentences = [sentence(f"{best}: {cells[best].text} % {name} under other words", cells[best])]
+    if original.text != NO_VALUE:
+        sentences.append(sentence(f"Under the original words it has {original.text} %", original))
+    if worst.text != NO_VALUE:
+        text = f"Under the worst of the six wordings for each turn, it has {worst.text} %"
+        sentences.append(sentence(text, worst))
+    return Verdict(sentences)
 
 
 def entailment_section(validations: Sequence[Validation]) -> Section:

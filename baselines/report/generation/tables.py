@@ -49,7 +49,7 @@ def faithfulness(group: GeneratorGroup) -> Table:
             remarks.insert(0, f"input: {system.first.input}")
         for name, scores in _scores_by_group(system).items():
             turns = Cell(f"{scores[0].turns:,}")
-            cells = [_score_cell(scores, key) for key in keys]
+            cells = [score_cell(scores, key) for key in keys]
             rows.append([Cell(system.name, "; ".join(remarks)), Cell(name), turns, *cells])
     columns = [Column("system", numeric=False), Column("turns of", numeric=False), Column("turns")]
     columns += keys.values()
@@ -87,7 +87,7 @@ def validated(group: GeneratorGroup) -> Table | None:
     for system in group.systems:
         first = Cell(system.name, "; ".join(system.caveats))
         for name, scores in _scores_by_group(system).items():
-            rows.append([first, Cell(name), *(_score_cell(scores, key) for key in _VALIDATED)])
+            rows.append([first, Cell(name), *(score_cell(scores, key) for key in _VALIDATED)])
         alone = format_over_runs([_sgsacc_without_context(run) for run in system.runs])
         rows.append([first, Cell("all, without the context"), alone, *[Cell(NO_VALUE)] * 3])
     columns = [Column("system", numeric=False), Column("turns of", numeric=False)]
@@ -175,7 +175,7 @@ def by_service(group: GeneratorGroup) -> Table:
             scores = [
                 run.scores.sgdx.by_service.get(name, TurnGroupScores()) for run in system.runs
             ]
-            row += [_score_cell(scores, key) for key in keys]
+            row += [score_cell(scores, key) for key in keys]
         rows.append(row)
     columns = [Column("service", numeric=False), Column("turns")]
     columns += [Column(title, s.label) for s in group.systems for title in keys.values()]
@@ -225,7 +225,7 @@ def published() -> Table:
         "pairs and on 76 % of 25 others, and SGSAcc agreed with SER on 99.7 % of SER's turns. No "
         "pretrained model of entailment was run in this project to check any of these figures."
     )
-    return Table("Published figures of generators", note, columns, _cells(rows))
+    return Table("Published figures of generators", note, columns, _cells(rows), folded=True)
 
 
 def _cells(rows: Sequence[Sequence[str]]) -> list[list[Cell]]:
@@ -238,7 +238,7 @@ def _has_score(group: GeneratorGroup, key: str) -> bool:
     return group.first.judged or not key.startswith(_OF_ENTAILMENT)
 
 
-def _score_cell(scores: Sequence[TurnGroupScores], key: str) -> Cell:
+def score_cell(scores: Sequence[TurnGroupScores], key: str) -> Cell:
     """A score of one run with its interval, or of several as mean and deviation."""
     confidence = scores[0].confidence if len(scores) == 1 else {}
     interval = confidence.get(key.replace("_v1_5", "_v1-5"))

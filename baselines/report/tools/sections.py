@@ -11,7 +11,8 @@ from sgdx_metric.variants import ORIGINAL
 from ..cells import NO_VALUE, Cell, Column, Table, percent, signed_points
 from ..page import Section
 from ..pictures import COLOURS, draw_picture, new_figure, without_formulae
-from .runs import Interval, MetricScores, ToolRun
+from ..verdict import CostlyWords, Verdict
+from .runs import Difference, Interval, MetricScores, ToolRun
 
 _METRICS = {
     "call_accuracy": "call",
@@ -21,6 +22,7 @@ _METRICS = {
     "task_success": "task",
 }
 _HEADLINES = ("call_accuracy", "no_call_accuracy")
+_IN_WORDS = {"call_accuracy": "call accuracy", "no_call_accuracy": "no-call accuracy"}
 _FIGURES = ("original", "reworded", "worst", "flips")
 _MOST_ELEMENTS = 100
 _METRICS_NOTE = (
@@ -81,6 +83,38 @@ def tool_sections(run: ToolRun, number: int) -> Iterator[Section]:
         yield Section("elements", "The words that did it", text, [_elements_table(run)])
 
 
+def tool_verdict(run: ToolRun) -> Verdict | None:
+    """What is said of a run first; None where it was not scored under original and other words."""
+    name = next(iter(_headlines(run)), "")
+    metric = run.scores.calls.get(name)
+    if metric is None or metric.drop is None or metric.original is None:
+        return None
+    sentences = [
+        Cell(
+            f"{run.name}: {percent(metric.original)} % {_IN_WORDS[name]} under the original words, "
+            f"{percent(metric.reworded)} under others, {signed_points(metric.drop)} points",
+            _drop(metric.drop, metric.confidence.get("drop")).detail,
+        )
+    ]
+    against = {w: d for w, d in metric.differences.items() if d.difference is not None}
+    if against:
+        worst = min(against, key=lambda wording: against[wording].difference or 0.0)
+        change = _change(against[worst])
+        sentences.append(Cell(f"It is lowest under {worst}: {change.text}", change.detail))
+    costly = [
+        CostlyWords(
+            f"{element.tool} {element.path}".rstrip() + f", {element.wording}",
+            _words(element.original).text,
+            _words(element.reworded).text,
+            f"{element.net} of {element.cases} cases",
+        )
+        for element in sorted(run.scores.elements, key=lambda element: -element.net)[:3]
+        if element.net > 0
+    ]
+    title = "The words that cost most, in cases lost less cases won:"
+    return Verdict(sentences, title if costly else "", costly)
+
+
 def _headlines(run: ToolRun) -> list[str]:
     return [name for name in _HEADLINES if name in run.scores.calls]
 
@@ -112,6 +146,12 @@ def _drop(value: float | None, interval: Interval) -> Cell:
     return Cell(signed_points(value), low_high)
 
 
+def _change(difference: Difference) -> Cell:
+    """A wording's difference to the original, with its interval."""
+    low, high = difference.low, difference.high
+    return _drop(difference.difference, None if low is None or high is None else (low, high))
+
+
 def _wordings_table(run: ToolRun, name: str) -> Table:
     metric = run.scores.calls[name]
     rows = []
@@ -119,10 +159,8 @@ def _wordings_table(run: ToolRun, name: str) -> Table:
         against = metric.differences.get(wording)
         cells = [Cell(""), Cell("")]
         if against is not None:
-            low, high = against.low, against.high
-            interval = None if low is None or high is None else (low, high)
             p = NO_VALUE if against.p is None else f"{against.p:.3f}"
-            cells = [_drop(against.difference, interval), Cell(p)]
+            cells = [_change(against), Cell(p)]
         rows.append([Cell(wording), Cell(percent(mean)), *cells])
     columns = [Column("wording", numeric=False), *map(Column, (_METRICS[name], "difference", "p"))]
     return _table(

@@ -208,5 +208,5 @@ def made(runs: dict[str, Path], hostile: Path, tmp_path_factory: pytest.TempPath
     assert done.returncode == 0, done.stderr
     (line,) = done.stderr.splitlines()
     assert "found no scores.json" in line and line.endswith("this run is left out")
-    assert len(done.stdout.splitlines()) == 16  # two pages and seven figures, each twice
+    assert len(done.stdout.splitlines()) == 17  # two pages, the errors, seven figures twice
     return folder

@@ -7,9 +7,7 @@ from pathlib import Path
 from baselines.report.analysis import Analysis
 from baselines.report.breakage import (
     CLASSES,
-    Breakage,
     SchemaElement,
-    choose_examples,
     costliest_rewordings,
 )
 from baselines.report.data import ReferenceData
@@ -98,11 +96,3 @@ def test_seeds_are_means(forgetful: Analysis) -> None:
     changes = forgetful.changes[0]
     (rewording,) = costliest_rewordings([changes, {}], forgetful.schemas)
     assert rewording.change.lost == changes[rewording.element].lost / 2
-
-
-def test_examples_show_every_class_before_one_twice() -> None:
-    breakages = [Breakage(i, "v1", 0, "missed", "a", "") for i in range(50)]
-    breakages.append(Breakage(50, "v2", 0, "invented", "", "a"))
-    breakages.append(Breakage(51, "v1", 1, "missed", "a", ""))
-    examples = choose_examples(breakages, ["Hotels_1"] * 52, 3)
-    assert [example.frame for example in examples] == [0, 50, 51]

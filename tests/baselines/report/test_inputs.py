@@ -22,8 +22,8 @@ def left_out(run: Path, source: str | None = None) -> str:
     inputs = read_inputs([run], source, None)
     (analysed,) = inputs.trackers
     assert not analysed.analyses
-    (reason,) = inputs.left_out
-    assert "sgp_dst" in reason and reason.endswith("left out")
+    ((reason, names),) = inputs.not_analysed.items()
+    assert names == ["sgp_dst"] and not inputs.left_out
     return reason
 
 
@@ -35,7 +35,7 @@ def test_errors_are_left_out_where_they_cannot_be_known(
     file = run / "predictions" / "v2.jsonl"
     text = file.read_text()
     file.unlink()
-    assert "found no predictions of original beside scores.json" in left_out(run)
+    assert left_out(run) == "there are no predictions beside scores.json"
     shutil.copy(run / "predictions" / "v3.jsonl", file)
     assert "variant is 'v3', not 'v2'" in left_out(run)
     file.write_text(text.rsplit("\n", 1)[0])
@@ -59,7 +59,7 @@ def test_the_source_that_predictions_name_is_taken(
     assert command(monkeypatch, evaluate, *arguments, "--output", run) == 0
     monkeypatch.setenv("SGDX_SOURCE", str(part))
     inputs = read_inputs([run], None, None)
-    assert inputs.left_out == []
+    assert inputs.left_out == [] and not inputs.not_analysed
     (analysed,) = inputs.trackers
     assert list(analysed.analyses) == ["lexical"]
 

@@ -190,7 +190,7 @@ def test_the_name_of_a_row_says_the_augmentation_once(
 ) -> None:
     arguments = (runs["backtrans"], "--leaderboard", "--output", tmp_path)
     assert command(monkeypatch, report, *arguments) == 0
-    assert "| t5dst + backtrans (1) |" in (tmp_path / "leaderboard.md").read_text()
+    assert "| t5dst, backtrans (1) |" in (tmp_path / "leaderboard.md").read_text()
 
 
 @pytest.mark.parametrize(

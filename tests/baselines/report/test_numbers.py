@@ -11,8 +11,8 @@ from baselines.report.analysis import Analysis
 from baselines.report.inputs import read_tracker
 from baselines.report.numbers import (
     changed_words,
-    drop_and_flips,
     flip_shares,
+    headline_estimates,
     headline_scores,
     means_by_variant,
     paired_differences,
@@ -51,7 +51,7 @@ def test_scores_of_seeds_are_means(group: TrackerGroup, runs: dict[str, Path]) -
 def test_the_drop_beside_the_flips_is_that_of_scores_json(
     group: TrackerGroup, runs: dict[str, Path]
 ) -> None:
-    estimates = drop_and_flips(group.systems[1])
+    estimates = headline_estimates(group.systems[1])
     expected = sgdx_part(runs["backtrans"])
     assert estimates["drop"].value == pytest.approx(expected["jga_orig"] - expected["jga_v1-5"])
     low, high = expected["confidence"]["drop"]

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from .conftest import reported
+
 
 class Tags(HTMLParser):
     """The start tags of a page with their attributes."""
@@ -45,9 +47,11 @@ def test_what_must_be_said_is_said(made: Path) -> None:
         assert "only 273 frames" in text and "he small sample corpus, not SGD" in text
         assert "random weights" in text and "2 seeds" in text
         assert "this run is left out" in text
-        # Every table that a signature belongs to has one.
+        # Every section that a signature belongs to ends with it, once.
         count = text.count("sgdx_metric|variants:original+v1+v2+v3+v4+v5|split:test")
-        assert count >= 7
+        sections = text.count("<section ") if name == "index.html" else text.count("\n## ")
+        without = {"index.html": 2, "report.md": 3}[name]  # verdict and published; and runs
+        assert count == sections - without == 8
         for part in ("Training on other words", "said by: the user", "SPLAT Large", "82.8"):
             assert part in text
 
@@ -102,24 +106,34 @@ def test_in_a_browser(page: Any) -> None:
 
 def test_filter_and_search(page: Any) -> None:
     result = page.execute_script("""
-        const form = document.querySelector("form[data-for^=examples]");
-        const items = [...document.getElementById(form.dataset.for).children];
+        const form = document.querySelector("form[data-for^=errors]");
+        const list = document.getElementById(form.dataset.for);
+        const items = [...list.querySelectorAll("[data-item]")];
         const shown = () => items.filter((item) => item.checkVisibility());
-        const counts = [items.length, shown().length];
+        const dialogues = () => [...list.children].filter((item) => item.checkVisibility()).length;
         const choose = (name, value) => {
             form.elements[name].value = value;
             form.elements[name].dispatchEvent(new Event("input", {bubbles: true}));
         };
+        const counts = [items.length, shown().length];
         choose("kind", "missed");
         const missed = shown().map((item) => item.dataset.kind);
+        choose("kind", "");
+        const again = shown().length;
+        form.querySelector("button").click();
+        const all = [shown().length, dialogues(), form.querySelector("button").hidden];
         form.querySelector("input").value = "ZZZ nothing has this";
         form.querySelector("input").dispatchEvent(new Event("input", {bubbles: true}));
-        return [counts, missed, shown().length, form.querySelector("output").value];
+        return [counts, missed, again, all, shown().length, dialogues(),
+            form.querySelector("output").value];
     """)
-    (count, first), missed, none, told = result
-    assert count == first > 50
-    assert set(missed) == {"missed"} and len(missed) < count
-    assert (none, told) == (0, f"0 of {count} shown")
+    (count, first), missed, again, (all_shown, dialogues, is_hidden), none, no_dialogue, told = (
+        result
+    )
+    assert first == again == 20 < count == all_shown
+    assert 1 < dialogues < count and is_hidden
+    assert all("missed" in kinds.split("|") for kinds in missed) and 20 < len(missed) <= count
+    assert (none, no_dialogue, told) == (0, 0, f"0 of {count} shown")
 
 
 CONTRAST = """
@@ -155,10 +169,46 @@ def test_it_can_be_read_in_both_schemes_and_on_a_phone(page: Any, scheme: str) -
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
-def test_print_has_all_errors_and_no_forms(page: Any) -> None:
+def test_what_is_wide_scrolls_and_says_so(page: Any) -> None:
+    size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    cues = """
+        const box = document.querySelector("#comparison-1").parentElement.querySelector(".scroll");
+        box.scrollLeft = arguments[0];
+        return [box.scrollWidth > box.clientWidth, box.previousElementSibling.checkVisibility()];
+    """
+    assert page.execute_script(cues, 0) == [True, True]
+    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_print_opens_what_is_folded_and_has_no_forms(page: Any) -> None:
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     visible = """return [...document.querySelectorAll(arguments[0])].filter(
         (one) => one.checkVisibility()).length"""
-    assert page.execute_script(visible, "form, nav") == 0
-    assert page.execute_script(visible, ".errors > li") > 50
+    assert page.execute_script(visible, "form, nav, button") == 0
+    assert page.execute_script(visible, ".errors [data-item]") >= 20
+    tables = "return document.querySelectorAll('details .scroll table').length"
+    assert page.execute_script(visible, "details .scroll table") == page.execute_script(tables) > 3
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_a_report_of_two_systems_is_no_longer_than_it_need_be(
+    browser: Any, runs: dict[str, Path], tmp_path: Path
+) -> None:
+    assert reported(runs["backtrans"], runs["tiny"], "--output", tmp_path) == 0
+    browser.get((tmp_path / "index.html").as_uri())
+    size = {"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    assert browser.execute_script("return document.documentElement.scrollHeight") < 12_000
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_the_file_of_errors_has_all(made: Path) -> None:
+    lines = [json.loads(line) for line in (made / "errors.jsonl").read_text().splitlines()]
+    page = (made / "index.html").read_text()
+    assert len(lines) > page.count("data-item") > 50
+    assert {line["class"] for line in lines} >= {"missed", "intent"}
+    assert all(line["counts_in_jga"] == (line["class"] != "intent") for line in lines)
+    missed = next(line for line in lines if line["class"] == "missed")
+    assert missed["reference"] and not missed["predicted"] and missed["user_utterance"]
+    assert missed["original"]["name"] and missed["variant"] in ("v1", "v2", "v3", "v4", "v5")

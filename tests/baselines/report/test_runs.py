@@ -51,11 +51,14 @@ def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
     record["evaluation"] |= {"oracle": True, "augment": {"schemas": "oracle", "ratio": 0.5}}
     (tmp_path / "run" / "run.json").write_text(json.dumps(record))
     run = read_tracker(tmp_path / "run")
-    settings = {"model": "encoders/minilm/model"}
+    settings: dict[str, object] = {"model": "encoders/minilm/model"}
     named = replace(run, record=replace(run.record, settings=settings))
-    assert named.system_name() == "t5dst (minilm) + oracle x 0.5"  # "model" says nothing
+    assert named.system_name() == "t5dst (minilm), oracle x 0.5"  # "model" says nothing
+    for number, data in ((None, "all of train"), (1217, "1,217 train dialogues")):
+        recipe = replace(run.record, settings=settings | {"train_dialogues": number})
+        assert replace(run, record=recipe).system_name() == f"t5dst, {data}, oracle x 0.5"
     assert run.system_caveats() == ["oracle: trained on v1 to v5"]
-    assert run.system_name() == "t5dst + oracle x 0.5"
+    assert run.system_name() == "t5dst, oracle x 0.5"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from sgdx_metric.report import with_digest
 def test_seeds_are_one_system_and_other_augmentations_are_not(group: TrackerGroup) -> None:
     assert [(s.label, len(s.runs)) for s in group.systems] == [
         ("t5dst [2 seeds]", 2),
-        ("t5dst + backtrans", 1),
+        ("t5dst, backtrans", 1),
         ("sgp_dst [random weights]", 1),
     ]
     assert group.caveats == ["the small sample corpus, not SGD", "only 273 frames"]

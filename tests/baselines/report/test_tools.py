@@ -50,7 +50,13 @@ def test_the_report_has_the_cost_the_noise_and_the_words(run: Path) -> None:
     assert "| book people | v1 | people (How many come) | guests (How many guests) |" in text
     assert "**Reworded by model:m+unknown.**" in text
     assert "sgdx\\_tools" in text or "sgdx_tools|variants:original+v1@" in text
-    assert "<figure>" in render_html(report)
+    assert "<figure" in render_html(report)
+    (part,) = report.parts
+    assert part.verdict is not None
+    first, lowest = part.verdict.sentences
+    assert "83.3 % call accuracy under the original words" in first.text
+    assert lowest.text == "It is lowest under v1: -16.7"
+    assert [words[:3] for words in part.verdict.costly] == [("book people, v1", "people", "guests")]
 
 
 def test_words_of_others_stay_text(run: Path) -> None:

@@ -1,0 +1,144 @@
+"""What a report says first of a group of trackers: who leads, what rewording costs, which words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
+
+from .analysis import Analyses
+from .breakage import Rewording, costliest_rewordings
+from .cells import Cell, percent, signed_points
+from .numbers import (
+    Estimate,
+    changes_by_variant,
+    headline_estimates,
+    net_intervals,
+    paired_differences,
+)
+from .systems import TrackerGroup, TrackerSystem
+from .tables import format_count
+
+_MOST_COSTLY = 3
+
+
+class CostlyWords(NamedTuple):
+    """Words that cost much.
+
+    Attributes:
+        where: Whose words they are, and under which wording.
+        before, after: The name, or else the description, in both wordings.
+        cost: What they cost, with its interval.
+    """
+
+    where: str
+    before: str
+    after: str
+    cost: str
+
+
+class Verdict(NamedTuple):
+    """What a report says first of what it compares.
+
+    Attributes:
+        sentences: The findings; the detail of each is the 95 % interval of its last figure.
+        costly_title: What the costly words are; empty where there are none.
+        costly: The words that cost most.
+    """
+
+    sentences: Sequence[Cell]
+    costly_title: str = ""
+    costly: Sequence[CostlyWords] = ()
+
+
+def tracker_verdict(group: TrackerGroup, analyses: Analyses) -> Verdict | None:
+    """The verdict on a group; None unless all of v1 to v5 were scored.
+
+    A system that was trained on v1 to v5 leads only where all systems were.
+    """
+    if not set(PAPER_VARIANTS) <= set(group.first.variants):
+        return None
+    systems = [s for s in group.systems if not s.first.oracle] or list(group.systems)
+    scores = {system.name: headline_estimates(system) for system in systems}
+    ranked = sorted(systems, key=lambda system: -scores[system.name]["jga_v1-5"].value)
+    leader = ranked[0]
+    best = scores[leader.name]
+    jga = best["jga_v1-5"]
+    sentences = [Cell(f"{leader.name}: {percent(jga.value)} % JGA under other words", _ends(jga))]
+    if len(ranked) > 1:
+        sentences.append(_lead(ranked))
+    if ORIGINAL in group.first.variants:
+        sentences += _costs(leader, best)
+    analysed = next((system for system in ranked if system.name in analyses), None)
+    costly = _costliest(analysed, analyses) if analysed else []
+    if not (analysed and costly):
+        return Verdict(sentences)
+    whose = "it" if analysed is leader else analysed.name
+    unit = "frames lost less frames won (95 % interval)"
+    title = f"The rewordings that cost {whose} most, in {unit}:"
+    return Verdict(sentences, title, costly)
+
+
+def _lead(ranked: Sequence[TrackerSystem]) -> Cell:
+    """How far the best system is above the next one."""
+    second = ranked[1]
+    difference = paired_differences(second, ranked[0])["jga_v1-5"]
+    points = f"{100 * difference.value:.1f} points"
+    low = difference.interval[0] if difference.interval else 0.0
+    if low > 0:
+        return Cell(f"That is {points} above the next, {second.name}", _ends(difference))
+    return Cell(
+        f"The next, {second.name}, cannot be told from it: {points} lower", _ends(difference)
+    )
+
+
+def _costs(system: TrackerSystem, scores: dict[str, Estimate]) -> list[Cell]:
+    """What rewording costs a system: on average, under the worst wording, and frame by frame."""
+    changes = changes_by_variant(system)
+    worst = min(PAPER_VARIANTS, key=lambda name: changes[name].value)
+    drop, original = scores["drop"], scores["jga_orig"].value
+    average = Cell(
+        f"Rewording costs it {100 * drop.value:.1f} points on average, from {percent(original)} "
+        "under the original words",
+        _ends(drop),
+    )
+    change = changes[worst]
+    to = f"to {percent(original + change.value)}, {signed_points(change.value)} points"
+    falls = Cell(f"It falls most under {worst}, {to}", _signed_ends(change))
+    if change.value >= 0:
+        falls = Cell("It falls under none of the rewordings")
+    all_six = Cell(
+        "Under the worst of the six wordings for each frame, it has "
+        f"{percent(scores['jga_worst'].value)} %",
+        _ends(scores["jga_worst"]),
+    )
+    return [average, falls, all_six]
+
+
+def _costliest(system: TrackerSystem, analyses: Analyses) -> list[CostlyWords]:
+    """The slots whose new words cost a system most."""
+    analysis = analyses[system.name]
+    rewordings = costliest_rewordings(analysis.changes, analysis.schemas)
+    of_slots = [rewording for rewording in rewordings if not rewording.element.is_intent]
+    shown = net_intervals(system, analysis, of_slots[:_MOST_COSTLY])
+    return [_costly_words(rewording) for rewording in shown]
+
+
+def _costly_words(rewording: Rewording) -> CostlyWords:
+    element, before, after, change, interval = rewording
+    same_name = before.name == after.name
+    words = (before.description, after.description) if same_name else (before.name, after.name)
+    cost = f"{format_count(change.net)} frames"
+    if interval:
+        cost += f" ({interval[0]:,.0f} to {interval[1]:,.0f})"
+    return CostlyWords(f"{element.service}, {element.variant}", *words, cost)
+
+
+def _ends(estimate: Estimate) -> str:
+    """The interval of a score, in percent; empty where it has none."""
+    return " to ".join(percent(end) for end in estimate.interval or ())
+
+
+def _signed_ends(estimate: Estimate) -> str:
+    return " to ".join(signed_points(end) for end in estimate.interval or ())
