@@ -19,8 +19,11 @@ from sgdx_metric.cli.results import GroupScores
 from sgdx_metric.signature import signature_parts
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
+from ..llm.requests import DEFAULT_PARAMETERS
 from .cells import NO_VALUE, markdown
 from .runs import TrackerRun, data_caveats, name_of_path, system_caveats
+from .submission import FILE as SUBMISSION
+from .submission import Submission, read_submission
 from .systems import TrackerSystem
 
 # A cell of a table, and a line of code; neither may have characters that end it.
@@ -104,6 +107,7 @@ class OwnRow(LeaderboardRow, kw_only=True):
     Attributes:
         signature: The line that the metric gave with the scores.
         command: The command that gave them.
+        asked: Of a model that was asked, how, and at what cost; else empty.
         random_weights: Whether training began with random weights.
         scores: The digests of the scores.json that the row was made from, one a seed; none where
             it is not known what those were made from.
@@ -113,6 +117,7 @@ class OwnRow(LeaderboardRow, kw_only=True):
 
     signature: Code
     command: Code
+    asked: Annotated[str, msgspec.Meta(max_length=400, pattern=r"^[^\x00-\x1f\x7f<>|`]*$")] = ""
     random_weights: bool = False
     scores: list[Code] = []
     sha256: str = ""
@@ -238,20 +243,42 @@ def own_row(system: TrackerSystem) -> OwnRow:
         SgdxError: Its scores are not of the test split under all six wordings by the usual rules.
     """
     scores = [run.results.scores for run in system.runs]
+    submission = _submission(system.first)
+    name = submission.name if submission else system.name
     row = OwnRow(
-        system=system.name + (f", mean of {len(scores)} seeds" if len(scores) > 1 else ""),
+        system=name + (f", mean of {len(scores)} seeds" if len(scores) > 1 else ""),
         oracle=system.first.oracle,
         all=_mean([s.sgdx for s in scores]),
         seen=_mean([s.sgdx.seen for s in scores]),
         unseen=_mean([s.sgdx.unseen for s in scores]),
         signature=scores[0].signature,
         command=prediction_command(system.first),
+        asked=_asked(submission) if submission else "",
         random_weights=system.first.random_weights,
         scores=_digests(system),
     )
     row = msgspec.structs.replace(row, sha256=row_digest(row))
     check_row(row, str(system.first.path))
     return row
+
+
+def _submission(run: TrackerRun) -> Submission | None:
+    """What the run's folder says of how a model was asked; None where it says nothing."""
+    path = (run.path if run.path.is_dir() else run.path.parent) / SUBMISSION
+    return read_submission(path) if path.is_file() else None
+
+
+def _asked(submission: Submission) -> str:
+    """How a model was asked, and at what cost."""
+    invalid = 100 * submission.invalid / submission.requests
+    facts = [submission.kind, f"answers as {submission.answer}", f"prompt {submission.prompt[:8]}"]
+    facts += [submission.quantisation] if submission.quantisation else []
+    facts.append(f"{invalid:.1f} % invalid of {submission.requests:,} answers")
+    facts.append(f"{submission.tokens.sent:,} tokens in, {submission.tokens.made:,} out")
+    if submission.seconds_per_answer is not None:
+        facts.append(f"{submission.seconds_per_answer:.1f} seconds an answer")
+    facts += [f"{submission.cost:.2f} dollars"] if submission.cost is not None else []
+    return "; ".join([*facts, submission.dates[0][:10]])
 
 
 def _digests(system: TrackerSystem) -> list[str]:
@@ -298,7 +325,7 @@ def prediction_command(run: TrackerRun) -> str:
     """The command that made a run's predictions, with words in capitals for what is not known."""
     tracker, model = run.record.metadata.get("tracker", "TRACKER"), run.record.metadata.get("model")
     if tracker == "llm":
-        words = ["baselines.llm", "predict", "--model", str(model), "--base-url", "URL"]
+        words = ["baselines.llm", "predict", "--model", str(model), *_request_options(run)]
     elif model in (None, tracker):
         words = ["baselines.evaluate", "--tracker", tracker]
     else:
@@ -308,6 +335,17 @@ def prediction_command(run: TrackerRun) -> str:
     words += ["--source", "sample" if run.signature_parts.get("release") == "sample" else "PATH"]
     words += ["--dialogues", "FILE"] if "dialogues" in run.signature_parts else []
     return shlex.join(["python", "-m", *words, "--output", f"outputs/{name_of_path(run.path)}"])
+
+
+def _request_options(run: TrackerRun) -> list[str]:
+    """The options of ``baselines.llm`` that made a run's requests what they were."""
+    metadata = run.record.metadata
+    words = ["--answer", metadata["answer"]] if metadata.get("answer", "tool") != "tool" else []
+    words += ["--provider", metadata["provider"]] if "provider" in metadata else []
+    for name, value in (metadata.get("parameters") or {}).items():
+        if DEFAULT_PARAMETERS.get(name) != value:
+            words += ["--set", f"{name}={msgspec.json.encode(value).decode()}"]
+    return [*words, "--base-url", "URL"]
 
 
 def write_own(path: Path, rows: Sequence[OwnRow]) -> None:
@@ -380,12 +418,13 @@ python -m baselines.report --leaderboard outputs/my_run
 ```
 
 which adds the run to `leaderboard.toml`, checks the file and writes this page; send both as a pull
-request. A row has a signature by the official rules, the command that gave it, and digests of its
-scores and of itself, so that a changed one is refused. A row that is marked as partial data, a
-small sample, an oracle or random weights is no result on the benchmark. Of one that is marked as
-unverified it is not known what its scores were made from: an earlier version of this project did
-not write it down. One that is marked as made elsewhere is of predictions that say nothing of
-themselves.
+request. A model that was asked, over an interface or by a program, comes [with a
+submission](submit.md) that says how, and what it cost. A row has a signature by the official rules,
+the command that gave it, and digests of its scores and of itself, so that a changed one is refused.
+A row that is marked as partial data, a small sample, an oracle or random weights is no result on
+the benchmark. Of one that is marked as unverified it is not known what its scores were made from:
+an earlier version of this project did not write it down. One that is marked as made elsewhere is of
+predictions that say nothing of themselves.
 
 ## Measured with this project"""
 
@@ -411,7 +450,8 @@ def _own_table(rows: Sequence[OwnRow]) -> str:
         name, caveats = f"{markdown(row.system)} ({number})", "; ".join(row.caveats)
         worst = [_cell(score) for score in (row.all.jga_worst, row.all.flips)]
         table.append(f"| {' | '.join([name, *row.all.cells(), *worst, *groups, caveats])} |")
-        notes.append(f"{number}. `{row.command}`  \n   `{row.signature}`")
+        asked = f"  \n   Asked: {row.asked}." if row.asked else ""
+        notes.append(f"{number}. `{row.command}`  \n   `{row.signature}`{asked}")
     return "\n".join([*table, "", *notes])
 
 

@@ -216,6 +216,18 @@ def test_the_name_of_a_row_says_the_augmentation_once(
             "release:e852981a",
             "baselines.llm predict --model 'Qwen/Qwen3 8B' --base-url URL --source PATH",
         ),
+        (
+            {
+                "tracker": "llm",
+                "model": "m",
+                "answer": "json_schema",
+                "provider": "llamacpp",
+                "parameters": {"temperature": 0, "seed": 0, "max_tokens": 256},
+            },
+            "release:e852981a",
+            "baselines.llm predict --model m --answer json_schema --provider llamacpp "
+            "--set max_tokens=256 --base-url URL --source PATH",
+        ),
     ],
 )
 def test_the_command_of_a_row(
