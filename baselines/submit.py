@@ -111,7 +111,7 @@ def _asked(headers: Sequence[Json]) -> Json:
     counts = [header["counts"] for header in headers]
     usage = sum((_usage(header["tokens"]) for header in headers), Usage())
     seconds = [header.get("seconds_per_answer") for header in headers]
-    costs = [header.get("cost") for header in headers]
+    costs: list[Any] = [header.get("cost") for header in headers]
     dates = sorted(date for header in headers for date in header["dates"])
     return {
         "kind": kind_of(first),
