@@ -105,9 +105,11 @@ class ToolRun:
 
     @property
     def name(self) -> str:
-        """The model or program that was asked, or else the folder."""
+        """The model, or the program without its path, that was asked; or else the folder."""
         headers: Mapping[str, Any] = next(iter(self.scores.predictions.values()), {})
-        return str(headers.get("model") or self.path.resolve().name)
+        program, *arguments = str(headers.get("model") or self.path.resolve().name).split(" ")
+        is_path = Path(program).is_absolute()
+        return " ".join([Path(program).name if is_path else program, *arguments])
 
     @property
     def caveats(self) -> list[str]:

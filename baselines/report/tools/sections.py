@@ -71,7 +71,10 @@ def tool_sections(run: ToolRun, number: int) -> Iterator[Section]:
         run.counts,
         [
             replace(_metrics_table(run), signatures={run.scores.signature: ""}),
-            *(_wordings_table(run, name) for name in _headlines(run)),
+            *(
+                _wordings_table(run, name, "" if i else _WORDINGS_NOTE)
+                for i, name in enumerate(_headlines(run))
+            ),
         ],
         [picture] if picture else [],
     )
@@ -152,7 +155,7 @@ def _change(difference: Difference) -> Cell:
     return _drop(difference.difference, None if low is None or high is None else (low, high))
 
 
-def _wordings_table(run: ToolRun, name: str) -> Table:
+def _wordings_table(run: ToolRun, name: str, note: str) -> Table:
     metric = run.scores.calls[name]
     rows = []
     for wording, mean in metric.by_variant.items():
@@ -163,9 +166,7 @@ def _wordings_table(run: ToolRun, name: str) -> Table:
             cells = [_change(against), Cell(p)]
         rows.append([Cell(wording), Cell(percent(mean)), *cells])
     columns = [Column("wording", numeric=False), *map(Column, (_METRICS[name], "difference", "p"))]
-    return _table(
-        run, f"{_METRICS[name].capitalize()}, wording by wording", _WORDINGS_NOTE, columns, rows
-    )
+    return _table(run, f"{_METRICS[name].capitalize()}, wording by wording", note, columns, rows)
 
 
 def _elements_table(run: ToolRun) -> Table:

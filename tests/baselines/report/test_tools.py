@@ -59,6 +59,18 @@ def test_the_report_has_the_cost_the_noise_and_the_words(run: Path) -> None:
     assert [words[:3] for words in part.verdict.costly] == [("book people, v1", "people", "guests")]
 
 
+def test_a_program_goes_by_its_name(run: Path) -> None:
+    path = run / "scores.json"
+    scores = json.loads(path.read_text())
+    for model, name in (
+        ("/opt/venv/bin/python -m my.reader", "python -m my.reader"),
+        ("org/model", "org/model"),
+    ):
+        scores["predictions"] = {"original": {"model": model}}
+        path.write_text(json.dumps(with_digest(scores)))
+        assert read_inputs([run], None, None).tools[0].name == name
+
+
 def test_words_of_others_stay_text(run: Path) -> None:
     path = run / "scores.json"
     path.write_text(path.read_text().replace("How many guests", "<script>alert(1)</script>"))
