@@ -16,12 +16,11 @@ from .data import Turns
 
 ORIGINS = ("the user", "the system", "another service", "dontcare", "nobody, word for word")
 RULE = (
-    "Who said a value is the first of these that holds: it is dontcare where the reference says "
-    "so; the user's where the user says one of its spoken variants word for word in the turn in "
-    "which the slot takes it; another service's where a state of another service of the dialogue "
-    "had it in an earlier turn; the system's where an earlier system turn says it; the user's "
-    "where an earlier user turn says it; otherwise nobody says it word for word, as with most "
-    "yes-or-no values."
+    "A value has one source, the first that applies: dontcare, where the reference says so; the "
+    "user, who says one of its spoken variants word for word in the turn in which the slot takes "
+    "it; another service, whose state had it in an earlier turn; the system, which said it in an "
+    "earlier turn; the user, in an earlier turn. Otherwise nobody says it word for word, as with "
+    "most yes-or-no values."
 )
 _USER, _SYSTEM, _OTHER, _DONTCARE, _NOBODY = range(len(ORIGINS))
 

@@ -97,13 +97,12 @@ def _scores_of(run: TrackerRun, services: str) -> GroupScores:
 
 _COMPARISON = (
     "In percent, as in Table 2 of the SGD-X paper. JGA_orig is the joint goal accuracy under the "
-    "original schemas, JGA_v1-5 its mean under the reworded ones, Diff_rel the relative "
-    "difference between the two, and SS_JGA the schema sensitivity, which is better the lower it "
-    "is. JGA_worst is the mean of each frame's score under the wording, original or v1 to v5, that "
-    "is worst for it, and flips is the share of frames that are right under one of the six and "
-    "wrong under another; the paper has neither. Seen services are those of the original train "
-    "split. Below the figure of a single run stands its 95 % interval over dialogues; below the "
-    "mean of several seeds stands their standard deviation after ±."
+    "original schemas, JGA_v1-5 its mean under the reworded ones, and Diff_rel the relative "
+    "difference. SS_JGA is the schema sensitivity; lower is better. JGA_worst takes each frame "
+    "under the worst of the six wordings, and flips are the frames that are right under one of the "
+    "six and wrong under another; the paper has neither. Seen services are in the original train "
+    "split. The small figures are 95 % intervals over dialogues or, with several seeds, the "
+    "standard deviation after ±."
 )
 
 
@@ -281,12 +280,12 @@ def official_metrics(group: TrackerGroup) -> Table:
     columns = [Column("metric", numeric=False)]
     columns += [Column(name, s.label) for s in group.systems for name in ("original", "v1-5", "SS")]
     note = (
-        "In percent, over all services: each metric of the official scorer, and the change "
-        "accuracy, which is not official, under the original schemas, its mean under v1 to v5, and "
-        "its schema sensitivity. A dash stands where a metric is not defined, such as slot tagging "
-        "where no spans are predicted, or where an earlier version did not compute it."
+        "In percent, over all services: each metric under the original schemas, its mean under v1 "
+        "to v5, and its schema sensitivity (SS). Those beside the 13 are ours. A dash marks a "
+        "metric that is not defined, such as slot tagging where no spans are predicted, or that an "
+        "earlier version did not compute."
     )
-    title = "The 13 official metrics, the change accuracy, and their sensitivity"
+    title = "The 13 official metrics and ours, with their sensitivity"
     return Table(title, note, columns, rows, group.caveats, group.signatures)
 
 
@@ -396,8 +395,8 @@ def published() -> Table:
         Column("source", numeric=False), Column("not comparable because", numeric=False),
     ]  # fmt: skip
     note = (
-        "In percent, from papers, measured by their authors with their own code. These figures "
-        "stand apart from those of this report's runs, because the systems were trained otherwise; "
-        "the column data says what they were scored on."
+        "In percent, from papers, whose authors measured them with their own code. Do not compare "
+        "them with this report's runs: the systems were trained otherwise. The column data says "
+        "what they were scored on."
     )
     return Table("Published figures of trackers", note, columns, rows, folded=True)

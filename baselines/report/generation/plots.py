@@ -57,8 +57,8 @@ FAITHFULNESS_BY_VARIANT = Plot(
     "BLEU, slot error rate and SGSAcc by variant",
     "Of all turns. From v1 to v5 the words of the schemas are farther and farther from the "
     "original ones. A faithful generator may change its words under rewording, which BLEU shows, "
-    "and yet keep what it says, which SER and SGSAcc show. SER is better the lower it is, the "
-    "others the higher they are.",
+    "and yet keep what it says, which SER and SGSAcc show. Lower SER is better; higher BLEU and "
+    "SGSAcc are better.",
     faithfulness_by_variant,
 )
 PLOTS = FAITHFULNESS_BY_VARIANT, LEARNING_CURVES._replace(name="learning_curves_of_generators")
