@@ -7,6 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from baselines.llm.answers import call_in_text
+
+from .data import Json
 from .predictions import MadeCall
 
 
@@ -17,7 +20,7 @@ class CallsReading(NamedTuple):
         calls: The calls; none where the answer is text, or cannot be read.
         counts: How often each of these occurred: ``invalid``, the answer cannot be read;
             ``truncated``, it reached the limit of tokens; ``refused`` by the server, a filter or
-            the model.
+            the model; ``salvaged``, the call was read from the answer's text.
     """
 
     calls: tuple[MadeCall, ...]
@@ -59,6 +62,17 @@ def _calls(body: Any, counts: Counter[str]) -> Iterator[MadeCall]:
         counts["refused"] += 1
     for call in message.get("tool_calls") or ():
         yield _call(call["function"]["name"], call["function"].get("arguments", {}))
+    if not message.get("tool_calls"):
+        yield from _call_in_text(message, counts)
+
+
+def _call_in_text(message: Json, counts: Counter[str]) -> Iterator[MadeCall]:
+    """The call that an answer's text consists of or has in it, if it is whole."""
+    text_counts = Counter({"truncated": counts["truncated"]})
+    name, arguments = call_in_text(message, text_counts)
+    if isinstance(name, str) and isinstance(arguments, dict):
+        counts["salvaged"] += 1
+        yield MadeCall(name, arguments)
 
 
 def _call(name: Any, arguments: Any) -> MadeCall:

@@ -143,8 +143,7 @@ def read_call(body: Any, functions: Mapping[str, tuple[Service, Intent]]) -> Cal
     if calls:
         name, arguments = calls[0]
     else:
-        written = _find_object(_answer_text(message), ("name",), counts, expected=False) or {}
-        name, arguments = written.get("name"), written.get("arguments", written.get("parameters"))
+        name, arguments = call_in_text(message, counts)
     if not isinstance(name, str) or name not in functions:
         if calls:
             counts["wrong_names"] += 1
@@ -156,6 +155,19 @@ def read_call(body: Any, functions: Mapping[str, tuple[Service, Intent]]) -> Cal
     inputs = {*intent.required_slots, *intent.optional_slots}
     values = _read_values(_decode_arguments(arguments, counts), service, inputs, counts)
     return CallReading(service.service_name, intent.name, values, +counts)
+
+
+def call_in_text(message: Json, counts: Counter[str]) -> tuple[Any, Any]:
+    """The name and the arguments of a call that stands in a message's text; None for what lacks.
+
+    A server that does not know the form in which a model writes calls passes them on as text.
+
+    Args:
+        message: The message of a completion's choice.
+        counts: The counts of the answer. ``salvaged`` rises if the text has an object with a name.
+    """
+    written = _find_object(_answer_text(message), ("name",), counts, expected=False) or {}
+    return written.get("name"), written.get("arguments", written.get("parameters"))
 
 
 def _message(body: Any, counts: Counter[str]) -> Json:

@@ -139,6 +139,39 @@ def test_files_that_are_deep_or_no_utf_8(tmp_path: Path) -> None:
             (),
             {"invalid": 1, "truncated": 1},
         ),
+        # A server that does not know the form of the model's calls gives them as text.
+        (
+            {"choices": [{"message": {"content": '{"name": "a", "arguments": {"b": 1}}'}}]},
+            (MadeCall("a", {"b": 1}),),
+            {"salvaged": 1},
+        ),
+        (
+            {
+                "choices": [
+                    {
+                        "message": {
+                            "content": "<tool_call>\n"
+                            '{"name": "a", "parameters": {}}\n</tool_call> Done.'
+                        }
+                    }
+                ]
+            },
+            (MadeCall("a", {}),),
+            {"salvaged": 1},
+        ),
+        ({"choices": [{"message": {"content": 'I met {"name": "Bob", "age": 3}.'}}]}, (), {}),
+        (
+            {
+                "choices": [
+                    {
+                        "message": {"content": '<tool_call>{"name": "a", "arguments": {}}, {"na'},
+                        "finish_reason": "length",
+                    }
+                ]
+            },
+            (),
+            {"invalid": 1, "truncated": 1},
+        ),
         ({"choices": [{"message": {"refusal": "No"}}]}, (), {"refused": 1}),
         (
             {
