@@ -194,7 +194,7 @@ class FrameExamples:
     ) -> None:
         self.frames, self.vocabulary, self.limit = frames, vocabulary, limit
         self.noise, self.state_noise, self.seed = noise, state_noise, seed
-        vocabulary.add_texts(text for example in frames for text in texts_of(example.frame))
+        vocabulary.add_lengths(text for example in frames for text in texts_of(example.frame))
         parts, lengths = [], []
         self.counts = {
             "slots": sum(example.slots for example in frames),
@@ -215,6 +215,8 @@ class FrameExamples:
         as if it had not been interrupted.
         """
         rng = np.random.default_rng([self.seed, *indices.tolist()])
+        numbers = self.parts[indices, 0].tolist()
+        self.vocabulary.add_texts(t for n in numbers for t in texts_of(self.frames[n].frame))
         items: list[Item] = []
         labels: list[Labels] = []
         for index, number in self.parts[indices].tolist():

@@ -54,6 +54,9 @@ class Paths:
         return bool(self.statuses or self.spans or self.values or self.known)
 
 
+_KEEPING = Paths(frozenset({KEEP}))  # the paths of a slot without a gold value
+
+
 @dataclass(frozen=True)
 class Labels:
     """The labels of a frame.
@@ -87,16 +90,16 @@ def labels_of(frame: FrameInput, gold: GoldFrame) -> Labels:
 def paths_of(frame: FrameInput, gold: GoldFrame, slot: str) -> Paths:
     """The right paths of a slot."""
     wordings = list(gold.values.get(slot, ()))
+    if not wordings:  # most slots of most frames
+        return _KEEPING
     carried, offer = frame.carried.get(slot), frame.system_offer(slot)
     statuses = set()
-    if not wordings or carried in wordings:
+    if carried in wordings:
         statuses.add(KEEP)
     if wordings == [DONTCARE_VALUE]:
         statuses.add(DONTCARE)
     if offer is not None and offer in wordings:
         statuses.add(GIVEN)
-    if not wordings:
-        return Paths(frozenset(statuses))
     values: tuple[int, ...] = ()
     spans: tuple[TextSpan, ...] = ()
     options = frame.schema.slot(slot).values

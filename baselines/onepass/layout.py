@@ -56,7 +56,7 @@ class Tokens(NamedTuple):
 
 
 class Vocabulary:
-    """A fast tokenizer with the markers, which keeps the tokens of texts.
+    """A fast tokenizer with the markers, which keeps the tokens of texts, or their number alone.
 
     Attributes:
         tokenizer: The tokenizer.
@@ -69,6 +69,7 @@ class Vocabulary:
         ids: Any = tokenizer.convert_tokens_to_ids(list(MARKERS))
         self.markers: dict[str, int] = dict(zip(MARKERS, ids))
         self._texts: dict[str, Tokens] = {}
+        self._lengths: dict[str, int] = {}
         self._schema_lengths: dict[Service, int] = {}
 
     def add_texts(self, texts: Iterable[str]) -> None:
@@ -89,6 +90,24 @@ class Vocabulary:
                 starts, ends = ([pair[side] for pair in bounds] for side in (0, 1))
                 self._texts[text] = Tokens(*(array("i", part) for part in (ids, starts, ends)))
 
+    def add_lengths(self, texts: Iterable[str]) -> None:
+        """Count the tokens of those of the texts that are new, which takes a quarter of the time.
+
+        A training needs the lengths of all texts before its first step, and the tokens of the few
+        that are in a batch.
+        """
+        new = [text for text in dict.fromkeys(texts) if text not in self._lengths]
+        tokenizer = self.tokenizer.backend_tokenizer
+        split = tokenizer.encode_special_tokens
+        tokenizer.encode_special_tokens = True  # They count as plain text, as in `add_texts`.
+        tokenizer.no_truncation()  # A tokenizer's files may say otherwise.
+        tokenizer.no_padding()
+        for begin in range(0, len(new), _AT_ONCE):
+            chunk = new[begin : begin + _AT_ONCE]
+            encoded = tokenizer.encode_batch_fast(chunk, add_special_tokens=False)
+            self._lengths.update(zip(chunk, map(len, encoded)))
+        tokenizer.encode_special_tokens = split
+
     def tokens(self, text: str) -> Tokens:
         """The tokens of a text."""
         if text not in self._texts:
@@ -101,7 +120,9 @@ class Vocabulary:
 
     def length(self, text: str) -> int:
         """The number of tokens of a text and a marker before it."""
-        return 1 + len(self.tokens(text).ids)
+        if text not in self._lengths:
+            self._lengths[text] = len(self.tokens(text).ids)
+        return 1 + self._lengths[text]
 
     def schema_length(self, schema: Service) -> int:
         """The number of tokens of a service and its elements where nothing is known of a state."""
@@ -265,7 +286,8 @@ def _whole_length(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> int:
         if slot in schema.tracked and slot not in frame.offered_now
         if frame.earlier_offer(slot) is not None
     ]
-    known = sum(map(len, _other_values(frame, vocabulary, limit // 4)))
+    ends = itertools.accumulate(length(_known_text(value)) for value in frame.known)
+    known = max((end for end in ends if end <= limit // 4), default=0)
     # [CLS] and [SEP] stand around the utterances, and [SEP] at the end.
     head = 2 + min(spoken, limit // 2)
     return head + vocabulary.schema_length(schema) + now + sum(marks) + known + 1

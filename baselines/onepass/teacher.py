@@ -62,16 +62,22 @@ def gold_examples(
 
 
 def gold_answer(frame: FrameInput, labels: Labels) -> Answer:
-    """An answer that is right by the labels of a frame."""
-    answers = {slot: _answer(slot, labels) for slot in frame.schema.slots_by_name}
+    """An answer that is right by the labels of a frame.
+
+    It has no answer about slots that stay as they are and are not requested, which are most slots
+    of most frames.
+    """
+    statuses = {slot: _right_status(paths) for slot, paths in labels.paths.items()}
+    answers = {
+        slot: _answer(statuses.get(slot, KEEP), slot, labels)
+        for slot in frame.schema.slots_by_name
+        if slot in labels.requested or statuses.get(slot, KEEP) != KEEP
+    }
     return Answer(labels.intent or NONE_INTENT, answers)
 
 
-def _answer(slot: str, labels: Labels) -> SlotAnswer:
-    paths = labels.paths.get(slot)
-    status = _right_status(paths) if paths else KEEP
-    if paths is None or status == KEEP:  # most slots of most frames
-        return _KEEPING[slot in labels.requested]
+def _answer(status: int, slot: str, labels: Labels) -> SlotAnswer:
+    paths = labels.paths.get(slot, Paths())
     return SlotAnswer(
         float(slot in labels.requested),
         tuple(float(number == status) for number in range(STATUSES)),
@@ -79,13 +85,6 @@ def _answer(slot: str, labels: Labels) -> SlotAnswer:
         paths.values[0] if paths.values else 0,
         paths.known[0] if paths.known else 0,
     )
-
-
-# The answers about a slot that stays as it is, and is not or is requested.
-_KEEPING = [
-    SlotAnswer(requested, tuple(float(number == KEEP) for number in range(STATUSES)), (), 0, 0)
-    for requested in (0.0, 1.0)
-]
 
 
 def _right_status(paths: Paths) -> int:

@@ -108,6 +108,18 @@ def test_special_tokens_in_texts_are_plain_text(
     assert sequence.ids.count(vocabulary.tokenizer.sep_token_id) == 2
 
 
+def test_texts_are_counted_as_they_are_read(vocabulary: Vocabulary) -> None:
+    """A tokenizer that was told to cut texts is not to cut them here."""
+    texts = ["[SLOT] [SEP] 8", "Make it 8 please. Is it dear?", "", "7 pm"]
+    lengths = [1 + len(vocabulary.tokens(text).ids) for text in texts]
+    counting = Vocabulary(vocabulary.tokenizer)
+    counting.tokenizer.backend_tokenizer.enable_truncation(3)
+    counting.add_lengths(texts)
+    assert [counting.length(text) for text in texts] == lengths
+    assert lengths[2] == 1 and max(lengths) > 4
+    assert counting.tokens(texts[0]) == vocabulary.tokens(texts[0])
+
+
 def test_a_long_schema_is_read_in_equal_parts(restaurants: Service, vocabulary: Vocabulary) -> None:
     frame = frame_of(restaurants)
     whole = only(frame, vocabulary)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+import torch
 from datasets import Dataset, concatenate_datasets
 
 from baselines.data.dialogues import read_dialogues
@@ -20,6 +22,7 @@ from baselines.data.frames import (
 )
 from baselines.onepass.decode import Answer
 from baselines.onepass.frames import FrameInput
+from baselines.onepass.modeling import OnePassModel
 from baselines.onepass.settings import OnePassOptions
 from baselines.onepass.tracker import OnePassTracker, TextOnlyTracker
 from baselines.training.accelerator import make_accelerator
@@ -52,6 +55,28 @@ def test_predictions_have_the_frames_and_their_order(
     for row, frame in zip(predicted, rows):
         slots = {slot["name"] for slot in frame["schema"]["slots"]}
         assert {given["slot"] for given in row["slot_values"]} <= slots
+
+
+def test_autocast_predicts_with_an_encoder_in_bfloat16(
+    tracker: OnePassTracker, rows: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a copy, converted once; the heads and the model that is saved stay in float32."""
+    formats: list[set[torch.dtype]] = []
+    answers = OnePassTracker.answers
+
+    def record(self: OnePassTracker, model: OnePassModel, frames: Sequence[FrameInput]) -> Any:
+        heads = (p for name, p in model.named_parameters() if not name.startswith("encoder."))
+        formats.extend({p.dtype for p in part} for part in (model.encoder.parameters(), heads))
+        return answers(self, model, frames)
+
+    monkeypatch.setattr(OnePassTracker, "answers", record)
+    dialogues = list(read_dialogues(input_columns(rows.select(range(1)), tracker.READS)))
+    with torch.autocast("cpu", torch.bfloat16):
+        tracker.track_dialogues(dialogues)
+    tracker.track_dialogues(dialogues)
+    float32 = {torch.float32}
+    assert formats == [{torch.bfloat16}, float32, float32, float32]
+    assert {p.dtype for p in tracker.model.parameters()} == float32
 
 
 def test_gold_states_change_nothing(tracker: OnePassTracker, rows: Dataset, tmp_path: Path) -> None:

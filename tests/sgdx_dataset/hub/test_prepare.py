@@ -369,3 +369,9 @@ def test_a_read_only_cache_serves_what_it_holds(mini: Path, tmp_path: Path) -> N
     for path in (cache.parent, cache, *cache.rglob("*")):
         path.chmod(0o755)
     assert done.stdout == "2\n", done.stderr
+
+
+def test_the_cache_is_compressed() -> None:
+    rows = load("v1", "train", "sample")
+    size = sum(Path(file["filename"]).stat().st_size for file in rows.cache_files)
+    assert 0 < size < 0.6 * rows.data.nbytes
