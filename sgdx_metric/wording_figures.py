@@ -16,6 +16,7 @@ from .bootstrap import (
     Sums,
     bootstrap,
     compared,
+    compared_over_wordings,
     crossed_intervals,
     sums_by_dialogue,
 )
@@ -43,11 +44,12 @@ def over_wordings(
     Returns:
         `by_variant`, the mean under each wording; `original`; `reworded`, the mean over all other
         wordings of their means; `v1-5`, the same over v1 to v5, where all five are given; `drop`,
-        `reworded` less `original`, and its `p`; `sensitivity` over the wordings but the original;
-        `worst`, the mean of each case's least score, and `flips`, the share of cases that are right
-        under one wording and wrong under another, both over all wordings; and in `confidence` the
-        95 % interval of each of FIGURES. What is undefined, or needs a wording that is not there,
-        is None: `sensitivity`, `worst` and `flips` need two.
+        `reworded` less `original`, and its `p`, over what the intervals are over; `sensitivity`
+        over the wordings but the original; `worst`, the mean of each case's least score, and
+        `flips`, the share of cases that are right under one wording and wrong under another, both
+        over all wordings; and in `confidence` the 95 % interval of each of FIGURES. What is
+        undefined, or needs a wording that is not there, is None: `sensitivity`, `worst` and
+        `flips` need two.
     """
     names = list(scores)
     sums = wording_sums(scores, dialogue, zero_mean)
@@ -59,7 +61,7 @@ def over_wordings(
     )
     return {
         **wording_figures(scores, dialogue, zero_mean),
-        "p": _p_of_drop(sums, names),
+        "p": _p_of_drop(sums, names, over),
         "confidence": {key: intervals.get(key) for key in FIGURES},
     }
 
@@ -188,16 +190,21 @@ def wording_statistics(means: Floats, names: list[str]) -> Statistics:
     return statistics
 
 
-def _p_of_drop(sums: Sums, names: list[str]) -> float | None:
-    """The p-value of the drop, for which a dialogue's two sides change places as a whole."""
+def _p_of_drop(sums: Sums, names: list[str], over: str) -> float | None:
+    """The p-value of the drop, over what its interval is over.
+
+    Over dialogues it is of `randomisation`, where a dialogue's two sides change places as a whole;
+    over wordings, or both, of the resamples of `compared_over_wordings`.
+    """
     others = [i for i, name in enumerate(names) if name != ORIGINAL]
     if ORIGINAL not in names or not others or not len(sums.total):
         return None
-    original = sums.only([names.index(ORIGINAL)] * len(others))
-    drop = compared(
-        original, sums.only(others), lambda means: {"drop": means.mean(axis=-1)}, RESAMPLES
-    )["drop"]
-    p: float | None = drop["p"]
+    original, reworded = sums.only([names.index(ORIGINAL)] * len(others)), sums.only(others)
+    if over != DIALOGUES:
+        p: float | None = compared_over_wordings([original], [reworded], over)["p"]
+        return p
+    drop = compared(original, reworded, lambda means: {"drop": means.mean(axis=-1)}, RESAMPLES)
+    p = drop["drop"]["p"]
     return p
 
 

@@ -56,10 +56,10 @@ _CALLS_LEGEND = """\
 call: the right function with the right arguments. task: all calls of a dialogue
 are right. reworded: the mean over all wordings but the original. drop: reworded
 less original, with its 95 % interval over {over}; p: how likely chance alone
-makes so large a drop. worst: each call, or task, under the wording that is
-worst for it. flips: right under one wording and wrong under another. SS: how
-far a score varies over wordings. prec., recall: precision and recall of the
-decision to call.
+makes so large a drop, over the same. worst: each call, or task, under the
+wording that is worst for it. flips: right under one wording and wrong under
+another. SS: how far a score varies over wordings. prec., recall: precision and
+recall of the decision to call.
 """
 
 

@@ -275,6 +275,8 @@ def test_intervals_of_calls_over_wordings() -> None:
     assert figures["confidence"]["worst"] is None and figures["worst"] == 0.5
     assert "|over:wordings|ci:" in found["signature"]
     plain = report_calls(scores, 3, Setup("test", "sample"))["calls"]["call_accuracy"]
-    assert {key: plain[key] for key in ("drop", "p", "worst")} == {
-        key: figures[key] for key in ("drop", "p", "worst")
-    }
+    assert [plain[key] for key in ("drop", "worst")] == [figures[key] for key in ("drop", "worst")]
+    # The drop of a resample is as far from the observed one, -0.1, as that is from 0, where none of
+    # the four is v1 or two and more are: 0.41 + 0.18.
+    assert figures["p"] == pytest.approx(0.59, abs=0.04)
+    assert plain["p"] == 1  # over dialogues: of two calls one is right under all
