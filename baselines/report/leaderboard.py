@@ -32,11 +32,13 @@ Code = Annotated[str, msgspec.Meta(max_length=1000, pattern=r"^[^\x00-\x1f\x7f`]
 Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
 # The coefficient of variation of five scores is at most the square root of 5.
 Sensitivity = Annotated[float, msgspec.Meta(ge=0, le=223.7)]
+Limit = Annotated[float, msgspec.Meta(ge=-100, le=223.7)]  # an end of an interval
 
 
-class Headline(
-    msgspec.Struct, rename={"jga_v1_5": "jga_v1-5"}, forbid_unknown_fields=True, kw_only=True
-):
+_KEYS = {"jga_v1_5": "jga_v1-5", "change_v1_5": "change_v1-5"}
+
+
+class Headline(msgspec.Struct, rename=_KEYS, forbid_unknown_fields=True, kw_only=True):
     """Headline scores of some services, in percent; None where there is none."""
 
     jga_orig: Percent | None = None
@@ -45,15 +47,23 @@ class Headline(
     ss_jga: Sensitivity | None = None
     jga_worst: Percent | None = None
     flips: Percent | None = None
+    change_v1_5: Percent | None = None
 
     def cells(self) -> list[str]:
         """The scores that papers give too, as the text of cells, in their order."""
-        scores = (self.jga_orig, self.jga_v1_5, self.relative_difference, self.ss_jga)
-        return list(map(_cell, scores))
+        return [_cell(getattr(self, key)) for key in _OF_PAPERS]
 
 
-def _cell(score: float | None) -> str:
-    return NO_VALUE if score is None else f"{round(score, 1) + 0.0:.1f}"
+# The scores that papers give too, in the order of their columns; and those that they do not.
+_OF_PAPERS = ("jga_orig", "jga_v1_5", "relative_difference", "ss_jga")
+_OWN = (*_OF_PAPERS, "jga_worst", "flips", "change_v1_5")
+
+
+def _cell(score: float | None, interval: Sequence[float] | None = None) -> str:
+    if score is None:
+        return NO_VALUE
+    ends = " ({:.1f} to {:.1f})".format(*interval) if interval else ""
+    return f"{round(score, 1) + 0.0:.1f}{ends}"
 
 
 class LeaderboardRow(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -108,6 +118,9 @@ class OwnRow(LeaderboardRow, kw_only=True):
         signature: The line that the metric gave with the scores.
         command: The command that gave them.
         asked: Of a model that was asked, how, and at what cost; else empty.
+        trained_on: What it was trained on; None where it is not recorded.
+        intervals: 95 % intervals over dialogues of the scores of all services, by the scores'
+            names, in percent; None for the mean of several seeds.
         random_weights: Whether training began with random weights.
         scores: The digests of the scores.json that the row was made from, one a seed; none where
             it is not known what those were made from.
@@ -118,6 +131,8 @@ class OwnRow(LeaderboardRow, kw_only=True):
     signature: Code
     command: Code
     asked: Annotated[str, msgspec.Meta(max_length=400, pattern=r"^[^\x00-\x1f\x7f<>|`]*$")] = ""
+    trained_on: Text | None = None
+    intervals: dict[str, tuple[Limit, Limit]] | None = None
     random_weights: bool = False
     scores: list[Code] = []
     sha256: str = ""
@@ -254,6 +269,8 @@ def own_row(system: TrackerSystem) -> OwnRow:
         signature=scores[0].signature,
         command=prediction_command(system.first),
         asked=_asked(submission) if submission else "",
+        trained_on=system.first.training_data or None,
+        intervals=_intervals(scores[0].sgdx) if len(scores) == 1 else None,
         random_weights=system.first.random_weights,
         scores=_digests(system),
     )
@@ -318,7 +335,18 @@ def _mean(scores: Sequence[GroupScores]) -> Headline:
         ss_jga=mean([s.ss_jga for s in scores]),
         jga_worst=mean([s.jga_worst for s in scores]),
         flips=mean([s.flips for s in scores]),
+        change_v1_5=mean([s.change_v1_5 for s in scores]),
     )
+
+
+def _intervals(scores: GroupScores) -> dict[str, tuple[float, float]]:
+    """The intervals of the headline scores that have one, in percent."""
+    names = (_KEYS.get(name, name) for name in Headline.__struct_fields__)
+    return {
+        name: (round(100 * ends[0], 4), round(100 * ends[1], 4))
+        for name in names
+        if (ends := scores.confidence.get(name))
+    }
 
 
 def prediction_command(run: TrackerRun) -> str:
@@ -373,11 +401,15 @@ def _toml(row: OwnRow) -> str:
     lines = ["", "[[row]]"]
     for name, value in _stated(row).items():
         if isinstance(value, dict):
-            inner = ", ".join(f"{key} = {score}" for key, score in value.items())
+            inner = ", ".join(f"{key} = {_number_or_pair(of)}" for key, of in value.items())
             lines.append(f"{name} = {{ {inner} }}")
         else:
             lines.append(f"{name} = {msgspec.json.encode(value).decode()}")
     return "\n".join(lines) + "\n"
+
+
+def _number_or_pair(value: float | Sequence[float]) -> str:
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, Sequence) else str(value)
 
 
 def render_leaderboard(own: Sequence[OwnRow], published: Sequence[PublishedRow]) -> str:
@@ -407,7 +439,10 @@ Dialogue state trackers on SGD and SGD-X, by JGA_v1-5, the mean joint goal accur
 reworded schemas. All figures are in percent. Diff_rel is (JGA_v1-5 - JGA_orig) / JGA_orig; SS_JGA
 is the schema sensitivity, which is better the lower it is. JGA_worst is the mean of each frame's
 score under the wording, original or v1 to v5, that is worst for it, and flips the share of frames
-that are right under one of the six and wrong under another. This page is made by
+that are right under one of the six and wrong under another. Change is the mean change accuracy
+under v1 to v5: the share of frames whose change since the service's frame before is right. In
+brackets are 95 % intervals over dialogues. "Trained on" names the schemas of the training, and how
+many dialogues and frames of the train split it was given. This page is made by
 `python -m baselines.report --leaderboard` from [`leaderboard.toml`](leaderboard.toml) and the
 report's published rows; do not edit it by hand.
 
@@ -440,16 +475,18 @@ def _rank(row: LeaderboardRow) -> tuple[float, float]:
 
 def _own_table(rows: Sequence[OwnRow]) -> str:
     table = [
-        "| system | JGA_orig | JGA_v1-5 | Diff_rel | SS_JGA | JGA_worst | flips | seen JGA_v1-5 | "
-        "unseen JGA_v1-5 | remarks |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| system | JGA_orig | JGA_v1-5 | Diff_rel | SS_JGA | JGA_worst | flips | change | "
+        "seen JGA_v1-5 | unseen JGA_v1-5 | trained on | remarks |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     notes = []
     for number, row in enumerate(rows, 1):
         groups = [_cell(scores.jga_v1_5 if scores else None) for scores in (row.seen, row.unseen)]
         name, caveats = f"{markdown(row.system)} ({number})", "; ".join(row.caveats)
-        worst = [_cell(score) for score in (row.all.jga_worst, row.all.flips)]
-        table.append(f"| {' | '.join([name, *row.all.cells(), *worst, *groups, caveats])} |")
+        intervals = row.intervals or {}
+        scores = [_cell(getattr(row.all, key), intervals.get(_KEYS.get(key, key))) for key in _OWN]
+        trained_on = row.trained_on or NO_VALUE
+        table.append(f"| {' | '.join([name, *scores, *groups, trained_on, caveats])} |")
         asked = f"  \n   Asked: {row.asked}." if row.asked else ""
         notes.append(f"{number}. `{row.command}`  \n   `{row.signature}`{asked}")
     return "\n".join([*table, "", *notes])

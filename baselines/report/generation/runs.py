@@ -52,7 +52,9 @@ class TurnGroupScores(
     flips: float | None = None
     flips_ser: float | None = None
     ser_worst: float | None = None
+    ser_flips: float | None = None
     sgsacc_worst: float | None = None
+    sgsacc_flips: float | None = None
     confidence: dict[str, tuple[float, float] | None] = {}
 
 

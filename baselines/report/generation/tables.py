@@ -21,9 +21,11 @@ _WORDING = {
     "ser_orig": Column("orig", "SER"),
     "ser_v1_5": Column("v1-5", "SER"),
     "ser_worst": Column("worst", "SER"),
+    "ser_flips": Column("flips", "SER"),
     "sgsacc_orig": Column("orig", "SGSAcc"),
     "sgsacc_v1_5": Column("v1-5", "SGSAcc"),
     "sgsacc_worst": Column("worst", "SGSAcc"),
+    "sgsacc_flips": Column("flips", "SGSAcc"),
     "ss_sgsacc": Column("SS", "SGSAcc"),
     "changed": Column("text", "changes"),
     "flips": Column("verdict", "changes"),
@@ -58,7 +60,8 @@ def faithfulness(group: GeneratorGroup) -> Table:
         "rate: the share of turns that lack a value of a slot that is not categorical. "
         f"{_SGSACC if group.first.judged else _NO_MODEL}"
         "Orig is under the original schemas, v1-5 is the mean under the reworded ones, and worst "
-        "the mean of each turn under the one of these six that is worst for it. The text "
+        "the mean of each turn under the one of these six that is worst for it; flips are the "
+        "turns that are right under one of the six and wrong under another. The text "
         "changes where it differs from that under the original schemas. Seen and unseen turns are "
         "told apart by their service, and by its domain, as the papers do. Below the figure of a "
         "single run stands its 95 % interval over dialogues; below the mean of several seeds "

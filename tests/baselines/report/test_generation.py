@@ -73,7 +73,8 @@ def test_the_figures_are_those_of_scores_json(generators: Path) -> None:
     table = tables.faithfulness(group)
     assert [(column.system, column.name) for column in table.columns[3:]] == [
         ("BLEU", "orig"), ("BLEU", "v1-5"), ("SER", "orig"), ("SER", "v1-5"), ("SER", "worst"),
-        ("SGSAcc", "orig"), ("SGSAcc", "v1-5"), ("SGSAcc", "worst"), ("SGSAcc", "SS"),
+        ("SER", "flips"), ("SGSAcc", "orig"), ("SGSAcc", "v1-5"), ("SGSAcc", "worst"),
+        ("SGSAcc", "flips"), ("SGSAcc", "SS"),
         ("changes", "text"), ("changes", "verdict"),
     ]  # fmt: skip
     gold, derived = (
@@ -84,9 +85,11 @@ def test_the_figures_are_those_of_scores_json(generators: Path) -> None:
     sgdx = json.loads((generators / "derived.json").read_text())["sgdx"]
     low, high = sgdx["confidence"]["bleu_v1-5"]
     assert derived[4] == (f"{sgdx['bleu_v1-5']:.1f}", f"{low:.1f} to {high:.1f}")
-    assert derived[9].text == f"{100 * sgdx['sgsacc_v1-5']:.1f}"
-    assert derived[10].text == f"{100 * sgdx['sgsacc_worst']:.1f}"
-    assert derived[12].text == f"{100 * sgdx['changed']:.1f}"
+    assert derived[8].text == f"{100 * sgdx['ser_flips']:.2f}"
+    assert derived[10].text == f"{100 * sgdx['sgsacc_v1-5']:.1f}"
+    assert derived[11].text == f"{100 * sgdx['sgsacc_worst']:.1f}"
+    assert derived[12].text == f"{100 * sgdx['sgsacc_flips']:.1f}"
+    assert derived[14].text == f"{100 * sgdx['changed']:.1f}"
     of_service = tables.by_service(group).rows
     assert sum(int(row[1].text) for row in of_service) == sgdx["turns"]
 

@@ -32,6 +32,7 @@ command = "python -m baselines.evaluate --model mine --output mine"
 """  # noqa: E501
 
 
+TRAINED_ON = "original"
 OWN = ROOT / "docs" / "leaderboard.toml"
 
 
@@ -122,6 +123,7 @@ def test_a_changed_row_is_refused(
     (row,) = read_own(path)
     digests = [json.loads((runs[f"plain-{i}"] / "scores.json").read_text())["sha256"] for i in "01"]
     assert row.scores == digests
+    assert (row.trained_on, row.intervals) == (TRAINED_ON, None)
     assert row.caveats == ["the small sample corpus, not SGD", "only 273 frames"]
     figure = f"{row.all.jga_v1_5}"
     for old, new in (
@@ -183,6 +185,24 @@ def test_a_run_becomes_a_row(
     error = capsys.readouterr().err
     assert "leaderboard.toml: row 3 (t5dst, mean of 2 seeds): is there twice" in error
     assert (tmp_path / "leaderboard.toml").read_text() == text
+
+
+def test_a_row_of_one_run_has_its_intervals(
+    runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = (runs["backtrans"], "--leaderboard", "--output", tmp_path)
+    assert command(monkeypatch, report, *arguments) == 0
+    (row,) = read_own(tmp_path / "leaderboard.toml")
+    sgdx = json.loads((runs["backtrans"] / "scores.json").read_text())["sgdx"]
+    assert row.all.change_v1_5 == pytest.approx(100 * sgdx["change_v1-5"], abs=1e-4)
+    assert row.intervals is not None and list(row.intervals) == [
+        "jga_orig", "jga_v1-5", "ss_jga", "jga_worst", "flips", "change_v1-5"
+    ]  # fmt: skip
+    low, high = (100 * end for end in sgdx["confidence"]["jga_worst"])
+    assert row.intervals["jga_worst"] == pytest.approx((low, high), abs=1e-4)
+    page = (tmp_path / "leaderboard.md").read_text()
+    assert f"| {row.all.jga_worst:.1f} ({low:.1f} to {high:.1f}) |" in page
+    assert "| original + backtrans | " in page
 
 
 def test_the_name_of_a_row_says_the_augmentation_once(
