@@ -7,11 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from huggingface_hub import EvalResult, ModelCard, ModelCardData
+import yaml
+from huggingface_hub import (
+    EvalResult,
+    EvalResultEntry,
+    ModelCard,
+    ModelCardData,
+    eval_result_entries_to_yaml,
+)
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.hub.benchmark import LEADERBOARDS
 from sgdx_dataset.hub.upload import upload
 from sgdx_dataset.io.files import write_bytes
 
@@ -20,7 +28,11 @@ from .system import get_system
 from .training.run_folder import read_log, read_run
 
 # The files of a run folder that are published: the model, its code, card, record and scores.
-_PUBLISHED = ["*.json", "*.safetensors", "*.py", "README.md", "log.jsonl", "*.model", "*.txt"]
+_PUBLISHED = [
+    "*.json", "*.safetensors", "*.py", "README.md", "log.jsonl", "*.model", "*.txt",
+    ".eval_results/*.yaml",
+]  # fmt: skip
+_PROJECT = "https://github.com/YOU/sgdx"
 # What only --resume needs: the networks that a generator's prefix was made by.
 _NOT_PUBLISHED = ["prefix_networks.safetensors"]
 # For trackers and for generators: a figure's name, its key in scores.json, and what it is.
@@ -46,7 +58,12 @@ _FIGURES = {
             "ser_worst",
             "SER of each turn under the one of these six that is worst for it",
         ),
+        "SER_flips": (
+            "ser_flips",
+            "turns that lack a value under one of these six and none under another",
+        ),
         "SGSAcc_worst": ("sgsacc_worst", "turns that are faithful under all six"),
+        "SGSAcc_flips": ("sgsacc_flips", "turns faithful under one of these six and not another"),
         "SS_SGSAcc": ("ss_sgsacc", "schema sensitivity of faithfulness; lower is better"),
         "changed": ("changed", "turns said in other words than under the original schemas"),
         "flips": ("flips", "turns whose faithfulness is not the same under all of v1 to v5"),
@@ -61,6 +78,10 @@ _DEV = {
 
 _ORACLE = """**Oracle: an upper bound.** This model was trained on schema variants that the tables
 below score it on. Do not compare it with models that were trained without them."""
+
+_TOY = """**A toy.** This model has a few small layers that began with random weights, and was
+trained for {steps} steps. It shows that the code of [sgdx]({project}) works, and is of no other
+use; its scores say nothing of the method."""
 
 _LICENCES = {
     "apache-2.0": "Trained on the sample corpus of sgdx, which is under Apache-2.0.",
@@ -137,11 +158,14 @@ def write_card(output: Path, repository: str, example: str) -> None:
     except SgdxError as error:
         raise SgdxError(f"{output / 'run.json'}: {error}") from None
     use, code = _USE[rows]
+    settings = run["record"]["settings"]
+    steps = max((line["step"] for line in read_log(output)), default=0)
     path = output / "scores.json"
     scores = read_scores(path, rows) if path.exists() else None
     sections = [
         f"# {_title(run)}",
         _ORACLE if run["oracle"] or (scores and is_oracles(scores)) else "",
+        _TOY.format(steps=steps, project=_PROJECT) if settings["model"] == "tiny" else "",
         f"## Use\n\n{use}",
         f"```python\n{code.format(repository=repository).strip()}\n```",
         _PLAIN[rows],
@@ -224,6 +248,45 @@ def _eval_results(run: dict[str, Any], scores: dict[str, Any]) -> list[EvalResul
         for name, (key, value) in values.items()
         if value is not None
     ]
+
+
+def write_eval_results(output: Path, repository: str, benchmark: str) -> None:
+    """Write the scores for the leaderboards of a dataset on the Hub, ``.eval_results/sgdx.yaml``.
+
+    Each entry says in its notes what the scores are of, as the Hub has no other place for that.
+    Without ``scores.json`` of a tracker there is no such file afterwards.
+
+    Args:
+        output: The run folder.
+        repository: Name of the model's repository on the Hub, as YOU/NAME.
+        benchmark: Name of the dataset's repository, whose ``eval.yaml`` has ``LEADERBOARDS``.
+    """
+    run, path = read_run(output), output / ".eval_results" / "sgdx.yaml"
+    rows = _rows(run)
+    path.unlink(missing_ok=True)
+    if rows != "frames" or not (output / "scores.json").exists():
+        return
+    scores = read_scores(output / "scores.json", rows)
+    oracle = ["oracle: trained on v1 to v5"] if run["oracle"] or is_oracles(scores) else []
+    notes = "; ".join([scored_data(scores, rows).name, *oracle])
+    sgdx = scores["sgdx"]
+    values = {f"jga_{config}": value for config, value in sgdx.get("by_variant", {}).items()}
+    values |= {name: sgdx.get(name) for name in ("jga_v1-5", "jga_worst")}
+    entries = [
+        EvalResultEntry(
+            dataset_id=benchmark,
+            task_id=name,
+            value=round(100 * values[name], 2),
+            source_url=f"https://huggingface.co/{repository}",
+            source_name="Model card",
+            notes=notes,
+        )
+        for name in LEADERBOARDS
+        if values.get(name) is not None
+    ]
+    path.parent.mkdir(exist_ok=True)
+    text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, width=100)
+    write_bytes(path, text.encode())
 
 
 def _results(rows: str, scores: dict[str, Any] | None) -> str:

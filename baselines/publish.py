@@ -4,8 +4,10 @@ The card is RUN/README.md: how to use the model, its scores, and how it was trai
 those of RUN/scores.json, as python -m baselines.evaluate --model RUN --output RUN writes it; scores
 of another model are refused.
 
-With --push-to-hub the model is pushed with its card; with --report as well, a report instead, as a
-Space that shows its page. To push takes an access token, from hf auth login or in $HF_TOKEN.
+With --push-to-hub the model is pushed with its card, and a tracker with its scores in
+.eval_results/sgdx.yaml, by which the Hub puts them on the leaderboards of a dataset (--benchmark).
+With --report as well, a report is pushed instead, as a Space that shows its page. To push takes an
+access token, from hf auth login or in $HF_TOKEN.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.hub.upload import folder_files, upload
 
 from .command_line import ParagraphFormatter, run_command
-from .model_card import push, write_card
+from .model_card import push, write_card, write_eval_results
 from .model_scores import check_model
 from .system import TrainableSystem, get_trainable, recorded_name
 from .training.run_folder import read_run
@@ -45,12 +47,14 @@ sample corpus of sgdx, under Apache-2.0.
 """
 
 
-def publish(output: Path, repository: str | None) -> str | None:
+def publish(output: Path, repository: str | None, benchmark: str | None = None) -> str | None:
     """Write the model card of a run and, if a repository is given, push the model to it.
 
     Args:
         output: The run folder of a training.
         repository: Name of the repository on the Hub, as YOU/NAME; None to push nothing.
+        benchmark: Name of the dataset's repository whose leaderboards the scores are for; None for
+            ``sgdx`` of the same owner.
 
     Returns:
         The address of the repository on the Hub; None without a repository.
@@ -74,7 +78,11 @@ def publish(output: Path, repository: str | None) -> str | None:
         )
     address = repository or str(output)
     write_card(output, address, system_class.example(address, settings))
-    return push(output, repository, system_class.TASKS) if repository else None
+    if repository is None:
+        return None
+    owner = repository.rpartition("/")[0]
+    write_eval_results(output, repository, benchmark or f"{owner}/sgdx")
+    return push(output, repository, system_class.TASKS)
 
 
 def _facts(
@@ -131,6 +139,12 @@ def main() -> int:
         metavar="REPO",
         help="push to this repository, YOU/NAME, which is created if it does not exist",
     )
+    parser.add_argument(
+        "--benchmark",
+        metavar="REPO",
+        help="the dataset's repository whose leaderboards list a pushed tracker's scores, as "
+        "sgdx_dataset push makes it; default: sgdx of the owner of --push-to-hub",
+    )
     options = parser.parse_args()
 
     def run() -> None:
@@ -139,7 +153,10 @@ def main() -> int:
                 raise SgdxError("--report: found no --push-to-hub, expected YOU/NAME to push it to")
             print(publish_report(options.report, options.push_to_hub))
             return
-        print(publish(options.model, options.push_to_hub) or options.model / "README.md")
+        print(
+            publish(options.model, options.push_to_hub, options.benchmark)
+            or options.model / "README.md"
+        )
 
     return run_command("baselines.publish", run)
 

@@ -19,10 +19,13 @@ from ..release.release import Release
 from ..rows.dialogue_rows import dialogue_tables, read_split, steps
 from ..rows.features import DIALOGUE_ROW
 from ..sgdx_dataset import VERSION
-from .card import write_card
+from .benchmark import write_benchmark
+from .card import completeness, write_card
+from .croissant import write_croissant
 from .upload import check_upload, folder_files, upload
 
-_FILES = ("README.md", "data/*/*.parquet")  # of a dataset repository
+# Of a dataset repository.
+_FILES = ("README.md", "eval.yaml", "croissant.json", "data/*/*.parquet")
 # Bytes of Arrow data in a Parquet file, as is the default of datasets; compressed it is a tenth.
 MAX_SHARD_BYTES = 500_000_000
 # Rows in a row group: about 20 MB of Arrow data, so that a stream's first row comes quickly.
@@ -64,6 +67,8 @@ def build(
             staging.mkdir()
             infos = _write_configs(release, staging, max_shard_bytes)
             write_card(release, staging, infos, repo_id)
+            write_benchmark(release, staging)
+            write_croissant(staging, infos, repo_id, completeness(release, infos))
     finally:
         read_split.cache_clear()
     return output

@@ -37,7 +37,7 @@ def write_card(
     text = Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
         repo_id=repo_id,
         splits=_splits(infos),
-        completeness=_completeness(release, infos),
+        completeness=completeness(release, infos),
         wordings=_wordings(),
         row=_row(),
         source=f"`{Path(release.name).name}`",
@@ -83,7 +83,7 @@ def _splits(infos: dict[str, datasets.DatasetInfo]) -> str:
     return "\n".join(lines)
 
 
-def _completeness(release: Release, infos: dict[str, datasets.DatasetInfo]) -> str:
+def completeness(release: Release, infos: dict[str, datasets.DatasetInfo]) -> str:
     """A sentence that says whether this is all of SGD, a part of it, or another corpus."""
     if not release.is_sgd():
         return "This is not the SGD release: it was built from another corpus in its layout."

@@ -36,6 +36,7 @@ def test_an_evaluated_run_shows_its_scores_on_its_card(
     assert command(monkeypatch, publish, "--model", run) == 0
     card = ModelCard.load(run / "README.md")
     assert "Dialogue state tracker t5dst, format t5dst: tiny" in card.text
+    assert "**A toy.**" in card.text and "https://github.com/YOU/sgdx" in card.text
     metadata = card.data.to_dict()
     assert metadata["datasets"] == ["sgdx"]
     assert metadata["metrics"] == ["sgdx_metric"]

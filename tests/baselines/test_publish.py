@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from huggingface_hub import ModelCard
+import yaml
+from huggingface_hub import ModelCard, parse_eval_result_entries
 
 from baselines import predict, publish
 
@@ -75,6 +76,10 @@ def test_scores_stand_in_the_model_index(
         ("sgdx", "sgdx_metric", 50.0),
         ("sgdx", "sgdx_metric", 25.0),
     ]
+    of_leaderboards = online.repositories["models", "you/scored"].files[".eval_results/sgdx.yaml"]
+    (entry,) = parse_eval_result_entries(yaml.safe_load(of_leaderboards))
+    assert (entry.dataset_id, entry.task_id, entry.value) == ("you/sgdx", "jga_v1-5", 25.0)
+    assert (entry.source_url, entry.notes) == ("https://huggingface.co/you/scored", "unknown data")
     checked = [path for _, path, _ in online.requests if path == "/api/validate-yaml"]
     assert checked  # the Hub's own check of the card, before anything is uploaded
 
