@@ -32,12 +32,9 @@ class SchemaSlots:
         )
 
 
-_NONE = SlotValues(
-    np.zeros(0, np.int64),
-    pa.array([], pa.string()),
-    np.zeros(0, np.int64),
-    pa.array([], pa.string()),
-)
+# `pa.array` would import pandas here, before the command has it left out (`__main__`).
+_NO_TEXTS = pa.nulls(0, pa.string())
+_NONE = SlotValues(np.zeros(0, np.int64), _NO_TEXTS, np.zeros(0, np.int64), _NO_TEXTS)
 
 
 @dataclass(frozen=True)
