@@ -254,21 +254,31 @@ def write_eval_results(output: Path, repository: str, benchmark: str) -> None:
     """Write the scores for the leaderboards of a dataset on the Hub, ``.eval_results/sgdx.yaml``.
 
     Each entry says in its notes what the scores are of, as the Hub has no other place for that.
-    Without ``scores.json`` of a tracker there is no such file afterwards.
+    Without a tracker's scores on the test split there is no such file afterwards.
 
     Args:
         output: The run folder.
         repository: Name of the model's repository on the Hub, as YOU/NAME.
         benchmark: Name of the dataset's repository, whose ``eval.yaml`` has ``LEADERBOARDS``.
+
+    Raises:
+        SgdxError: A file of the run cannot be read, or ``benchmark`` is no name of a repository.
     """
+    try:
+        validate_repo_id(benchmark)
+    except HFValidationError as error:
+        raise SgdxError(f"--benchmark {benchmark}: {str(error).splitlines()[0]}") from None
     run, path = read_run(output), output / ".eval_results" / "sgdx.yaml"
     rows = _rows(run)
     path.unlink(missing_ok=True)
     if rows != "frames" or not (output / "scores.json").exists():
         return
     scores = read_scores(output / "scores.json", rows)
+    data = scored_data(scores, rows)
+    if data.split != "test":
+        return
     oracle = ["oracle: trained on v1 to v5"] if run["oracle"] or is_oracles(scores) else []
-    notes = "; ".join([scored_data(scores, rows).name, *oracle])
+    notes = "; ".join([data.name, *oracle, scores["signature"]])
     sgdx = scores["sgdx"]
     values = {f"jga_{config}": value for config, value in sgdx.get("by_variant", {}).items()}
     values |= {name: sgdx.get(name) for name in ("jga_v1-5", "jga_worst")}

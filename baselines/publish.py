@@ -80,8 +80,8 @@ def publish(output: Path, repository: str | None, benchmark: str | None = None) 
     write_card(output, address, system_class.example(address, settings))
     if repository is None:
         return None
-    owner = repository.rpartition("/")[0]
-    write_eval_results(output, repository, benchmark or f"{owner}/sgdx")
+    of_owner = "/".join([*repository.split("/")[:-1], "sgdx"])
+    write_eval_results(output, repository, benchmark or of_owner)
     return push(output, repository, system_class.TASKS)
 
 

@@ -67,7 +67,7 @@ def test_scores_stand_in_the_model_index(
     both = f'"seen": {figures}, "unseen": {figures}'
     (run / "scores.json").write_text(
         f'{{"sgdx": {figures[:-1]}, {both}}}, "frames": {{"all": 8, "seen": 5, "unseen": 3}}, '
-        '"signature": "sgdx_metric|variants:original"}'
+        '"signature": "sgdx_metric|variants:original|split:test|release:sample"}'
     )
     assert command(monkeypatch, publish, "--model", run, "--push-to-hub", "you/scored") == 0
     card = ModelCard(online.repositories["models", "you/scored"].files["README.md"].decode())
@@ -79,7 +79,8 @@ def test_scores_stand_in_the_model_index(
     of_leaderboards = online.repositories["models", "you/scored"].files[".eval_results/sgdx.yaml"]
     (entry,) = parse_eval_result_entries(yaml.safe_load(of_leaderboards))
     assert (entry.dataset_id, entry.task_id, entry.value) == ("you/sgdx", "jga_v1-5", 25.0)
-    assert (entry.source_url, entry.notes) == ("https://huggingface.co/you/scored", "unknown data")
+    assert entry.source_url == "https://huggingface.co/you/scored"
+    assert entry.notes is not None and entry.notes.startswith("sample corpus of sgdx; sgdx_metric|")
     checked = [path for _, path, _ in online.requests if path == "/api/validate-yaml"]
     assert checked  # the Hub's own check of the card, before anything is uploaded
 
