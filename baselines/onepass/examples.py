@@ -194,7 +194,6 @@ class FrameExamples:
     ) -> None:
         self.frames, self.vocabulary, self.limit = frames, vocabulary, limit
         self.noise, self.state_noise, self.seed = noise, state_noise, seed
-        vocabulary.add_lengths(text for example in frames for text in texts_of(example.frame))
         parts, lengths = [], []
         self.counts = {
             "slots": sum(example.slots for example in frames),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from sys import intern
@@ -147,18 +148,23 @@ def last_utterances(turns: Sequence[UserTurn], count: int, *, acts: bool) -> lis
 
 def _values_elsewhere(memory: Memory, service: str) -> Iterator[KnownValue]:
     """The distinct values of other services: those of their states, then those the system gave."""
-    yielded = {DONTCARE}
-    states = {name: state.values for name, state in memory.states.items()}
-    system_values = {
-        name: {slot: [value] for slot, value in values.items()}
+    of_states = (
+        (slot, values[0])
+        for name, state in memory.states.items()
+        if name != service
+        for slot, values in state.values.items()
+    )
+    of_system = (
+        pair
         for name, values in memory.system_values.items()
-    }
-    for source in (states, system_values):
-        for name, values in source.items():
-            for slot, (value, *_) in values.items():
-                if name != service and value not in yielded:
-                    yielded.add(value)
-                    yield KnownValue(slot, value)
+        if name != service
+        for pair in values.items()
+    )
+    yielded = {DONTCARE}
+    for slot, value in itertools.chain(of_states, of_system):
+        if value not in yielded:
+            yielded.add(value)
+            yield KnownValue(slot, value)
 
 
 class GoldFrame(NamedTuple):

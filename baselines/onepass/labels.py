@@ -102,10 +102,10 @@ def paths_of(frame: FrameInput, gold: GoldFrame, slot: str) -> Paths:
         statuses.add(GIVEN)
     values: tuple[int, ...] = ()
     spans: tuple[TextSpan, ...] = ()
-    options = frame.schema.slot(slot).values
-    if frame.schema.slot(slot).is_categorical:
-        if KEEP not in statuses and wordings[0] in options:
-            values = (options.index(wordings[0]),)
+    schema_slot = frame.schema.slot(slot)
+    if schema_slot.is_categorical:
+        if KEEP not in statuses and wordings[0] in schema_slot.possible_values:
+            values = (schema_slot.possible_values.index(wordings[0]),)
     else:
         spans = annotated_spans(frame, gold, slot)
         if not spans and statuses.isdisjoint((KEEP, GIVEN)):
@@ -115,7 +115,7 @@ def paths_of(frame: FrameInput, gold: GoldFrame, slot: str) -> Paths:
         others = tuple(
             index
             for index, (_, value) in enumerate(frame.known)
-            if value in wordings and frame.schema.slot(slot).admits(value)
+            if value in wordings and schema_slot.admits(value)
         )
     return Paths(frozenset(statuses), spans, values, others)
 

@@ -10,7 +10,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from transformers import PreTrainedTokenizerBase
@@ -90,24 +90,6 @@ class Vocabulary:
                 starts, ends = ([pair[side] for pair in bounds] for side in (0, 1))
                 self._texts[text] = Tokens(*(array("i", part) for part in (ids, starts, ends)))
 
-    def add_lengths(self, texts: Iterable[str]) -> None:
-        """Count the tokens of those of the texts that are new, which takes a quarter of the time.
-
-        A training needs the lengths of all texts before its first step, and the tokens of the few
-        that are in a batch.
-        """
-        new = [text for text in dict.fromkeys(texts) if text not in self._lengths]
-        tokenizer = self.tokenizer.backend_tokenizer
-        split = tokenizer.encode_special_tokens
-        tokenizer.encode_special_tokens = True  # They count as plain text, as in `add_texts`.
-        tokenizer.no_truncation()  # A tokenizer's files may say otherwise.
-        tokenizer.no_padding()
-        for begin in range(0, len(new), _AT_ONCE):
-            chunk = new[begin : begin + _AT_ONCE]
-            encoded = tokenizer.encode_batch_fast(chunk, add_special_tokens=False)
-            self._lengths.update(zip(chunk, map(len, encoded)))
-        tokenizer.encode_special_tokens = split
-
     def tokens(self, text: str) -> Tokens:
         """The tokens of a text."""
         if text not in self._texts:
@@ -119,10 +101,25 @@ class Vocabulary:
         return [self.markers[marker], *self.tokens(text).ids]
 
     def length(self, text: str) -> int:
-        """The number of tokens of a text and a marker before it."""
+        """The number of tokens of a text and a marker before it.
+
+        A training needs the lengths of all texts before its first step, and the tokens of the few
+        that are in a batch; to count them takes a quarter of the time.
+        """
         if text not in self._lengths:
-            self._lengths[text] = len(self.tokens(text).ids)
+            (encoded,) = self._counter.encode_batch_fast([text], add_special_tokens=False)
+            self._lengths[text] = len(encoded)
         return 1 + self._lengths[text]
+
+    @cached_property
+    def _counter(self) -> Any:
+        """A copy of the tokenizer that reads whole texts and special tokens as plain text."""
+        tokenizer = self.tokenizer.backend_tokenizer
+        counter = type(tokenizer).from_str(tokenizer.to_str())
+        counter.encode_special_tokens = True
+        counter.no_truncation()
+        counter.no_padding()
+        return counter
 
     def schema_length(self, schema: Service) -> int:
         """The number of tokens of a service and its elements where nothing is known of a state."""

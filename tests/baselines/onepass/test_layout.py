@@ -114,7 +114,6 @@ def test_texts_are_counted_as_they_are_read(vocabulary: Vocabulary) -> None:
     lengths = [1 + len(vocabulary.tokens(text).ids) for text in texts]
     counting = Vocabulary(vocabulary.tokenizer)
     counting.tokenizer.backend_tokenizer.enable_truncation(3)
-    counting.add_lengths(texts)
     assert [counting.length(text) for text in texts] == lengths
     assert lengths[2] == 1 and max(lengths) > 4
     assert counting.tokens(texts[0]) == vocabulary.tokens(texts[0])
