@@ -48,7 +48,7 @@ def scores_of_right_answers(table: pa.Table, settings: RequestSettings) -> dict[
 def test_on_the_sample(sample: dict[str, pa.Table], variant: str, answer: AnswerForm) -> None:
     settings = RequestSettings(model="m", answer=answer, strict=variant in ("v1", "v4"))
     scores = scores_of_right_answers(sample[variant], settings)
-    assert len(scores) == 11  # all but those of spans
+    assert len(scores) == 12  # all but those of spans
     assert set(scores.values()) == {1.0}
 
 
@@ -60,5 +60,5 @@ def test_on_the_release(release_archive: Path) -> None:
         table = frame_tables(release, "test", variant)
         for answer in MODES:
             scores = scores_of_right_answers(table, RequestSettings(model="m", answer=answer))
-            assert len(scores) == 10
+            assert len(scores) == 11
             assert set(scores.values()) == {1.0}, (variant, answer)
