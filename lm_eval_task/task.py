@@ -1,0 +1,104 @@
+"""The functions that sgdx_state.yaml names: the requests, reading an answer, the figures.
+
+Prompts and answers are those of ``python -m baselines.llm --answer text``, and the figures those
+of ``python -m sgdx_metric score``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from datasets import Dataset
+
+from baselines.data.prediction_files import prediction_row
+from baselines.data.requested import RequestedData
+from baselines.llm.answers import read_answer
+from baselines.llm.gold_replay import gold_state
+from baselines.llm.plan import Plan
+from baselines.llm.requests import RequestSettings
+from sgdx_dataset import frame_tables
+from sgdx_dataset.schema import Service
+from sgdx_metric import score
+from sgdx_metric.rows import REFERENCE
+
+_WORDINGS = "original,v1,v2,v3,v4,v5"
+# The figures, each with what is made of every document: a prediction and its reference, as JSON.
+_FIGURES = (
+    "jga_orig", "jga_v1-5", "canonical_orig", "canonical_v1-5", "ss_jga", "jga_worst", "flips",
+)  # fmt: skip
+_Pair = tuple[str, str]
+
+
+def documents(
+    source: str | None = None,
+    split: str = "test",
+    variants: str = _WORDINGS,
+    dialogues: str | None = None,
+    **_: Any,
+) -> dict[str, Dataset]:
+    """A document for every frame and wording; ``--metadata`` has the arguments.
+
+    Args:
+        source: Where SGD is, as for ``sgdx_dataset.load``.
+        split: ``train``, ``validation`` or ``test``.
+        variants: The wordings, with commas between them.
+        dialogues: A file of ``python -m sgdx_dataset subset``; None for the whole split.
+        _: What the harness itself adds.
+    """
+    settings = RequestSettings(model="lm_eval", answer="text")
+    path = Path(dialogues) if dialogues else None
+    data = RequestedData(source, split, {}, path)
+    plan = Plan(data, variants.split(","), settings, "lm_eval")
+    references = {
+        (row["variant"], row["frame_id"]): row
+        for name in plan.names
+        for row in frame_tables(data.release, split, name, REFERENCE.names).to_pylist()
+    }
+    rows = []
+    for request in plan.requests():
+        variant, frame_id, _repeat = request.custom_id.split("|")
+        reference, (service,) = references[variant, frame_id], request.services
+        rows.append(
+            {
+                "prompt": "\n\n".join(m["content"] for m in request.bodies[0]["messages"]),
+                "target": json.dumps(gold_state(reference, service, settings)),
+                "service": msgspec.json.encode(service).decode(),
+                "reference": json.dumps(reference),
+            }
+        )
+    return {"test": Dataset.from_list(rows)}
+
+
+def read(document: dict[str, Any], results: Sequence[str]) -> dict[str, Any]:
+    """The prediction that a model's text says, with its reference, for each of the figures."""
+    service = msgspec.json.decode(document["service"], type=Service)
+    reference = json.loads(document["reference"])
+    choice = {"message": {"content": results[0]}, "finish_reason": "stop"}
+    state = read_answer({"choices": [choice]}, service, in_call=False)
+    values = {slot: [value] for slot, value in state.slot_values.items()}
+    row = prediction_row(reference, state.active_intent, state.requested_slots, values)
+    pair = json.dumps(row), document["reference"]
+    return {**dict.fromkeys(_FIGURES, pair), "invalid": state.counts["invalid"]}
+
+
+@lru_cache(maxsize=1)
+def _scores(pairs: tuple[_Pair, ...]) -> dict[str, Any]:
+    predictions, references = ([json.loads(row) for row in side] for side in zip(*pairs))
+    figures: dict[str, Any] = score(predictions, references)["sgdx"]
+    return figures
+
+
+def _figure(name: str, pairs: Sequence[_Pair]) -> float:
+    """A figure of all answers together, in [0, 1]; NaN where wordings that it needs are missing."""
+    value = _scores(tuple(map(tuple, pairs)))[name]
+    return float("nan") if value is None else float(value)
+
+
+jga_orig, jga_v1_5, canonical_orig, canonical_v1_5, ss_jga, jga_worst, flips = (
+    partial(_figure, name) for name in _FIGURES
+)
