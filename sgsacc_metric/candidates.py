@@ -4,14 +4,20 @@ The rules are those of Chen, Lin and Byrne 2023 (arXiv 2301.12568), appendix B, 
 `extended` add forms of our own, among them for acts that the appendix leaves out.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from sgdx_metric.rows import ScoreError
 
-from .rows import Action, Slot, Turn
+from .rows import INTENT_ACTS, Action, Slot, Turn
 
 APPENDIX_B, EXTENDED = "appendix-b", "extended"
 RULES = (APPENDIX_B, EXTENDED)
+# Raised where an action gets other sentences, or another one of them becomes its reference. Until 2
+# the reference was chosen in context too, and the names of intents were one word.
+REVISION = 2
+# In `BuyEventTickets` before E and T, and in `CheckATMBalance` before B too.
+_WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _GOODBYE = ("Have a good day.", "Bye bye.", "See you.")
 _REQ_MORE = (
     "What else do you need?",
@@ -67,8 +73,10 @@ def _appendix_b(turn: Turn, action: Action) -> Iterator[str]:
         if slot and truth is not None:
             yield from (_true_sentences if truth else _false_sentences)(slot)
         else:
+            is_intent = action.act in INTENT_ACTS
+            values = list(map(_spaced, action.values)) if is_intent else action.values
             for name in _names(slot, action):
-                yield f"{name} {_predicate(action.values)}"
+                yield f"{name} {_predicate(values)}"
 
 
 def _names(slot: Slot | None, action: Action) -> list[str]:
@@ -147,6 +155,11 @@ def _is_question(description: str) -> bool:
 
 def _spoken(name: str) -> str:
     return name.replace("_", " ").strip()
+
+
+def _spaced(intent: str) -> str:
+    """The words of an intent's name: `Buy Event Tickets` for `BuyEventTickets`."""
+    return _spoken(_WORD_BOUNDARY.sub(" ", intent))
 
 
 def _predicate(values: Sequence[str]) -> str:

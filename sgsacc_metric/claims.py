@@ -46,23 +46,6 @@ class Judgement:
         """Whether the utterance, alone or in its context, entails one of the sentences."""
         return any(map(entails, (*self.alone, *self.in_context)))
 
-    def best_sentence(self) -> int:
-        """The index of the sentence that is entailed most clearly; the first among equals.
-
-        An entailed sentence ranks above one that is not, however probable. With the probabilities
-        .48 entailment and .50 neutral a sentence is not entailed, and with .45 and .30 it is. So
-        the best sentence is entailed exactly where any is.
-        """
-
-        def clarity(index: int) -> tuple[bool, bool, float]:
-            alone = self.alone[index]
-            context = self.in_context[index] if self.in_context else alone
-            only_in_context = not entails(alone) and entails(context)
-            entailment = (context if only_in_context else alone)[0]
-            return entails(alone), only_in_context, entailment
-
-        return max(range(len(self.alone)), key=lambda index: (*clarity(index), -index))
-
 
 def context_of(turn: Turn, action: Action, utterance: str) -> str | None:
     """An utterance with the previous turn and the slot's description before it.

@@ -5,6 +5,7 @@ It depends on the gold utterances alone, so it is made once and serves for every
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import msgspec
 
@@ -12,9 +13,9 @@ from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import check_flags
 
 from .candidates import APPENDIX_B, RULES, candidates
-from .claims import Claim, Judgement, context_of, judge_claims
+from .claims import Claim, context_of, judge_claims
 from .negatives import ValuePool, can_be_tampered, tamper
-from .nli import Judge
+from .nli import Judge, clearest
 from .rows import Turn
 
 
@@ -26,7 +27,8 @@ class Options:
         validate: Whether SGSAcc is also computed over the valid turns alone: those on which the
             model of entailment judges the gold utterance as it should.
         context: Whether an utterance that does not entail a sentence alone is judged again after
-            the previous turn and the slot's description.
+            the previous turn and the slot's description. The reference of an action is chosen by
+            the gold utterance alone in any case.
         rules: How sentences are made of actions: `appendix-b`, as the paper does, or `extended`.
         seed: The random seed of the tampered actions of validation.
 
@@ -49,6 +51,8 @@ class Options:
 
 
 PAPER = Options()
+# A turn and the index of one of its actions.
+ActionOfTurn: TypeAlias = tuple[Turn, int]
 
 
 class GoldAction(msgspec.Struct, frozen=True, rename={"entailed": "found"}):
@@ -57,8 +61,8 @@ class GoldAction(msgspec.Struct, frozen=True, rename={"entailed": "found"}):
     Attributes:
         reference: The sentence; empty for an action that the rules do not word, which is not
             judged.
-        entailed: Whether the gold utterance entails it; None without validation. Files call it
-            `found`.
+        entailed: Whether the gold utterance, alone or in its context, entails it; None without
+            validation. Files call it `found`.
         tampered: The sentences of the tampered action; empty where there is none.
         fooled: Whether the gold utterance entails one of the tampered action's sentences; None
             where there is none.
@@ -106,35 +110,78 @@ def judge_gold(
     Returns:
         The gold side of each turn.
     """
-    pool = pool or ValuePool.from_turns(turns)
     actions = [(turn, index) for turn in turns for index in range(len(turn.actions))]
-    right = [candidates(turn, turn.actions[index], options.rules) for turn, index in actions]
-    wrong = [
-        _tampered_sentences(turn, index, pool, options) if sentences and options.validate else []
-        for (turn, index), sentences in zip(actions, right, strict=True)
-    ]
-    # Without validation the model only chooses among candidates, and of one there is no choice.
-    open_choices = [s if options.validate or len(s) > 1 else [] for s in right]
-    claims = [*_claims(actions, open_choices, options), *_claims(actions, wrong, options)]
-    judgements = judge_claims(claims, judge)
+    sentences = [candidates(turn, turn.actions[index], options.rules) for turn, index in actions]
+    references = _choose_references(actions, sentences, judge)
     gold_actions = iter(
-        [
-            _gold_action(sentences, judgement, tampered, tampered_judgement, options.validate)
-            for sentences, judgement, tampered, tampered_judgement in zip(
-                right, judgements[: len(actions)], wrong, judgements[len(actions) :], strict=True
-            )
-        ]
+        _validate(actions, references, pool or ValuePool.from_turns(turns), judge, options)
+        if options.validate
+        else map(GoldAction, references)
     )
     return [GoldTurn(turn.turn_id, [next(gold_actions) for _ in turn.actions]) for turn in turns]
 
 
+def _choose_references(
+    actions: Sequence[ActionOfTurn], sentences: Sequence[list[str]], judge: Judge
+) -> list[str]:
+    """The sentence of each action that the gold utterance alone entails most clearly.
+
+    Neither the context nor the option `validate` has a part in the choice.
+
+    Returns:
+        The sentence of each action; empty where the action has none.
+    """
+    # Of one sentence there is no choice, and the model need not be asked.
+    open_choices = [of_action if len(of_action) > 1 else [] for of_action in sentences]
+    premises = [turn.utterance for turn, _ in actions]
+    judge.ask(
+        (premise, sentence)
+        for premise, of_action in zip(premises, open_choices, strict=True)
+        for sentence in of_action
+    )
+    references = []
+    for premise, of_action, choice in zip(premises, sentences, open_choices, strict=True):
+        best = clearest([judge[premise, sentence] for sentence in choice]) if choice else 0
+        references.append(of_action[best] if of_action else "")
+    return references
+
+
+def _validate(
+    actions: Sequence[ActionOfTurn],
+    references: Sequence[str],
+    pool: ValuePool,
+    judge: Judge,
+    options: Options,
+) -> list[GoldAction]:
+    """Find out whether the gold utterances entail the references, and no tampered action."""
+    right = [[reference] if reference else [] for reference in references]
+    wrong = [
+        _tampered_sentences(turn, index, pool, options) if reference else []
+        for (turn, index), reference in zip(actions, references, strict=True)
+    ]
+    claims = [*_claims(actions, right, options), *_claims(actions, wrong, options)]
+    judgements = judge_claims(claims, judge)
+    return [
+        GoldAction(
+            reference,
+            judgement.entailed,
+            tampered,
+            tampered_judgement.entailed if tampered else None,
+        )
+        if reference
+        else GoldAction("")
+        for reference, judgement, tampered, tampered_judgement in zip(
+            references, judgements[: len(actions)], wrong, judgements[len(actions) :], strict=True
+        )
+    ]
+
+
 def _claims(
-    actions: Sequence[tuple[Turn, int]], sentences: Sequence[list[str]], options: Options
+    actions: Sequence[ActionOfTurn], sentences: Sequence[list[str]], options: Options
 ) -> Iterator[Claim]:
     """The claims that gold utterances entail some sentences about their actions."""
-    with_context = options.context and options.validate
     for (turn, index), of_action in zip(actions, sentences, strict=True):
-        context = context_of(turn, turn.actions[index], turn.utterance) if with_context else None
+        context = context_of(turn, turn.actions[index], turn.utterance) if options.context else None
         yield Claim(turn.utterance, context, of_action)
 
 
@@ -149,19 +196,3 @@ def _tampered_sentences(turn: Turn, index: int, pool: ValuePool, options: Option
         return []
     own = candidates(turn, action, options.rules)
     return [s for s in candidates(turn, tampered, options.rules) if s not in own]
-
-
-def _gold_action(
-    sentences: list[str],
-    judgement: Judgement,
-    tampered: list[str],
-    tampered_judgement: Judgement,
-    validate: bool,
-) -> GoldAction:
-    if not sentences:
-        return GoldAction("")
-    reference = sentences[judgement.best_sentence()] if judgement.alone else sentences[0]
-    if not validate:
-        return GoldAction(reference)
-    fooled = tampered_judgement.entailed if tampered else None
-    return GoldAction(reference, judgement.entailed, tampered, fooled)

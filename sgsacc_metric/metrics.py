@@ -19,7 +19,11 @@ RATIOS = {
     "sgsacc_validated": ("faithful_valid", "valid"),
     "sgsacc_judged": ("faithful_judged", "judged"),
     "sgsacc_alone": ("faithful_alone", "turns"),
+    "sgsacc_without_offers": ("faithful_without_offers", "without_offers"),
     "coverage": ("judged", "turns"),
+    "validated": ("valid", "turns"),
+    "validated_without_offers": ("valid_without_offers", "without_offers"),
+    "ser_coverage": ("ser_slots", "turns"),
     "ser_agreement": ("agree", "both"),
 }
 # The metrics that are followed from the original to the reworded schemas.

@@ -13,7 +13,7 @@ from .faithful import TurnVerdict, judge_utterances
 from .gold import GoldTurn, Options
 from .nli import Judge
 from .rows import Prediction, Turn
-from .ser import checked_values, contains
+from .ser import checked_values, contains, is_checked
 
 # The names of the columns of `BleuCounts.counts`.
 BLEU_COLUMNS = (
@@ -31,11 +31,14 @@ class TurnScores:
     Attributes:
         utterances: The system's utterances [turns].
         counts: By name, counts that may be added up over turns [turns]. BLEU_COLUMNS and `turns`
-            (1). For SER: `wrong` (1 if a value is missing), `checkable` (1 if there is a value to
-            look for), `values`, `missing` and `wrong_extended`. With a model of entailment:
-            `faithful`, `faithful_alone`, `judged`, `faithful_judged`, `both` (1 for a judged turn
-            with a value to look for) and `agree` (1 if SGSAcc and SER agree on such a turn). With
-            validation also `valid` and `faithful_valid`.
+            (1). For SER: `wrong` (1 if a value is missing), `ser_slots` (1 if there is a slot whose
+            values are looked for), `checkable` (1 if there is a value to look for), `values`,
+            `missing` and `wrong_extended`. With a model of entailment: `faithful`,
+            `faithful_alone`, `judged`, `faithful_judged`, `both` (1 if an action on a slot of SER's
+            is judged), `agree` (1 if SER and SGSAcc, on these actions alone, agree),
+            `without_offers` (0 if all actions of the turn offer an intent) and
+            `faithful_without_offers`. With validation also `valid`, `faithful_valid` and
+            `valid_without_offers`.
         sentence_bleu: BLEU of each turn alone, from 0 to 100 [turns].
         convention_sums: The sums of the BLEU counts of all turns under each convention [10].
         verdicts: The verdicts of the model of entailment [turns]; empty without one.
@@ -71,6 +74,9 @@ def score_turns(
     verdicts: dict[str, list[TurnVerdict]] = {variant: [] for variant in utterances}
     if judge:
         verdicts = judge_utterances(turns, gold, utterances, judge, options.context)
+    ser_slots = np.array(
+        [any(is_checked(turn, action) for action in turn.actions) for turn in turns], np.float64
+    )
     values = [list(checked_values(turn)) for turn in turns]
     extended_values = [list(checked_values(turn, extended=True)) for turn in turns]
     references = [turn.utterance for turn in turns]
@@ -78,11 +84,9 @@ def score_turns(
     for variant, of_variant in utterances.items():
         bleu = {name: bleu_counts(of_variant, references, name) for name in CONVENTIONS}
         counts = dict(zip(BLEU_COLUMNS, bleu[HEADLINE].counts.T, strict=True))
-        counts |= _ser_counts(values, extended_values, of_variant)
+        counts |= {"ser_slots": ser_slots, **_ser_counts(values, extended_values, of_variant)}
         if judge:
-            counts |= _sgsacc_counts(
-                gold, verdicts[variant], counts["checkable"], counts["wrong"], options
-            )
+            counts |= _sgsacc_counts(turns, gold, verdicts[variant], counts["wrong"], options)
         scores[variant] = TurnScores(
             list(of_variant),
             counts,
@@ -161,9 +165,9 @@ def _missing(values: Sequence[Sequence[str]], utterances: Sequence[str]) -> Floa
 
 
 def _sgsacc_counts(
+    turns: Sequence[Turn],
     gold: Sequence[GoldTurn],
     verdicts: Sequence[TurnVerdict],
-    checkable: Floats,
     wrong: Floats,
     options: Options,
 ) -> dict[str, Floats]:
@@ -175,15 +179,38 @@ def _sgsacc_counts(
         ],
         dtype=np.float64,
     ).reshape(-1, 4).T  # fmt: skip
-    both = judged * checkable
+    without_offers = np.array(
+        [any(action.act != "OFFER_INTENT" for action in turn.actions) for turn in turns], np.float64
+    )
     counts = {
         "faithful": faithful,
         "faithful_alone": faithful_alone,
         "judged": judged,
         "faithful_judged": faithful * judged,
-        "both": both,
-        "agree": both * (faithful == 1 - wrong),
+        **_agreement_counts(turns, verdicts, wrong),
+        "without_offers": without_offers,
+        "faithful_without_offers": faithful * without_offers,
     }
     if options.validate:
-        counts |= {"valid": valid, "faithful_valid": faithful * valid}
+        counts |= {
+            "valid": valid,
+            "faithful_valid": faithful * valid,
+            "valid_without_offers": valid * without_offers,
+        }
     return counts
+
+
+def _agreement_counts(
+    turns: Sequence[Turn], verdicts: Sequence[TurnVerdict], wrong: Floats
+) -> dict[str, Floats]:
+    """Where SER and SGSAcc both have a verdict on a turn's slots of SER, and where it is one."""
+    both, entailed = np.zeros(len(turns)), np.zeros(len(turns))
+    for i, (turn, verdict) in enumerate(zip(turns, verdicts, strict=True)):
+        judgements = [
+            judgement
+            for action, judgement in zip(turn.actions, verdict.judgements, strict=True)
+            if judgement and is_checked(turn, action)
+        ]
+        both[i] = bool(judgements)
+        entailed[i] = all(judgement.entailed for judgement in judgements)
+    return {"both": both, "agree": both * (entailed == 1 - wrong)}

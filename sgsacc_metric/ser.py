@@ -9,7 +9,20 @@ is said without being meant is no error.
 import re
 from collections.abc import Iterator
 
-from .rows import Turn
+from .rows import Action, Turn
+
+
+def is_checked(turn: Turn, action: Action, extended: bool = False) -> bool:
+    """Whether an action is on a slot whose values are looked for.
+
+    Args:
+        turn: The turn of the action.
+        action: The action.
+        extended: Whether categorical slots count too, except true-or-false ones, whose values are
+            never said as they are. In the released scorer they do not.
+    """
+    slot = turn.slot(action)
+    return slot is not None and (not slot.is_categorical or (extended and not slot.is_boolean))
 
 
 def checked_values(turn: Turn, extended: bool = False) -> Iterator[str]:
@@ -17,12 +30,10 @@ def checked_values(turn: Turn, extended: bool = False) -> Iterator[str]:
 
     Args:
         turn: The turn.
-        extended: Whether values of categorical slots count too, except those of true-or-false
-            slots, which are never said as they are. In the released scorer they do not.
+        extended: As in `is_checked`.
     """
     for action in turn.actions:
-        slot = turn.slot(action)
-        if slot and (not slot.is_categorical or (extended and not slot.is_boolean)):
+        if is_checked(turn, action, extended):
             yield from action.values
 
 

@@ -19,6 +19,7 @@ from sgdx_metric.variants import short_digest
 from sgdx_metric.version import __version__
 
 from .bleu import bleu_signature
+from .candidates import REVISION
 from .gold import GoldTurn, Options
 from .rows import Turn
 
@@ -147,7 +148,8 @@ def signature(
     parts |= {"bleu": _bleu_part(), "ser": "t2g2", "nli": nli}
     if nli != "none":
         options = options or Options()
-        parts |= {"rules": options.rules, "context": "yes" if options.context else "no"}
+        parts |= {"rules": options.rules, "references": REVISION}
+        parts["context"] = "yes" if options.context else "no"
         if options.validate and gold:
             parts["validated"] = f"{sum(turn.valid for turn in gold)}/{len(gold)}"
         if options.validate:

@@ -16,6 +16,8 @@ from .files import read_scores
 
 # Counts that depend on the turns alone, so that they are the same of every system.
 _COUNTS_OF_TURNS = ("turns", "reference_length")
+# What it means that a signature lacks a part.
+_ABSENT = {"dialogues": "all", "references": "1"}
 
 
 def compare(first: Path, second: Path) -> dict[str, Any]:
@@ -42,9 +44,13 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
     first_parts, second_parts = first_scores.parts, second_scores.parts
     for key in ("dialogues", *first_parts, *second_parts):
         if key not in SYSTEM_PARTS and first_parts.get(key) != second_parts.get(key):
+            left, right = (
+                parts.get(key, _ABSENT.get(key, "not there"))
+                for parts in (first_parts, second_parts)
+            )
             raise ScoreError(
-                f"{second}: {key} is '{second_parts.get(key, 'all')}' in the signature, and"
-                f" '{first_parts.get(key, 'all')}' in that of {first}: scores do not compare"
+                f"{second}: {key} is '{right}' in the signature, and '{left}' in that of {first}:"
+                " scores do not compare"
             )
     first_units, second_units = first_scores.units, second_scores.units
     second_units = _in_order(first_units, second_units, first, second)
@@ -90,13 +96,24 @@ def _in_order(left: Units, right: Units, first: Path, second: Path) -> Units:
 
 
 def _with_common_statistics(first: Units, second: Units) -> tuple[Units, Units]:
-    """Both systems' units with the statistics over variants that both have, in one order.
+    """Both systems' units with the counts and statistics that both have, in one order.
 
     A scores.json that an earlier version wrote has fewer of them.
     """
-    common = [name for name in first.cross_variant if name in second.cross_variant]
+    statistics = [name for name in first.cross_variant if name in second.cross_variant]
+    counts = {
+        variant: [name for name in of_variant if name in second.by_variant[variant]]
+        for variant, of_variant in first.by_variant.items()
+    }
     left, right = (
-        replace(units, cross_variant={name: units.cross_variant[name] for name in common})
+        replace(
+            units,
+            by_variant={
+                variant: {name: units.by_variant[variant][name] for name in names}
+                for variant, names in counts.items()
+            },
+            cross_variant={name: units.cross_variant[name] for name in statistics},
+        )
         for units in (first, second)
     )
     return left, right

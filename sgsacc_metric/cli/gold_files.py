@@ -8,6 +8,7 @@ from sgdx_dataset.io.files import read_input, staged
 from sgdx_dataset.io.json import decode_json, parse_json
 from sgdx_metric.rows import ScoreError
 
+from ..candidates import REVISION
 from ..gold import GoldTurn, Options
 from ..rows import Turn
 
@@ -21,6 +22,8 @@ class GoldHeader(msgspec.Struct, forbid_unknown_fields=True):
             wording of one's own.
         split: `train`, `validation` or `test`.
         validate, context, rules, seed: As in `Options`.
+        references: The `REVISION` by which the sentences are made and chosen; 1 in files that do
+            not say it.
     """
 
     nli: str
@@ -30,12 +33,20 @@ class GoldHeader(msgspec.Struct, forbid_unknown_fields=True):
     context: bool
     rules: str
     seed: int
+    references: int = 1
 
     @classmethod
     def from_options(cls, nli: str, evaluator: str, split: str, options: Options) -> "GoldHeader":
         """The header of a gold side that is made with some options."""
         return cls(
-            nli, evaluator, split, options.validate, options.context, options.rules, options.seed
+            nli,
+            evaluator,
+            split,
+            options.validate,
+            options.context,
+            options.rules,
+            options.seed,
+            REVISION,
         )
 
 

@@ -27,7 +27,9 @@ v1 to v5. SS: how far a turn varies over them. changed: turns whose text is not
 that under original. flips: turns whose SGSAcc is not the same under v1 to v5;
 flips_ser: those whose SER is not. worst: each turn under the wording, original
 or v1 to v5, that is worst for it; SER flips, SGSAcc flips: turns whose verdict
-is not the same under all six."""
+is not the same under all six. SGSAcc without offers: of turns that do more than
+offer an intent. SER agrees: of the turns with a slot that SER looks at, those
+where SGSAcc, on these slots alone, says the same."""
 
 
 def print_scores(scores: dict[str, Any], console: Console) -> None:
@@ -47,8 +49,8 @@ def print_scores(scores: dict[str, Any], console: Console) -> None:
     print_line("", console)
     _print_variants(scores, console)
     print_line(_LEGEND, console)
-    if "actions" in scores["counts"]:
-        print_line(coverage_line(scores["counts"]), console)
+    for line in coverage_lines(scores):
+        print_line(line, console)
     print_line(scores["signature"], console)
 
 
@@ -77,19 +79,45 @@ def _print_groups(
         print_table(title, ["turns of", "number", *map(figure_title, shown)], rows, console)
 
 
-def coverage_line(counts: dict[str, Any]) -> str:
-    """How many turns and actions were judged and valid, in one sentence."""
+def coverage_lines(scores: dict[str, Any]) -> list[str]:
+    """How many turns SER and SGSAcc look at, and how many are valid, each under its name.
+
+    None of it depends on the generator, and so it is said once for all variants. There is no such
+    line of SGSAcc where no model of entailment was asked.
+    """
+    counts, shares = scores["counts"], next(iter(scores["variants"].values()))["#ALL_SERVICES"]
+    lines = [
+        f"ser_coverage {_percent(shares['ser_coverage'])}: turns with a slot that SER looks at"
+        " (the paper: 66)."
+    ]
+    if "actions" not in counts:
+        return lines
     turns, actions, pairs = counts["turns"]["all"], counts["actions"], counts["pairs"]
-    return (
-        f"Judged {counts['judged_turns']} of {turns} turns and {actions['judged']} of"
-        f" {actions['all']} actions; {counts['valid_turns']} turns are valid;"
-        f" {pairs['sent']} pairs were judged for {pairs['asked']} answers."
+    lines.append(
+        f"coverage {_percent(shares['coverage'])}: judged turns, {counts['judged_turns']} of"
+        f" {turns} ({actions['judged']} of {actions['all']} actions)."
     )
+    if shares.get("validated") is not None:
+        lines += [
+            f"validated {_percent(shares['validated'])}: valid turns, {counts['valid_turns']} of"
+            f" {turns} (the paper: 97.0).",
+            f"validated_without_offers {_percent(shares['validated_without_offers'])}: of turns"
+            " that do more than offer an intent.",
+        ]
+    return [*lines, f"{pairs['sent']} pairs were judged for {pairs['asked']} answers."]
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
 
 
 def _print_variants(scores: dict[str, Any], console: Console) -> None:
     """Print all turns' metrics under each variant, and BLEU under all conventions."""
-    titles = _METRIC_TITLES | {"sgsacc_alone": "SGSAcc without context", "coverage": "coverage"}
+    titles = _METRIC_TITLES | {
+        "sgsacc_alone": "SGSAcc without context",
+        "sgsacc_without_offers": "SGSAcc without offers",
+        "ser_agreement": "SER agrees",
+    }
     by_variant = {name: groups["#ALL_SERVICES"] for name, groups in scores["variants"].items()}
     shown = [
         key

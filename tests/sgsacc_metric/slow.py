@@ -57,20 +57,17 @@ def _plain_action(
     sentences = candidates(turn, action)
     if not sentences:
         return True, True
-    gold = [_both(turn, action, turn.utterance, sentence, counted) for sentence in sentences]
-    best, best_key = 0, (False, False, -1.0)
-    for i, (alone, context) in enumerate(gold):
-        in_context = not entails(alone) and entails(context)
-        decided = any(entails(one) for one, _ in gold)
-        in_context = in_context and not decided
-        key = entails(alone), in_context, (context if in_context else alone)[0]
-        if key > best_key:
-            best, best_key = i, key
+    best, best_key = 0, (False, -1.0)
+    for i, sentence in enumerate(sentences):
+        alone = counted.one(turn.utterance, sentence)
+        if (entails(alone), alone[0]) > best_key:
+            best, best_key = i, (entails(alone), alone[0])
+    gold = _both(turn, action, turn.utterance, sentences[best], counted)
     wrong = tamper(turn, index, pool) if can_be_tampered(action) else None
     bad = [one for one in candidates(turn, wrong) if one not in sentences] if wrong else []
     fooled = [_both(turn, action, turn.utterance, one, counted) for one in bad]
     said = _both(turn, action, utterance, sentences[best], counted)
-    valid = _any(gold) and not _any(fooled)
+    valid = _any([gold]) and not _any(fooled)
     return _any([said]), valid
 
 

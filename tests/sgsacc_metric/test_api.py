@@ -91,7 +91,7 @@ def test_options_and_a_function_reach_the_scores() -> None:
     options = Options(validate=False, context=False)
     scores = score([response], [row], nli=Script(answers), options=options)
     assert scores["variants"]["v3"]["#ALL_SERVICES"]["sgsacc"] == 1
-    assert "|nli:script|rules:appendix-b|context:no|ci:" in scores["signature"]
+    assert "|nli:script|rules:appendix-b|references:2|context:no|ci:" in scores["signature"]
 
 
 def test_what_cannot_be_scored_is_named(copies: Path, tmp_path: Path) -> None:

@@ -71,7 +71,10 @@ APPENDIX_B = [
     ),
     # A slot that is called intent is a slot; an intent that is offered is none.
     (act("CONFIRM", "intent", "rent"), ["Rent or buy is rent.", "Intent is rent."]),
-    (act("OFFER_INTENT", "intent", "BookHotel"), ["Intent is BookHotel."]),
+    (act("OFFER_INTENT", "intent", "BookHotel"), ["Intent is Book Hotel."]),
+    (act("OFFER_INTENT", "intent", "CheckATMBalance"), ["Intent is Check ATM Balance."]),
+    (act("OFFER_INTENT", "intent", "buy_tickets2Go"), ["Intent is buy tickets2 Go."]),
+    (act("CONFIRM", "city", "McAllen"), ["City of the hotel is McAllen.", "City is McAllen."]),
     (act("INFORM_COUNT", "count", "3"), ["Count is 3."]),
     (act("NOTIFY_SUCCESS"), []),
     (act("NOTIFY_FAILURE"), []),

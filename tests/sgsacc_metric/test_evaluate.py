@@ -86,11 +86,14 @@ def test_a_function_judges(metric: Any) -> None:
     said = {"turn_id": row["turn_id"], "variant": "v3", "utterance": row["utterance"]}
     result = metric.compute(predictions=[said], references=[row], nli=script)
     assert (result["sgsacc"], result["ser"], result["coverage"]) == (1, 0, 1)
-    assert "|nli:script|rules:appendix-b|context:yes|validated:1/1|" in result["signature"]
+    assert (
+        "|nli:script|rules:appendix-b|references:2|context:yes|validated:1/1|"
+        in result["signature"]
+    )
     plain = metric.compute(
         predictions=[said], references=[row], nli=lambda pairs: LexicalNli()(pairs), context=False
     )
-    assert "|nli:function:<lambda>|rules:appendix-b|context:no|" in plain["signature"]
+    assert "|nli:function:<lambda>|rules:appendix-b|references:2|context:no|" in plain["signature"]
 
 
 def test_bad_rows(metric: Any) -> None:

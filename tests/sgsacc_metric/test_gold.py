@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from baselines.copies.derived import derived
+from sgdx_dataset import open_release
+from sgsacc_metric.cli.references import References
+from sgsacc_metric.faithful import judge_utterances
 from sgsacc_metric.gold import GoldAction, Options, judge_gold
+from sgsacc_metric.lexical import LexicalNli
 from sgsacc_metric.nli import Judge
 
 from .turns import CONTEXT, GOLD, LONG, NO, PLAIN, SHORT, YES, Script, act, turn
@@ -23,19 +28,21 @@ def test_one_candidate_is_not_asked_about_without_validation() -> None:
     of = turn(act("OFFER_INTENT", "intent", "BookHotel"), act("NOTIFY_SUCCESS"))
     judge = Judge(Script({}))
     (gold,) = judge_gold([of], judge, PLAIN)
-    assert [action.reference for action in gold.actions] == ["Intent is BookHotel.", ""]
+    assert [action.reference for action in gold.actions] == ["Intent is Book Hotel.", ""]
     assert judge.sent == 0 and gold.judged and gold.valid
 
 
-def test_context_decides_where_the_utterance_alone_does_not() -> None:
-    answers = {(GOLD, LONG): NO, (GOLD, SHORT): (0.4, 0.5, 0.1)}
-    in_context = {(CONTEXT, LONG): YES, (CONTEXT, SHORT): NO}
-    script = Script(answers | in_context)
+def test_the_gold_utterance_alone_decides_what_is_the_reference() -> None:
+    """Context would prefer the other sentence, and says only whether the reference is entailed."""
+    answers = {(GOLD, LONG): NO, (GOLD, SHORT): (0.4, 0.5, 0.1), (CONTEXT, SHORT): YES}
+    script = Script(answers)
     (gold,) = judge_gold([turn()], Judge(script), Options())
-    assert gold.actions[0] == GoldAction(LONG, entailed=True)  # no other city: nothing is tampered
-    assert [len(call) for call in script.calls] == [2, 2]
+    assert gold.actions[0] == GoldAction(SHORT, entailed=True)  # no other city: nothing is tampered
+    assert script.calls == [[(GOLD, LONG), (GOLD, SHORT)], [(CONTEXT, SHORT)]]
     (gold,) = judge_gold([turn()], Judge(Script(answers)), Options(context=False))
     assert gold.actions[0] == GoldAction(SHORT, entailed=False) and not gold.valid
+    (gold,) = judge_gold([turn()], Judge(Script(answers)), Options(validate=False))
+    assert gold.actions[0] == GoldAction(SHORT)
 
 
 def test_validation_with_a_tampered_action() -> None:
@@ -50,3 +57,28 @@ def test_validation_with_a_tampered_action() -> None:
     fooled = answers | {(context, wrong[2]): YES}
     (gold,) = judge_gold([of], Judge(Script(fooled)), Options())
     assert gold.actions[0].fooled and not gold.valid
+
+
+def test_verdicts_do_not_depend_on_validation() -> None:
+    """Of all turns of the sample under all copies: the same references, the same verdicts.
+
+    Validation of a turn means that its gold utterance is faithful.
+    """
+    turns = References("test", open_release("sample")).turns("original")
+    utterances = {
+        "gold": [one.utterance for one in turns],
+        "derived": [derived(one) for one in turns],
+        "empty": ["" for _ in turns],
+    }
+    golds, faithful = [], []
+    for options in (Options(), Options(validate=False)):
+        judge = Judge(LexicalNli())
+        gold = judge_gold(turns, judge, options)
+        verdicts = judge_utterances(turns, gold, utterances, judge)
+        golds.append(gold)
+        faithful.append({name: [v.faithful for v in column] for name, column in verdicts.items()})
+    references = [[[a.reference for a in one.actions] for one in gold] for gold in golds]
+    assert references[0] == references[1] and faithful[0] == faithful[1]
+    valid = [one.valid for one in golds[0]]
+    assert 0 < sum(valid) < len(valid) and len({*map(tuple, faithful[0].values())}) == 3
+    assert all(f for f, is_valid in zip(faithful[0]["gold"], valid, strict=True) if is_valid)

@@ -31,7 +31,8 @@ def test_ratios_of_counts() -> None:
         sums(
             turns=10, wrong=2, checkable=4, values=5, missing=3, wrong_extended=4,
             faithful=6, faithful_alone=5, judged=8, faithful_judged=4, both=4, agree=3,
-            valid=0, faithful_valid=0,
+            valid=0, faithful_valid=0, ser_slots=7, without_offers=5, faithful_without_offers=3,
+            valid_without_offers=1,
         )
     )  # fmt: skip
     del metrics["bleu"]
@@ -44,6 +45,10 @@ def test_ratios_of_counts() -> None:
         "sgsacc": 0.6,
         "sgsacc_judged": 0.5,
         "sgsacc_alone": 0.5,
+        "sgsacc_without_offers": 0.6,
         "coverage": 0.8,
+        "validated": 0.0,
+        "validated_without_offers": 0.2,
+        "ser_coverage": 0.7,
         "ser_agreement": 0.75,
     }

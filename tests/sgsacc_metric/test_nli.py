@@ -7,7 +7,7 @@ import pytest
 from sgdx_metric.rows import ScoreError
 from sgsacc_metric.faithful import judge_utterances
 from sgsacc_metric.gold import judge_gold
-from sgsacc_metric.nli import Judge, entails, nli_name
+from sgsacc_metric.nli import Judge, clearest, entails, nli_name
 
 from .turns import GOLD, LONG, NO, PLAIN, SHORT, YES, Script, turn
 
@@ -17,6 +17,15 @@ def test_entailment_has_to_be_the_highest() -> None:
     assert not entails((0.48, 0.50, 0.02))
     assert not entails((0.5, 0.5, 0.0))
     assert entails((0.51, 0.0, 0.49)) and not entails((0.5, 0.0, 0.5))  # of two classes
+
+
+def test_the_clearest_sentence() -> None:
+    """An entailed sentence first, then the more probable, then the first."""
+    entailed, clearer, probable = (0.45, 0.30, 0.25), (0.6, 0.3, 0.1), (0.48, 0.50, 0.02)
+    assert clearest([probable, entailed]) == 1
+    assert clearest([entailed, clearer]) == 1
+    assert clearest([NO, probable, NO]) == 1
+    assert clearest([clearer, clearer]) == 0
 
 
 def test_distinct_pairs_are_sent_once() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from sgdx_metric.rows import ScoreError
-from sgsacc_metric.gold import Options, judge_gold
+from sgsacc_metric.gold import GoldAction, GoldTurn, Options, judge_gold
 from sgsacc_metric.lexical import LexicalNli
-from sgsacc_metric.nli import Judge
+from sgsacc_metric.nli import Judge, Pair
 from sgsacc_metric.rows import Prediction
 from sgsacc_metric.scoring import score_turns, utterances_by_variant
 
@@ -35,6 +37,7 @@ def test_counts_of_slot_errors() -> None:
     expected = {
         "turns": ([1, 1], [1, 1]),
         "wrong": ([1, 0], [0, 0]),
+        "ser_slots": ([1, 0], [1, 0]),
         "checkable": ([1, 0], [1, 0]),
         "values": ([1, 0], [1, 0]),
         "missing": ([1, 0], [0, 0]),
@@ -57,3 +60,42 @@ def test_counts_of_sgsacc() -> None:
     assert counts["faithful_judged"].tolist() == [1, 0, 0]
     assert counts["both"].tolist() == counts["agree"].tolist() == [1, 1, 0]
     assert "valid" not in counts
+
+
+def test_agreement_is_about_the_slots_of_ser_alone() -> None:
+    """The first turn has such a slot without a value, and fails SGSAcc by another slot alone."""
+    turns = [
+        turn(act("REQUEST", "city"), act("CONFIRM", "star_rating", "3"), prompt=""),
+        turn(act("CONFIRM", "city", "Rome"), turn_id="2/1", prompt=""),
+        turn(act("CONFIRM", "star_rating", "3"), turn_id="3/1", prompt=""),
+    ]
+    entailing = {"City, 4 stars?": "Request city.", "Not Pisa, Rome!": "", "3 stars": "Star"}
+
+    def script(pairs: Sequence[Pair]) -> list[tuple[float, float, float]]:
+        return [
+            (0.8, 0.1, 0.1) if entailing.get(premise) and sentence.startswith(entailing[premise])
+            else (0.1, 0.8, 0.1)
+            for premise, sentence in pairs
+        ]  # fmt: skip
+
+    judge, options = Judge(script), Options(validate=False, context=False)
+    gold = [GoldTurn("", [GoldAction("Request city."), GoldAction("Star rating is 3.")]),
+            GoldTurn("", [GoldAction("City is Rome.")]),
+            GoldTurn("", [GoldAction("Star rating is 3.")])]  # fmt: skip
+    counts = score_turns(turns, {"v1": list(entailing)}, gold, judge, options)["v1"].counts
+    assert counts["ser_slots"].tolist() == [1, 1, 0] and counts["checkable"].tolist() == [0, 1, 0]
+    assert counts["faithful"].tolist() == [0, 0, 1]
+    assert counts["both"].tolist() == [1, 1, 0]  # the third has no slot that SER looks at
+    assert counts["agree"].tolist() == [1, 0, 0]  # of the second, SER finds Rome, and SGSAcc not
+
+
+def test_turns_that_only_offer_an_intent() -> None:
+    offer = act("OFFER_INTENT", "intent", "BookHotel")
+    turns = [turn(offer, prompt=""), turn(offer, act("GOODBYE"), turn_id="2/1", prompt="")]
+    judge, options = Judge(LexicalNli()), Options()
+    gold = judge_gold(turns, judge, options)
+    utterances = {"v1": ["Book hotel?", "Book hotel? Goodbye."]}
+    counts = score_turns(turns, utterances, gold, judge, options)["v1"].counts
+    assert counts["without_offers"].tolist() == [0, 1]
+    assert counts["faithful_without_offers"].tolist() == [0, 1]
+    assert counts["valid_without_offers"].tolist() == [0, 0]

@@ -32,11 +32,11 @@ def test_with_a_model() -> None:
     scored = ("split:test", "release:sample", "turns:2", "bleu:BLEU", "ser:t2g2")
     line = signature(["mine"], ["mine"], data, "m@r/float32", gold)
     named = ("generator:mine@1a2b3c4d", "evaluator:mine@1a2b3c4d")
-    judged = ("nli:m@r/float32", "rules:appendix-b", "context:yes", "validated:1/2")
-    assert matches(line, *named, *scored, *judged, "negatives-seed:0")
+    judged = ("nli:m@r/float32", "rules:appendix-b", "references:2", "context:yes")
+    assert matches(line, *named, *scored, *judged, "validated:1/2", "negatives-seed:0")
     options = Options(validate=False, context=False, rules="extended")
     line = signature(["v1"], ["v2"], data, "m", gold, options)
-    unvalidated = ("nli:m", "rules:extended", "context:no")
+    unvalidated = ("nli:m", "rules:extended", "references:2", "context:no")
     assert matches(line, "generator:v1", "evaluator:v2", *scored, *unvalidated)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from sgsacc_metric.__main__ import main
 
-from .commands import SAMPLE, error_of, scores_of
+from .commands import LEXICAL, SAMPLE, error_of, scores_of
 
 
 def test_a_subset_and_a_comparison(
@@ -46,7 +46,7 @@ def test_a_subset_and_a_comparison(
 def test_an_older_file_is_compared_in_what_both_have(
     copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before there was a worst case, a scores.json had fewer statistics over the wordings."""
+    """Before there was a worst case, a scores.json had fewer statistics and counts."""
     for name in ("gold", "derived"):
         scores_of(tmp_path, copies / name, *SAMPLE)
     new, old = tmp_path / "gold.json", tmp_path / "derived.json"
@@ -56,6 +56,8 @@ def test_an_older_file_is_compared_in_what_both_have(
     for key in ("ser_worst(original+v1)", "ser_flips(original+v1)"):
         assert key in scores["sgdx"]
         del scores["units"]["across"][key]
+    for counts in scores["units"]["by_variant"].values():
+        del counts["ser_slots"]
     old.write_text(json.dumps(scores))
     capsys.readouterr()
     for files, side in (((new, old), "second"), ((old, new), "first")):
@@ -63,3 +65,16 @@ def test_an_older_file_is_compared_in_what_both_have(
         found = json.loads((tmp_path / "c.json").read_text())["groups"]["all"]
         assert not any(key.startswith("ser_worst") for key in found)
         assert found["changed"][side] == pytest.approx(expected)
+
+
+def test_scores_with_references_of_an_earlier_version_do_not_compare(
+    copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new, old = tmp_path / "gold.json", tmp_path / "derived.json"
+    scores_of(tmp_path, copies / "gold", *SAMPLE, *LEXICAL)
+    scores = scores_of(tmp_path, copies / "derived", *SAMPLE, *LEXICAL)
+    del scores["sha256"]
+    scores["signature"] = scores["signature"].replace("|references:2", "")
+    old.write_text(json.dumps(scores))
+    message = error_of(capsys, "compare", new, old)
+    assert "references is '1' in the signature, and '2' in that of" in message

@@ -25,7 +25,7 @@ def test_the_same_from_parquet_files_and_a_gold_side(
     assert sgdx_dataset([*words, "--output", str(tmp_path / "turns")]) == 0
     side = tmp_path / "gold.jsonl"
     assert main(["references", *SAMPLE, *LEXICAL, "--output", str(side)]) == 0
-    assert re.search(r"205 of 265 turns are valid; \d+ pairs", capsys.readouterr().out)
+    assert re.search(r"207 of 265 turns are valid; \d+ pairs", capsys.readouterr().out)
     first = scores_of(tmp_path, copies / "derived", *SAMPLE, *LEXICAL)
     folder = ("--references", str(tmp_path / "turns"))
     second = scores_of(tmp_path, copies / "derived", *folder, *LEXICAL, "--gold", str(side))
@@ -62,3 +62,13 @@ def test_gold_files_that_do_not_fit(tmp_path: Path) -> None:
         with pytest.raises(ScoreError) as error:
             read_gold(path, expected, [wanted])
         assert str(error.value).startswith(str(path)) and message in str(error.value)
+
+
+def test_a_gold_side_of_an_earlier_version_is_refused(tmp_path: Path) -> None:
+    """Its references were chosen in context, so that they are not those of this version."""
+    header = GoldHeader.from_options("script", "original", "test", Options())
+    path = tmp_path / "gold.jsonl"
+    write_gold(header, [GoldTurn("1_00000/1", [GoldAction("City is Rome.")])], path)
+    path.write_text(path.read_text().replace(',"references":2', "", 1))
+    with pytest.raises(ScoreError, match=":1: references is 1, expected 2$"):
+        read_gold(path, header, [turn()])

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from sgdx_metric.cli.terminal import print_table
-from sgsacc_metric.cli.terminal import coverage_line, figure_title, format_figure
+from sgsacc_metric.cli.terminal import coverage_lines, figure_title, format_figure
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,18 @@ def test_coverage() -> None:
         "actions": {"all": 20, "judged": 15},
         "pairs": {"sent": 30, "asked": 40},
     }
-    assert coverage_line(counts) == (
-        "Judged 7 of 9 turns and 15 of 20 actions; 5 turns are valid; 30 pairs were judged for 40"
-        " answers."
-    )
+    shares = {"ser_coverage": 0.636, "coverage": 7 / 9, "validated": 5 / 9}
+    shares["validated_without_offers"] = 0.625
+    scores = {"variants": {"v1": {"#ALL_SERVICES": shares}}, "counts": counts}
+    assert coverage_lines(scores) == [
+        "ser_coverage 63.6 %: turns with a slot that SER looks at (the paper: 66).",
+        "coverage 77.8 %: judged turns, 7 of 9 (15 of 20 actions).",
+        "validated 55.6 %: valid turns, 5 of 9 (the paper: 97.0).",
+        "validated_without_offers 62.5 %: of turns that do more than offer an intent.",
+        "30 pairs were judged for 40 answers.",
+    ]
+    scores["counts"] = {"turns": {"all": 9}}
+    assert len(coverage_lines(scores)) == 1
 
 
 def test_a_table_obeys_no_names() -> None:
