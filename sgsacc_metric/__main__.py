@@ -16,8 +16,11 @@ from sgdx_metric.cli.arguments import (
     run_program,
 )
 
+from .annotation import PAPER_PAIRS
 from .candidates import APPENDIX_B, RULES
 from .cli.commands import (
+    run_agreement,
+    run_annotate,
     run_compare,
     run_explain,
     run_install,
@@ -81,19 +84,63 @@ def _add_validate(command: argparse.ArgumentParser) -> None:
     _add_selection(command)
 
 
+def _add_annotate(command: argparse.ArgumentParser) -> None:
+    add_references(command, "turns")
+    add_predictions(command)
+    _add_evaluator(command)
+    _add_gold(command)
+    _add_nli(command, DEFAULT_MODEL)
+    _add_selection(command)
+    command.add_argument(
+        "--pairs",
+        nargs=3,
+        type=_number,
+        default=PAPER_PAIRS,
+        metavar="N",
+        help="how many pairs: references of valid turns, such actions with wrong values, and "
+        "references of actions that failed validation; default: 200 200 25, as in the paper",
+    )
+    command.add_argument(
+        "--output",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder for sheet.csv, which people fill in, and key.json, which they must not see",
+    )
+
+
+def _number(text: str) -> int:
+    """A number of pairs, 0 or more."""
+    if not text.isdecimal() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"found {text!r:.40}, expected a number, 0 or more")
+    return int(text)
+
+
+def _add_agreement(command: argparse.ArgumentParser) -> None:
+    command.add_argument("key", type=Path, help="the key.json that annotate wrote")
+    command.add_argument(
+        "sheets", nargs="+", type=Path, metavar="SHEET", help="a sheet that a person filled in"
+    )
+    add_json_output(command)
+
+
 def _add_scored(command: argparse.ArgumentParser) -> None:
     """Add what is scored against what, and how."""
     add_references(command, "turns")
     add_predictions(command)
     _add_evaluator(command)
+    _add_gold(command)
+    _add_nli(command, None)
+    _add_validation(command)
+
+
+def _add_gold(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--gold",
         type=Path,
         metavar="FILE",
         help="a file that the command references wrote, to be read instead of making it again",
     )
-    _add_nli(command, None)
-    _add_validation(command)
 
 
 def _add_evaluator(command: argparse.ArgumentParser) -> None:
@@ -152,7 +199,8 @@ def _add_nli(command: argparse.ArgumentParser, default: str | None) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="random seed of the wrong values for validation; default: 0",
+        help="random seed of the wrong values for validation, and of the pairs that annotate "
+        "draws; default: 0",
     )
 
 
@@ -199,6 +247,18 @@ _COMMANDS = (
         run_validate,
         _add_validate,
         "test the model of entailment on the gold responses, beside the published figures",
+    ),
+    Command(
+        "annotate",
+        run_annotate,
+        _add_annotate,
+        "draw pairs of a response and a statement for people to judge, beside the model",
+    ),
+    Command(
+        "agreement",
+        run_agreement,
+        _add_agreement,
+        "compare what people said with the model's verdicts, beside the published figures",
     ),
 )
 

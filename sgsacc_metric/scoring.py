@@ -98,13 +98,15 @@ def score_turns(
 
 
 def utterances_by_variant(
-    turns: Sequence[Turn], predictions: Sequence[Prediction]
+    turns: Sequence[Turn], predictions: Sequence[Prediction], split_turns: Sequence[Turn] = ()
 ) -> dict[str, list[str]]:
     """A system's utterance in each turn, by variant, in the order of the turns.
 
     Args:
         turns: The turns that are scored.
         predictions: Predictions of one or more variants, in any order.
+        split_turns: All turns of the split; predictions for those of them that are not scored are
+            passed over.
 
     Raises:
         ScoreError: Turns are missing, there twice or unknown under a variant, or there are no
@@ -114,8 +116,11 @@ def utterances_by_variant(
         raise ScoreError("no predictions, expected rows of one variant at least")
     turn_ids = [turn.turn_id for turn in turns]
     scored = set(turn_ids)
+    passed_over = {turn.turn_id for turn in split_turns} - scored
     by_turn: dict[str, dict[str, str]] = {}
     for row in predictions:
+        if row.turn_id in passed_over:
+            continue
         of_variant = by_turn.setdefault(row.variant, {})
         if row.turn_id in of_variant or row.turn_id not in scored:
             fault = (

@@ -91,9 +91,7 @@ def score_system(
         ScoreError: Turns are missing, there twice or unknown.
     """
     options = options or Options()
-    not_scored = {turn.turn_id for turn in split_turns} - {turn.turn_id for turn in turns}
-    rows = [row for row in predictions if row.turn_id not in not_scored]
-    utterances = utterances_by_variant(turns, rows)
+    utterances = utterances_by_variant(turns, predictions, split_turns)
     judge = Judge(nli) if nli else None
     if judge is None:
         gold = []

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sgdx_dataset import SgdxError
-from sgdx_metric.variants import short_digest
 from sgsacc_metric.cli.references import References
-from sgsacc_metric.cli.selection import select_turns
+from sgsacc_metric.cli.selection import select_turns, turns_mark
 from sgsacc_metric.rows import Turn
 
 from ..data.prediction_files import write_predictions
@@ -106,15 +105,9 @@ def generate(
             "program": system.program,
             "input": system.name,
             **data.facts(),
-            **_mark_of(turns, single),
+            **({"turns": turns_mark(turns)} if single else {}),
             "variant": config,
             **data.facts_of(config),
         }
         paths.append(write_predictions(output / f"{config}.jsonl", header, rows))
     return paths
-
-
-def _mark_of(turns: Sequence[Turn], single: Path | None) -> dict[str, str]:
-    """The number and the digest of chosen turns, as a signature has them; nothing for all turns."""
-    ids = sorted(turn.turn_id for turn in turns)
-    return {"turns": f"{len(ids)}@{short_digest(ids)}"} if single else {}

@@ -20,9 +20,19 @@ from sgdx_metric.cli.files import check_folder
 
 from ..command_line import add_source, run_command
 from .choice import FrameChoice
-from .inputs import read_inputs, read_tracker
+from .generation.leaderboard import FILE as GENERATORS
+from .generation.leaderboard import (
+    HEAD,
+    generator_row,
+    parse_generators,
+    read_generators,
+    render_generators,
+)
+from .generation.runs import GeneratorRun
+from .inputs import read_inputs, read_ranked
 from .leaderboard import own_row, read_own, read_published, render_leaderboard, write_own
 from .page import write_report
+from .runs import TrackerRun
 from .sections import build_report
 from .systems import group_runs
 
@@ -78,13 +88,19 @@ def make_leaderboard(arguments: argparse.Namespace) -> None:
     folder = arguments.output or _DOCS
     check_folder("--output", folder)
     data, page = folder / "leaderboard.toml", folder / "leaderboard.md"
-    runs = [read_tracker(path) for path in dict.fromkeys(arguments.runs)]
-    if rows := [own_row(system) for group in group_runs(runs) for system in group.systems]:
+    generators = folder / GENERATORS
+    runs = [read_ranked(path) for path in dict.fromkeys(arguments.runs)]
+    trackers = group_runs([run for run in runs if isinstance(run, TrackerRun)])
+    if rows := [own_row(system) for group in trackers for system in group.systems]:
         write_own(data, rows)
-    text = render_leaderboard(read_own(data), read_published())
+    of_turns = group_runs([run for run in runs if isinstance(run, GeneratorRun)])
+    if generator_rows := [generator_row(system) for group in of_turns for system in group.systems]:
+        write_own(generators, generator_rows, HEAD, parse_generators)
+    own = read_own(data) if data.exists() or not generator_rows else []
+    text = render_leaderboard(own, read_published())
     with staged(page) as staging:
-        staging.write_text(text, encoding="utf-8")
-    print(data, page, sep="\n")
+        staging.write_text(f"{text}\n{render_generators(read_generators(generators))}", "utf-8")
+    print(*(path for path in (data, generators, page) if path.exists()), sep="\n")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -96,8 +112,8 @@ def _parser() -> argparse.ArgumentParser:
         "--output",
         type=Path,
         metavar="DIR",
-        help="the folder to write; with --leaderboard it holds leaderboard.toml and "
-        "leaderboard.md, and is docs by default",
+        help="the folder to write; with --leaderboard it holds leaderboard.toml, "
+        "leaderboard_generators.toml and leaderboard.md, and is docs by default",
     )
     add_source(parser)
     parser.add_argument(
@@ -124,8 +140,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--leaderboard",
         action="store_true",
-        help="instead of a report, add the runs, if any, to leaderboard.toml, check that file and "
-        "write leaderboard.md",
+        help="instead of a report, add the runs, if any, to leaderboard.toml or, of generators, "
+        "leaderboard_generators.toml, check these files and write leaderboard.md",
     )
     return parser
 

@@ -153,7 +153,19 @@ def read_tracker(path: Path) -> TrackerRun:
     """
     run = read_input(path)
     if not isinstance(run, TrackerRun):
-        raise SgdxError(f"{path}: found no run of a tracker, expected one for the leaderboard")
+        raise SgdxError(f"{path}: found no run of a tracker, expected one")
+    return run
+
+
+def read_ranked(path: Path) -> TrackerRun | GeneratorRun:
+    """Read a run of a tracker or a generator, which the leaderboard takes.
+
+    Raises:
+        ScoreError, SgdxError: A file is malformed, or the run is of something else.
+    """
+    run = read_input(path)
+    if not isinstance(run, TrackerRun | GeneratorRun):
+        raise SgdxError(f"{path}: found no run of a tracker or a generator, expected one")
     return run
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -26,6 +26,11 @@ from .submission import FILE as SUBMISSION
 from .submission import Submission, read_submission
 from .systems import TrackerSystem
 
+HEAD = """\
+# Rows of docs/leaderboard.md that were measured with this project, in percent. To add one, give
+#   python -m baselines.report --leaderboard RUN
+# and send both files as a pull request.
+"""
 # A cell of a table, and a line of code; neither may have characters that end it.
 Text = Annotated[str, msgspec.Meta(max_length=400, pattern=r"^[^\x00-\x1f\x7f<>|]+$")]
 Code = Annotated[str, msgspec.Meta(max_length=1000, pattern=r"^[^\x00-\x1f\x7f`]+$")]
@@ -156,13 +161,13 @@ class OwnRow(LeaderboardRow, kw_only=True):
         return of_system + self.data_caveats
 
 
-AnyRow = TypeVar("AnyRow", PublishedRow, OwnRow)
+AnyRow = TypeVar("AnyRow", bound=msgspec.Struct)
 
 
 def read_published() -> list[PublishedRow]:
     """The published rows that come with the report."""
     file = resources.files(__package__) / "published.toml"
-    return _parse_rows(file.read_bytes(), PublishedRow, "published.toml")
+    return parse_rows(file.read_bytes(), PublishedRow, "published.toml")
 
 
 def read_own(path: Path) -> list[OwnRow]:
@@ -178,12 +183,12 @@ def read_own(path: Path) -> list[OwnRow]:
         data = path.read_bytes()
     except OSError as error:
         raise SgdxError(f"{path}: {error.strerror}") from None
-    return _parse_own(data, str(path))
+    return parse_own(data, str(path))
 
 
-def _parse_own(data: bytes, path: str) -> list[OwnRow]:
+def parse_own(data: bytes, path: str) -> list[OwnRow]:
     """The own rows in a file's content, if each is one and none is there twice."""
-    rows = _parse_rows(data, OwnRow, path)
+    rows = parse_rows(data, OwnRow, path)
     keys = set()
     for number, row in enumerate(rows, 1):
         where = f"{path}: row {number} ({row.system})"
@@ -194,7 +199,12 @@ def _parse_own(data: bytes, path: str) -> list[OwnRow]:
     return rows
 
 
-def _parse_rows(data: bytes, kind: type[AnyRow], path: str) -> list[AnyRow]:
+def parse_rows(data: bytes, kind: type[AnyRow], path: str) -> list[AnyRow]:
+    """The rows of a kind in a TOML file, a table ``[[row]]`` for each.
+
+    Raises:
+        SgdxError: The file's content is no such table.
+    """
     try:
         tables = msgspec.toml.decode(data, type=dict[str, list[kind]])  # type: ignore[valid-type]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -306,13 +316,13 @@ def _digests(system: TrackerSystem) -> list[str]:
     return [run.results.scores.sha256 for run in system.runs]
 
 
-def row_digest(row: OwnRow) -> str:
+def row_digest(row: msgspec.Struct) -> str:
     """The SHA-256, in hexadecimal, of what a row says but for `sha256` itself."""
     stated = {name: value for name, value in _stated(row).items() if name != "sha256"}
     return hashlib.sha256(msgspec.json.encode(stated, order="deterministic")).hexdigest()
 
 
-def _stated(row: OwnRow) -> dict[str, Any]:
+def _stated(row: msgspec.Struct) -> dict[str, Any]:
     """The fields of a row that say something, as JSON values."""
     fields: dict[str, Any] = msgspec.to_builtins(row)
     for name, value in fields.items():
@@ -376,27 +386,31 @@ def _request_options(run: TrackerRun) -> list[str]:
     return [*words, "--base-url", "URL"]
 
 
-def write_own(path: Path, rows: Sequence[OwnRow]) -> None:
-    """Add rows to the file of own rows, which is made where it lacks; what is there stays.
+def write_own(
+    path: Path,
+    rows: Sequence[msgspec.Struct],
+    head: str = HEAD,
+    parse: Callable[[bytes, str], Any] = parse_own,
+) -> None:
+    """Add rows to a file of own rows, which is made where it lacks; what is there stays.
+
+    Args:
+        path: The file.
+        rows: The rows.
+        head: How a new file begins.
+        parse: Reads the content of the file named by its second argument, and refuses what is none.
 
     Raises:
         SgdxError: A row is there already, or the file cannot be written.
     """
-    before = path.read_text(encoding="utf-8") if path.is_file() else _HEAD
+    before = path.read_text(encoding="utf-8") if path.is_file() else head
     data = (before + "".join(map(_toml, rows))).encode()
-    _parse_own(data, str(path))
+    parse(data, str(path))
     with staged(path) as staging:
         staging.write_bytes(data)
 
 
-_HEAD = """\
-# Rows of docs/leaderboard.md that were measured with this project, in percent. To add one, give
-#   python -m baselines.report --leaderboard RUN
-# and send both files as a pull request.
-"""
-
-
-def _toml(row: OwnRow) -> str:
+def _toml(row: msgspec.Struct) -> str:
     """A row as the text of a table; JSON's strings, numbers and booleans are TOML's too."""
     lines = ["", "[[row]]"]
     for name, value in _stated(row).items():

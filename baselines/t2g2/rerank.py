@@ -2,7 +2,10 @@
 
 This is the ensemble of Chen, Lin and Byrne 2023 (arXiv 2301.12568). The best beam of each generator
 gets a fidelity: the number of the turn's actions that it words, as a model of entailment judges
-without the gold response. The response of highest fidelity wins, and of several the likeliest.
+without the gold response. The response of highest fidelity wins. Of several such responses the
+likeliest wins, by its writer's mean log-likelihood per token, the end token included, which is
+`score` in its file; a response without one, as of a generator without a model, comes last. Of
+equally likely ones that of the generator which was named first wins.
 
 A model of entailment that chooses and then scores is biased towards its own choice. So the table
 has figures by a second model too, and the figures of the best possible choice.
@@ -23,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sgdx_dataset import CONFIGS
-from sgdx_dataset.io.arguments import split_pairs
+from sgdx_dataset.io.arguments import paths_by_name, split_pairs
 from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.release.schema import split_name
@@ -33,11 +36,12 @@ from sgdx_metric.cli.predictions import prediction_paths
 from sgdx_metric.cli.systems import Metadata, check_data, check_one_system, is_oracle
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.subset import dialogues_mark
-from sgsacc_metric.candidates import APPENDIX_B, candidates
+from sgsacc_metric.candidates import APPENDIX_B, RULES, candidates
 from sgsacc_metric.claims import Claim, context_of, judge_claims
 from sgsacc_metric.cli.predictions import read_predictions
 from sgsacc_metric.cli.references import References, open_references
 from sgsacc_metric.cli.score import score_rows
+from sgsacc_metric.cli.selection import select_turns, turns_mark
 from sgsacc_metric.cli.terminal import format_figure
 from sgsacc_metric.faithful import judge_utterances
 from sgsacc_metric.gold import GoldTurn, Options, judge_gold
@@ -166,7 +170,7 @@ def best_of(
 
 
 def rerank(
-    turns: Sequence[Turn], systems: Sequence[System], judge: Judge
+    turns: Sequence[Turn], systems: Sequence[System], judge: Judge, rules: str = APPENDIX_B
 ) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
     """Choose a generator for each turn under each variant.
 
@@ -174,13 +178,16 @@ def rerank(
         turns: The turns under the evaluator's wording [turns].
         systems: The generators, two or more, with the same variants.
         judge: The judge of entailment.
+        rules: How sentences are made of actions, as of ``sgsacc_metric.candidates``.
 
     Returns:
         By variant which generator was chosen [turns], and the fidelity of its response [turns].
     """
     picks, fidelity = {}, {}
     for variant in systems[0].utterances:
-        by_system = [fidelities(turns, system.utterances[variant], judge) for system in systems]
+        by_system = [
+            fidelities(turns, system.utterances[variant], judge, rules) for system in systems
+        ]
         picks[variant] = choose_system(
             by_system, [system.likelihoods[variant] for system in systems]
         )
@@ -197,7 +204,7 @@ def picked(systems: Sequence[System], picks: Mapping[str, Sequence[int]]) -> dic
 
 
 def read_system(
-    argument: str, references: References, turns: Sequence[Turn], other_ids: set[str]
+    argument: str, references: References, turns: Sequence[Turn], split_turns: Sequence[Turn]
 ) -> System:
     """Read the responses of one generator.
 
@@ -205,7 +212,7 @@ def read_system(
         argument: ``NAME=DIR``, with a ``VARIANT.jsonl`` in the folder for each variant.
         references: The split that they must be for, and the data that they must be made from.
         turns: The turns that are chosen among, in order.
-        other_ids: Ids of the split's other turns, whose predictions are passed over.
+        split_turns: All turns of the split; predictions for the others are passed over.
 
     Raises:
         ScoreError, SgdxError: The argument or a file is at fault, or turns are missing.
@@ -214,12 +221,13 @@ def read_system(
     utterances: dict[str, list[str]] = {}
     likelihoods: dict[str, list[float]] = {}
     metadata: dict[str, Metadata] = {}
-    for variant, path in prediction_paths(Path(folder), CONFIGS).items():
+    own = references.release.own_variants if references.release else ()
+    for variant, path in prediction_paths(Path(folder), [*CONFIGS, *own]).items():
         predictions = read_predictions(path, references.split, variant)
         metadata[variant] = predictions.metadata
-        check_data(predictions.metadata, variant, references.data(variant), None)
-        rows = [row for row in predictions.rows if row.turn_id not in other_ids]
-        utterances |= utterances_by_variant(turns, rows)
+        mark = references.fingerprints([variant]).get(variant)
+        check_data(predictions.metadata, variant, references.data(variant), mark)
+        utterances |= utterances_by_variant(turns, predictions.rows, split_turns)
         scores = {
             row.turn_id: row.score
             for number, line in enumerate(path.read_bytes().split(b"\n"), 1)
@@ -233,12 +241,10 @@ def read_system(
 
 
 def _systems(
-    options: argparse.Namespace, references: References, turns: list[Turn], other_ids: set[str]
+    arguments: Sequence[str], references: References, turns: list[Turn], split_turns: list[Turn]
 ) -> list[System]:
     """All generators, which must have different names and the same variants."""
-    systems = [
-        read_system(argument, references, turns, other_ids) for argument in options.predictions
-    ]
+    systems = [read_system(argument, references, turns, split_turns) for argument in arguments]
     names = [system.name for system in systems]
     if len(set(names)) < max(2, len(names)):
         raise ScoreError(
@@ -260,9 +266,10 @@ def _score_all(
     systems: Sequence[System],
     picks: Mapping[str, Sequence[int]],
     model: Nli,
+    options: Options,
 ) -> dict[str, dict[str, Any]]:
     """The figures of each generator, of the choice and of the best possible one, by one model."""
-    judge, options = Judge(model), Options()
+    judge = Judge(model)
     gold = judge_gold(turns, judge, options, ValuePool.from_turns(every))
     best = {
         variant: best_of(
@@ -288,7 +295,7 @@ def _score_all(
 def _write(
     output: Path,
     header: dict[str, Any],
-    data: Mapping[str, str | None],
+    facts: Mapping[str, Mapping[str, str | None]],
     turns: Sequence[Turn],
     systems: Sequence[System],
     picks: Mapping[str, Sequence[int]],
@@ -309,7 +316,7 @@ def _write(
                     "fidelity": fidelity[variant][turn],
                 }
             )
-        metadata = {**header, "variant": variant, "data": data[variant]}
+        metadata = {**header, "variant": variant, **facts[variant]}
         lines = [{"metadata": metadata}, *rows]
         write_bytes(output / f"{variant}.jsonl", msgspec.json.Encoder().encode_lines(lines))
 
@@ -331,33 +338,39 @@ def _print(tables: Mapping[str, Mapping[str, dict[str, Any]]], console: Console)
 def run(options: argparse.Namespace) -> None:
     """Choose, write the chosen responses, and print the table."""
     split = split_name(options.split)
-    references = open_references(source_of(options), None, split, {})
+    own = paths_by_name("--variant", options.variant)
+    references = open_references(source_of(options), None, split, own)
     every = references.turns(options.evaluator)
-    ids = set(read_dialogue_ids(options.dialogues, split)) if options.dialogues else None
-    turns = [turn for turn in every if ids is None or turn.dialogue_id in ids]
-    if not turns:
-        raise ScoreError(f"{options.dialogues}: found none of its dialogues in {split}")
-    other_ids = {turn.turn_id for turn in every} - {turn.turn_id for turn in turns}
-    systems = _systems(options, references, turns, other_ids)
+    turns = select_turns(every, split, options.dialogues, options.turns)
+    systems = _systems(options.predictions, references, turns, every)
     models = [
         open_nli(name, device=options.device) for name in (options.nli, options.second_nli) if name
     ]
-    picks, fidelity = rerank(turns, systems, Judge(models[0]))
+    scoring = Options(rules=options.rules)
+    picks, fidelity = rerank(turns, systems, Judge(models[0]), scoring.rules)
     header = {
         "split": split,
         "model": f"reranked of {', '.join(system.name for system in systems)}",
         "nli": nli_name(models[0]),
         "evaluator": options.evaluator,
+        "rules": scoring.rules,
         "oracle": any(system.oracle for system in systems),
     }
     if references.release:
         header["source"] = references.release.public_name
-    if ids is not None:
-        header["dialogues"] = dialogues_mark(ids)
-    data = {variant: references.data(variant) for variant in picks}
-    _write(options.output, header, data, turns, systems, picks, fidelity)
+    if options.dialogues:
+        header["dialogues"] = dialogues_mark(read_dialogue_ids(options.dialogues, split))
+    if options.turns:
+        header["turns"] = turns_mark(turns)
+    marks = references.fingerprints(list(picks))
+    facts = {
+        variant: {"data": references.data(variant)}
+        | ({"wording": marks[variant]} if variant in marks else {})
+        for variant in picks
+    }
+    _write(options.output, header, facts, turns, systems, picks, fidelity)
     tables = {
-        nli_name(model): _score_all(references, every, turns, systems, picks, model)
+        nli_name(model): _score_all(references, every, turns, systems, picks, model, scoring)
         for model in models
     }
     shares = {
@@ -378,7 +391,7 @@ def main() -> int:
         required=True,
         metavar="NAME=DIR",
         help="a generator's name and its folder with VARIANT.jsonl for each variant; give it once "
-        "for each generator, the one that ties go to first",
+        "for each generator, the one that the last ties go to first",
     )
     parser.add_argument(
         "--nli",
@@ -404,6 +417,27 @@ def main() -> int:
         type=Path,
         metavar="FILE",
         help="these dialogues only: a text file with one dialogue id a line, or a JSON list",
+    )
+    parser.add_argument(
+        "--turns",
+        type=Path,
+        metavar="FILE",
+        help="these turns only: a file with DIALOGUE/TURN, as in 1_00000/5, for each",
+    )
+    parser.add_argument(
+        "--variant",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="a wording of your own that the responses were generated under, or of --evaluator: a "
+        "folder with schemas, or a file of new words; may be given several times",
+    )
+    parser.add_argument(
+        "--rules",
+        choices=RULES,
+        default=APPENDIX_B,
+        help="how sentences are made of actions: as in the paper's appendix B, the default, or "
+        "with more forms of our own",
     )
     parser.add_argument(
         "--output",

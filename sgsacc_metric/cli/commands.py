@@ -1,6 +1,7 @@
 """What each command does: read its files, compute, write and print."""
 
 import argparse
+from collections import Counter
 from pathlib import Path
 
 from sgdx_dataset.io.arguments import paths_by_name
@@ -10,21 +11,30 @@ from sgdx_metric.cli.terminal import print_line, terminal
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
+from ..agreement import agreement
+from ..annotation import STRATA
 from ..api import score_files
 from ..gold import Options, judge_gold
 from ..negatives import ValuePool
-from ..nli import Judge, Nli, nli_name
+from ..nli import Judge, nli_name
 from ..report import gold_counts
 from ..rows import Turn
 from ..signature import ScoredData, signature
+from .annotate import annotation_key
+from .annotation_files import KEY, SHEET, read_answers, read_key, write_annotation
 from .compare import compare
 from .explain import explain
 from .gold_files import write_gold
 from .score import Inputs, score_predictions
 from .table2 import table2
-from .terminal import print_comparison, print_explanation, print_table2
+from .terminal import print_agreement, print_comparison, print_explanation, print_table2
 
 _METRIC = Path(__file__).parents[1]
+_INSTRUCTIONS = """\
+Drawn: {drawn}. Give {sheet} to three people, who do not talk to each other and
+do not see {key}. Each writes yes or no under "answer": does the response, read
+after what the user said before, say what the statement says? Statements are
+made by rule: "Request city." means that the response asks for the city."""
 
 
 def run_install(_: argparse.Namespace) -> None:
@@ -104,7 +114,7 @@ def run_references(args: argparse.Namespace) -> None:
     inputs = _inputs(args, args.evaluator)
     references = inputs.open_references()
     turns = references.turns(inputs.evaluator)
-    nli = _required_nli(inputs)
+    nli = inputs.require_nli()
     judge = Judge(nli)
     gold = judge_gold(turns, judge, inputs.options)
     write_gold(inputs.gold_header(references, nli), gold, args.output)
@@ -122,7 +132,7 @@ def run_validate(args: argparse.Namespace) -> None:
         check_output("--json", args.json)
     inputs = _inputs(args, dialogues=args.dialogues, turns=args.turns)
     references = inputs.open_references()
-    nli = _required_nli(inputs)
+    nli = inputs.require_nli()
     judge = Judge(nli)
     evaluators = list(args.evaluators or (ORIGINAL, *PAPER_VARIANTS))
     gold = {}
@@ -148,6 +158,31 @@ def run_validate(args: argparse.Namespace) -> None:
         validation = {"signature": line, "nli": nli_name(nli), "by_evaluator": by_evaluator}
         write_json(validation, args.json)
     print_table2(by_evaluator, f"{judge.sent} pairs were judged.\n{line}", terminal())
+
+
+def run_annotate(args: argparse.Namespace) -> None:
+    """Write a sheet of pairs for people to judge, and the model's verdicts; print where."""
+    for file in (SHEET, KEY):
+        check_output("--output", args.output / file)
+    inputs = _inputs(args, args.evaluator, args.gold, args.dialogues, args.turns)
+    key = annotation_key(parse_predictions(args.predictions), inputs, args.pairs)
+    for path in write_annotation(key, args.output):
+        print_line(str(path), terminal())
+    numbers = Counter(pair.stratum for pair in key.pairs)
+    drawn = ", ".join(f"{numbers[stratum]} {stratum}" for stratum in STRATA)
+    print_line(_INSTRUCTIONS.format(drawn=drawn, sheet=SHEET, key=KEY), terminal())
+
+
+def run_agreement(args: argparse.Namespace) -> None:
+    """Print how far people agree with the model and with each other; write JSON if asked."""
+    if args.json:
+        check_output("--json", args.json)
+    key = read_key(args.key)
+    groups = agreement(key.pairs, read_answers(args.sheets, key))
+    if args.json:
+        people = {"people": len(args.sheets), "signature": key.signature, "nli": key.nli}
+        write_json({**people, "groups": groups}, args.json)
+    print_agreement(groups, key.nli, len(args.sheets), key.signature, terminal())
 
 
 def _inputs(
@@ -178,11 +213,3 @@ def _options(args: argparse.Namespace) -> Options:
     """The options of SGSAcc; the command `validate` always validates."""
     validate = not getattr(args, "no_validation", False)
     return Options(validate, not args.no_context, args.rules, args.seed)
-
-
-def _required_nli(inputs: Inputs) -> Nli:
-    """The model of entailment of a command whose option --nli has a default."""
-    nli = inputs.open_nli()
-    if nli is None:
-        raise ScoreError("--nli: found no model, expected the name of one")
-    return nli

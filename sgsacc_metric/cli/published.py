@@ -1,8 +1,8 @@
 """Published figures of generators on SGD, as they were printed, with where and how.
 
-The paper is Chen, Lin and Byrne 2023 (arXiv 2301.12568), on 10,000 sampled test turns; its seen and
-unseen are of domains. BLEU figures do not stand on one scale, as most sources do not say how they
-were computed.
+The paper is Chen, Lin and Byrne 2023 (arXiv 2301.12568). Its own systems were tested on 10,000
+sampled test turns; of those that it cites it does not say so. Its seen and unseen are of domains.
+BLEU figures do not stand on one scale, as most sources do not say how they were computed.
 """
 
 from dataclasses import dataclass
@@ -52,9 +52,9 @@ PUBLISHED = (
         "CVAE", "Du et al. 2020, arXiv 2005.05480", "SG-NLG, tested on SGD dev", 43.0, _UNSAID,
         (24.0, 9.00, 27.0), note="delexicalised, another task: about 4,000 meaning representations",
     ),
-    PublishedSystem("GPT2", "Tsai et al. 2021, arXiv 2109.12211", _SAMPLE, 20.5, _UNSAID, (0.90,)),
+    PublishedSystem("GPT2", "Tsai et al. 2021, arXiv 2109.12211", _UNSAID, 20.5, _UNSAID, (0.90,)),
     PublishedSystem(
-        "T2G2-T5", _PAPER, _SAMPLE, 28.6, "most likely tok:none", (0.40, 0.40, 0.40),
+        "T2G2-T5", _PAPER, _UNSAID, 28.6, "most likely tok:none", (0.40, 0.40, 0.40),
         note="the table credits Tsai et al. 2021, the text Kale and Rastogi 2020",
     ),
     PublishedSystem(

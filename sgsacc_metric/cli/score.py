@@ -22,6 +22,7 @@ from sgdx_metric.cli.systems import (
     verification,
 )
 from sgdx_metric.cli.terminal import terminal
+from sgdx_metric.rows import ScoreError
 from sgdx_metric.subset import Subset
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
@@ -110,6 +111,17 @@ class Inputs:
         if isinstance(self.nli, str):
             return open_nli(self.nli, self.dtype, self.cache, self.device)
         return self.nli
+
+    def require_nli(self) -> Nli:
+        """Open the model of entailment of a command that cannot do without.
+
+        Raises:
+            ScoreError: There is none.
+        """
+        nli = self.open_nli()
+        if nli is None:
+            raise ScoreError("--nli: found no model, expected the name of one")
+        return nli
 
     def select(self, split_turns: Sequence[Turn], stated: Sequence[str] = ()) -> list[Turn]:
         """Those turns of a split that are scored.
@@ -225,13 +237,24 @@ def score_predictions(
         ScoreError: Turns are missing, there twice or unknown.
         SgdxError: Predictions were made from other data, or under another wording.
     """
+    origin = origin_of(references, predictions)
+    rows = [row for read in predictions.values() for row in read.rows]
+    return score_rows(references, split_turns, turns, rows, nli, options, gold, origin)
+
+
+def origin_of(references: References, predictions: Mapping[str, ResponsesOfVariant]) -> Origin:
+    """What files of one system say of how they were made, if they fit the data.
+
+    Raises:
+        SgdxError: Predictions were made from other data, or under another wording.
+    """
     marks = references.fingerprints(list(predictions))
     verified = set()
     for name, read in predictions.items():
         data = references.data(name)
         check_data(read.metadata, name, data, marks.get(name))
         verified.add(verification(read.has_header, read.metadata, data))
-    origin = Origin(
+    return Origin(
         oracle=is_oracle({name: read.metadata for name, read in predictions.items()}),
         predictions=verified.pop() if len(verified) == 1 else "unverified",
         by_variant={
@@ -239,8 +262,6 @@ def score_predictions(
             for name, read in predictions.items()
         },
     )
-    rows = [row for read in predictions.values() for row in read.rows]
-    return score_rows(references, split_turns, turns, rows, nli, options, gold, origin)
 
 
 def score_rows(

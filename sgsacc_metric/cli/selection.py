@@ -9,6 +9,7 @@ import msgspec
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.rows import ScoreError
+from sgdx_metric.variants import short_digest
 
 from ..rows import Turn
 
@@ -77,6 +78,12 @@ def select_turns(
     if not selected:
         raise ScoreError(f"{single}: none of these turns is of the dialogues of {where}")
     return selected
+
+
+def turns_mark(turns: Sequence[Turn]) -> str:
+    """What tells chosen turns from others, as signatures have it: their number and a digest."""
+    ids = sorted(turn.turn_id for turn in turns)
+    return f"{len(ids)}@{short_digest(ids)}"
 
 
 def _check(what: str, ids: Sequence[str], available: Collection[str], where: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
 from sgdx_metric.cli.paired_results import SYSTEM_PARTS, PredictionFacts, provenance
+from sgdx_metric.cli.systems import about_system
 from sgdx_metric.signature import signature_parts
 from sgsacc_metric.cli.files import read_scores
 from sgsacc_metric.signature import NAME
@@ -206,12 +207,11 @@ def read_generator_run(path: Path, file: Path) -> GeneratorRun:
     # `score` writes SYSTEM.json beside the folder SYSTEM of predictions as often as into it.
     folder = file.with_suffix("") if file.with_suffix("").is_dir() else file.parent
     predictions = find_predictions(folder, list(scores.variants))
-    return GeneratorRun(
-        path=path,
-        signature=scores.signature,
-        record=read_record(file, predictions, scores.predictions),
-        scores=scores,
-    )
+    record = read_record(file, predictions, scores.predictions)
+    if not record.metadata and scores.predictions:  # There is nothing but the scores.
+        stated = next(iter(scores.predictions.values()))
+        record = replace(record, metadata=about_system(stated))
+    return GeneratorRun(path=path, signature=scores.signature, record=record, scores=scores)
 
 
 def read_validation(path: Path) -> Validation:

@@ -8,8 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from baselines.copies.systems import copy_system, generate
+from baselines.data.requested import DEFAULT_CONFIGS, RequestedData
 from baselines.report import __main__ as report
-from baselines.report.inputs import read_tracker
+from baselines.report.generation.leaderboard import FILE as GENERATORS
+from baselines.report.generation.leaderboard import read_generators, render_generators
+from baselines.report.generation.runs import GeneratorRun
+from baselines.report.inputs import read_input, read_tracker
 from baselines.report.leaderboard import (
     prediction_command,
     read_own,
@@ -19,6 +24,7 @@ from baselines.report.leaderboard import (
 from baselines.report.run_files import read_record
 from sgdx_dataset import SgdxError
 from sgdx_metric import ScoreError
+from sgsacc_metric import score_files
 
 from ...conftest import ROOT
 from ..conftest import command
@@ -37,8 +43,8 @@ OWN = ROOT / "docs" / "leaderboard.toml"
 
 
 def test_the_page_is_made_of_its_file() -> None:
-    own = read_own(OWN)
-    made = render_leaderboard(own, read_published())
+    own, generators = read_own(OWN), read_generators(ROOT / "docs" / GENERATORS)
+    made = f"{render_leaderboard(own, read_published())}\n{render_generators(generators)}"
     assert (ROOT / "docs" / "leaderboard.md").read_text() == made
 
 
@@ -162,6 +168,62 @@ def test_rows_of_the_projects_own_runs_are_their_figures() -> None:
         assert row.all.jga_v1_5 == pytest.approx(100 * (sgdx.jga_v1_5 or 0), abs=1e-4)
         assert row.all.ss_jga == pytest.approx(100 * (sgdx.ss_jga or 0), abs=1e-4)
         assert row.all.jga_worst == pytest.approx(100 * (sgdx.jga_worst or 0), abs=1e-4)
+
+
+def test_rows_of_the_projects_own_generators_are_their_figures() -> None:
+    rows = {row.scores[0]: row for row in read_generators(ROOT / "docs" / GENERATORS)}
+    folders = sorted((ROOT / "results").glob("generation-*"))
+    assert len(folders) == len(rows) >= 4
+    for folder in folders:
+        run = read_input(folder)
+        assert isinstance(run, GeneratorRun)
+        row, sgdx = rows[run.scores.sha256], run.scores.sgdx
+        assert row.system == f"copy of {folder.name.removeprefix('generation-')}"
+        assert row.all.bleu_v1_5 == pytest.approx(sgdx.bleu_v1_5, abs=1e-4)
+        assert row.all.ser_v1_5 == pytest.approx(100 * (sgdx.ser_v1_5 or 0), abs=1e-4)
+        assert row.all.sgsacc_orig == pytest.approx(100 * (sgdx.sgsacc_orig or 0), abs=1e-4)
+        assert row.bleu["none"] == pytest.approx(
+            run.scores.conventions["original"]["none"]["bleu"], abs=1e-4
+        )
+
+
+def test_a_generator_becomes_a_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From the copies of the sample; a row that was changed or is there twice is refused."""
+    data = RequestedData("sample", "test")
+    generate(copy_system("derived"), data, DEFAULT_CONFIGS, tmp_path / "derived")
+    scores = score_files(
+        tmp_path / "derived", source="sample", nli="lexical", output=tmp_path / "derived.json"
+    )
+    given = (tmp_path / "derived.json", "--leaderboard", "--output", tmp_path / "docs")
+    assert command(monkeypatch, report, *given) == 0
+    path = tmp_path / "docs" / GENERATORS
+    (row,) = read_generators(path)
+    assert row.system == "copy of derived" and row.scores == [scores["sha256"]]
+    assert row.all.bleu_orig == pytest.approx(scores["sgdx"]["bleu_orig"], abs=1e-4)
+    assert row.bleu["13a"] == row.all.bleu_orig and row.caveats == []
+    assert row.command == (
+        "python -m baselines.copies --system derived --source sample --output outputs/derived && "
+        "python -m sgsacc_metric score --predictions outputs/derived --source sample --nli lexical "
+        "--output outputs/derived.json"
+    )
+    page = (tmp_path / "docs" / "leaderboard.md").read_text()
+    assert "### Generators on the small sample corpus, not SGD; only 265 turns; SGSAcc by a" in page
+    assert f"| copy of derived (1) | {row.all.bleu_orig:.2f} |" in page
+    text = path.read_text()
+    assert command(monkeypatch, report, *given) == 2
+    assert "row 2 (copy of derived): is there twice" in capsys.readouterr().err
+    assert path.read_text() == text
+    for old, new, message in (
+        (f"bleu_orig = {row.all.bleu_orig}", "bleu_orig = 99.0", "was changed after it was added"),
+        ("[[row]]", "[[rows]]", r"found \[\[rows\]\], expected only"),
+        ("sgsacc_metric|", "sgdx_metric|", "signature is 'sgdx_metric"),
+    ):
+        assert old in text
+        path.write_text(text.replace(old, new))
+        with pytest.raises((ScoreError, SgdxError), match=message):
+            read_generators(path)
 
 
 def test_a_run_becomes_a_row(

@@ -364,7 +364,8 @@ def test_a_recipe_at_fault(tmp_path: Path, changed: dict[str, Any], message: str
 
 def test_shipped_recipes_are_whole() -> None:
     recipes = {path.stem: path for path in (ROOT / "baselines/t2g2/config").glob("*.yaml")}
-    assert set(recipes) == {"paper_ft", "paper_pt", "smoke", "smoke_prefix"}
+    of_t2g2 = {f"paper_{name}" for name in ("naive", "schema", "t2g2")}
+    assert set(recipes) == {"paper_ft", "paper_pt", "smoke", "smoke_prefix"} | of_t2g2
     for path in recipes.values():
         settings = read_recipe(path, T2G2Settings)
         assert settings.augment is None
@@ -376,6 +377,15 @@ def test_shipped_recipes_are_whole() -> None:
     tuned = read_recipe(recipes["paper_pt"], T2G2Settings)
     assert msgspec.structs.replace(tuned, prefix=None) == paper
     assert (tuned.prefix, tuned.prefix_hidden) == (10, 384)
+    for name in of_t2g2:
+        settings = read_recipe(recipes[name], T2G2Settings)
+        assert (settings.model, settings.steps) == ("google-t5/t5-small", 5000)
+        assert settings.input == name.removeprefix("paper_")
+        assert settings.batch_size == settings.token_budget // settings.max_input * 4 == 128
+        assert (settings.templates is not None) == (name == "paper_t2g2")
+    for name in ("paper_ft", "paper_pt"):  # what differs from the paper is said
+        text = recipes[name].read_text()
+        assert "heckpoint" in text and "precision" in text.partition("tracker:")[0]
 
 
 def test_bleu_of_dev_is_a_fraction() -> None:

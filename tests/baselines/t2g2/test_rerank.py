@@ -12,6 +12,7 @@ from baselines.copies.systems import copy_system, generate
 from baselines.data.requested import RequestedData
 from baselines.t2g2 import rerank
 from baselines.t2g2.rerank import System, best_of, choose_system, fidelities, picked
+from sgsacc_metric import score_files
 from sgsacc_metric.gold import GoldAction, GoldTurn
 from sgsacc_metric.nli import Judge
 
@@ -136,6 +137,34 @@ def test_the_command_chooses_writes_and_prints(
     printed = capsys.readouterr().out
     assert "chosen by lexical (no model), whose own figures are biased" in printed
     assert printed.count("SGSAcc_orig") == 2
+
+
+def test_chosen_turns_a_wording_of_one_s_own_and_other_rules(
+    copies: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = tmp_path / "words.json"
+    words.write_text('{"Museums_1": {"slots": {"city": "town"}}}')
+    data = RequestedData("sample", "test", {"mine": str(words)})
+    for name in ("empty", "derived"):
+        generate(copy_system(name), data, ("original", "mine"), tmp_path / name)
+    turns = tmp_path / "turns.txt"
+    turns.write_text("1_00000/1\n1_00000/3\n2_00000/1\n")
+    out = tmp_path / "out"
+    given = [*arguments(tmp_path, "empty", "derived"), "--variant", f"mine={words}"]
+    given += ["--turns", turns, "--rules", "extended", "--output", out]
+    assert command(monkeypatch, rerank, *given) == 0
+    header = json.loads((out / "mine.jsonl").read_text().splitlines()[0])["metadata"]
+    before = json.loads((tmp_path / "derived/mine.jsonl").read_text().splitlines()[0])["metadata"]
+    assert len(lines(out / "mine.jsonl")) == 3
+    assert (header["rules"], header["turns"][:2]) == ("extended", "3@")
+    assert header["wording"] == before["wording"] and header["data"] == before["data"]
+    figures = json.loads((out / "rerank.json").read_text())["figures"]["lexical (no model)"]
+    signature = figures["reranked"]["signature"]
+    assert "|rules:extended|" in signature and f"|turns:{header['turns']}|" in signature
+    assert f"|generator:original+mine@{header['wording']}|" in signature
+    # What was chosen is scored as any system is.
+    scores = score_files(out, source="sample", own_variants={"mine": words}, turns=turns)
+    assert scores["counts"]["turns"]["all"] == 3
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

@@ -65,5 +65,8 @@ def test_published_figures_have_their_scale_and_source() -> None:
     assert by_system["FT-T5 (t5-small)"]["SER all / seen / unseen"] == "0.04 / 0.05 / 0.00"
     assert by_system["PT+FT, reranked"]["SGSAcc validated"] == "98.9 / 99.5 / 97.7"
     assert by_system["T5 small (GEM)"]["BLEU"] == "31.72"
+    # The paper does not say that what it cites was tested on its turns.
+    assert by_system["GPT2"]["data"] == by_system["T2G2-T5"]["data"] == "not stated"
+    assert by_system["FT-T5 (t5-small)"]["data"] == "10,000 sampled test turns"
     assert by_system["GPT2"]["SER all / seen / unseen"] == "0.90"
     assert len(rows) == 20 and all(row[2] and row[6] and row[7] for row in rows)
