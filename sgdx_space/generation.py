@@ -29,7 +29,34 @@ Does a system still say what it has to say when somebody else words the API's sc
 file of responses per schema variant for the test split of the sample corpus
 (`python -m sgdx_dataset turns --source sample --split test --output DIR` writes its turns). Until
 then **the corpus's own responses** are shown. On this page SGSAcc compares words instead of asking
-a model of entailment, so that the page answers at once: its figures are no result.
+a model of entailment, so that the page answers at once: its figures are no result, and the text
+below the tables says why.
+"""
+_MEANING = """
+### What these figures mean
+
+- **BLEU** says how near a response is to the corpus's own words, from 0 to 100. It does not say
+  whether the response is right.
+- **SER** is the share of turns that lack a value which has to be said as it is, such as a name or
+  a date. Less is better. It does not look at yes and no.
+- **SGSAcc** is the share of turns that say everything they should. A model of entailment would
+  decide that. This page only counts which words of a statement, such as "How many people ride
+  along is 1.", stand in the response.
+- **changed** is the share of turns whose text is another one than under the original words of the
+  API, and **flips** the share of turns that are right under some of v1 to v5 and wrong under
+  others.
+
+**Why a template beats people here.** On this page the corpus's own responses reach an SGSAcc of
+80.0 %, and a template that is filled with the schema's own descriptions 92.8 %, though the people
+are right. Where the statement is "How many people ride along is 1.", a person says "a cab for one
+passenger", and where it is "Have a good day.", "All the best to you!". Counting words misses
+both. The template is made of the same descriptions as the statement, so that all of its words are
+there. And a response that says nothing at all reaches 30.9 %, since what the user said just
+before is looked at too.
+
+So compare only how a figure changes from one wording to the next. To learn how faithful a system
+is, score it with a model of entailment, and look at the copies beside it: `python -m
+sgsacc_metric score --predictions DIR --nli FacebookAI/roberta-large-mnli`.
 """
 _SYSTEM = "responses"
 
@@ -109,6 +136,7 @@ def fill_generation_tab(tab: gr.Tab) -> None:
         robustness = gr.Dataframe(label=label, interactive=False, elem_id="faithfulness")
         bleu = gr.Dataframe(label="BLEU under four conventions", interactive=False)
         signature = gr.Textbox(label="Signature", interactive=False, elem_id="generation-signature")
+    gr.Markdown(_MEANING, elem_id="meaning")
     with gr.Accordion("Published figures, each with the scale of its BLEU", open=False):
         headers, rows = published_table()
         gr.Dataframe(pd.DataFrame(rows, columns=headers), interactive=False, wrap=True)

@@ -20,6 +20,7 @@ from baselines.use import SHIPPED_MODEL
 from maintenance.front_picture import SYSTEMS
 from sgdx_dataset.release.open import open_release
 from sgdx_metric.cli.results import read_results
+from sgsacc_metric.cli.files import read_scores as read_generation_scores
 
 from .conftest import ROOT, Run
 
@@ -72,7 +73,7 @@ def test_commands_name_options_that_there_are(monkeypatch: pytest.MonkeyPatch) -
     helps: dict[str, str] = {}
     for line in (line for page in PAGES for line in commands(page)):
         found = re.search(
-            r"-m (baselines|sgdx_dataset|sgdx_metric|sgdx_tools)(\.\w+)?( [a-z]+)?", line
+            r"-m (baselines|sgdx_dataset|sgdx_metric|sgdx_tools)((?:\.\w+)+)?( [a-z]+)?", line
         )
         if found is None or "possible_values" in line:
             continue
@@ -186,6 +187,30 @@ def test_the_worst_case_of_every_run_is_that_of_its_scores() -> None:
         shown = [float(number) for cell in cells for number in cell.split(",")]
         assert shown == [pytest.approx(100 * figure, abs=0.0501) for figure in figures]
     assert not lines[begin + 16]
+
+
+def test_figures_of_generators_are_those_of_their_scores() -> None:
+    lines = (ROOT / "docs" / "results.md").read_text().splitlines()
+    begin = next(n for n, line in enumerate(lines) if line.startswith("| generator | BLEU_orig"))
+    for name, line in zip(("gold", "templates", "derived", "empty"), lines[begin + 2 :]):
+        system, *cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        assert system == f"`{name}`"
+        path = ROOT / "results" / f"generation-{name}" / "scores.json"
+        scores = read_generation_scores(path)
+        assert PARTIAL + "dialogues:292@b0e1edf2|turns:2551|" in scores.signature
+        assert "|nli:lexical (no model)|" in scores.signature
+        content = json.loads(path.read_text())
+        sgdx, scales = content["sgdx"], content["conventions"]["original"]
+        figures = [scales[scale]["bleu"] for scale in ("13a", "13a-lc", "intl", "none")]
+        figures.append(sgdx["bleu_v1-5"])
+        keys = ("ser_orig", "ser_v1-5", "changed", "sgsacc_orig", "sgsacc_v1-5", "flips")
+        figures += [100 * sgdx[key] for key in keys]
+        assert list(map(float, cells)) == [pytest.approx(figure, abs=0.0501) for figure in figures]
+    text = " ".join("\n".join(lines).split())
+    gold = json.loads((ROOT / "results/generation-gold/scores.json").read_text())
+    metrics = gold["variants"]["original"]["#ALL_SERVICES"]
+    for key in ("coverage", "validated", "validated_without_offers", "ser_agreement"):
+        assert f"{100 * metrics[key]:.1f} %" in text, key
 
 
 @pytest.mark.release

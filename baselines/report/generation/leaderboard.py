@@ -156,7 +156,7 @@ def generator_row(system: ScoredSystem[GeneratorRun]) -> GeneratorRow:
     row = GeneratorRow(
         system=(name if name.startswith("copy of ") else system.name)
         + (f", mean of {len(runs)} seeds" if len(runs) > 1 else ""),
-        all=_mean(sgdx),
+        all=_mean(sgdx) or TurnHeadline(),
         seen_domains=_mean([s.seen_domains for s in sgdx]),
         unseen_domains=_mean([s.unseen_domains for s in sgdx]),
         bleu={

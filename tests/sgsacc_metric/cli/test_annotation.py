@@ -102,7 +102,7 @@ def test_sheets_that_do_not_fit(
     lines = sheet.read_text().splitlines()
     broken = tmp_path / "broken.csv"
     first = lines[1].partition(",")[0]
-    cases = (
+    cases: tuple[tuple[list[str], str], ...] = (
         ([lines[0], lines[1].rpartition(",")[0] + ",perhaps"], "row 2: found answer 'perhaps'"),
         (lines[:-1], "1 of 375 pairs are missing, the first is"),
         ([*lines, lines[1]], f"row {len(lines) + 1}: pair {first} is there twice"),
