@@ -73,15 +73,15 @@ def draw_pairs(
     Returns:
         The pairs, mixed; fewer of a stratum where there are not as many.
     """
-    wanted = dict(zip(STRATA, numbers, strict=True))
+    remaining = dict(zip(STRATA, numbers, strict=True))
     all_pairs = sorted(_pairs(turns, gold, utterances, options), key=lambda pair: pair.pair)
     drawn: list[JudgedPair] = []
     texts = set()
     for pair in all_pairs:
         text = (pair.before, pair.response, pair.statement)
-        if wanted[pair.stratum] and text not in texts:
+        if remaining[pair.stratum] and text not in texts:
             texts.add(text)
-            wanted[pair.stratum] -= 1
+            remaining[pair.stratum] -= 1
             drawn.append(pair)
     by_id = {turn.turn_id: turn for turn in turns}
     claims = []

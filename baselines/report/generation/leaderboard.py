@@ -83,8 +83,8 @@ class GeneratorRow(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     @property
     def caveats(self) -> list[str]:
         """What must stand beside the scores of the system."""
-        known = provenance(bool(self.scores and self.sha256), self.parts)
-        return system_caveats(self.oracle, self.random_weights, known)
+        origin = provenance(bool(self.scores and self.sha256), self.parts)
+        return system_caveats(self.oracle, self.random_weights, origin)
 
 
 def read_generators(path: Path) -> list[GeneratorRow]:
