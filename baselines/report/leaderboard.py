@@ -156,9 +156,8 @@ class OwnRow(LeaderboardRow, kw_only=True):
 
     @property
     def caveats(self) -> list[str]:
-        """What must stand beside the scores."""
-        of_system = system_caveats(self.oracle, self.random_weights, self.provenance)
-        return of_system + self.data_caveats
+        """What must stand beside the scores of the system."""
+        return system_caveats(self.oracle, self.random_weights, self.provenance)
 
 
 AnyRow = TypeVar("AnyRow", bound=msgspec.Struct)
@@ -451,9 +450,9 @@ _INTRODUCTION = """\
 
 Dialogue state trackers on SGD and SGD-X, by JGA_v1-5, the mean joint goal accuracy under the
 reworded schemas. All figures are in percent. Diff_rel is (JGA_v1-5 - JGA_orig) / JGA_orig; SS_JGA
-is the schema sensitivity, which is better the lower it is. JGA_worst is the mean of each frame's
-score under the wording, original or v1 to v5, that is worst for it, and flips the share of frames
-that are right under one of the six and wrong under another. Change is the mean change accuracy
+is the schema sensitivity; lower is better. JGA_worst takes each frame under the worst of the six
+wordings, the original and v1 to v5, and flips are the frames that are right under one of the six
+and wrong under another. Change is the mean change accuracy
 under v1 to v5: the share of frames whose change since the service's frame before is right. In
 brackets are 95 % intervals over dialogues. "Trained on" names the schemas of the training, and how
 many dialogues and frames of the train split it was given. This page is made by
@@ -470,10 +469,9 @@ which adds the run to `leaderboard.toml`, checks the file and writes this page; 
 request. A model that was asked, over an interface or by a program, comes [with a
 submission](submit.md) that says how, and what it cost. A row has a signature by the official rules,
 the command that gave it, and digests of its scores and of itself, so that a changed one is refused.
-A row that is marked as partial data, a small sample, an oracle or random weights is no result on
-the benchmark. Of one that is marked as unverified it is not known what its scores were made from:
-an earlier version of this project did not write it down. One that is marked as made elsewhere is of
-predictions that say nothing of themselves.
+Rows on partial data or a small sample, and rows of an oracle or of random weights, are no results
+on the benchmark. *Unverified* means that an earlier version of this project did not write down what
+the scores were made from; *made elsewhere*, that the predictions say nothing of themselves.
 
 ## Measured with this project"""
 

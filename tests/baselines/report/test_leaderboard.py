@@ -130,7 +130,8 @@ def test_a_changed_row_is_refused(
     digests = [json.loads((runs[f"plain-{i}"] / "scores.json").read_text())["sha256"] for i in "01"]
     assert row.scores == digests
     assert (row.trained_on, row.intervals) == (TRAINED_ON, None)
-    assert row.caveats == ["the small sample corpus, not SGD", "only 273 frames"]
+    assert row.data_caveats == ["the small sample corpus, not SGD", "only 273 frames"]
+    assert row.caveats == []
     figure = f"{row.all.jga_v1_5}"
     for old, new in (
         (f"jga_v1-5 = {figure}", "jga_v1-5 = 99.9"),
@@ -144,7 +145,7 @@ def test_a_changed_row_is_refused(
             read_own(path)
     without = [line for line in text.splitlines() if not line.startswith("sha256")]
     path.write_text("\n".join(without))
-    assert read_own(path)[0].caveats[0] == "unverified"
+    assert read_own(path)[0].caveats == ["unverified"]
 
 
 def test_a_worst_case_above_the_mean_is_refused(tmp_path: Path) -> None:
