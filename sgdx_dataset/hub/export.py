@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,7 +42,8 @@ def export(
             Files that none of them is in are left out.
 
     Returns:
-        The folder of each split. It appears only when it is complete.
+        The folder of each split. A new output appears only when all splits are in it; in one that
+        exists a split appears only when it is complete.
 
     Raises:
         SgdxError: A split's folder exists already, the config or a split is unknown or has no
@@ -51,30 +53,33 @@ def export(
     splits = [split_name(split) for split in splits or release.splits(config)]
     for split in splits:
         release.check_dialogues(config, split)
-    with progress("Exporting", steps(release, [config], splits)):
-        return [
-            _export_split(
-                release,
-                variant,
-                output / variant if config == BACKTRANS else output,
-                split,
-                dialogue_ids,
-            )
-            for variant in release.variants(config)
-            for split in splits
-        ]
+    folders = {
+        (variant, split): Path(variant if config == BACKTRANS else "", SPLITS[split])
+        for variant in release.variants(config)
+        for split in splits
+    }
+    for folder in folders.values():
+        if (output / folder).exists():
+            expected = "expected a new folder to export to"
+            raise SgdxError(f"{output / folder}: exists already, {expected}")
+    with progress("Exporting", steps(release, [config], splits)), _whole(output) as whole:
+        for (variant, split), folder in folders.items():
+            _export_split(release, variant, whole / folder, split, dialogue_ids)
+    return [output / folder for folder in folders.values()]
+
+
+def _whole(output: Path) -> AbstractContextManager[Path]:
+    """Where to write an output: into it if it exists, else beside it until all is there."""
+    return nullcontext(output) if output.exists() else staged(output)
 
 
 def _export_split(
     release: Release,
     variant: str,
-    output: Path,
+    folder: Path,
     split: str,
     dialogue_ids: Collection[str] | None,
-) -> Path:
-    folder = output / SPLITS[split]
-    if folder.exists():
-        raise SgdxError(f"{folder}: exists already, expected a new folder to export to")
+) -> None:
     with staged(folder) as staging:
         staging.mkdir()
         services = release.schema(split, variant).services
@@ -87,7 +92,6 @@ def _export_split(
                     continue
             dialogues = [release_dialogue(row) for row in table.to_pylist()]
             (staging / Path(file).name).write_bytes(_json(dialogues, order="sorted"))
-    return folder
 
 
 def _json(value: object, order: Literal["sorted"] | None = None) -> bytes:

@@ -55,4 +55,31 @@ def test_a_fault_leaves_nothing_behind(mini: Path, tmp_path: Path) -> None:
     path.write_text(path.read_text()[:-5])
     with pytest.raises(SgdxError, match="not a list of dialogues"):
         export(open_release(mini), "v1", tmp_path / "out", ["test"])
-    assert list((tmp_path / "out").iterdir()) == []
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_new_output_appears_with_all_splits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that was killed between two splits would leave a source that has one alone."""
+    release, replace = open_release("sample"), Path.replace
+
+    def killed(path: Path, target: Path) -> Path:
+        if target.name == "test":
+            raise KeyboardInterrupt
+        return replace(path, target)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Path, "replace", killed)
+        export(release, "v1", tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+    folders = export(release, "v1", tmp_path / "out")
+    assert folders == [tmp_path / "out" / name for name in ("train", "dev", "test")]
+    assert all((folder / "schema.json").is_file() for folder in folders)
+
+
+def test_an_output_is_refused_before_a_split_is_written(tmp_path: Path) -> None:
+    (tmp_path / "test").mkdir()
+    with pytest.raises(SgdxError, match=r"test: exists already, expected a new folder"):
+        export(open_release("sample"), "v1", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["test"]
