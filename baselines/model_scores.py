@@ -21,7 +21,8 @@ METRIC = {"frames": "sgdx_metric", "turns": "sgsacc_metric"}
 # What a scores.json repeats of its predictions' headers that depends on the model alone.
 _OF_MODEL = (
     "tracker", "weights", "seed", "train", "augment", "schemas", "overlaps", "oracle", "acts",
-    "format", "keep_bias", "max_tokens", "max_turn", "utterances",
+    "format", "input", "keep_bias", "max_input", "max_target", "max_tokens", "max_turn", "parts",
+    "utterances",
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from .data import Case, Json, Rule, ToolSet
 from .elements import Outcome, blamed, both_words, reworded_elements
 from .predictions import read_predictions
 from .renaming import WordedTools
-from .scoring import score_wording
+from .scoring import check_files, score_wording
 
 LOST = "lost"  # in place of a case's id
 _LONGEST = 2000  # characters of a message or a call
@@ -43,6 +43,7 @@ def explain(
         SgdxError: There is no such case or wording, or the predictions are at fault.
     """
     files = read_predictions(predictions, tool_set)
+    check_files(tool_set, files)
     if wording is not None and wording not in files:
         raise SgdxError(f"--wording {wording}: expected one of {', '.join(files)}")
     rules = rules or tool_set.source.rules

@@ -95,9 +95,7 @@ def report_scores(
     tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule
 ) -> dict[str, Any]:
     """The content of scores.json, as ``score`` returns it."""
-    for name, file in files.items():
-        _check_same_words(tool_set, name, file)
-    _check_one_system(files)
+    check_files(tool_set, files)
     worded = {
         name: WordedTools(tool_set.tools, tool_set.wordings[name])
         for name in dict.fromkeys([ORIGINAL, *files])
@@ -132,6 +130,17 @@ def report_scores(
         "signature": signature(tool_set, files, rules),
     }
     return with_digest(content)
+
+
+def check_files(tool_set: ToolSet, files: Mapping[str, PredictionFile]) -> None:
+    """Refuse predictions of other tools, words or conversations, or of different systems.
+
+    Raises:
+        SgdxError: They say so of themselves.
+    """
+    for name, file in files.items():
+        _check_same_words(tool_set, name, file)
+    _check_one_system(files)
 
 
 def _check_same_words(tool_set: ToolSet, name: str, file: PredictionFile) -> None:

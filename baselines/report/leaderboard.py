@@ -188,13 +188,16 @@ def read_own(path: Path) -> list[OwnRow]:
 def parse_own(data: bytes, path: str) -> list[OwnRow]:
     """The own rows in a file's content, if each is one and none is there twice."""
     rows = parse_rows(data, OwnRow, path)
-    keys = set()
+    keys, digests = set(), set()
     for number, row in enumerate(rows, 1):
         where = f"{path}: row {number} ({row.system})"
         check_row(row, where)
         if (key := (row.system, row.signature)) in keys:
             raise SgdxError(f"{where}: is there twice, expected one row for it")
+        if digests & set(row.scores):
+            raise SgdxError(f"{where}: has the scores of another row, expected those of its own")
         keys.add(key)
+        digests |= {*row.scores}
     return rows
 
 

@@ -22,6 +22,7 @@ from .predictions import Predictions, parse_predictions, read_predictions, with_
 from .references import References
 from .score import check_services, note_subset, score_api_calls
 from .summarise import summarise
+from .systems import check_data, check_one_system
 from .terminal import (
     print_broken,
     print_explanation,
@@ -122,7 +123,10 @@ def run_explain(args: argparse.Namespace) -> None:
         )
     inputs = _inputs(args, args.dialogues)
     predictions = inputs.read(read_predictions)
+    check_one_system({name: variant.metadata for name, variant in predictions.items()})
     references = inputs.open_references(predictions)
+    for name, variant in predictions.items():
+        check_data(variant.metadata, name, references.data(name), None)
     rules = Rules(not args.no_fuzzy_match)
     if args.changed:
         _explain_changed(predictions, references, args.changed, rules, inputs)

@@ -148,8 +148,8 @@ class _StatedVariant(msgspec.Struct):
 def note_unscored(predictions: Mapping[str, Path] | Path, variants: Sequence[str]) -> None:
     """Note on standard error the prediction files of a folder that are of no variant asked for.
 
-    They are those whose first line, a header or a row, states the variant that they are named
-    after: without ``--variant NAME=PATH`` nobody knows the wording.
+    They are those whose first line, a header or a row, states a variant: without
+    ``--variant NAME=PATH`` nobody knows the wording that a file is named after.
     """
     if not isinstance(predictions, Path):
         return
@@ -161,7 +161,7 @@ def note_unscored(predictions: Mapping[str, Path] | Path, variants: Sequence[str
             line = file.readline(_LONGEST_FIRST_LINE)
         with suppress(msgspec.DecodeError, RecursionError):
             stated = msgspec.json.decode(line, type=_StatedVariant)
-            if (stated.metadata or stated).variant == path.stem:
+            if (stated.metadata or stated).variant is not None:
                 others.append(path.stem)
     if others:
         names = escape_controls(", ".join(others))

@@ -7,6 +7,8 @@ import msgspec
 
 from sgdx_dataset.io.errors import SgdxError
 
+from ..variants import own_wordings
+
 # By the first of these that two files both state, they are of one system or of two: a digest of the
 # model's weights counts more than the name of the model.
 _IDENTITY = ("weights", "model", "tracker", "seed")
@@ -186,12 +188,13 @@ def check_data(metadata: Metadata, name: str, data: str | None, wording: str | N
         metadata: What the predictions of a variant say.
         name: The variant.
         data: The digest of the references' data; None where it is unknown.
-        wording: The fingerprint of the variant's wording; None for one of the release.
+        wording: The fingerprint of the variant's wording; None where it is unknown, or the release
+            has it.
 
     Raises:
         SgdxError: They were made from other dialogues or schemas, or under another wording.
     """
-    if metadata.wording is not None and wording is None:
+    if metadata.wording is not None and not own_wordings([name]):
         raise SgdxError(
             f"predictions for {name}: wording is {metadata.wording}, expected none, as {name} is no"
             " wording of one's own; give the wording another name with --variant"

@@ -76,10 +76,13 @@ def test_scores_of_a_model_that_saw_something_else_are_refused(run: Path, refuse
     assert "original: overlaps is 623, and the model's is 0" in refuse(publish, "--model", run)
 
 
-def test_scores_of_a_model_that_was_asked_otherwise_are_refused(run: Path, refuse: Refuse) -> None:
+@pytest.mark.parametrize("key", ["format", "max_input", "max_target"])
+def test_scores_of_a_model_that_was_asked_otherwise_are_refused(
+    key: str, run: Path, refuse: Refuse
+) -> None:
     """The weights are the same where only config.json was edited."""
-    edited(run, lambda scores: scores["predictions"]["original"].update(format="other"))
-    assert 'original: format is "other", and the model\'s is "' in refuse(publish, "--model", run)
+    edited(run, lambda scores: scores["predictions"]["original"].update({key: "other"}))
+    assert f'original: {key} is "other", and the model\'s is ' in refuse(publish, "--model", run)
 
 
 def test_figures_that_are_not_those_of_the_frames_are_refused(run: Path, refuse: Refuse) -> None:

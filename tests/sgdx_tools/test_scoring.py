@@ -13,6 +13,7 @@ import pytest
 from sgdx_dataset import SgdxError
 from sgdx_tools import score
 from sgdx_tools.data import Json
+from sgdx_tools.explain import explain
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.scoring import exceeds
 from sgdx_tools.signature import data_digest
@@ -187,6 +188,15 @@ def test_a_header_of_another_wording_or_with_other_letters(
     (predictions / "v1.jsonl").write_text("\n".join(map(json.dumps, lines)))
     with pytest.raises(SgdxError, match=message):
         score(folder, predictions)
+
+
+def test_calls_of_other_words_are_not_explained(folder: Path, tmp_path: Path) -> None:
+    predictions = tmp_path / "predictions"
+    predictions.mkdir()
+    lines = [{"metadata": {"data": "x"}}, *(row for row in rows() if row["variant"] == "v1")]
+    (predictions / "v1.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(SgdxError, match="^predictions for v1: were made from other tools, words"):
+        list(explain(read_tool_set(folder), predictions, "a", None, None))
 
 
 def test_predictions_that_are_a_pipe_are_not_waited_for(folder: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -146,6 +147,22 @@ def test_a_changed_row_is_refused(
     without = [line for line in text.splitlines() if not line.startswith("sha256")]
     path.write_text("\n".join(without))
     assert read_own(path)[0].caveats == ["unverified"]
+
+
+def test_a_copied_run_is_no_second_row(
+    runs: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(runs["plain-0"], copy)
+    arguments = (runs["plain-0"], copy, "--leaderboard", "--output", tmp_path)
+    assert command(monkeypatch, report, *arguments) == 2
+    message = capsys.readouterr().err
+    assert "row 2 (" in message
+    assert "has the scores of another row, expected those of its own" in message
+    assert not (tmp_path / "leaderboard.toml").exists()
 
 
 def test_a_worst_case_above_the_mean_is_refused(tmp_path: Path) -> None:

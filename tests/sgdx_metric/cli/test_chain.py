@@ -58,6 +58,26 @@ def test_predictions_of_other_data_are_refused(
     assert not (tmp_path / "s.json").exists()
 
 
+def test_predictions_of_other_data_or_two_systems_are_not_explained(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    copytree(SAMPLE, tmp_path / "source")
+    file = tmp_path / "source" / "test" / "dialogues_001.json"
+    file.write_text(file.read_text().replace("?", "!"))
+    data = open_release("sample").data_digest("test", "v1")
+    path = written(tmp_path / "p.jsonl", gold["v1"], source="sample", data=data, model="a")
+    words = ("sgdx_metric", "explain", "--split", "test", "--predictions", f"v1={path}")
+    frame = gold["v1"][0]["frame_id"]
+    assert command(*words, "--source", "sample", frame).returncode == 0
+    done = command(*words, "--source", "source", frame)
+    assert done.returncode == 2
+    assert f"predictions for v1: were made from data {data} (source sample)" in done.stderr
+    other = written(tmp_path / "o.jsonl", gold["original"], model="b")
+    done = command(*words, "--predictions", f"original={other}", "--source", "sample", frame)
+    assert done.returncode == 2
+    assert 'predictions for original: model is "b", and "a" in those for v1' in done.stderr
+
+
 def test_the_source_that_predictions_name_is_taken(
     tmp_path: Path, command: Run, gold: dict[str, list[Row]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_metric.cli.predictions import (
+    note_unscored,
     parse_predictions,
     prediction_paths,
     read_predictions,
@@ -341,3 +342,14 @@ def test_a_file_with_a_variants_name_in_other_letters_is_not_left_out(
     (tmp_path / name).touch()
     with pytest.raises(SgdxError, match=re.escape(f"found '{name}', expected '{meant}'")):
         prediction_paths(tmp_path, ["original", "v1"])
+
+
+def test_a_file_that_states_another_variant_than_its_name_is_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path / "v1.jsonl", GOOD)
+    written(tmp_path / "v6.jsonl", '{"metadata": {"variant": "v1"}}', GOOD)
+    (tmp_path / "answers.jsonl").write_text('{"key": "x"}')
+    note_unscored(tmp_path, ["original", "v1"])
+    expected = "note: left out: v6; --variant NAME=PATH names the wording of one\n"
+    assert capsys.readouterr().err == expected
