@@ -105,7 +105,8 @@ def load(
     config of any other source, and one of the user's own variants, is prepared once for the splits
     that are asked for, in a folder of the Hugging Face cache for these, where it replaces what an
     older copy gave; what ``load_dataset("sgdx")`` loads stays as it is. The original and the five
-    variants are prepared together, as parsing the dialogues is most of the work.
+    variants are prepared together, as parsing the dialogues is most of the work; but for the train
+    split under the original schemas, since a training reads no other words of it.
 
     Args:
         config: One of ``CONFIGS``, or of ``variants``.
@@ -127,6 +128,8 @@ def load(
     shared = cache = cache_folder(None)
     together = [name for name in release.wordings() if name in CONFIGS]
     splits = _splits_in(split)
+    if config not in together or (config == "original" and splits == ["train"]):
+        together = [config]
     for _ in range(_MOST_READINGS):
         if (loaded := _read_whole(release, config, cache, split)) is not None:
             return loaded
@@ -140,7 +143,7 @@ def load(
             warnings.warn(text, stacklevel=2)
         _prepare_missing(
             release,
-            together if config in together else [config],
+            together,
             cache,
             splits=splits if cache != shared else None,
         )

@@ -200,6 +200,21 @@ def test_only_the_splits_asked_for_are_made_of_own_words(
     assert main(["cache", "clear", "--cache-dir", str(tmp_path / "other")]) == 0
 
 
+def test_train_is_prepared_under_the_words_that_are_asked_for(
+    mini: Path, hugging_face_home: Path
+) -> None:
+    """The other splits are judged under all six wordings, which are prepared together."""
+    cache = hugging_face_home / "datasets"
+    before = set(cache.glob("sgdx-sources/*"))
+    load("original", "train", str(mini))
+    load("original", "test", str(mini))
+    made = {
+        folder.name.rpartition("-")[2]: sorted(path.name for path in folder.glob("sgdx/*"))
+        for folder in set(cache.glob("sgdx-sources/*")) - before
+    }
+    assert made == {"test": ["original", *VARIANTS], "train": ["original"]}
+
+
 def test_a_cache_that_cannot_be_written(mini: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SgdxError, match="file/cache: cache cannot be written: .*Not a directory"):
