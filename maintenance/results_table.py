@@ -1,4 +1,4 @@
-"""Write the table of all runs in ``docs/results.md``, with the worst case and the flips of each.
+"""Write the table of all runs of trackers in ``docs/results.md``, with the worst case and flips.
 
 ``python -m maintenance.results_table`` reads every ``scores.json`` of ``results/`` and that of
 ``models/onepass``, and puts the rows in the place of those that are there.
@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from baselines.command_line import run_command
+from baselines.report.inputs import read_input
+from baselines.report.runs import TrackerRun
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import write_bytes
-from sgdx_metric.cli.results import GroupScores, read_results
+from sgdx_metric.cli.results import GroupScores
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results.md"
@@ -49,14 +51,14 @@ def write_table() -> None:
 def table_rows() -> Iterator[str]:
     """The row of each run, by the number of frames and then by JGA_worst."""
     folders = [file.parent for file in (ROOT / "results").glob("*/scores.json")] + [SHIPPED]
-    runs = [(folder, read_results(folder / "scores.json")) for folder in folders]
-    runs.sort(key=lambda run: (len(run[1].frame_ids), run[1].scores.sgdx.jga_worst or 0))
-    for folder, results in runs:
-        sgdx = results.scores.sgdx
+    runs = [run for run in map(read_input, folders) if isinstance(run, TrackerRun)]
+    runs.sort(key=lambda run: (len(run.results.frame_ids), run.results.scores.sgdx.jga_worst or 0))
+    for run in runs:
+        sgdx = run.results.scores.sgdx
         original, reworded = sgdx.jga_orig or 0, sgdx.jga_v1_5 or 0
         cells = [
-            "`onepass`, shipped" if folder == SHIPPED else f"`{folder.name}`",
-            f"{len(results.frame_ids):,}",
+            "`onepass`, shipped" if run.path == SHIPPED else f"`{run.path.name}`",
+            f"{len(run.results.frame_ids):,}",
             *map(_percent, (original, reworded, original - reworded)),
             *_worst_and_flips(sgdx),
             ", ".join(_worst_and_flips(sgdx.seen)),

@@ -7,6 +7,7 @@ from maintenance.results_table import HEAD, PAGE, ROOT, table_rows
 
 def test_the_table_is_that_of_the_results() -> None:
     rows = list(table_rows())
-    assert len(rows) == 1 + len(list((ROOT / "results").glob("*/scores.json")))
+    files = (ROOT / "results").glob("*/scores.json")
+    assert len(rows) == 1 + sum('"sgdx_metric|' in file.read_text() for file in files)
     page = PAGE.read_text(encoding="utf-8")
     assert page.split(HEAD)[1].startswith("".join(rows) + "\n")
