@@ -313,11 +313,12 @@ def _references(plan: Plan, columns: Sequence[str]) -> dict[str, dict[str, Any]]
 @scorer(metrics=_METRICS)
 def _joint_goal_accuracy(requests: dict[str, Request], plan: Plan) -> Scorer:
     """The official joint goal accuracy of each frame."""
-    references = _references(plan, [*REFERENCE.names, "utterance"])
+    references = _references(plan, REFERENCE.names)
 
     async def score(state: TaskState, target: Target) -> Score:
         (row,), reading = _read(state, requests, plan)
-        true = pa.Table.from_pylist([references[f"{row['variant']}|{row['frame_id']}"]])
+        gold = references[f"{row['variant']}|{row['frame_id']}"]
+        true = pa.Table.from_pylist([gold], REFERENCE)
         predicted = pa.Table.from_pylist([row], PREDICTION)
         frame_scores = score_frames(true, predicted, row["variant"]).scores
         return _score(float(frame_scores["joint_goal_accuracy"][0]), [row], reading)
