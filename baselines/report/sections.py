@@ -28,7 +28,7 @@ from .verdict import tracker_verdict
 _ERRORS = 200
 _REWORDINGS = 300
 _MOST_OF_A_SYSTEM = 60
-# In a report of more trackers than these, all but what they score and which words cost it is
+# In a report of more systems than these, all but what they score and which words cost it is
 # folded, so that it can be looked through.
 _FEW_SYSTEMS = 4
 
@@ -45,10 +45,11 @@ def build_report(inputs: ReportInputs, command: str) -> Report:
     """
     groups = [tracked.group for tracked in inputs.trackers]
     trackers, generators = number_of_systems(groups), number_of_systems(inputs.generators)
+    is_folded = trackers + generators > _FEW_SYSTEMS
     parts = [
         Part(
             _title("Trackers", tracked.group),
-            list(tracker_sections(tracked.group, tracked.analyses, trackers)),
+            list(tracker_sections(tracked.group, tracked.analyses, trackers, is_folded)),
             tracked.group,
             tracker_verdict(tracked.group, tracked.analyses),
         )
@@ -57,7 +58,7 @@ def build_report(inputs: ReportInputs, command: str) -> Report:
     parts += [
         Part(
             _title("Generators", group),
-            list(generator_sections(group)),
+            list(generator_sections(group, is_folded)),
             group,
             generator_verdict(group),
         )
@@ -125,24 +126,32 @@ _NOT_ALIKE = (
 )
 
 
-def tracker_sections(group: TrackerGroup, analyses: Analyses, systems: int) -> Iterator[Section]:
+def tracker_sections(
+    group: TrackerGroup, analyses: Analyses, systems: int, is_folded: bool
+) -> Iterator[Section]:
     """The sections about a group of trackers.
 
     Args:
         group: The systems.
         analyses: What those do whose predictions and data are at hand.
         systems: How many trackers the whole report has, which share the room for lists.
+        is_folded: Whether all but scores and costly words is folded.
     """
     pictures = draw_pictures(PLOTS, group, analyses)
 
     def drawn(*names: str) -> list[Picture]:
         return [pictures[name] for name in names if name in pictures]
 
-    is_folded = systems > _FEW_SYSTEMS
+    comparison = tables.comparison(group)
     yield Section(
         "comparison",
         "Comparison",
-        tables=[tables.comparison(group)],
+        tables=[
+            tables.comparison(group, ["all"]),
+            replace(comparison, title="Seen and unseen services", note="", folded=True),
+        ]
+        if is_folded
+        else [comparison],
         pictures=drawn("jga_by_variant", "drop_beside_flips"),
     )
     if augmentation := tables.augmentation(group):

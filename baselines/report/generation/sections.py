@@ -14,8 +14,13 @@ from .plots import PLOTS
 from .runs import GeneratorRun, Validation
 
 
-def generator_sections(group: SystemGroup[GeneratorRun]) -> Iterator[Section]:
-    """The sections about a group of generators."""
+def generator_sections(group: SystemGroup[GeneratorRun], is_folded: bool) -> Iterator[Section]:
+    """The sections about a group of generators.
+
+    Args:
+        group: The systems.
+        is_folded: Whether all sections but the first are folded.
+    """
     pictures = draw_pictures(PLOTS, group, {})
     yield Section(
         "faithfulness",
@@ -23,13 +28,16 @@ def generator_sections(group: SystemGroup[GeneratorRun]) -> Iterator[Section]:
         tables=[tables.faithfulness(group)],
         pictures=[pictures[name] for name in ("faithfulness_by_variant",) if name in pictures],
     )
-    yield Section("bleu", "Four scales of BLEU", tables=[tables.conventions(group)])
-    yield Section("services", "Where it breaks: services", tables=[tables.by_service(group)])
+    scales, services = tables.conventions(group), tables.by_service(group)
+    yield Section("bleu", "Four scales of BLEU", tables=[scales], folded=is_folded)
+    yield Section("services", "Where it breaks: services", tables=[services], folded=is_folded)
     validation = [tables.validated(group), tables.failing(group)]
     if made := [table for table in validation if table is not None]:
-        yield Section("validation", "How far entailment can be relied on", tables=made)
+        yield Section(
+            "validation", "How far entailment can be relied on", tables=made, folded=is_folded
+        )
     if curves := pictures.get("learning_curves_of_generators"):
-        yield Section("training", "How they were trained", pictures=[curves])
+        yield Section("training", "How they were trained", pictures=[curves], folded=is_folded)
 
 
 def generator_verdict(group: SystemGroup[GeneratorRun]) -> Verdict | None:
