@@ -31,10 +31,11 @@ from .terminal import print_agreement, print_comparison, print_explanation, prin
 
 _METRIC = Path(__file__).parents[1]
 _INSTRUCTIONS = """\
-Drawn: {drawn}. Give {sheet} to three people, who do not talk to each other and
-do not see {key}. Each writes yes or no under "answer": does the response, read
-after what the user said before, say what the statement says? Statements are
-made by rule: "Request city." means that the response asks for the city."""
+Drawn: {drawn}.
+Give {sheet} to three people, who do not talk to each other and do not see
+{key}. Each writes yes or no under "answer": does the response, read after what
+the user said before, say what the statement says? Statements are made by rule:
+"Request city." means that the response asks for the city."""
 
 
 def run_install(_: argparse.Namespace) -> None:
