@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -54,6 +55,7 @@ def test_a_file_says_how_it_was_made(predicted: Path, trained: Path) -> None:
     assert expected.items() <= metadata.items()
     libraries = {"python", "torch", "transformers", "accelerate", "datasets"}
     assert set(metadata["versions"]) == libraries
+    assert re.fullmatch("[0-9a-f]{16}", metadata["program"])
     assert metadata["counts"]["frames"] == 2 * len(rows)
     assert metadata["counts"]["cut"]["inputs"] > 0
     assert len(rows) == 6 + 8 + 12
