@@ -199,12 +199,12 @@ _COMMANDS = (
         _add_summarise,
         "average the scores of several runs, such as those of several seeds",
     ),
-    Command("compare", run_compare, _add_compare, "test whether two trackers' scores differ"),
+    Command("compare", run_compare, _add_compare, "test whether two systems' scores differ"),
     Command(
         "explain",
         run_explain,
         _add_explain,
-        "show the scores of one frame slot by slot, or list the frames that broke",
+        "show the scores of one frame or call slot by slot, or list those that broke",
     ),
     Command("push", run_push, add_push, 'make evaluate.load("YOU/sgdx_metric") work for everybody'),
 )

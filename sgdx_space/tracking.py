@@ -14,7 +14,7 @@ import pyarrow as pa
 from baselines.report.data import Turns, read_turns
 from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.release.remembered import resolve_source
-from sgdx_metric.cli.explain import explain
+from sgdx_metric.cli.explain import STATE_LINES, explain
 from sgdx_metric.cli.inputs import Inputs, stated_dialogues
 from sgdx_metric.cli.predictions import Predictions, read_predictions
 from sgdx_metric.cli.references import References, open_references
@@ -213,7 +213,7 @@ def _explain_frame(frame_id: str | None, shown: Shown) -> str:
     references = references_of(shown["source"])
     predicted = {name: references.frames(name) for name in _VARIANTS if name in shown["rows"]}
     try:
-        lines = explain(frame_id, predicted, shown["rows"])
+        lines = explain(frame_id, predicted, shown["rows"], STATE_LINES)
     except (ScoreError, SgdxError) as error:
         return shown_problem(error)
     dialogue_id = frame_id.rsplit("/", 2)[0]

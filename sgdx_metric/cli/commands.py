@@ -10,15 +10,21 @@ from sgdx_dataset.io.arguments import paths_by_name
 from sgdx_dataset.io.errors import SgdxError
 
 from ..api import score_files
-from ..scoring import score_frames
 from ..signature import Rules, signature_parts
 from ..subset import dialogue_ids_of, only_dialogues, only_services, subset_of
 from .compare import compare
 from .comparison_tables import print_comparison, print_summary
-from .explain import broken_frames, explain, find_flips, frame_row
+from .explain import STATE_LINES, TaskLines, broken_frames, explain, find_flips, frame_row
+from .explain_calls import CALL_LINES, only_called
 from .files import check_apart, check_output, write_json
 from .inputs import Inputs, stated_dialogues
-from .predictions import Predictions, parse_predictions, read_predictions, with_frame_ids
+from .predictions import (
+    Predictions,
+    are_calls,
+    parse_predictions,
+    read_states_or_calls,
+    with_frame_ids,
+)
 from .references import References
 from .score import check_services, note_subset, score_api_calls
 from .summarise import summarise
@@ -122,23 +128,25 @@ def run_explain(args: argparse.Namespace) -> None:
             "explain: expected either FRAME_ID, --changed FIRST SECOND or --flips, one of the three"
         )
     inputs = _inputs(args, args.dialogues)
-    predictions = inputs.read(read_predictions)
+    predictions = inputs.read(read_states_or_calls)
     check_one_system({name: variant.metadata for name, variant in predictions.items()})
-    references = inputs.open_references(predictions)
+    task = CALL_LINES if are_calls(predictions) else STATE_LINES
+    references = inputs.open_references(predictions, task.references)
     for name, variant in predictions.items():
         check_data(variant.metadata, name, references.data(name), None)
     rules = Rules(not args.no_fuzzy_match)
     if args.changed:
-        _explain_changed(predictions, references, args.changed, rules, inputs)
+        _explain_changed(predictions, references, task, args.changed, rules, inputs)
     elif args.flips:
-        _explain_flips(predictions, references, rules, inputs)
+        _explain_flips(predictions, references, task, rules, inputs)
     else:
-        _explain_frame(predictions, references, args.frame_id, rules)
+        _explain_frame(predictions, references, task, args.frame_id, rules)
 
 
 def _explain_frame(
     predictions: dict[str, Predictions[pa.Table]],
     references: References,
+    task: TaskLines,
     frame_id: str,
     rules: Rules,
 ) -> None:
@@ -154,9 +162,11 @@ def _explain_frame(
                 "expected DIALOGUE/TURN/SERVICE of one that they have"
             )
         rows = with_frame_ids(variant_predictions, frames)
+        if task is CALL_LINES:
+            frames = only_called(frames, frame_id, name)
         true[name] = frame_row(frames, frame_id, f"references for {name}")
         predicted[name] = frame_row(rows, frame_id, f"predictions for {name}")
-    lines = explain(frame_id, true, predicted, rules)
+    lines = explain(frame_id, true, predicted, task, rules)
     row = next(iter(true.values())).to_pylist()[0]
     dialogue = [(turn["speaker"], turn["utterance"]) for turn in row.get("history", [])]
     dialogue.append(("USER", row["utterance"] or ""))
@@ -166,6 +176,7 @@ def _explain_frame(
 def _explain_changed(
     predictions: dict[str, Predictions[pa.Table]],
     references: References,
+    task: TaskLines,
     changed: list[str],
     rules: Rules,
     inputs: Inputs,
@@ -177,13 +188,15 @@ def _explain_changed(
             f"of {', '.join(predictions)}"
         )
     true, predicted = _frames_of({name: predictions[name] for name in changed}, references, inputs)
-    scores = [score_frames(true[name], predicted[name], name, rules) for name in changed]
-    print_broken(broken_frames(*scores), len(scores[0].seen), changed, terminal())
+    scores = [task.score(true[name], predicted[name], name, rules) for name in changed]
+    broken = broken_frames(*scores, task.accuracy)
+    print_broken(broken, len(scores[0].seen), task.unit, changed, terminal())
 
 
 def _explain_flips(
     predictions: dict[str, Predictions[pa.Table]],
     references: References,
+    task: TaskLines,
     rules: Rules,
     inputs: Inputs,
 ) -> None:
@@ -194,7 +207,7 @@ def _explain_flips(
             "two wordings or more"
         )
     true, predicted = _frames_of(predictions, references, inputs)
-    print_flips(*find_flips(true, predicted, rules), terminal())
+    print_flips(*find_flips(true, predicted, task, rules), task.unit, terminal())
 
 
 def _frames_of(

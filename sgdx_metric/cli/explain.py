@@ -1,6 +1,6 @@
 """One frame taken apart: reference and prediction slot by slot under every schema variant."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -15,8 +15,10 @@ from ..columns import column, same_turn, strings
 from ..fuzzy import fuzzy_scores
 from ..report import check_same_frames
 from ..robustness import RIGHT, flipped
-from ..scoring import FrameScores, score_frames
+from ..rows import REFERENCE
+from ..scoring import score_frames
 from ..signature import OFFICIAL, Rules
+from ..units import ScoredFrames
 
 Row = dict[str, Any]
 
@@ -26,9 +28,9 @@ class Line:
     """What one aspect of a frame scores under one variant, and why.
 
     Attributes:
-        position: The aspect's position: -3 for the joint goal, -2 for the active intent, -1 for
-            the requested slots, the slots of the schema from 0 in their order, and one more for
-            slots that the schema lacks.
+        position: The aspect's position: -3 for the joint goal or the whole call, -2 for the active
+            intent or the function that is called, -1 for the requested slots, the slots of the
+            schema from 0 in their order, and one more for slots that the schema lacks.
         aspect: The name that all lines of one position share. A slot goes by its name under the
             first variant.
         variant: The schema variant.
@@ -48,17 +50,45 @@ class Line:
     why: str
 
 
+@dataclass(frozen=True)
+class TaskLines:
+    """How the lines of a task's frames are made: those of dialogue states, or of calls.
+
+    Attributes:
+        accuracy: The metric by which a frame is right or wrong.
+        unit: What a score is of, "frame" or "call".
+        references: The columns of the references that are needed.
+        columns: Those that `slot_lines` reads, of references and predictions.
+        score: Scores one variant's rows.
+        frame_lines: Makes the lines of the whole frame, given the variant, both sides' row, and the
+            frame's scores by metric.
+        slot_lines: Makes the lines of which a change may make the frame right or wrong, given the
+            variant, both sides' row, the names of the slots under the first variant and the rules.
+    """
+
+    accuracy: str
+    unit: str
+    references: pa.Schema
+    columns: tuple[str, ...]
+    score: Callable[[pa.Table, pa.Table, str, Rules], ScoredFrames]
+    frame_lines: Callable[[str, Row, Row, Mapping[str, float]], Iterator[Line]]
+    slot_lines: Callable[[str, Row, Row, list[str], Rules], Iterator[Line]]
+
+
 def explain(
     frame_id: str,
     references: Mapping[str, pa.Table],
     predictions: Mapping[str, pa.Table],
+    task: TaskLines,
     rules: Rules = OFFICIAL,
 ) -> list[Line]:
     """Explain a frame's scores.
 
     Args:
         frame_id: The frame, `<dialogue>/<turn>/<original service>`.
-        references, predictions: Tables by variant, as for `score_frames`; other frames are skipped.
+        references, predictions: Tables by variant, as for the task's `score`; other frames are
+            skipped.
+        task: What was predicted.
         rules: How the frame is scored.
 
     Returns:
@@ -74,7 +104,7 @@ def explain(
     for variant, table in references.items():
         true_row = frame_row(table, frame_id, f"references for {variant}")
         predicted_row = frame_row(predictions[variant], frame_id, f"predictions for {variant}")
-        scores = score_frames(true_row, predicted_row, variant, rules).scores
+        scores = task.score(true_row, predicted_row, variant, rules).scores
         reference, predicted = true_row.to_pylist()[0], predicted_row.to_pylist()[0]
         names = [slot["name"] for slot in reference["schema_slots"]]
         aspects = aspects or names
@@ -83,10 +113,10 @@ def explain(
                 f"references for {variant}: frame {frame_id} has {len(names)} slots in its schema, "
                 f"expected {len(aspects)} as under the first variant"
             )
-        lines += _frame_lines(
+        lines += task.frame_lines(
             variant, reference, predicted, {m: float(v[0]) for m, v in scores.items()}
         )
-        lines += _slot_lines(variant, reference, predicted, aspects, rules)
+        lines += task.slot_lines(variant, reference, predicted, aspects, rules)
     return list(_with_values(sorted(lines, key=lambda line: (line.position, line.aspect))))
 
 
@@ -132,17 +162,20 @@ def _not_found(frame_id: str, known_ids: pa.Array) -> str:
     )
 
 
-def broken_frames(first: FrameScores, second: FrameScores) -> list[tuple[str, float, float]]:
-    """Find the frames whose joint goal accuracy is less under a second variant than under a first.
+def broken_frames(
+    first: ScoredFrames, second: ScoredFrames, accuracy: str
+) -> list[tuple[str, float, float]]:
+    """Find the frames whose accuracy is less under a second variant than under a first.
 
     Args:
         first, second: The scores of the same frames under the two variants.
+        accuracy: The metric.
 
     Returns:
-        The frame's id and its joint goal accuracy under the first and the second variant; those
-        that lose most come first, and frames that lose as much are sorted by id.
+        The frame's id and its accuracy under the first and the second variant; those that lose most
+        come first, and frames that lose as much are sorted by id.
     """
-    before, after = (frames.scores["joint_goal_accuracy"] for frames in (first, second))
+    before, after = (frames.scores[accuracy] for frames in (first, second))
     ids = first.frame_id.to_pylist()
     rows = [(ids[i], float(before[i]), float(after[i])) for i in np.flatnonzero(after < before)]
     return sorted(rows, key=lambda row: (row[2] - row[1], row[0]))
@@ -155,8 +188,8 @@ class Flip:
     Attributes:
         frame_id: The frame.
         right, wrong: The wordings under which it scores at least 0.5, and less.
-        changes: The slots that score less under the first of `wrong` than under the first of
-            `right`: the slot's line under each of these two wordings.
+        changes: The slots, or the function that is called, that score less under the first of
+            `wrong` than under the first of `right`: the line under each of these two wordings.
     """
 
     frame_id: str
@@ -168,12 +201,14 @@ class Flip:
 def find_flips(
     references: Mapping[str, pa.Table],
     predictions: Mapping[str, pa.Table],
+    task: TaskLines,
     rules: Rules = OFFICIAL,
 ) -> tuple[list[Flip], int, int]:
     """Find the frames that are right under one wording and wrong under another.
 
     Args:
-        references, predictions: Tables by variant, as for `score_frames`, two variants or more.
+        references, predictions: Tables by variant, as for the task's `score`, two or more.
+        task: What was predicted.
         rules: How frames are scored.
 
     Returns:
@@ -184,22 +219,23 @@ def find_flips(
         ScoreError: The variants have different frames, or rows cannot be scored.
     """
     names = list(references)
-    scores = {
-        name: score_frames(references[name], predictions[name], name, rules) for name in names
-    }
+    scores = {name: task.score(references[name], predictions[name], name, rules) for name in names}
     check_same_frames(scores)
-    jga = np.stack([scores[name].scores["joint_goal_accuracy"] for name in names])
-    is_right = jga >= RIGHT
-    frame_ids = scores[names[0]].frame_id.take(pa.array(np.flatnonzero(flipped(jga) == 1)))
-    true_rows = {name: _rows_of(references[name], frame_ids) for name in names}
-    predicted_rows = {name: _rows_of(predictions[name], frame_ids) for name in names}
+    accuracy = np.stack([scores[name].scores[task.accuracy] for name in names])
+    is_right = accuracy >= RIGHT
+    flipping = np.flatnonzero(flipped(accuracy) == 1)
+    frame_ids = scores[names[0]].frame_id.take(pa.array(flipping))
+    true_rows, predicted_rows = (
+        {name: _rows_of(tables[name], frame_ids, task.columns) for name in names}
+        for tables in (references, predictions)
+    )
     flips = []
-    for i, position in enumerate(np.flatnonzero(flipped(jga) == 1).tolist()):
+    for i, position in enumerate(flipping.tolist()):
         right = [name for name, ok in zip(names, is_right[:, position]) if ok]
         wrong = [name for name in names if name not in right]
         aspects = [slot["name"] for slot in true_rows[names[0]][i]["schema_slots"]]
         before, after = (
-            list(_slot_lines(name, true_rows[name][i], predicted_rows[name][i], aspects, rules))
+            list(task.slot_lines(name, true_rows[name][i], predicted_rows[name][i], aspects, rules))
             for name in (right[0], wrong[0])
         )
         changes = [
@@ -208,14 +244,14 @@ def find_flips(
             if line.score is not None and left.score is not None and line.score < left.score
         ]
         flips.append(Flip(frame_ids[i].as_py(), right, wrong, changes))
-    return flips, int(is_right.all(axis=0).sum()), jga.shape[1]
+    return flips, int(is_right.all(axis=0).sum()), accuracy.shape[1]
 
 
-def _rows_of(table: pa.Table, frame_ids: pa.Array) -> list[Row]:
-    """The rows of some frames, in the order of their ids."""
-    columns = [name for name in ("schema_slots", "slot_values") if name in table.column_names]
+def _rows_of(table: pa.Table, frame_ids: pa.Array, columns: Sequence[str]) -> list[Row]:
+    """The rows of some frames, in the order of their ids, with those of some columns they have."""
+    own_columns = [name for name in columns if name in table.column_names]
     positions = pc.index_in(frame_ids, value_set=strings(column(table, "frame_id")))
-    rows: list[Row] = table.select(columns).take(positions).to_pylist()
+    rows: list[Row] = table.select(own_columns).take(positions).to_pylist()
     return rows
 
 
@@ -252,7 +288,7 @@ def _slot_lines(
     for position, slot in enumerate(reference["schema_slots"]):
         name = slot["name"]
         values = true_values.get(name, []), predicted_values.pop(name, [])
-        judged = _judge(*values, slot["is_categorical"], rules)
+        judged = judge_values(*values, slot["is_categorical"], rules)
         yield Line(position, aspects[position], variant, name, *values, *judged)
     for name, unknown in predicted_values.items():
         yield Line(len(aspects), name, variant, name, [], unknown, None, "ignored: not a slot")
@@ -263,7 +299,9 @@ def _state(row: Row) -> dict[str, list[str]]:
     return {item["slot"]: item["values"] for item in row["slot_values"]}
 
 
-def _judge(true: list[str], guess: list[str], categorical: bool, rules: Rules) -> tuple[float, str]:
+def judge_values(
+    true: list[str], guess: list[str], categorical: bool, rules: Rules
+) -> tuple[float, str]:
     """The score of a slot of the schema in [0, 1], and what decided it."""
     if not (true and guess):
         return (0.0, "missing") if true else (0.0, "extra") if guess else (1.0, "no value")
@@ -275,3 +313,14 @@ def _judge(true: list[str], guess: list[str], categorical: bool, rules: Rules) -
     match = fuzzy_scores([*true, guess[0]], np.arange(len(true)), last)
     best = int(match.argmax())
     return float(match[best]), f'fuzzy {100 * match[best]:.0f} against "{true[best]}"'
+
+
+STATE_LINES = TaskLines(
+    accuracy="joint_goal_accuracy",
+    unit="frame",
+    references=REFERENCE,
+    columns=("schema_slots", "slot_values"),
+    score=score_frames,
+    frame_lines=_frame_lines,
+    slot_lines=_slot_lines,
+)

@@ -34,7 +34,7 @@ from ..rows import (
     arrow_table,
 )
 from ..variants import PAPER_VARIANTS
-from .headers import read_prediction_lines
+from .headers import PredictionLines, read_prediction_lines
 from .systems import Metadata
 
 Rows = TypeVar("Rows")
@@ -138,6 +138,10 @@ def _check_names(folder: Path, variants: Sequence[str]) -> None:
         plain = "".join(unicodedata.normalize("NFKC", path.name).split()).casefold()
         if plain in names and path.name not in names:
             raise SgdxError(f"--predictions {folder}: found {path.name!r}, expected {plain!r}")
+
+
+class _AnyRow(msgspec.Struct):
+    service_call: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 class _StatedVariant(msgspec.Struct):
@@ -283,6 +287,41 @@ def read_calls(path: Path, split: str, variant: str) -> Predictions[pa.Table]:
     return _read_lines(path, split, variant, CallPrediction, CALL_PREDICTION)
 
 
+def read_states_or_calls(path: Path, split: str, variant: str) -> Predictions[pa.Table]:
+    """Read one variant's predictions of whichever of the two the first row is.
+
+    Rows of calls have the column `service_call`.
+
+    Raises:
+        SgdxError: As `read_predictions` does.
+    """
+    if path.is_dir():
+        return read_predictions(path, split, variant)
+    file = read_prediction_lines(path, split, variant)
+    first = next((line for _, line in _numbered(file.lines)), b"{}")
+    with suppress(msgspec.DecodeError, RecursionError):  # which the rows' reader tells
+        if msgspec.json.decode(first, type=_AnyRow).service_call is not msgspec.UNSET:
+            return _parse_rows(file, path, variant, CallPrediction, CALL_PREDICTION)
+    return _parse_rows(file, path, variant, Prediction, PREDICTION)
+
+
+def are_calls(predictions: Mapping[str, Predictions[pa.Table]]) -> bool:
+    """Whether predictions that `read_states_or_calls` read are of calls.
+
+    Raises:
+        SgdxError: Some are, and others are of dialogue states.
+    """
+    kinds = {name: "service_call" in read.rows.column_names for name, read in predictions.items()}
+    calls = [name for name, is_of_calls in kinds.items() if is_of_calls]
+    if calls and len(calls) < len(kinds):
+        states = next(name for name in kinds if name not in calls)
+        raise SgdxError(
+            f"predictions for {calls[0]}: found calls, and dialogue states in those for {states}: "
+            "expected one of the two"
+        )
+    return bool(calls)
+
+
 def _read_lines(
     path: Path,
     split: str,
@@ -291,7 +330,17 @@ def _read_lines(
     schema: pa.Schema,
 ) -> Predictions[pa.Table]:
     """Read the rows of a JSONL file, each of which must be of a kind."""
-    file = read_prediction_lines(path, split, variant)
+    return _parse_rows(read_prediction_lines(path, split, variant), path, variant, kind, schema)
+
+
+def _parse_rows(
+    file: PredictionLines,
+    path: Path,
+    variant: str,
+    kind: type[Prediction] | type[CallPrediction],
+    schema: pa.Schema,
+) -> Predictions[pa.Table]:
+    """The rows of a JSONL file, each of which must be of a kind."""
     _check_rows(file.lines, variant, path, kind)
     try:
         rows = arrow_table(file.lines, schema, str(path))

@@ -32,7 +32,7 @@ Stated = tuple[str | None, str | None]
 # Columns that references need only where spans are predicted.
 _OPTIONAL = ("slots", "utterance", "service_call", CANONICAL)
 _LATER = (CANONICAL,)  # columns that files of earlier versions lack
-_WITH_HISTORY = [*REFERENCE.names, "history"]
+_OF_DIALOGUES = [*REFERENCE.names, "service_call", "history"]
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,9 @@ class References:
         frames: Makes the frame rows of a variant, with the columns of REFERENCE, or those that were
             asked for; raises SgdxError where they cannot be had.
         dialogue: Makes the frame rows of one dialogue, given a variant's name and the dialogue's
-            id, without those of the others. They have the column `history` besides, the turns
-            before the frame's own (`speaker`, `utterance`, ...), where the data has it.
+            id, without those of the others. They have the columns `history`, the turns before
+            the frame's own (`speaker`, `utterance`, ...), and `service_call` besides, where the
+            data has them.
         fingerprint: Makes the fingerprint of a variant's wording, given the variant's name and its
             frame rows.
         data: The digest of what a variant's rows are made from, as prediction files have it; None
@@ -98,7 +99,7 @@ def open_references(
         return _with_dialogue(release, split, dialogue_id)
 
     def dialogue(variant: str, dialogue_id: str) -> pa.Table:
-        rows = frame_tables(narrowed(dialogue_id), split, variant, _WITH_HISTORY)
+        rows = frame_tables(narrowed(dialogue_id), split, variant, _OF_DIALOGUES)
         return rows.filter(_of_dialogue(rows["frame_id"], dialogue_id))
 
     def wording(variant: str, frames: pa.Table) -> str:
@@ -246,7 +247,7 @@ def _read_dialogue(folder: Path, variant: str, dialogue_id: str) -> pa.Table:
     """The frame rows of a dialogue in a variant's file."""
     path = folder / f"{variant}.parquet"
     file_columns = set(pq.read_schema(path).names)
-    columns = [name for name in _WITH_HISTORY if name in file_columns]
+    columns = [name for name in _OF_DIALOGUES if name in file_columns]
     of_dialogue = _of_dialogue(pc.field("frame_id"), dialogue_id)
     try:
         return pq.read_table(path, columns=columns, filters=of_dialogue)

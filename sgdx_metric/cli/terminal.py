@@ -243,36 +243,43 @@ def print_explanation(
 
 
 def print_broken(
-    frames: list[tuple[str, float, float]], count: int, variants: Sequence[str], console: Console
+    frames: list[tuple[str, float, float]],
+    count: int,
+    unit: str,
+    variants: Sequence[str],
+    console: Console,
 ) -> None:
     """List the frames that score less under a second variant than under a first.
 
     Args:
         frames: What `broken_frames` returned.
         count: How many frames there are in all.
+        unit: What they are, "frame" or "call".
         variants: The names of the first and the second variant.
         console: Where to print.
     """
     first, second = variants
     rows = [[name, percent(before), percent(after)] for name, before, after in frames]
-    print_table("Joint goal accuracy of frames, in %", ["frame", first, second], rows, console)
+    accuracy = "Joint goal accuracy of frames" if unit == "frame" else "Accuracy of calls"
+    print_table(f"{accuracy}, in %", [unit, first, second], rows, console)
     print_line(
-        f"{len(frames)} of {count} frames score less under {second} than under {first}", console
+        f"{len(frames)} of {count} {unit}s score less under {second} than under {first}", console
     )
 
 
-def print_flips(flips: Sequence[Flip], right: int, count: int, console: Console) -> None:
+def print_flips(flips: Sequence[Flip], right: int, count: int, unit: str, console: Console) -> None:
     """List the frames that are right under one wording and wrong under another.
 
     Args:
         flips: What `find_flips` returned.
         right: How many frames are right under every wording.
         count: How many frames there are in all.
+        unit: What they are, "frame" or "call".
         console: Where to print.
     """
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     frame = max((len(flip.frame_id) for flip in flips), default=0)
-    table.add_column("frame", overflow="fold", min_width=min(frame, _LONG_NAME))
+    table.add_column(unit, overflow="fold", min_width=min(frame, _LONG_NAME))
     for name in ("right under", "wrong under", "what changed"):
         table.add_column(name, overflow="fold")
     for flip in flips:
@@ -283,12 +290,13 @@ def print_flips(flips: Sequence[Flip], right: int, count: int, console: Console)
         )
         cells = flip.frame_id, " ".join(flip.right), " ".join(flip.wrong), changed
         table.add_row(*map(_cell, cells))
-    print_line("Frames that are right under one wording and wrong under another", console)
+    title = f"{unit.capitalize()}s that are right under one wording and wrong under another"
+    print_line(title, console)
     console.print(table)
     print_line("", console)
     share = percent(len(flips) / count if count else None)
     print_line(
-        f"{len(flips)} of {count} frames ({share} %) flip; {right} are right under every wording "
+        f"{len(flips)} of {count} {unit}s ({share} %) flip; {right} are right under every wording "
         f"({percent(right / count if count else None)} %)",
         console,
     )

@@ -55,7 +55,7 @@ def test_names_are_whole_where_there_is_room(capsys: pytest.CaptureFixture[str])
     short = Line(0, "date", "original", "date_of_the_reservation", ["the 8th"], ["8"], 1.0, "equal")
     print_explanation("1_00000/4/Restaurants_2", [("USER", "Hi")], [line, short], Console(width=80))
     flip = Flip("101_00123/14/Restaurants_2", ["original", "v1"], ["v4", "v5"], [(short, line)])
-    print_flips([flip], 1, 2, Console(width=80))
+    print_flips([flip], 1, 2, "frame", Console(width=80))
     printed = capsys.readouterr().out
     assert "date_of_the_reservation" in printed and "101_00123/14/Restaurants_2" in printed
     assert max(map(len, printed.splitlines())) <= 80
