@@ -188,9 +188,9 @@ def _explain_changed(
             f"of {', '.join(predictions)}"
         )
     true, predicted = _frames_of({name: predictions[name] for name in changed}, references, inputs)
-    scores = [task.score(true[name], predicted[name], name, rules) for name in changed]
-    broken = broken_frames(*scores, task.accuracy)
-    print_broken(broken, len(scores[0].seen), task.unit, changed, terminal())
+    first, second = (task.score(true[name], predicted[name], name, rules) for name in changed)
+    broken = broken_frames(first, second, task.accuracy)
+    print_broken(broken, len(first.seen), task.unit, changed, terminal())
 
 
 def _explain_flips(

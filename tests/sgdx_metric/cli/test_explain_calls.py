@@ -51,7 +51,8 @@ def test_a_right_call() -> None:
 @pytest.mark.parametrize(
     ("made", "wrong"),
     [
-        (call("CancelCab", **RIGHT), ("function", ORDER, ["Cabs_1.CancelCab"], 0, "another intent")),
+        (call("CancelCab", **RIGHT),
+         ("function", ORDER, ["Cabs_1.CancelCab"], 0, "another intent")),
         (None, ("function", ORDER, [], 0, "no call")),
         (None, ("time", TIME, [], 0, "missing")),
         (call("OrderCab", "Zoos_1", time="6:15 pm"),
