@@ -12,42 +12,12 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import decode_json, parse_json
-from sgdx_metric.cli.paired_results import check_digest
+from sgdx_metric.cli.call_results import Decision, MetricScores, parse_call_results
+from sgdx_metric.cli.paired_results import check_digest, provenance
 
-from ..runs import data_caveats
+from ..runs import data_caveats, system_caveats
 
 SIGNATURE = "sgdx_tools"  # what the signature of such scores begins with
-Interval = tuple[float, float] | None
-
-
-class Difference(msgspec.Struct):
-    """A wording's scores against those of the original: fractions, None where undefined."""
-
-    difference: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-
-
-class MetricScores(msgspec.Struct):
-    """The figures of one metric over all wordings, as ``sgdx_metric.calls.over_wordings`` has them.
-
-    Attributes:
-        by_variant: The mean under each wording.
-        original, reworded, drop, worst, flips, sensitivity: The figures.
-        confidence: The 95 % interval of each.
-        differences: Each wording against the original.
-    """
-
-    by_variant: dict[str, float | None]
-    confidence: dict[str, Interval]
-    original: float | None = None
-    reworded: float | None = None
-    drop: float | None = None
-    worst: float | None = None
-    flips: float | None = None
-    sensitivity: float | None = None
-    differences: dict[str, Difference] = {}
 
 
 class ElementScore(msgspec.Struct):
@@ -78,6 +48,9 @@ class ToolScores(msgspec.Struct):
     Attributes:
         cases: How many cases of somebody's own tools there are; empty for calls of SGD.
         frames, dialogues: How many calls of SGD there are, and in how many dialogues.
+        decision: How well it is decided whether to call, by wording; None where only turns were
+            predicted that a call follows.
+        paired: The scores of every call of SGD; None in files of earlier versions.
     """
 
     signature: str
@@ -85,10 +58,13 @@ class ToolScores(msgspec.Struct):
     cases: dict[str, int] = {}
     frames: dict[str, int] = {}
     dialogues: int = 0
+    decision: dict[str, Decision | None] = {}
     elements: list[ElementScore] = []
     noise: dict[str, Noise] = {}
     invalid: dict[str, int] = {}
     predictions: dict[str, dict[str, Any]] = {}
+    paired: dict[str, Any] | None = None
+    sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -129,7 +105,11 @@ class ToolRun:
             for name, count in counts.items()
             if isinstance(count, dict) and count.get("invalid")
         ]
-        return [*data_caveats(parts, self.scores.frames.get("all", 0), "calls"), *unread]
+        of_system = system_caveats(
+            parts.get("oracle") == "yes", False, provenance(bool(self.scores.sha256), parts)
+        )
+        of_data = data_caveats(parts, self.scores.frames.get("all", 0), "calls")
+        return [*of_system, *of_data, *unread]
 
     @property
     def counts(self) -> str:
@@ -149,11 +129,14 @@ def read_tool_run(path: Path, file: Path) -> ToolRun:
         file: The scores.json.
 
     Raises:
-        SgdxError: The file is malformed, was changed after it was written, or has no metric.
+        SgdxError: The file is malformed, was changed after it was written, has no metric, or has
+            figures that its calls do not give.
     """
     data = read_file(file)
     check_digest(parse_json(data, dict[str, Any], str(file), "a file of scores"), file)
     scores = decode_json(data, ToolScores, str(file), "scores of sgdx_tools")
     if not scores.calls:
         raise SgdxError(f"{file}: found no metric, expected one at least")
+    if scores.frames and scores.paired is not None:
+        parse_call_results(data, file)
     return ToolRun(path, scores)

@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from sgdx_metric.cli.call_results import Difference, MetricScores, WordingFigures
+from sgdx_metric.units import ALL, SEEN, UNSEEN
 from sgdx_metric.variants import ORIGINAL
 
 from ..cells import NO_VALUE, Cell, Column, Table, percent, signed_points
 from ..page import Section
 from ..pictures import COLOURS, draw_picture, new_figure, without_formulae
 from ..verdict import CostlyWords, Verdict
-from .runs import Difference, Interval, MetricScores, ToolRun
+from .runs import ToolRun
 
 _METRICS = {
     "call_accuracy": "call",
@@ -21,8 +23,11 @@ _METRICS = {
     "no_call_accuracy": "no call",
     "task_success": "task",
 }
-_HEADLINES = ("call_accuracy", "no_call_accuracy")
-_IN_WORDS = {"call_accuracy": "call accuracy", "no_call_accuracy": "no-call accuracy"}
+_CALL = "call_accuracy"
+# Metrics that have a picture, and those that have a table by wording too.
+_HEADLINES = (_CALL, "no_call_accuracy")
+_BY_WORDING = (*_HEADLINES, "task_success")
+_IN_WORDS = {_CALL: "call accuracy", "no_call_accuracy": "no-call accuracy"}
 _FIGURES = ("original", "reworded", "worst", "flips")
 _MOST_ELEMENTS = 100
 _METRICS_NOTE = (
@@ -37,6 +42,13 @@ _METRICS_NOTE = (
 _WORDINGS_NOTE = (
     "Difference: against the same cases under the original words, in points, with its 95 % "
     "interval and the p-value of paired approximate randomisation."
+)
+_DECISION_NOTE = (
+    " Precision and recall are those of the decision to call, over the turns that were predicted."
+)
+_SERVICES_NOTE = (
+    "The accuracy of whole calls in %, of the calls of each service, those first that lose most "
+    "under other words."
 )
 _ELEMENTS_NOTE = (
     "Lost: cases that are right under the original words and wrong under these, where the wrong "
@@ -73,11 +85,13 @@ def tool_sections(run: ToolRun, number: int) -> Iterator[Section]:
             replace(_metrics_table(run), signatures={run.scores.signature: ""}),
             *(
                 _wordings_table(run, name, "" if i else _WORDINGS_NOTE)
-                for i, name in enumerate(_headlines(run))
+                for i, name in enumerate(name for name in _BY_WORDING if name in run.scores.calls)
             ),
         ],
         [picture] if picture else [],
     )
+    if _CALL in run.scores.calls and run.scores.calls[_CALL].by_service:
+        yield Section("services", "Where it breaks", tables=[_services_table(run)])
     if run.scores.noise:
         yield Section("noise", "Noise", tables=[_noise_table(run)])
     costly = [element for element in run.scores.elements if element.lost or element.won]
@@ -125,10 +139,12 @@ def _headlines(run: ToolRun) -> list[str]:
 def _metrics_table(run: ToolRun) -> Table:
     rows = []
     for name, title in _METRICS.items():
-        if (metric := run.scores.calls.get(name)) is not None:
-            figures = [_figure(metric, figure) for figure in _FIGURES]
-            figures.insert(2, _drop(metric.drop, metric.confidence.get("drop")))
-            rows.append([Cell(title), *figures])
+        metric = run.scores.calls.get(name)
+        for group in (ALL, SEEN, UNSEEN):
+            figures = metric.group(group) if metric is not None else None
+            if figures is not None:
+                of_group = title if group == ALL else f"{title}, {group} services"
+                rows.append([Cell(of_group), *_figures(figures)])
     columns = [
         Column("metric", numeric=False),
         *map(Column, (*_FIGURES[:2], "drop", *_FIGURES[2:])),
@@ -136,13 +152,20 @@ def _metrics_table(run: ToolRun) -> Table:
     return _table(run, f"Calls by {run.name}", _METRICS_NOTE, columns, rows)
 
 
-def _figure(metric: MetricScores, name: str) -> Cell:
-    interval = metric.confidence.get(name)
+def _figures(figures: WordingFigures) -> list[Cell]:
+    """The cells of the original, the reworded and their difference, the worst case and flips."""
+    cells = [_figure(figures, name) for name in _FIGURES]
+    cells.insert(2, _drop(figures.drop, figures.confidence.get("drop")))
+    return cells
+
+
+def _figure(figures: WordingFigures, name: str) -> Cell:
+    interval = figures.confidence.get(name)
     detail = f"{percent(interval[0])} to {percent(interval[1])}" if interval else ""
-    return Cell(percent(getattr(metric, name)), detail)
+    return Cell(percent(getattr(figures, name)), detail)
 
 
-def _drop(value: float | None, interval: Interval) -> Cell:
+def _drop(value: float | None, interval: tuple[float, float] | None) -> Cell:
     if value is None:
         return Cell(NO_VALUE)
     low_high = f"{signed_points(interval[0])} to {signed_points(interval[1])}" if interval else ""
@@ -157,16 +180,48 @@ def _change(difference: Difference) -> Cell:
 
 def _wordings_table(run: ToolRun, name: str, note: str) -> Table:
     metric = run.scores.calls[name]
+    is_decided = name == _CALL and any(run.scores.decision.values())
     rows = []
     for wording, mean in metric.by_variant.items():
-        against = metric.differences.get(wording)
-        cells = [Cell(""), Cell("")]
-        if against is not None:
-            p = NO_VALUE if against.p is None else f"{against.p:.3f}"
-            cells = [_change(against), Cell(p)]
-        rows.append([Cell(wording), Cell(percent(mean)), *cells])
-    columns = [Column("wording", numeric=False), *map(Column, (_METRICS[name], "difference", "p"))]
-    return _table(run, f"{_METRICS[name].capitalize()}, wording by wording", note, columns, rows)
+        row = [Cell(wording), Cell(percent(mean))]
+        if metric.differences:
+            row += _difference_cells(metric, wording)
+        if is_decided:
+            decision = run.scores.decision.get(wording)
+            row += [
+                Cell(percent(decision.precision if decision else None)),
+                Cell(percent(decision.recall if decision else None)),
+            ]
+        rows.append(row)
+    names = [_METRICS[name], *(["difference", "p"] if metric.differences else [])]
+    columns = [
+        Column("wording", numeric=False),
+        *map(Column, [*names, *(["precision", "recall"] if is_decided else [])]),
+    ]
+    title = f"{_METRICS[name].capitalize()}, wording by wording"
+    return _table(run, title, note + _DECISION_NOTE * is_decided, columns, rows)
+
+
+def _difference_cells(metric: MetricScores, wording: str) -> list[Cell]:
+    """The cells of the difference between a wording and the original, and of its p."""
+    against = metric.differences.get(wording)
+    if against is None:
+        return [Cell(""), Cell("")]
+    p = NO_VALUE if against.p is None else f"{against.p:.3f}"
+    return [_change(against), Cell(p)]
+
+
+def _services_table(run: ToolRun) -> Table:
+    services = run.scores.calls[_CALL].by_service
+    ranked = sorted(services, key=lambda name: services[name].drop or 0.0)
+    rows = [
+        [Cell(name), Cell(str(services[name].frames)), *_figures(services[name])] for name in ranked
+    ]
+    columns = [
+        Column("service", numeric=False),
+        *map(Column, ("calls", *_FIGURES[:2], "drop", *_FIGURES[2:])),
+    ]
+    return _table(run, "Calls, service by service", _SERVICES_NOTE, columns, rows)
 
 
 def _elements_table(run: ToolRun) -> Table:

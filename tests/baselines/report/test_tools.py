@@ -106,8 +106,24 @@ def test_calls_of_sgd_have_the_same_report(tmp_path: Path) -> None:
     report = build_report(read_inputs([scores], None, None), "command")
     page = render_html(report)
     assert "73 calls of SGD in 36 dialogues" in page
-    assert "The small sample corpus, not SGD" in render_markdown(report)
+    text = render_markdown(report)
+    assert "Made elsewhere; the small sample corpus, not SGD" in text
     assert "-13.7" in page  # ten of the 73 calls
+    assert "| Calls, service by service |" in text or "Calls, service by service" in text
+    assert "| call, unseen services |" in text and "Task, wording by wording" in text
+    assert "precision" not in text  # No turn was predicted that no call follows.
+    figures = json.loads(scores.read_text())
+    figures["calls"]["call_accuracy"]["worst"] = 0.99
+    scores.write_text(json.dumps(with_digest(figures)))
+    with pytest.raises(
+        SgdxError, match="call_accuracy: worst of all frames is 0.99, expected 0.86"
+    ):
+        read_inputs([scores], None, None)
+    figures["decision"] = {"original": {"precision": 0.5, "recall": 0.25}, "v3": None}
+    del figures["paired"]  # as an earlier version wrote it
+    scores.write_text(json.dumps(with_digest(figures)))
+    text = render_markdown(build_report(read_inputs([scores], None, None), "command"))
+    assert "| original | 100.0 |  |  | 50.0 | 25.0 |" in text
     scores.write_text(scores.read_text().replace('"original": 1.0', '"original": 0.9'))
     with pytest.raises(SgdxError, match="was changed after it was scored"):
         read_inputs([scores], None, None)
