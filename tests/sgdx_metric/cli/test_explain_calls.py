@@ -111,7 +111,7 @@ def folder(tmp_path: Path) -> Path:
     release = open_release("sample")
     for variant in ("original", "v3"):
         rows = frame_tables(release, "test", variant, ["frame_id", "service", "service_call"])
-        lines = []
+        lines: list[str] = []
         for row in rows.to_pylist():
             if row["service_call"]:
                 made = {**row["service_call"], "service": row["service"]}
