@@ -19,6 +19,9 @@ from sgdx_dataset.io.files import staged
 from sgdx_metric.cli.files import check_folder
 
 from ..command_line import add_source, run_command
+from .call_leaderboard import FILE as CALLS
+from .call_leaderboard import HEAD as CALL_HEAD
+from .call_leaderboard import own_call_row, parse_call_rows, read_call_rows, render_calls
 from .choice import FrameChoice
 from .generation.leaderboard import FILE as GENERATORS
 from .generation.leaderboard import (
@@ -35,6 +38,7 @@ from .page import write_report
 from .runs import TrackerRun
 from .sections import build_report
 from .systems import group_runs
+from .tools.runs import ToolRun
 
 NAME = "baselines.report"
 _DOCS = Path("docs")
@@ -88,7 +92,7 @@ def make_leaderboard(arguments: argparse.Namespace) -> None:
     folder = arguments.output or _DOCS
     check_folder("--output", folder)
     data, page = folder / "leaderboard.toml", folder / "leaderboard.md"
-    generators = folder / GENERATORS
+    generators, calls = folder / GENERATORS, folder / CALLS
     runs = [read_ranked(path) for path in dict.fromkeys(arguments.runs)]
     trackers = group_runs([run for run in runs if isinstance(run, TrackerRun)])
     if rows := [own_row(system) for group in trackers for system in group.systems]:
@@ -96,11 +100,18 @@ def make_leaderboard(arguments: argparse.Namespace) -> None:
     of_turns = group_runs([run for run in runs if isinstance(run, GeneratorRun)])
     if generator_rows := [generator_row(system) for group in of_turns for system in group.systems]:
         write_own(generators, generator_rows, HEAD, parse_generators)
-    own = read_own(data) if data.exists() or not generator_rows else []
+    if call_rows := [own_call_row(run) for run in runs if isinstance(run, ToolRun)]:
+        write_own(calls, call_rows, CALL_HEAD, parse_call_rows)
+    own = read_own(data) if data.exists() or not (generator_rows or call_rows) else []
     text = render_leaderboard(own, read_published())
     with staged(page) as staging:
-        staging.write_text(f"{text}\n{render_generators(read_generators(generators))}", "utf-8")
-    print(*(path for path in (data, generators, page) if path.exists()), sep="\n")
+        parts = [
+            text,
+            render_calls(read_call_rows(calls)),
+            render_generators(read_generators(generators)),
+        ]
+        staging.write_text("\n".join(parts), "utf-8")
+    print(*(path for path in (data, calls, generators, page) if path.exists()), sep="\n")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -10,25 +10,32 @@ from typing import Annotated
 import msgspec
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.files import read_file
 from sgdx_metric.calls import CALL, TASK_SUCCESS
 from sgdx_metric.cli.call_results import CallScores, Decision, WordingFigures
 from sgdx_metric.units import ALL, SEEN, UNSEEN
 
 from .cells import NO_VALUE, markdown, percent
 from .leaderboard import (
-    CALLS,
     MeasuredRow,
     Percent,
     check_measured,
     check_worst,
-    parse_own,
-    read_board,
+    parse_measured,
+    request_options,
     row_digest,
     sections_by_data,
 )
 from .runs import name_of_path
 from .tools.runs import ToolRun
 
+FILE = "leaderboard_calls.toml"
+HEAD = """\
+# Rows of calls in docs/leaderboard.md that were measured with this project, in percent. To add one,
+# give
+#   python -m baselines.report --leaderboard RUN
+# and send the files as a pull request.
+"""
 Points = Annotated[float, msgspec.Meta(ge=-100, le=100)]
 _KEYS = {"calls_v1_5": "calls_v1-5", "tasks_v1_5": "tasks_v1-5"}
 
@@ -65,17 +72,17 @@ class CallRow(MeasuredRow[CallHeadline], kw_only=True):
 
 
 def read_call_rows(path: Path) -> list[CallRow]:
-    """Read the rows of calls, tables ``[[calls]]`` of the file of own rows.
+    """Read the rows of calls; none where there is no file.
 
     Raises:
         SgdxError: The file cannot be read, or a row is not one; the message names it.
     """
-    return parse_call_rows(read_board(path), str(path))
+    return parse_call_rows(read_file(path), str(path)) if path.exists() else []
 
 
 def parse_call_rows(data: bytes, path: str) -> list[CallRow]:
-    """The rows of calls in a file's content, as ``parse_own`` has them."""
-    return parse_own(data, path, CallRow, CALLS, check_call_row)
+    """The rows of calls in a file's content, as ``parse_measured`` has them."""
+    return parse_measured(data, path, CallRow, check_call_row)
 
 
 def check_call_row(row: CallRow, where: str) -> None:
@@ -135,9 +142,8 @@ def _headline(scores: CallScores, group: str) -> CallHeadline:
         scores.calls[metric].group(group) or WordingFigures({}) for metric in (CALL, TASK_SUCCESS)
     )
     low, high = calls.confidence.get("drop") or (None, None)
-    decisions = (
-        [d or Decision(None, None) for d in scores.decision.values()] if group == ALL else []
-    )
+    stated = scores.decision.values() if group == ALL else ()
+    decisions = [decision or Decision(None, None) for decision in stated]
     return CallHeadline(
         **_percent_of(calls, "calls"),
         **_percent_of(tasks, "tasks"),
@@ -174,7 +180,7 @@ def _command(run: ToolRun) -> str:
     """The command that made the predictions, with words in capitals for what is not known."""
     header = next(iter(run.scores.predictions.values()), {})
     words = ["python", "-m", "baselines.llm", "predict", "--task", "calls"]
-    words += ["--model", str(header.get("model", "MODEL")), "--base-url", "URL"]
+    words += ["--model", str(header.get("model", "MODEL")), *request_options(header)]
     if distractors := header.get("distractors"):
         words += ["--distractors", str(distractors)]
     words += ["--source", "sample" if run.parts.get("release") == "sample" else "PATH"]
@@ -182,12 +188,11 @@ def _command(run: ToolRun) -> str:
     return shlex.join([*words, "--output", f"outputs/{name_of_path(run.path)}"])
 
 
-def call_sections(rows: Sequence[CallRow]) -> list[str]:
-    """The sections about calls, rows by calls under v1 to v5; none without rows."""
-    if not rows:
-        return []
+def render_calls(rows: Sequence[CallRow]) -> str:
+    """The part of the leaderboard's page about calls, its rows by calls under v1 to v5."""
     ranked = sorted(rows, key=lambda row: (-(row.all.calls_v1_5 or 0), -(row.all.calls_orig or 0)))
-    return [_INTRODUCTION, *sections_by_data(ranked, _table)]
+    sections = sections_by_data(ranked, _table) or ["No row yet."]
+    return "\n\n".join([_INTRODUCTION, *sections]) + "\n"
 
 
 _INTRODUCTION = """\
@@ -198,8 +203,9 @@ function and arguments, by their mean under v1 to v5. Drop is that less the orig
 interval over dialogues; worst are calls that are right under all six wordings, where a free-form
 value counts by its similarity; flips are right under one and wrong under another. Tasks are
 dialogues all of whose calls are right. Precision and recall are those of the decision to call,
-means over the six; without a value, the system was asked for a call in these turns alone. Calls are
-added as trackers are, with the scores of `python -m sgdx_metric calls`."""
+means over the six; without a value, the system was asked for a call in these turns alone. Rows are
+in `leaderboard_calls.toml` and are added by the same command, from the scores of
+`python -m sgdx_metric calls` ([how](calls.md))."""
 
 
 def _table(rows: Sequence[CallRow]) -> str:

@@ -157,15 +157,17 @@ def read_tracker(path: Path) -> TrackerRun:
     return run
 
 
-def read_ranked(path: Path) -> TrackerRun | GeneratorRun:
-    """Read a run of a tracker or a generator, which the leaderboard takes.
+def read_ranked(path: Path) -> TrackerRun | GeneratorRun | ToolRun:
+    """Read a run of a tracker, a generator or calls of SGD, which the leaderboard takes.
 
     Raises:
         ScoreError, SgdxError: A file is malformed, or the run is of something else.
     """
     run = read_input(path)
-    if not isinstance(run, TrackerRun | GeneratorRun):
-        raise SgdxError(f"{path}: found no run of a tracker or a generator, expected one")
+    if isinstance(run, Validation) or (isinstance(run, ToolRun) and not run.scores.frames):
+        raise SgdxError(
+            f"{path}: found no run of a tracker, a generator or calls of SGD, expected one"
+        )
     return run
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
@@ -71,23 +71,26 @@ def _cell(score: float | None, interval: Sequence[float] | None = None) -> str:
     return f"{round(score, 1) + 0.0:.1f}{ends}"
 
 
-class LeaderboardRow(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+Figures = TypeVar("Figures")
+
+
+class LeaderboardRow(msgspec.Struct, Generic[Figures], forbid_unknown_fields=True, kw_only=True):
     """A row of the leaderboard.
 
     Attributes:
-        system: The tracker.
+        system: The tracker, or what calls.
         oracle: Whether it was trained on v1 to v5.
         all, seen, unseen: Its scores, of all services and of the seen and the unseen ones.
     """
 
     system: Text
     oracle: bool = False
-    all: Headline
-    seen: Headline | None = None
-    unseen: Headline | None = None
+    all: Figures
+    seen: Figures | None = None
+    unseen: Figures | None = None
 
 
-class PublishedRow(LeaderboardRow, kw_only=True):
+class PublishedRow(LeaderboardRow[Headline], kw_only=True):
     """A row out of a paper.
 
     Attributes:
@@ -114,7 +117,7 @@ class PublishedRow(LeaderboardRow, kw_only=True):
         return ", ".join(filter(None, (self.source, self.table)))
 
 
-class OwnRow(LeaderboardRow, kw_only=True):
+class MeasuredRow(LeaderboardRow[Figures], Generic[Figures], kw_only=True):
     """A row that was measured with this project.
 
     The name of its system says what it was trained on besides the original schemas.
@@ -152,7 +155,8 @@ class OwnRow(LeaderboardRow, kw_only=True):
     def data_caveats(self) -> list[str]:
         """What must stand beside every score on the data that the row was measured on."""
         parts = signature_parts(self.signature, self.system)
-        return data_caveats(parts, int(parts["frames"]))
+        unit = "calls" if "task" in parts else "frames"
+        return data_caveats(parts, int(parts["frames"]), unit)
 
     @property
     def caveats(self) -> list[str]:
@@ -160,7 +164,12 @@ class OwnRow(LeaderboardRow, kw_only=True):
         return system_caveats(self.oracle, self.random_weights, self.provenance)
 
 
+class OwnRow(MeasuredRow[Headline], kw_only=True):
+    """A row of a tracker that was measured with this project."""
+
+
 AnyRow = TypeVar("AnyRow", bound=msgspec.Struct)
+AnyMeasuredRow = TypeVar("AnyMeasuredRow", bound=MeasuredRow[Any])
 
 
 def read_published() -> list[PublishedRow]:
@@ -187,11 +196,31 @@ def read_own(path: Path) -> list[OwnRow]:
 
 def parse_own(data: bytes, path: str) -> list[OwnRow]:
     """The own rows in a file's content, if each is one and none is there twice."""
-    rows = parse_rows(data, OwnRow, path)
+    return parse_measured(data, path, OwnRow, check_row)
+
+
+def parse_measured(
+    data: bytes,
+    path: str,
+    kind: type[AnyMeasuredRow],
+    check: Callable[[AnyMeasuredRow, str], None],
+) -> list[AnyMeasuredRow]:
+    """The rows of a kind in a file's content.
+
+    Args:
+        data: The content.
+        path: The file, for error messages.
+        kind: What the rows are.
+        check: Refuses a row that has a fault, given the row and what a message begins with.
+
+    Raises:
+        ScoreError, SgdxError: A row is none, has a fault, or is there twice.
+    """
+    rows = parse_rows(data, kind, path)
     keys, digests = set(), set()
     for number, row in enumerate(rows, 1):
         where = f"{path}: row {number} ({row.system})"
-        check_row(row, where)
+        check(row, where)
         if (key := (row.system, row.signature)) in keys:
             raise SgdxError(f"{where}: is there twice, expected one row for it")
         if digests & set(row.scores):
@@ -217,12 +246,32 @@ def parse_rows(data: bytes, kind: type[AnyRow], path: str) -> list[AnyRow]:
 
 
 def check_row(row: OwnRow, where: str) -> None:
-    """Refuse an own row whose signature is not that of a whole evaluation by the usual rules.
+    """Refuse a row of a tracker that has a fault.
 
     Raises:
-        ScoreError, SgdxError: The signature is none of this metric, a part of it or a score is
-            missing or not as expected, the worst case is above a mean, or the row was changed
-            after it was written.
+        ScoreError, SgdxError: `check_measured` refuses it, a score is missing, or the worst case is
+            above a mean.
+    """
+    check_measured(row, where, None)
+    for scores in (row.all, row.seen, row.unseen):
+        if scores:
+            for mean in (scores.jga_orig, scores.jga_v1_5):
+                check_worst(scores.jga_worst, mean, "jga_worst", where)
+    if None in (row.all.jga_orig, row.all.jga_v1_5, row.all.ss_jga):
+        raise SgdxError(f"{where}: all: expected jga_orig, jga_v1-5 and ss_jga")
+
+
+def check_measured(row: MeasuredRow[Any], where: str, task: str | None) -> None:
+    """Refuse a row whose signature is not that of a whole evaluation by the usual rules.
+
+    Args:
+        row: The row.
+        where: What an error message begins with.
+        task: The part `task` that the signature must have; None for states, which have none.
+
+    Raises:
+        ScoreError, SgdxError: The signature is none of this metric, or a part of it is missing or
+            not as expected, or the row was changed after it was written.
     """
     parts = signature_parts(row.signature, where)
     if row.sha256 and row.sha256 != (digest := row_digest(row)):
@@ -230,37 +279,30 @@ def check_row(row: OwnRow, where: str) -> None:
             f"{where}: was changed after it was added: sha256 is {row.sha256:.16}, expected "
             f"{digest:.16} of its content; add the run again"
         )
-    for scores in (row.all, row.seen, row.unseen):
-        if scores:
-            _check_worst(scores, where)
     if parts.get("oracle") == "yes" and not row.oracle:
         raise SgdxError(f"{where}: oracle is yes in the signature, expected oracle = true")
     expected = {
         "split": "test", "match": "fuzzy-token-sort", "joint": "frame", "zero-mean": "0",
         "variants": "+".join((ORIGINAL, *PAPER_VARIANTS)),
+        "task": task,
     }  # fmt: skip
     for name, value in expected.items():
         if parts.get(name) != value:
             raise SgdxError(
                 f"{where}: {name} is '{parts.get(name, 'not there')}' in the signature, expected "
-                f"'{value}'"
+                f"'{value or 'not there'}'"
             )
     if not re.fullmatch("[0-9]{1,12}", parts.get("frames", "")):
         raise SgdxError(f"{where}: found no number of frames in the signature, expected one")
     release = parts.get("release", "")
     if release.startswith("partial:") and not re.fullmatch("partial:[0-9]+/[0-9]+", release):
         raise SgdxError(f"{where}: found release:{release}, expected one as in partial:768/4201")
-    if None in (row.all.jga_orig, row.all.jga_v1_5, row.all.ss_jga):
-        raise SgdxError(f"{where}: all: expected jga_orig, jga_v1-5 and ss_jga")
 
 
-def _check_worst(scores: Headline, where: str) -> None:
+def check_worst(worst: float | None, mean: float | None, name: str, where: str) -> None:
     """Refuse a worst case that is above a mean, whose frames it is a part of."""
-    for mean in (scores.jga_orig, scores.jga_v1_5):
-        if scores.jga_worst is None or mean is None:
-            continue
-        if scores.jga_worst > mean + 0.001:  # Rows give four decimals.
-            raise SgdxError(f"{where}: jga_worst is {scores.jga_worst}, expected at most {mean}")
+    if worst is not None and mean is not None and worst > mean + 0.001:  # Rows give four decimals.
+        raise SgdxError(f"{where}: {name} is {worst}, expected at most {mean}")
 
 
 def own_row(system: TrackerSystem) -> OwnRow:
@@ -363,9 +405,10 @@ def _intervals(scores: GroupScores) -> dict[str, tuple[float, float]]:
 
 def prediction_command(run: TrackerRun) -> str:
     """The command that made a run's predictions, with words in capitals for what is not known."""
-    tracker, model = run.record.metadata.get("tracker", "TRACKER"), run.record.metadata.get("model")
+    metadata = run.record.metadata
+    tracker, model = metadata.get("tracker", "TRACKER"), metadata.get("model")
     if tracker == "llm":
-        words = ["baselines.llm", "predict", "--model", str(model), *_request_options(run)]
+        words = ["baselines.llm", "predict", "--model", str(model), *request_options(metadata)]
     elif model in (None, tracker):
         words = ["baselines.evaluate", "--tracker", tracker]
     else:
@@ -377,9 +420,8 @@ def prediction_command(run: TrackerRun) -> str:
     return shlex.join(["python", "-m", *words, "--output", f"outputs/{name_of_path(run.path)}"])
 
 
-def _request_options(run: TrackerRun) -> list[str]:
-    """The options of ``baselines.llm`` that made a run's requests what they were."""
-    metadata = run.record.metadata
+def request_options(metadata: Mapping[str, Any]) -> list[str]:
+    """The options of ``baselines.llm`` that made requests what predictions say they were."""
     words = ["--answer", metadata["answer"]] if metadata.get("answer", "tool") != "tool" else []
     words += ["--provider", metadata["provider"]] if "provider" in metadata else []
     for name, value in (metadata.get("parameters") or {}).items():
@@ -432,13 +474,7 @@ def render_leaderboard(own: Sequence[OwnRow], published: Sequence[PublishedRow])
     """The page of the leaderboard in Markdown, its rows by JGA_v1-5 and then by JGA_orig."""
     comparable = [row for row in published if not row.not_comparable]
     others = [row for row in published if row.not_comparable]
-    by_data: dict[str, list[OwnRow]] = {}
-    for row in sorted(own, key=_rank):
-        caveats = "; ".join(row.data_caveats) or "the whole test split"
-        by_data.setdefault(caveats, []).append(row)
-    sections = [_INTRODUCTION]
-    for caveats, rows in by_data.items():
-        sections.append(f"### On {caveats}\n\n{_own_table(rows)}")
+    sections = [_INTRODUCTION, *sections_by_data(sorted(own, key=_rank), _own_table)]
     if not own:
         sections.append("No row yet.")
     sections += [
@@ -446,6 +482,17 @@ def render_leaderboard(own: Sequence[OwnRow], published: Sequence[PublishedRow])
         f"### Not comparable\n\n{_published_table(others)}",
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def sections_by_data(
+    rows: Sequence[AnyMeasuredRow], table: Callable[[Sequence[AnyMeasuredRow]], str]
+) -> list[str]:
+    """A section with a table for the rows of each data, as rows of other data do not compare."""
+    by_data: dict[str, list[AnyMeasuredRow]] = {}
+    for row in rows:
+        caveats = "; ".join(row.data_caveats) or "the whole test split"
+        by_data.setdefault(caveats, []).append(row)
+    return [f"### On {caveats}\n\n{table(of_data)}" for caveats, of_data in by_data.items()]
 
 
 _INTRODUCTION = """\
@@ -484,7 +531,7 @@ _PUBLISHED = (
 )
 
 
-def _rank(row: LeaderboardRow) -> tuple[float, float]:
+def _rank(row: LeaderboardRow[Headline]) -> tuple[float, float]:
     return -(row.all.jga_v1_5 or -1), -(row.all.jga_orig or -1)
 
 

@@ -12,7 +12,7 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import decode_json, parse_json
-from sgdx_metric.cli.call_results import Decision, MetricScores, parse_call_results
+from sgdx_metric.cli.call_results import CallScores, Decision, MetricScores, parse_call_results
 from sgdx_metric.cli.paired_results import check_digest, provenance
 
 from ..runs import data_caveats, system_caveats
@@ -74,10 +74,13 @@ class ToolRun:
     Attributes:
         path: What the user gave.
         scores: Its scores.
+        call_scores: The same of calls of SGD, whose figures were computed again; None for other
+            tools, and for files of earlier versions.
     """
 
     path: Path
     scores: ToolScores
+    call_scores: CallScores | None = None
 
     @property
     def name(self) -> str:
@@ -88,14 +91,23 @@ class ToolRun:
         return " ".join([Path(program).name if is_path else program, *arguments])
 
     @property
+    def parts(self) -> dict[str, str]:
+        """The parts of the signature, by key."""
+        return dict(part.split(":", 1) for part in self.scores.signature.split("|")[1:])
+
+    @property
+    def is_oracle(self) -> bool:
+        """Whether what was asked was trained on the schemas that it is judged on."""
+        return self.parts.get("oracle") == "yes"
+
+    @property
     def caveats(self) -> list[str]:
         """What must stand beside every number."""
         invalid = {name: count for name, count in self.scores.invalid.items() if count}
         unread = [
             f"{count} answers under {name} could not be read" for name, count in invalid.items()
         ]
-        parts = dict(part.split(":", 1) for part in self.scores.signature.split("|")[1:])
-        words = parts.get("reworded-by", "")
+        words = self.parts.get("reworded-by", "")
         by_model = [f"reworded by {words}"] if words and words != "unknown" else []
         if not self.scores.frames:
             return [*by_model, *unread]
@@ -105,11 +117,9 @@ class ToolRun:
             for name, count in counts.items()
             if isinstance(count, dict) and count.get("invalid")
         ]
-        of_system = system_caveats(
-            parts.get("oracle") == "yes", False, provenance(bool(self.scores.sha256), parts)
-        )
-        of_data = data_caveats(parts, self.scores.frames.get("all", 0), "calls")
-        return [*of_system, *of_data, *unread]
+        origin = provenance(bool(self.scores.sha256), self.parts)
+        of_data = data_caveats(self.parts, self.scores.frames.get("all", 0), "calls")
+        return [*system_caveats(self.is_oracle, False, origin), *of_data, *unread]
 
     @property
     def counts(self) -> str:
@@ -137,6 +147,5 @@ def read_tool_run(path: Path, file: Path) -> ToolRun:
     scores = decode_json(data, ToolScores, str(file), "scores of sgdx_tools")
     if not scores.calls:
         raise SgdxError(f"{file}: found no metric, expected one at least")
-    if scores.frames and scores.paired is not None:
-        parse_call_results(data, file)
-    return ToolRun(path, scores)
+    is_checked = bool(scores.frames) and scores.paired is not None
+    return ToolRun(path, scores, parse_call_results(data, file).scores if is_checked else None)

@@ -16,6 +16,8 @@ from baselines.report.generation.leaderboard import FILE as GENERATORS
 from baselines.report.generation.leaderboard import read_generators, render_generators
 from baselines.report.generation.runs import GeneratorRun
 from baselines.report.inputs import read_input, read_tracker
+from baselines.report.call_leaderboard import FILE as CALLS
+from baselines.report.call_leaderboard import read_call_rows, render_calls
 from baselines.report.leaderboard import (
     prediction_command,
     read_own,
@@ -45,7 +47,9 @@ OWN = ROOT / "docs" / "leaderboard.toml"
 
 def test_the_page_is_made_of_its_file() -> None:
     own, generators = read_own(OWN), read_generators(ROOT / "docs" / GENERATORS)
-    made = f"{render_leaderboard(own, read_published())}\n{render_generators(generators)}"
+    calls = render_calls(read_call_rows(OWN.parent / CALLS))
+    page = render_leaderboard(own, read_published())
+    made = f"{page}\n{calls}\n{render_generators(generators)}"
     assert (ROOT / "docs" / "leaderboard.md").read_text() == made
 
 
