@@ -1,7 +1,8 @@
-"""The tab on which predictions of trackers are scored and explained."""
+"""The tab on which predictions of states, or of calls, are scored and explained."""
 
 import zlib
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,20 +15,31 @@ import pyarrow as pa
 from baselines.report.data import Turns, read_turns
 from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.release.remembered import resolve_source
-from sgdx_metric.cli.explain import STATE_LINES, explain
+from sgdx_metric.calls import CALL_REFERENCE, report_calls
+from sgdx_metric.cli.explain import STATE_LINES, TaskLines, explain
+from sgdx_metric.cli.explain_calls import CALL_LINES
 from sgdx_metric.cli.inputs import Inputs, stated_dialogues
-from sgdx_metric.cli.predictions import Predictions, read_predictions
+from sgdx_metric.cli.predictions import Predictions, are_calls, read_states_or_calls
 from sgdx_metric.cli.references import References, open_references
-from sgdx_metric.cli.score import STATES, Scored, score_against
+from sgdx_metric.cli.score import CALLS, STATES, Scored, Task, score_against
 from sgdx_metric.cli.systems import check_one_system
 from sgdx_metric.report import report
 from sgdx_metric.robustness import RIGHT, variation
-from sgdx_metric.rows import PREDICTION, ScoreError
-from sgdx_metric.scoring import FrameScores
+from sgdx_metric.rows import PREDICTION, REFERENCE, ScoreError
 from sgdx_metric.subset import dialogue_ids_of
+from sgdx_metric.units import ScoredFrames
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .tracking_views import by_service, explanation, overview, services_plot, talk
+from .tracking_views import (
+    ServicePoint,
+    by_service,
+    call_overview,
+    calls_by_service,
+    explanation,
+    overview,
+    services_plot,
+    talk,
+)
 from .uploads import framed_report, shown_problem, stated_variant
 
 _VARIANTS = (ORIGINAL, *PAPER_VARIANTS)
@@ -35,24 +47,72 @@ _SAMPLE = "sample"
 _SPLIT = "test"
 # How many frames the list offers; of more, a browser's list is slow. Any other can be typed.
 _MOST_FRAMES = 1000
+_REFERENCES = REFERENCE.append(CALL_REFERENCE.field("service_call"))
 _INTRODUCTION = """
-Does a dialogue state tracker still work when somebody else words the API's schema? Drop one JSONL
-file of predictions per wording. Until then you see an **invented** tracker on the sample corpus:
+Does a dialogue state tracker, or a model that calls the API, still work when somebody else words
+the API's schema? Drop one JSONL file of predictions per wording, of states or of calls. Until then
+you see an **invented** tracker on the sample corpus:
 the right states, with slots dropped at random, more of them under later wordings.
 
 `python -m sgdx_dataset frames --source sample --split test --output DIR` writes the frames to
 predict. Started where `SGDX_SOURCE` names a copy of SGD, the page scores predictions on that too.
 """
-# Prediction rows by variant.
-Tables = dict[str, pa.Table]
 # The prediction files of one system by variant.
 Tracked = dict[str, Predictions[pa.Table]]
+
+
+@dataclass(frozen=True)
+class TaskView:
+    """How the tab shows what was predicted.
+
+    Attributes:
+        task: How it is scored.
+        lines: How single frames are explained.
+        sum_up: Makes the content of scores.json.
+        overview: Makes headers and rows of the main table of it.
+        by_service: Makes the points of the plot of it, given the seen services' names.
+        label: What the main table shows.
+        axes: What the plot's points are along and up.
+    """
+
+    task: Task[Any]
+    lines: TaskLines
+    sum_up: Callable[[Scored[Any]], dict[str, Any]]
+    overview: Callable[[dict[str, Any]], tuple[list[str], list[list[str]]]]
+    by_service: Callable[[dict[str, Any], set[str]], dict[str, ServicePoint]]
+    label: str
+    axes: tuple[str, str]
+
+
+_STATES = TaskView(
+    STATES,
+    STATE_LINES,
+    lambda scored: report(scored.variants, scored.setup),
+    overview,
+    by_service,
+    "Joint goal accuracy and schema sensitivity, % [95 % interval]",
+    ("JGA_v1-5", "SS_JGA"),
+)
+_CALLS = TaskView(
+    CALLS,
+    CALL_LINES,
+    lambda scored: report_calls(scored.variants, scored.dialogues, scored.setup),
+    call_overview,
+    calls_by_service,
+    "Calls, and tasks: dialogues all of whose calls are right, % [95 % interval]",
+    ("calls reworded", "SS"),
+)
+
+
+def task_view(predictions: Tracked) -> TaskView:
+    """How predictions are shown; SgdxError where some are of states and others of calls."""
+    return _CALLS if are_calls(predictions) else _STATES
 
 
 @cache
 def references_of(source: str) -> References:
     """The test split of a source, whose frame rows are made once for each variant."""
-    references = open_references(source, _SPLIT, {})
+    references = open_references(source, _SPLIT, {}, _REFERENCES)
     return replace(references, frames=cache(references.frames))
 
 
@@ -108,13 +168,13 @@ def read_dropped(paths: list[str]) -> Tracked:
         if variant in predictions or variant not in _VARIANTS:
             expected = "one file for each of original and v1 to v5"
             raise ScoreError(f"{path}: found variant '{variant}', expected {expected}")
-        predictions[variant] = read_predictions(path, _SPLIT, variant)
+        predictions[variant] = read_states_or_calls(path, _SPLIT, variant)
     check_one_system({name: read.metadata for name, read in predictions.items()})
     return predictions
 
 
-def score_tracked(source: str, predictions: Tracked) -> Scored[FrameScores]:
-    """Score predictions as the command does, which refuses those of other data.
+def score_tracked(source: str, predictions: Tracked) -> Scored[Any]:
+    """Score predictions as the commands do, which refuses those of other data.
 
     Args:
         source: Where the references are from, as ``references_of`` takes it.
@@ -125,18 +185,19 @@ def score_tracked(source: str, predictions: Tracked) -> Scored[FrameScores]:
     """
     chosen_ids = stated_dialogues(predictions, dialogue_ids_of)
     inputs = Inputs({}, _SPLIT, source, None, {})
-    return score_against(references_of(source), STATES, predictions, chosen_ids, inputs)
+    task = task_view(predictions).task
+    return score_against(references_of(source), task, predictions, chosen_ids, inputs)
 
 
-def most_varied_first(scores: dict[str, FrameScores]) -> list[str]:
-    """All frame ids; first come those whose joint goal accuracy varies most between variants."""
-    accuracy = np.stack([frames.scores["joint_goal_accuracy"] for frames in scores.values()])
+def most_varied_first(scores: Mapping[str, ScoredFrames], metric: str) -> list[str]:
+    """All frame ids; first come those whose accuracy varies most between variants."""
+    accuracy = np.stack([frames.scores[metric] for frames in scores.values()])
     order = np.argsort(-variation(accuracy), kind="stable")
     return [str(i) for i in next(iter(scores.values())).frame_id.take(pa.array(order))]
 
 
-# What the tab holds of the predictions that it shows: the source, the prediction rows by variant,
-# and by frame whether it is right under each variant.
+# What the tab holds of the predictions that it shows: the source, the predictions by variant, and
+# by frame whether it is right under each variant.
 Shown = dict[str, Any]
 
 
@@ -159,25 +220,26 @@ def _fill(source: str, paths: list[str] | None) -> tuple[Any, ...]:
     try:
         predictions = read_dropped(paths) if paths else _invented(references)
         scored = score_tracked(source, predictions)
-        scores = report(scored.variants, scored.setup)
+        view = task_view(predictions)
+        scores = view.sum_up(scored)
     except (ScoreError, SgdxError) as error:
         return _nothing(shown_problem(error, paths))
-    headers, rows = overview(scores)
+    headers, rows = view.overview(scores)
     original = references.frames(next(iter(predictions)))
     seen_services = set(original["service"].filter(original["seen"]).to_pylist())
-    frame_ids = most_varied_first(scored.variants)
+    frame_ids = most_varied_first(scored.variants, view.lines.accuracy)
     shown = {
         "source": source,
-        "rows": {name: read.rows for name, read in predictions.items()},
-        "right": _right_by_frame(scored.variants),
+        "predictions": predictions,
+        "right": _right_by_frame(scored.variants, view.lines.accuracy),
     }
     return (
         "",
         gr.Column(visible=True),
         shown,
-        pd.DataFrame(rows, columns=headers),
+        gr.Dataframe(pd.DataFrame(rows, columns=headers), label=view.label),
         scores["signature"],
-        services_plot(by_service(scores, seen_services)),
+        services_plot(view.by_service(scores, seen_services), *view.axes),
         gr.Dropdown(choices=frame_ids[:_MOST_FRAMES], value=frame_ids[0]),
         _explain_frame(frame_ids[0], shown),
     )
@@ -196,11 +258,11 @@ def _invented(references: References) -> Tracked:
     }
 
 
-def _right_by_frame(scores: dict[str, FrameScores]) -> dict[str, dict[str, bool]]:
-    """Whether each frame's joint goal is right, by frame and variant."""
+def _right_by_frame(scores: Mapping[str, ScoredFrames], metric: str) -> dict[str, dict[str, bool]]:
+    """Whether each frame's joint goal, or call, is right, by frame and variant."""
     right: dict[str, dict[str, bool]] = {}
     for name, frames in scores.items():
-        values = frames.scores["joint_goal_accuracy"]
+        values = frames.scores[metric]
         for frame_id, value in zip(frames.frame_id.to_pylist(), values.tolist(), strict=True):
             right.setdefault(frame_id, {})[name] = value >= RIGHT
     return right
@@ -211,9 +273,11 @@ def _explain_frame(frame_id: str | None, shown: Shown) -> str:
     if not (frame_id and shown):
         return ""
     references = references_of(shown["source"])
-    predicted = {name: references.frames(name) for name in _VARIANTS if name in shown["rows"]}
+    predictions: Tracked = shown["predictions"]
+    rows = {name: read.rows for name, read in predictions.items()}
+    true = {name: references.frames(name) for name in _VARIANTS if name in rows}
     try:
-        lines = explain(frame_id, predicted, shown["rows"], STATE_LINES)
+        lines = explain(frame_id, true, rows, task_view(predictions).lines)
     except (ScoreError, SgdxError) as error:
         return shown_problem(error)
     dialogue_id = frame_id.rsplit("/", 2)[0]
@@ -242,7 +306,7 @@ def fill_tracking_tab(page: gr.Blocks) -> None:
     problem = gr.HTML(elem_id="problem")
     with gr.Column() as results:
         table = gr.Dataframe(
-            label="Joint goal accuracy and schema sensitivity, % [95 % interval]",
+            label=_STATES.label,
             interactive=False,
         )
         signature = gr.Textbox(label="Signature", interactive=False)

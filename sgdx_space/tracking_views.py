@@ -17,6 +17,20 @@ _FIGURES = {
     "JGA_worst": "jga_worst",
     "flips": "flips",
 }
+_CALL_METRICS = {
+    "call_accuracy": "calls",
+    "task_success": "tasks",
+    "call_name_accuracy": "names",
+    "call_argument_accuracy": "arguments",
+}
+# The mean under the original is in the column of that variant.
+_CALL_FIGURES = {
+    "reworded": "reworded",
+    "drop": "drop",
+    "worst": "worst",
+    "flips": "flips",
+    "SS": "sensitivity",
+}
 # Background colours from wrong to right; the text on them stays dark in both of the browser's
 # colour schemes.
 _SHADES = ("#f8b4b4", "#fcd9b6", "#fdf3b0", "#cfeec0", "#a7e3b5")
@@ -44,9 +58,9 @@ CSS = """
 
 
 class ServicePoint(NamedTuple):
-    """A service in the plot: its JGA_v1-5 and SS_JGA in percent, and whether train has it."""
+    """A service in the plot: accuracy and sensitivity in percent, and whether train has it."""
 
-    jga: float
+    accuracy: float
     sensitivity: float
     is_seen: bool
 
@@ -72,6 +86,41 @@ def overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     return ["services", "frames", *_FIGURES, *variants], rows
 
 
+def call_overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Headers and rows of the main table of calls: figures in percent, with their 95 % intervals.
+
+    Args:
+        result: What `report_calls` returned.
+    """
+    calls = result["calls"]["call_accuracy"]
+    rows = []
+    for metric, unit in _CALL_METRICS.items():
+        for group in _GROUPS:
+            of_metric = result["calls"][metric]
+            figures = of_metric if group == "all" else of_metric[group]
+            ends = figures["confidence"]
+            cells = [_with_interval(figures[key], ends.get(key)) for key in _CALL_FIGURES.values()]
+            means = [_percent(figures["by_variant"][name]) for name in calls["by_variant"]]
+            rows.append([f"{unit}, {group}", *cells, *means])
+    headers = [f"of {result['frames']['all']} calls", *_CALL_FIGURES, *calls["by_variant"]]
+    decision = [result["decision"].get(name) for name in calls["by_variant"]]
+    for key in ("precision", "recall") if any(decision) else ():
+        cells = [_percent(of_variant[key] if of_variant else None) for of_variant in decision]
+        rows.append([f"decision, {key}", *[""] * len(_CALL_FIGURES), *cells])
+    return headers, rows
+
+
+def calls_by_service(result: Mapping[str, Any], seen: Iterable[str]) -> dict[str, ServicePoint]:
+    """The points of the plot of calls, as `by_service` has them.
+
+    Args:
+        result: What `report_calls` returned.
+        seen: Original names of the services that are in the train split.
+    """
+    services = result["calls"]["call_accuracy"]["by_service"]
+    return _points({name: (f["reworded"], f["sensitivity"]) for name, f in services.items()}, seen)
+
+
 def by_service(result: Mapping[str, Any], seen: Iterable[str]) -> dict[str, ServicePoint]:
     """The points of the plot by service, of the services that have both figures.
 
@@ -79,13 +128,19 @@ def by_service(result: Mapping[str, Any], seen: Iterable[str]) -> dict[str, Serv
         result: What `report` returned.
         seen: Original names of the services that are in the train split.
     """
+    services = result["sgdx"]["by_service"]
+    return _points({name: (f["jga_v1-5"], f["ss_jga"]) for name, f in services.items()}, seen)
+
+
+def _points(
+    services: Mapping[str, tuple[float | None, float | None]], seen: Iterable[str]
+) -> dict[str, ServicePoint]:
+    """The points of services of which accuracy and sensitivity are both known."""
     seen_services = set(seen)
     return {
-        name: ServicePoint(
-            100 * figures["jga_v1-5"], 100 * figures["ss_jga"], name in seen_services
-        )
-        for name, figures in result["sgdx"]["by_service"].items()
-        if figures["jga_v1-5"] is not None and figures["ss_jga"] is not None
+        name: ServicePoint(100 * accuracy, 100 * sensitivity, name in seen_services)
+        for name, (accuracy, sensitivity) in services.items()
+        if accuracy is not None and sensitivity is not None
     }
 
 
@@ -94,29 +149,31 @@ _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 900, 420, 55, 885, 15, 370
 _COLOURS = {True: "#2563eb", False: "#ea580c"}
 
 
-def services_plot(points: Mapping[str, ServicePoint]) -> str:
+def services_plot(points: Mapping[str, ServicePoint], accuracy: str, sensitivity: str) -> str:
     """The services as an SVG of points with their names; empty where there is none.
 
     Args:
         points: What `by_service` returned.
+        accuracy, sensitivity: What the points are along and up.
     """
     if not points:
         return ""
     highest = max(10.0, *(1.08 * point.sensitivity for point in points.values()))
-    lowest = max(0, 10 * int((min(point.jga for point in points.values()) - 5) // 10))
+    lowest = max(0, 10 * int((min(point.accuracy for point in points.values()) - 5) // 10))
     span = 100 - lowest
     scaled = {
-        name: ((p.jga - lowest) / span, p.sensitivity / highest) for name, p in points.items()
+        name: ((p.accuracy - lowest) / span, p.sensitivity / highest) for name, p in points.items()
     }
     labels = place_labels(scaled, 6.5 / (_RIGHT - _LEFT), 15 / (_BOTTOM - _TOP))
-    marks = [_mark(name, points[name], scaled[name], *labels[name]) for name in points]
+    axes = accuracy, sensitivity
+    marks = [_mark(name, points[name], axes, scaled[name], *labels[name]) for name in points]
     return (
         "<div class='services'><b>Services, %: a robust tracker has them at the lower right</b> "
         f"<span style='color:{_COLOURS[True]}'>● seen in train</span> "
         f"<span style='color:{_COLOURS[False]}'>▲ not</span>"
         f"<svg viewBox='0 0 {_WIDTH} {_HEIGHT}' font-size='12' fill='currentColor' role='img' "
-        "aria-label='JGA_v1-5 and SS_JGA of each service'>"
-        f"{_axes(lowest, highest)}{''.join(marks)}</svg></div>"
+        f"aria-label='{accuracy} and {sensitivity} of each service'>"
+        f"{_axes(lowest, highest, axes)}{''.join(marks)}</svg></div>"
     )
 
 
@@ -125,8 +182,8 @@ def _place(x: float, y: float) -> tuple[float, float]:
     return _LEFT + x * (_RIGHT - _LEFT), _BOTTOM - y * (_BOTTOM - _TOP)
 
 
-def _axes(lowest: int, highest: float) -> str:
-    """The axes, from the lowest JGA_v1-5 to 100 and from 0 to the highest SS_JGA."""
+def _axes(lowest: int, highest: float, names: tuple[str, str]) -> str:
+    """The axes, from the lowest accuracy to 100 and from 0 to the highest sensitivity."""
     step = next(step for step in (2, 5, 10, 25, 50) if highest / step <= 10)
     ticks = []
     for value in range(lowest, 101, 10):
@@ -139,19 +196,26 @@ def _axes(lowest: int, highest: float) -> str:
     lines = f"M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}"
     return (
         f"<path d='{lines}' fill='none' stroke='currentColor' opacity='.5'/>{''.join(ticks)}"
-        f"<text x='{_RIGHT}' y='{_HEIGHT - 8}' text-anchor='end'>JGA_v1-5</text>"
+        f"<text x='{_RIGHT}' y='{_HEIGHT - 8}' text-anchor='end'>{names[0]}</text>"
         f"<text x='14' y='{middle}' text-anchor='middle' "
-        f"transform='rotate(-90 14 {middle})'>SS_JGA</text>"
+        f"transform='rotate(-90 14 {middle})'>{names[1]}</text>"
     )
 
 
-def _mark(name: str, point: ServicePoint, scaled: tuple[float, float], side: str, lift: int) -> str:
+def _mark(
+    name: str,
+    point: ServicePoint,
+    axes: tuple[str, str],
+    scaled: tuple[float, float],
+    side: str,
+    lift: int,
+) -> str:
     x, y = _place(*scaled)
     shape = f"M{x:.1f} {y - 6:.1f}l5.5 10h-11z"
     if point.is_seen:
         shape = f"M{x - 5:.1f} {y:.1f}a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z"
     anchor, beside = ("start", x + 9) if side == "left" else ("end", x - 9)
-    title = f"{escape(name)}: JGA_v1-5 {point.jga:.1f}, SS_JGA {point.sensitivity:.1f}"
+    title = f"{escape(name)}: {axes[0]} {point.accuracy:.1f}, {axes[1]} {point.sensitivity:.1f}"
     return (
         f"<g class='service' data-service='{escape(name)}'><title>{title}</title>"
         f"<path d='{shape}' fill='{_COLOURS[point.is_seen]}'/>"

@@ -91,16 +91,49 @@ def test_a_copy_of_sgd_that_the_server_has_can_be_chosen(
         str(part), [str(written(tmp_path / "v1.jsonl", rows))]
     )
     assert not problem and f"|frames:{len(ids)}|" in line and len(ids) < 273
-    assert shown["source"] == str(part) and not table.empty
+    assert shown["source"] == str(part) and table.value["data"]
     assert "Drop prediction files" in _fill(str(part), None)[0]  # nothing is invented for it
 
 
 def test_the_points_of_the_plot_have_their_names() -> None:
     points = {"A<b>_1": ServicePoint(80.0, 5.0, True), "C_2": ServicePoint(20.0, 50.0, False)}
-    svg = services_plot(points)
+    svg = services_plot(points, "JGA_v1-5", "SS_JGA")
     assert svg.count("<text x=") > 2 and "A&lt;b&gt;_1</text>" in svg and ">C_2</text>" in svg
     assert "C_2: JGA_v1-5 20.0, SS_JGA 50.0" in svg
-    assert services_plot({}) == ""
+    assert services_plot({}, "JGA_v1-5", "SS_JGA") == ""
+
+
+def test_calls_are_shown_as_states_are(tmp_path: Path) -> None:
+    """The sample's calls; under v3 the first is of no intent, and in one turn none was needed."""
+    references = references_of("sample")
+    paths = []
+    for name in ("original", "v3"):
+        rows: list[Row] = []
+        for frame in references.frames(name).to_pylist():
+            if (made := frame["service_call"]) is not None:
+                wrong = {"method": "Other"} if name == "v3" and not rows else {}
+                made = {**made, "service": frame["service"], **wrong}
+            if made or rows:
+                rows.append({"frame_id": frame["frame_id"], "variant": name, "service_call": made})
+        paths.append(str(written(tmp_path / f"{name}.jsonl", rows)))
+    first = rows[0]["frame_id"]
+    problem, _, shown, table, signature, plot, frames, details = _fill("sample", paths)
+    assert problem == "" and "|task:calls|" in signature
+    assert set(shown["predictions"]) == {"original", "v3"}
+    cells = dict(zip(table.value["headers"], zip(*table.value["data"], strict=True), strict=True))
+    assert cells["of 73 calls"][:3] == ("calls, all", "calls, seen", "calls, unseen")
+    assert (cells["original"][0], cells["v3"][0]) == ("100.0", "98.6")
+    assert cells["drop"][0].startswith("-1.4 [") and cells["flips"][0].startswith("1.4 [")
+    assert cells["of 73 calls"][-2:] == ("decision, precision", "decision, recall")
+    assert cells["v3"][-2:] == ("100.0", "100.0")
+    assert plot == ""  # One reworded variant has no sensitivity.
+    assert frames.value == first and "another intent" in details and "v3 ✗" in details
+    points = {"Cabs_1": ServicePoint(80.0, 5.0, True)}
+    assert "Cabs_1: calls reworded 80.0, SS 5.0" in services_plot(points, "calls reworded", "SS")
+    state = {"active_intent": "NONE", "requested_slots": [], "slot_values": []}
+    written(tmp_path / "v1.jsonl", [{"frame_id": first, "variant": "v1", **state}])
+    problem, *_ = _fill("sample", [*paths, str(tmp_path / "v1.jsonl")])
+    assert "found calls, and dialogue states in those for v1" in problem
 
 
 @pytest.mark.parametrize("name", ["\uff561", "V1", "\u043eriginal", "mine"])
