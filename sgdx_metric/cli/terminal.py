@@ -279,7 +279,8 @@ def print_flips(flips: Sequence[Flip], right: int, count: int, unit: str, consol
     """
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     frame = max((len(flip.frame_id) for flip in flips), default=0)
-    table.add_column(unit, overflow="fold", min_width=min(frame, _LONG_NAME))
+    # A fixed width: of a least one rich would cut the other columns off instead of folding them.
+    table.add_column(unit, overflow="fold", width=min(frame, _LONG_NAME))
     for name in ("right under", "wrong under", "what changed"):
         table.add_column(name, overflow="fold")
     for flip in flips:

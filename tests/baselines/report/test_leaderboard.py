@@ -12,12 +12,12 @@ import pytest
 from baselines.copies.systems import copy_system, generate
 from baselines.data.requested import DEFAULT_CONFIGS, RequestedData
 from baselines.report import __main__ as report
+from baselines.report.call_leaderboard import FILE as CALLS
+from baselines.report.call_leaderboard import read_call_rows, render_calls
 from baselines.report.generation.leaderboard import FILE as GENERATORS
 from baselines.report.generation.leaderboard import read_generators, render_generators
 from baselines.report.generation.runs import GeneratorRun
 from baselines.report.inputs import read_input, read_tracker
-from baselines.report.call_leaderboard import FILE as CALLS
-from baselines.report.call_leaderboard import read_call_rows, render_calls
 from baselines.report.leaderboard import (
     prediction_command,
     read_own,
