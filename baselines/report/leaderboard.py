@@ -217,7 +217,8 @@ def parse_measured(
         ScoreError, SgdxError: A row is none, has a fault, or is there twice.
     """
     rows = parse_rows(data, kind, path)
-    keys, digests = set(), set()
+    keys: set[tuple[str, str]] = set()
+    digests: set[str] = set()
     for number, row in enumerate(rows, 1):
         where = f"{path}: row {number} ({row.system})"
         check(row, where)
