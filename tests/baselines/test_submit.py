@@ -26,6 +26,7 @@ from sgdx_metric.__main__ import main as metric
 from sgdx_metric.cli.results import read_results
 from sgdx_metric.report import with_digest
 
+from ..conftest import ROOT
 from .llm.server import StandIn, serving
 
 NAME = "toy-2026-11-23"
@@ -225,3 +226,7 @@ def test_other_predictions_are_no_submission(
     assert not (tmp_path / "out").exists()
     assert main(["check", str(tmp_path / "other")]) == 2
     assert "found no submission.json" in capsys.readouterr().err
+
+
+def test_the_submissions_of_the_project_are_right() -> None:
+    assert main(["check", str(ROOT / "results")]) == 0
