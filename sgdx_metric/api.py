@@ -204,8 +204,8 @@ def score_lines(
         ScoreError: The rows cannot be scored.
     """
     columns = REFERENCE.append(pa.field("wording", pa.string()))
-    predicted = arrow_table(map(str.encode, predictions), PREDICTION, "predictions")
-    true = arrow_table(map(str.encode, references), columns, "references")
+    predicted = arrow_table("\n".join(predictions).encode(), PREDICTION, "predictions")
+    true = arrow_table("\n".join(references).encode(), columns, "references")
     setup = replace(setup, wordings=_fingerprints(true))
     if dialogues is not None:
         subset = subset_of(true, _distinct(dialogues), "dialogues")

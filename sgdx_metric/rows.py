@@ -202,25 +202,24 @@ def _mark_wording(row: Reference) -> None:
     row.schema = None
 
 
-def arrow_table(lines: Iterable[bytes], schema: pa.Schema, where: str) -> pa.Table:
+def arrow_table(data: bytes, schema: pa.Schema, where: str) -> pa.Table:
     """Make a table of rows that have been checked, each a line with one JSON object.
 
     Args:
-        lines: The lines; blank ones are skipped.
+        data: The lines; blank ones are skipped.
         schema: The table's columns. Keys that it lacks are skipped; a key that a row lacks is null.
         where: What an error message begins with, such as the file's name.
 
     Raises:
         ScoreError: A row has a key twice.
     """
-    data = b"\n".join(lines)
     if not data.strip():
         return schema.empty_table()
     try:
         table = pj.read_json(
             io.BytesIO(data),
-            # One block, as a row that is longer than a block is refused.
-            read_options=pj.ReadOptions(block_size=len(data) + 1),
+            # One block, as a row that is longer than a block is refused; threads have no use then.
+            read_options=pj.ReadOptions(use_threads=False, block_size=len(data) + 1),
             parse_options=pj.ParseOptions(schema, unexpected_field_behavior="ignore"),
         )
     except (pa.ArrowException, OverflowError) as error:

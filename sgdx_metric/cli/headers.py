@@ -4,7 +4,7 @@ import hashlib
 import re
 import sys
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -87,17 +87,22 @@ class PredictionLines:
     """A prediction file whose rows have not been read yet.
 
     Attributes:
-        lines: The lines, of which the first is empty where it was the header, so that the number of
-            a line is its place from 1.
+        data: The file's content, with an empty first line where that was the header, so that the
+            number of a line stays what it is.
         metadata: What the file states about itself.
         has_header: Whether it states anything.
         sha256: The digest of the file, in hexadecimal.
     """
 
-    lines: list[bytes]
+    data: bytes
     metadata: Metadata
     has_header: bool
     sha256: str
+
+    def numbered(self) -> Iterator[tuple[int, bytes]]:
+        """The lines that are not blank, with their numbers from 1."""
+        lines = enumerate(self.data.split(b"\n"), 1)
+        return ((number, line) for number, line in lines if line and not line.isspace())
 
 
 def read_prediction_lines(path: Path, split: str, variant: str) -> PredictionLines:
@@ -112,11 +117,12 @@ def read_prediction_lines(path: Path, split: str, variant: str) -> PredictionLin
             variant.
     """
     data = read_input(path)
-    lines = data.split(b"\n")
-    header = parse_header(lines[0], Metadata, path)
+    sha256 = hashlib.sha256(data).hexdigest()
+    first_line, _, _ = data.partition(b"\n")
+    header = parse_header(first_line, Metadata, path)
     if header is not None:
-        check_keys(_keys(lines[0], path), Metadata.__struct_fields__, f"{path}:1")
-        lines[0] = b""
+        check_keys(_keys(first_line, path), Metadata.__struct_fields__, f"{path}:1")
+        data = data[len(first_line) :]
     metadata = header or Metadata()
     for key, stated, expected in (
         ("split", metadata.split and split_name(metadata.split), split),
@@ -124,4 +130,4 @@ def read_prediction_lines(path: Path, split: str, variant: str) -> PredictionLin
     ):
         if stated not in (None, expected):
             raise SgdxError(f"{path}:1: metadata: {key} is '{stated}', not '{expected}'")
-    return PredictionLines(lines, metadata, header is not None, hashlib.sha256(data).hexdigest())
+    return PredictionLines(data, metadata, header is not None, sha256)

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -298,7 +299,7 @@ def read_states_or_calls(path: Path, split: str, variant: str) -> Predictions[pa
     if path.is_dir():
         return read_predictions(path, split, variant)
     file = read_prediction_lines(path, split, variant)
-    first = next((line for _, line in _numbered(file.lines)), b"{}")
+    first = next((line for _, line in file.numbered()), b"{}")
     with suppress(msgspec.DecodeError, RecursionError):  # which the rows' reader tells
         if msgspec.json.decode(first, type=_AnyRow).service_call is not msgspec.UNSET:
             return _parse_rows(file, path, variant, CallPrediction, CALL_PREDICTION)
@@ -341,11 +342,12 @@ def _parse_rows(
     schema: pa.Schema,
 ) -> Predictions[pa.Table]:
     """The rows of a JSONL file, each of which must be of a kind."""
-    _check_rows(file.lines, variant, path, kind)
+    if not _are_rows(file.data.strip(), variant, kind):
+        _check_lines(file, variant, path, kind)
     try:
-        rows = arrow_table(file.lines, schema, str(path))
+        rows = arrow_table(file.data, schema, str(path))
     except ScoreError:  # A row has a key twice; the error should name the line.
-        for number, line in _numbered(file.lines):
+        for number, line in file.numbered():
             parse_json(line, object, f"{path}:{number}", "a prediction row")
         raise
     return Predictions(rows, file.metadata, file.has_header, file.sha256)
@@ -355,20 +357,34 @@ def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _check_rows(
-    lines: list[bytes], variant: str, path: Path, kind: type[Prediction] | type[CallPrediction]
+def _are_rows(data: bytes, variant: str, kind: type[Prediction] | type[CallPrediction]) -> bool:
+    """Whether data are prediction rows for the variant, each on a line of its own.
+
+    All rows in one call take a fraction of the time that lines take one by one. False says not
+    which line is wrong, and none may be: lines may be blank, or end in other characters.
+    """
+    with suppress(ValueError, RecursionError), many_objects():
+        count, variants = _count_rows(data, kind)
+        # Rows may go over lines or share one, unless this is all that stands between any two.
+        return data.count(b"}\n{") == data.count(b"\n") == count - 1 and variants == {variant}
+    return False
+
+
+def _count_rows(data: bytes, kind: type[Prediction] | type[CallPrediction]) -> tuple[int, set[str]]:
+    """How many rows there are, and the variants that they are for."""
+    rows = msgspec.json.Decoder(kind).decode_lines(data)
+    return len(rows), set(map(attrgetter("variant"), rows))
+
+
+def _check_lines(
+    file: PredictionLines,
+    variant: str,
+    path: Path,
+    kind: type[Prediction] | type[CallPrediction],
 ) -> None:
     """Raise SgdxError for the first line that is not a prediction row for the variant."""
     decoder = msgspec.json.Decoder(kind)
-    # All rows in one call take half the time. It does not say which line is wrong, and takes rows
-    # that go over lines or share one, which cannot be where each line has one row from end to end.
-    filled = [line for line in lines if line]
-    if all(line[:1] == b"{" and line[-1:] == b"}" for line in filled):
-        with suppress(ValueError, RecursionError), many_objects():
-            rows = decoder.decode_lines(b"\n".join(filled))
-            if len(rows) == len(filled) and all(row.variant == variant for row in rows):
-                return
-    for number, line in _numbered(lines):
+    for number, line in file.numbered():
         try:
             row = decoder.decode(line)
         except (ValueError, RecursionError) as error:
@@ -383,11 +399,6 @@ def _check_rows(
             raise SgdxError(f"{path}:{number}: variant is '{row.variant}', not '{variant}'")
 
 
-def _numbered(lines: list[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with their numbers from 1."""
-    return ((i, line) for i, line in enumerate(lines, 1) if line and not line.isspace())
-
-
 def _dialogue_files(folder: Path) -> list[Path]:
     """The files of a directory in the release's layout, sorted."""
     files = sorted(folder.glob("dialogues_*.json"))
@@ -399,8 +410,8 @@ def _read_directory(path: Path, variant: str) -> pa.Table:
     files = _dialogue_files(path)
     if not files:
         raise SgdxError(f"{path}: found no dialogues_*.json, expected the release's layout")
-    rows = [msgspec.json.encode(row) for file in files for row in _rows(file, variant)]
-    return arrow_table(rows, PREDICTION, str(path))
+    rows = [row for file in files for row in _rows(file, variant)]
+    return arrow_table(msgspec.json.Encoder().encode_lines(rows), PREDICTION, str(path))
 
 
 def _rows(file: Path, variant: str) -> Iterator[Prediction]:

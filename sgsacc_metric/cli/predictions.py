@@ -24,12 +24,11 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions[list[P
     """
     file = read_prediction_lines(path, split, variant)
     rows = []
-    for number, line in enumerate(file.lines, 1):
-        if line and not line.isspace():
-            row = decode_json(line, Prediction, f"{path}:{number}", "a prediction row")
-            if row.variant != variant:
-                raise ScoreError(f"{path}:{number}: variant is '{row.variant}', not '{variant}'")
-            rows.append(row)
+    for number, line in file.numbered():
+        row = decode_json(line, Prediction, f"{path}:{number}", "a prediction row")
+        if row.variant != variant:
+            raise ScoreError(f"{path}:{number}: variant is '{row.variant}', not '{variant}'")
+        rows.append(row)
     return Predictions(rows, file.metadata, file.has_header, file.sha256)
 
 
