@@ -21,6 +21,7 @@ from .columns import (
     SlotValues,
     align,
     column,
+    encode,
     field,
     flags,
     positions,
@@ -150,7 +151,8 @@ def _arguments(
     """The argument accuracy of each call, in [0, 1] [calls]."""
     rows, listed = true.exploded("schema_slots")
     categorical = flags(field(listed, "is_categorical"))
-    schema = SchemaSlots(rows, strings(field(listed, "name")), categorical)
+    frame_id = frame_ids_of(true.table)
+    schema = SchemaSlots(rows, field(listed, "name"), categorical, frame_id)
     frame, canonical = _parameters(true_calls.to_pylist())
     state = dict[tuple[int, str], list[str]]()
     for i, values in enumerate(true.aligned("slot_values").to_pylist()):
@@ -171,7 +173,7 @@ def _arguments(
         (_values(frame, names, [[value] for _, value in canonical]), False),
     )
     slots = [
-        score_slots(schema, reference, predicted, frame_ids_of(true.table), fuzzy).score
+        score_slots(schema, reference, predicted, frame_id, fuzzy).score
         for reference, fuzzy in comparisons
     ]
     product = same_service.astype(np.float64)
@@ -197,7 +199,7 @@ def _values(frame: list[int], slots: list[str], values: list[list[str]]) -> Slot
     parents = [i for i, slot_values in enumerate(values) for _ in slot_values]
     return SlotValues(
         np.array(frame, dtype=np.int64),
-        pa.array(slots, pa.string()),
+        encode(pa.array(slots, pa.string())),
         np.array(parents, dtype=np.int64),
         pa.array([value for slot_values in values for value in slot_values], pa.string()),
     )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,25 +16,37 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 
+class Coded(NamedTuple):
+    """Strings, of which many are equal.
+
+    Attributes:
+        distinct: The distinct strings.
+        code: The position of each string among them [strings].
+    """
+
+    distinct: pa.Array
+    code: Ints
+
+
 @dataclass(frozen=True)
 class SlotValues:
     """The slot values of many frames, laid end to end. An assignment gives a slot its values.
 
     Attributes:
         frame: The position of each assignment's frame [assignments].
-        slot: The name of each assignment's slot [assignments].
+        slot: The names of the assignments' slots [assignments].
         parent: The assignment that each value belongs to [values].
         value: The values as strings, those of an assignment in their order [values].
     """
 
     frame: Ints
-    slot: pa.Array
+    slot: Coded
     parent: Ints
     value: pa.Array
 
     def first(self) -> Ints:
         """Index of each assignment's first value [assignments]; each has one value at least."""
-        return np.searchsorted(self.parent, np.arange(len(self.slot)))
+        return np.flatnonzero(np.diff(self.parent, prepend=-1))
 
 
 @dataclass(frozen=True)
@@ -74,7 +86,7 @@ class AlignedRows:
         # Two explosions: states into assignments of a slot, and those into values.
         frame, assignments = self.exploded(name)
         parent, values = explode(field(assignments, "values"))
-        return SlotValues(frame, strings(field(assignments, "slot")), parent, strings(values))
+        return SlotValues(frame, encode(field(assignments, "slot")), parent, strings(values))
 
 
 def align(table: pa.Table, order: pa.Array, whose: str) -> AlignedRows:
@@ -86,7 +98,8 @@ def align(table: pa.Table, order: pa.Array, whose: str) -> AlignedRows:
 
 def column(table: pa.Table, name: str) -> pa.Array:
     """A column in one piece."""
-    return table[name].combine_chunks()
+    chunks = table[name].chunks
+    return chunks[0] if len(chunks) == 1 else table[name].combine_chunks()
 
 
 def strings(array: pa.Array) -> pa.Array:
@@ -105,21 +118,43 @@ def explode(lists: pa.Array) -> tuple[Ints, pa.Array]:
     return rows.astype(np.int64), pc.list_flatten(lists)
 
 
-def encode(*arrays: pa.Array) -> tuple[pa.Array, list[Ints]]:
+def encode(array: pa.Array) -> Coded:
+    """Text as codes."""
+    encoded = strings(array).dictionary_encode()
+    return Coded(encoded.dictionary, integers(encoded.indices))
+
+
+def encode_alike(*arrays: pa.Array) -> tuple[pa.Array, list[Ints]]:
     """The distinct strings of all arrays together, and each array as positions among them."""
-    joined = pa.concat_arrays(arrays).dictionary_encode()
-    codes = joined.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return joined.dictionary, np.split(codes, np.cumsum([len(array) for array in arrays])[:-1])
+    distinct, code = encode(pa.concat_arrays([strings(array) for array in arrays]))
+    return distinct, np.split(code, np.cumsum([len(array) for array in arrays])[:-1])
 
 
-def locate(slot_key: Ints, key: Ints) -> Ints:
-    """The index of each key in `slot_key`; -1 where it is not there."""
-    if not len(slot_key):
-        return np.full(len(key), -1)
-    order = np.argsort(slot_key, kind="stable")
-    # Where `key` would be inserted; past the end the last one is taken, which then differs.
-    candidate = order[np.searchsorted(slot_key[order], key).clip(max=len(order) - 1)]
-    return np.where(slot_key[candidate] == key, candidate, -1)
+def integers(array: pa.Array) -> Ints:
+    """Numbers, or text of digits, as numpy; -1 where there is none."""
+    filled = array.cast(pa.int64()).fill_null(-1)
+    return np.asarray(filled.to_numpy(zero_copy_only=False))
+
+
+class Index:
+    """Where keys are, which is found by a search among them in ascending order."""
+
+    def __init__(self, key: Ints) -> None:
+        self._order = np.argsort(key, kind="stable")
+        self._ascending = key[self._order]
+
+    def locate(self, key: Ints) -> Ints:
+        """The index of each key; -1 where it is not there, and else the first of equal ones."""
+        if not len(self._order):
+            return np.full(len(key), -1)
+        # Where `key` would be inserted; past the end the last one is taken, which then differs.
+        position = np.searchsorted(self._ascending, key).clip(max=len(self._order) - 1)
+        return np.where(self._ascending[position] == key, self._order[position], -1)
+
+    def repeated(self) -> int | None:
+        """The index of a key that is there before; None where all are distinct."""
+        again = np.flatnonzero(self._ascending[1:] == self._ascending[:-1])
+        return int(self._order[again[0] + 1]) if len(again) else None
 
 
 def flags(array: pa.Array) -> Bools:
@@ -148,8 +183,7 @@ def positions(frame_ids: pa.Array, order: pa.Array, whose: str) -> Ints:
         ScoreError: Frames are there twice, unknown or missing; the message names the first of them
             and says how many there are.
     """
-    index: Any = pc.index_in(frame_ids, value_set=order).fill_null(-1)
-    position = np.asarray(index.to_numpy(zero_copy_only=False), dtype=np.int64)
+    position = integers(pc.index_in(frame_ids, value_set=order))
     # Each index is there once, and none is -1: the frames are the same on both sides.
     if not np.array_equal(np.sort(position), np.arange(len(order))):
         _raise_misaligned(frame_ids, order, whose)

@@ -3,7 +3,17 @@
 import numpy as np
 import pyarrow as pa
 
-from .columns import AlignedRows, Floats, Ints, encode, field, flags, locate, safe_divide, strings
+from .columns import (
+    AlignedRows,
+    Floats,
+    Ints,
+    encode,
+    encode_alike,
+    field,
+    flags,
+    safe_divide,
+    strings,
+)
 from .rows import ScoreError
 from .slots import SchemaSlots
 
@@ -17,7 +27,7 @@ def requested_slots(reference: AlignedRows, predicted: AlignedRows) -> dict[str,
     """`requested_slots_f1`, `_precision` and `_recall` of each frame, in [0, 1] [frames]."""
     true_frame, true_name = reference.exploded("requested_slots")
     frame, name = predicted.exploded("requested_slots")
-    _, (true_code, code) = encode(strings(true_name), strings(name))
+    _, (true_code, code) = encode_alike(true_name, name)
     f1, precision, recall = _f1((true_frame, true_code), (frame, code), reference.count)
     return {
         "requested_slots_f1": f1,
@@ -46,9 +56,8 @@ def slot_tagging(
                 "the predictions have spans ('slots'); to score them every reference needs "
                 "'slots' and 'utterance'"
             )
-        free = schema.only(~schema.categorical)
         texts = strings(reference.aligned("utterance")).to_pylist()
-        scores = _f1(*_spans((reference, predicted), free, texts), reference.count)
+        scores = _f1(*_spans((reference, predicted), schema, texts), reference.count)
         f1, precision, recall = (np.where(tagged, values, np.nan) for values in scores)
     return {
         "slot_tagging_f1": f1,
@@ -58,28 +67,22 @@ def slot_tagging(
 
 
 def _spans(
-    sides: tuple[AlignedRows, AlignedRows], free: SchemaSlots, texts: list[str]
+    sides: tuple[AlignedRows, AlignedRows], schema: SchemaSlots, texts: list[str]
 ) -> tuple[Items, Items]:
     """The spans of free-form slots of each side as items; equal items share slot and text."""
-    exploded = [side.exploded("slots") for side in sides]
-    names = [strings(field(spans, "slot")) for _, spans in exploded]
-    _, (free_code, *codes) = encode(free.name, *names)
-    width = 1 + max(int(code.max(initial=0)) for code in (free_code, *codes))
-    span_codes: dict[tuple[int, str], int] = {}
-    items = []
-    for (frame, spans), code in zip(exploded, codes):
-        free_spans = np.flatnonzero(
-            locate(free.frame * width + free_code, frame * width + code) >= 0
-        )
-        ends = (field(spans, key).take(pa.array(free_spans)).to_pylist() for key in _ENDS)
-        tagged = [
-            span_codes.setdefault((slot, texts[i][start:end]), len(span_codes))
-            for slot, i, start, end in zip(
-                code[free_spans].tolist(), frame[free_spans].tolist(), *ends
-            )
-        ]
-        items.append((frame[free_spans], np.array(tagged, dtype=np.int64)))
-    true, predicted = items
+    frames, names, tagged = [], [], []
+    for side in sides:
+        frame, spans = side.exploded("slots")
+        slot = schema.find(frame, encode(field(spans, "slot")))
+        free = np.flatnonzero((slot >= 0) & ~np.append(schema.categorical, True)[slot])
+        ends = (field(spans, key).take(pa.array(free)).to_pylist() for key in _ENDS)
+        frames.append(frame[free])
+        names.append(schema.name.code[slot[free]])
+        tagged.append([texts[i][a:b] for i, a, b in zip(frame[free].tolist(), *ends)])
+    distinct, codes = encode_alike(*(pa.array(side_texts, pa.string()) for side_texts in tagged))
+    true, predicted = (
+        (frame, name * len(distinct) + code) for frame, name, code in zip(frames, names, codes)
+    )
     return true, predicted
 
 

@@ -93,7 +93,7 @@ def score_frames(
 
     rows, listed = reference.exploded("schema_slots")
     categorical = flags(field(listed, "is_categorical"))
-    schema = SchemaSlots(rows, strings(field(listed, "name")), categorical)
+    schema = SchemaSlots(rows, field(listed, "name"), categorical, order)
     states = reference.slot_values(), predicted.slot_values()
     has_canonical = CANONICAL in references.column_names
     canonical = (reference.slot_values(CANONICAL),) if has_canonical else ()
@@ -109,7 +109,7 @@ def score_frames(
     joint = scores["joint_canonical_accuracy"]
     scores["joint_canonical_accuracy"] = np.where(known, joint, np.nan)
     seen = flags(reference.aligned("seen"))
-    service, predicted_slots = strings(reference.aligned("service")), len(states[1].slot)
+    service, predicted_slots = strings(reference.aligned("service")), len(states[1].slot.code)
     return FrameScores(order, service, seen, scores, slots.ignored, predicted_slots)
 
 
@@ -182,5 +182,7 @@ def _joint(schema: SchemaSlots, score: Floats, chosen_slots: Bools, count: int) 
     frame = schema.frame[chosen_slots]
     joint = np.where(np.bincount(frame, minlength=count) > 0, 1.0, np.nan)
     # Unbuffered, since a frame has several slots: `joint[frame] *= ...` would keep only the last.
-    np.multiply.at(joint, frame, score[chosen_slots])
+    # Most slots score 1, which changes no product.
+    factor = np.flatnonzero(chosen_slots & (score != 1))
+    np.multiply.at(joint, schema.frame[factor], score[factor])
     return joint

@@ -4,14 +4,24 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .change import changed_slots
-from .columns import Bools, Floats, Ints, SlotValues, encode, locate
+from .columns import (
+    Bools,
+    Coded,
+    Floats,
+    Index,
+    Ints,
+    SlotValues,
+    encode,
+    encode_alike,
+    integers,
+)
 from .fuzzy import fuzzy_scores
 from .rows import ScoreError
 
 
-@dataclass(frozen=True)
 class SchemaSlots:
     """All slots of the frames' schemas, laid end to end.
 
@@ -21,20 +31,40 @@ class SchemaSlots:
         categorical: Whether a slot is categorical [schema slots of all frames].
     """
 
-    frame: Ints
-    name: pa.Array
-    categorical: Bools
+    def __init__(self, frame: Ints, name: pa.Array, categorical: Bools, frame_id: pa.Array) -> None:
+        """Lay out the slots.
 
-    def only(self, mask: Bools) -> "SchemaSlots":
-        """Some of the slots."""
-        return SchemaSlots(
-            self.frame[mask], self.name.filter(pa.array(mask)), self.categorical[mask]
-        )
+        Args:
+            frame: The position of each slot's frame [schema slots of all frames].
+            name: The slots' names [schema slots of all frames].
+            categorical: Whether a slot is categorical [schema slots of all frames].
+            frame_id: The frames' ids, for the error message [frames].
+
+        Raises:
+            ScoreError: A frame's schema has a slot twice.
+        """
+        self.frame, self.name, self.categorical = frame, encode(name), categorical
+        # A slot of a frame is known by one number, so that it is found among sorted numbers.
+        self._index = Index(frame * len(self.name.distinct) + self.name.code)
+        _check_once(self._index, frame, self.name, frame_id, "schema")
+
+    def find(self, frame: Ints, name: Coded) -> Ints:
+        """The position of the slot of a name in a frame's schema; -1 where there is none [slots].
+
+        Args:
+            frame: The positions of frames; -1 for none [slots].
+            name: Names of slots [slots].
+        """
+        position = integers(pc.index_in(name.distinct, value_set=self.name.distinct))
+        known = position[name.code]
+        slot = self._index.locate(frame * len(self.name.distinct) + known)
+        return np.where((frame >= 0) & (known >= 0), slot, -1)
 
 
 # `pa.array` would import pandas here, before the command has it left out (`__main__`).
 _NO_TEXTS = pa.nulls(0, pa.string())
-_NONE = SlotValues(np.zeros(0, np.int64), _NO_TEXTS, np.zeros(0, np.int64), _NO_TEXTS)
+_NO_NUMBERS = np.zeros(0, np.int64)
+_NONE = SlotValues(_NO_NUMBERS, Coded(_NO_TEXTS, _NO_NUMBERS), _NO_NUMBERS, _NO_TEXTS)
 
 
 @dataclass(frozen=True)
@@ -84,34 +114,25 @@ def score_slots(
         canonical: What values of the reference are to the API, beside the values themselves.
 
     Raises:
-        ScoreError: A frame assigns the same slot twice or without a value, or its schema has a slot
-            twice. The official scorer stops at a slot without a value, or counts it as wrong.
+        ScoreError: A frame assigns the same slot twice or without a value. The official scorer
+            stops at a slot without a value, or counts it as wrong.
     """
-    # A slot of a frame is known by one number, frame * width + name, so that joining the schema's
-    # slots with the assignments of both states is a search among sorted numbers.
-    _, names = encode(schema.name, reference.slot, predicted.slot, canonical.slot)
-    width = 1 + max((int(codes.max()) for codes in names if len(codes)), default=0)
-    slot_key = schema.frame * width + names[0]
-    reference_key = reference.frame * width + names[1]
-    predicted_key = predicted.frame * width + names[2]
-    _check_once(schema.frame, schema.name, slot_key, frame_id, "schema")
-    _check_once(reference.frame, reference.slot, reference_key, frame_id, "reference")
-    _check_once(predicted.frame, predicted.slot, predicted_key, frame_id, "prediction")
-    _check_values(reference, frame_id, "reference")
-    _check_values(predicted, frame_id, "prediction")
+    for side, values in (("reference", reference), ("prediction", predicted)):
+        _check_values(values, frame_id, side)
 
     # From assignments to slots (`_at`) and back (`_of`); -1 where there is no partner.
-    reference_at = locate(slot_key, reference_key)
-    predicted_at = locate(slot_key, predicted_key)
-    reference_of = _invert(reference_at, len(slot_key))
-    predicted_of = _invert(predicted_at, len(slot_key))
+    count = len(schema.frame)
+    reference_at = schema.find(reference.frame, reference.slot)
+    predicted_at = schema.find(predicted.frame, predicted.slot)
+    reference_of, predicted_of = _invert(reference_at, count), _invert(predicted_at, count)
     active = reference_of >= 0
 
     score = np.where(active | (predicted_of >= 0), 0.0, 1.0)
     texts = reference.value, predicted.value, canonical.value
-    vocabulary, (reference_code, predicted_code, canonical_code) = encode(*texts)
+    vocabulary, (reference_code, predicted_code, canonical_code) = encode_alike(*texts)
     # The appended -1 is what an index of -1, a slot without a predicted value, points at.
-    hypothesis = np.append(predicted_code[predicted.first()], -1)[predicted_of]
+    predicted_first = predicted_code[predicted.first()]
+    hypothesis = np.append(predicted_first, -1)[predicted_of]
     both = active & (predicted_of >= 0)
 
     exact = np.flatnonzero(both & schema.categorical)
@@ -121,19 +142,21 @@ def score_slots(
     # Every spoken variant of a free-form slot is compared on its own; the best score counts.
     slot = reference_at[reference.parent]
     spoken = np.flatnonzero(np.append(both & ~schema.categorical, False)[slot])
-    slot = slot[spoken]
-    left, right = reference_code[spoken], hypothesis[slot]
+    left, right = reference_code[spoken], hypothesis[slot[spoken]]
     match = fuzzy_scores(vocabulary.to_pylist(), left, right) if use_fuzzy_match else left == right
-    np.maximum.at(score, slot, match)
+    np.maximum.at(score, slot[spoken], match)
 
     with_canonical = score.copy()
-    slot = locate(slot_key, canonical.frame * width + names[3])[canonical.parent]
-    with_canonical[slot[(slot >= 0) & (canonical_code == hypothesis[slot])]] = 1.0
+    canonical_at = schema.find(canonical.frame, canonical.slot)[canonical.parent]
+    is_canonical = (canonical_at >= 0) & (canonical_code == hypothesis[canonical_at])
+    with_canonical[canonical_at[is_canonical]] = 1.0
 
-    last = np.full(len(schema.frame), -1) if previous is None else previous[schema.frame]
-    before = locate(slot_key, last * width + names[0])
-    changed = changed_slots(before, reference_at[reference.parent], reference_code)
-    changed |= changed_slots(before, predicted_at, predicted_code[predicted.first()])
+    none = np.full(len(frame_id), -1)
+    following = none if previous is None else _invert(previous, len(previous))
+    reference_after = schema.find(following[reference.frame], reference.slot)
+    predicted_after = schema.find(following[predicted.frame], predicted.slot)
+    changed = changed_slots(reference_after[reference.parent], slot, reference_code, count)
+    changed |= changed_slots(predicted_after, predicted_at, predicted_first, count)
     return SlotScores(score, with_canonical, active, changed, int(np.sum(predicted_at < 0)))
 
 
@@ -145,22 +168,25 @@ def _invert(at: Ints, length: int) -> Ints:
     return inverse
 
 
-def _check_once(frame: Ints, slot: pa.Array, key: Ints, frame_id: pa.Array, side: str) -> None:
+def _check_once(index: Index, frame: Ints, slot: Coded, frame_id: pa.Array, side: str) -> None:
     """Raise ScoreError if a frame has a slot twice: if two slots of it share a key [slots]."""
-    unique, count = np.unique(key, return_counts=True)
-    if len(unique) < len(key):
-        where = int(np.flatnonzero(key == unique[count > 1][0])[0])
+    where = index.repeated()
+    if where is not None:
+        name = slot.distinct[int(slot.code[where])]
         raise ScoreError(
-            f"{side} of frame {frame_id[int(frame[where])]} has the slot '{slot[where]}' twice"
+            f"{side} of frame {frame_id[int(frame[where])]} has the slot '{name}' twice"
         )
 
 
 def _check_values(values: SlotValues, frame_id: pa.Array, side: str) -> None:
-    """Raise ScoreError if a slot is there without a value."""
-    empty = np.flatnonzero(np.bincount(values.parent, minlength=len(values.slot)) == 0)
+    """Raise ScoreError if a frame has a slot twice, or without a value."""
+    slot = values.slot
+    index = Index(values.frame * len(slot.distinct) + slot.code)
+    _check_once(index, values.frame, slot, frame_id, side)
+    empty = np.flatnonzero(np.bincount(values.parent, minlength=len(slot.code)) == 0)
     if len(empty):
         where = int(empty[0])
         raise ScoreError(
             f"{side} of frame {frame_id[int(values.frame[where])]} has the slot "
-            f"'{values.slot[where]}' without a value, expected one at least"
+            f"'{slot.distinct[int(slot.code[where])]}' without a value, expected one at least"
         )

@@ -102,7 +102,7 @@ def score_variants(run: TrackerRun, data: ReferenceData) -> Iterator[ScoredVaria
     for variant in original_first(run.variants):
         references = select_frames(data, variant, frame_ids)
         predictions = _predictions(run, variant, references)
-        schema, frames = _schema_slots(references), np.arange(len(frame_ids))
+        schema, frames = _schema_slots(references, frame_ids), np.arange(len(frame_ids))
         gold, predicted = (AlignedRows(t, frames, len(frames)) for t in (references, predictions))
         slots = score_slots(
             schema,
@@ -137,12 +137,11 @@ def _predictions(run: TrackerRun, variant: str, references: pa.Table) -> pa.Tabl
     return rows.take(pa.array(order)).combine_chunks()
 
 
-def _schema_slots(references: pa.Table) -> SchemaSlots:
+def _schema_slots(references: pa.Table, frame_ids: pa.Array) -> SchemaSlots:
     side = AlignedRows(references, np.arange(references.num_rows), references.num_rows)
     frame, listed = side.exploded("schema_slots")
-    return SchemaSlots(
-        frame, strings(field(listed, "name")), flags(field(listed, "is_categorical"))
-    )
+    categorical = flags(field(listed, "is_categorical"))
+    return SchemaSlots(frame, field(listed, "name"), categorical, frame_ids)
 
 
 def _layout(run: TrackerRun, schema: SchemaSlots, active: Bools) -> SlotLayout:
