@@ -17,9 +17,12 @@ import msgspec
 from .io.errors import SgdxError
 from .io.files import read_input, write_bytes
 from .io.progress import progress
+from .release.dialogue import BriefFrame, Dialogue
 from .release.release import Release
 from .release.schema import split_name
-from .rows.dialogue_rows import dialogue_tables, steps
+from .rows.dialogue_rows import parse_files, steps
+from .rows.gold_rows import gold_columns
+from .rows.name_codes import Coder
 
 
 class Subset(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,10 +113,16 @@ def _services(release: Release, split: str) -> dict[str, list[str]]:
     """The original names of the services of each dialogue, by dialogue id."""
     services: dict[str, list[str]] = {}
     with progress("Reading dialogues", steps(release, ["original"], [split])):
-        for _, table in dialogue_tables(release, split, "original", brief=True):
-            ids, names = (table[column].to_pylist() for column in ("dialogue_id", "services"))
-            services.update(zip(ids, names, strict=True))
+        for _, of_file in parse_files(release, split, BriefFrame, _services_of):
+            services.update(of_file)
     return services
+
+
+def _services_of(
+    dialogues: list[Dialogue[BriefFrame]], coder: Coder, path: str
+) -> dict[str, list[str]]:
+    gold_columns(dialogues, coder, path)  # It refuses dialogues that no frame rows are made of.
+    return {dialogue.dialogue_id: dialogue.services for dialogue in dialogues}
 
 
 def check_dialogue_ids(release: Release, split: str, ids: Collection[str], where: str) -> None:

@@ -123,7 +123,7 @@ def _of_the_data_set() -> dict[str, tuple[Json, Parse]]:
 
 def _columns(data: bytes, schema: Schema) -> object:
     dialogues = read_dialogues(data, "file", Frame)
-    return dialogue_columns(dialogues, Frame, Coder.from_schema(schema), "file")
+    return dialogue_columns(dialogues, Coder.from_schema(schema), "file")
 
 
 def _of_results() -> dict[str, tuple[Json, Parse]]:

@@ -90,7 +90,7 @@ def canonical_values(
 
 
 def of_dialogues(dialogues: Sequence[Dialogue[AnyFrame]]) -> pa.ListArray:
-    """The canonical values of all slots that the dialogues' states set, laid end to end."""
+    """The canonical values of all slots that states of users' frames set, laid end to end."""
     turns = [turn for dialogue in dialogues for turn in dialogue.turns]
     acts = [
         (i, action)
@@ -108,7 +108,7 @@ def of_dialogues(dialogues: Sequence[Dialogue[AnyFrame]]) -> pa.ListArray:
         (i, values)
         for i, turn in enumerate(turns)
         for frame in turn.frames
-        if frame.state is not None
+        if frame.state is not None and turn.speaker == "USER"
         for values in frame.state.slot_values.values()
     ]
     lengths = [len(values) for _, values in assigned]

@@ -40,16 +40,8 @@ SERVICE = pa.struct(
         "intents": pa.list_(INTENT),
     }
 )
-# The part of a service that scoring needs.
+# The part of a slot that scoring needs.
 BRIEF_SLOT = pa.struct({"name": _STRING, "is_categorical": pa.bool_()})
-BRIEF_SERVICE = pa.struct(
-    {
-        "service_name": _STRING,
-        "original_name": _STRING,
-        "seen": pa.bool_(),
-        "slots": pa.list_(BRIEF_SLOT),
-    }
-)
 ACTION = pa.struct(
     {"act": _STRING, "slot": _STRING, "values": _STRINGS, "canonical_values": _STRINGS}
 )

@@ -7,58 +7,40 @@ that puts a variant's names in: a ``Column``. ``services`` is each frame's servi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..release.dialogue import Action, AnyFrame, BriefFrame, ServiceCall, Span, State
+from ..release.dialogue import Action, Frame, ServiceCall, Span, State
 from .arrays import code_array, list_array, offsets_of, scattered, struct_array
 from .name_codes import INTENT_ACTS, Coder, Names
 
 Column = Callable[[Names], pa.Array]
 
 
-def frame_column(
-    frames: Sequence[AnyFrame],
-    frame: type[AnyFrame],
-    coder: Coder,
-    canonical_values: pa.ListArray | None = None,
-) -> Column:
-    """Gather frames, laid end to end, into a column of records.
-
-    The records have the fields of ``frame``, the frames' class: those of ``Frame`` are ``FRAME``,
-    and those of ``BriefFrame`` have no other than its fields, in place of actions the canonical
-    values of each slot that a state sets, ``canonical_values``.
+def frame_column(frames: Sequence[Frame], coder: Coder) -> Column:
+    """Gather frames, laid end to end, into a column of records (``FRAME``).
 
     Raises:
         SgdxError: A frame names a service, slot or intent that the schema lacks.
     """
-    codes = [coder.services[record.service] for record in frames]
+    codes = [coder.services[frame.service] for frame in frames]
     services = code_array(codes)
-    gather: dict[str, Callable[[Sequence[Any], list[int], Coder], Column]] = {
-        "slots": _spans,
-        "actions": _actions,
-        "state": _states,
-        "service_call": _calls,
-        "service_results": _results,
-    }
     parts = {
-        part: gather[part]([getattr(record, part) for record in frames], codes, coder)
-        for part in frame.__struct_fields__
-        if part != "service" and not (part == "actions" and frame is BriefFrame)
+        "slots": spans_column([frame.slots for frame in frames], codes, coder),
+        "actions": _actions([frame.actions for frame in frames], codes, coder),
+        "state": states_column([frame.state for frame in frames], codes, coder),
+        "service_call": _calls([frame.service_call for frame in frames], codes, coder),
+        "service_results": _results([frame.service_results for frame in frames], codes, coder),
     }
-    if canonical_values is not None:
-        assigned = offsets_of(record.state.slot_values if record.state else () for record in frames)
-        canonical_lists = list_array(assigned, canonical_values)
-        parts["canonical_values"] = lambda names: canonical_lists
     return lambda names: struct_array(
         service=names.services.take(services),
         **{part: column(names) for part, column in parts.items()},
     )
 
 
-def _spans(spans: Sequence[list[Span]], services: list[int], coder: Coder) -> Column:
+def spans_column(spans: Sequence[list[Span]], services: list[int], coder: Coder) -> Column:
+    """Gather the spans of frames."""
     codes = [
         coder.slots[s][span.slot] for s, frame_spans in zip(services, spans) for span in frame_spans
     ]
@@ -122,7 +104,8 @@ def _action_values(values: Sequence[list[str]], intents: Sequence[dict[str, int]
     )
 
 
-def _states(states: Sequence[State | None], services: list[int], coder: Coder) -> Column:
+def states_column(states: Sequence[State | None], services: list[int], coder: Coder) -> Column:
+    """Gather the states of frames; null where there is none."""
     absent = pa.array([state is None for state in states], pa.bool_())
     stated = [(s, state) for s, state in zip(services, states) if state is not None]
     intents = scattered([coder.intents[s][state.active_intent] for s, state in stated], absent)

@@ -18,6 +18,7 @@ from . import canonical_values
 from .arrays import list_array, struct_array
 from .columns import FRAME_COLUMNS, STATE
 from .dialogue_rows import dialogue_tables, steps
+from .gold_rows import GOLD_COLUMNS, gold_tables
 from .map_rows import code_of, map_rows
 
 
@@ -72,12 +73,14 @@ def frame_tables(
         SgdxError: The config, the split or a column is unknown, the split has no dialogues under
             the config, or the release is at fault.
     """
-    brief = _is_brief(columns)
-    with progress("Making frame rows", steps(release, [config], [split_name(split)])):
-        dialogue_parts = _checked_dialogue_tables(release, split, config, columns)
-        if brief:  # All files together are small, and faster than one after the other.
-            return frame_table(pa.concat_tables(dialogue_parts), columns)
-        return pa.concat_tables([frame_table(table, columns) for table in dialogue_parts])
+    check_columns(columns)
+    split = split_name(split)
+    release.check_dialogues(config, split)
+    with progress("Making frame rows", steps(release, [config], [split])):
+        if columns is not None and GOLD_COLUMNS.issuperset(columns):
+            return pa.concat_tables(gold_tables(release, split, config, columns))
+        dialogues = dialogue_tables(release, split, config)
+        return pa.concat_tables([frame_table(table, columns) for _, table in dialogues])
 
 
 def frame_parts(release: Release, split: str, config: str) -> Iterator[pa.Table]:
@@ -85,23 +88,10 @@ def frame_parts(release: Release, split: str, config: str) -> Iterator[pa.Table]
 
     No more than one of these tables is in memory at a time, unless the caller keeps it.
     """
-    for table in _checked_dialogue_tables(release, split, config, None):
-        yield frame_table(table)
-
-
-def _checked_dialogue_tables(
-    release: Release, split: str, config: str, columns: Sequence[str] | None
-) -> Iterator[pa.Table]:
-    """The dialogue rows that these columns of frame rows are made from, file by file."""
-    check_columns(columns)
     split = split_name(split)
     release.check_dialogues(config, split)
-    return (table for _, table in dialogue_tables(release, split, config, _is_brief(columns)))
-
-
-def _is_brief(columns: Sequence[str] | None) -> bool:
-    """Whether these columns can be made from dialogues without actions and whole schemas."""
-    return not {"history", "schema", "service_call"}.intersection(columns or FRAME_COLUMNS.names)
+    for _, table in dialogue_tables(release, split, config):
+        yield frame_table(table)
 
 
 def check_columns(columns: Sequence[str] | None) -> None:
@@ -271,12 +261,9 @@ def _canonical_values(
     """
     assigned = pc.struct_field(pc.struct_field(all_frames, "state"), "slot_values")
     rows = pa.array(tracked_frames)
-    if all_frames.type.get_field_index("canonical_values") >= 0:  # made once for all variants
-        canonical = all_frames.field("canonical_values")
-    else:
-        lengths = assigned.value_lengths().fill_null(0).to_numpy()
-        offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
-        canonical = pa.ListArray.from_arrays(offsets, canonical_values.of_turns(turn_lists))
+    lengths = assigned.value_lengths().fill_null(0).to_numpy()
+    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
+    canonical = pa.ListArray.from_arrays(offsets, canonical_values.of_turns(turn_lists))
     assigned, canonical = assigned.take(rows), canonical.take(rows)
     values = canonical.flatten()
     has_value = np.flatnonzero(values.value_lengths().to_numpy() > 0)

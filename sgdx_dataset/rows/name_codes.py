@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NoReturn
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from msgspec.structs import asdict
 from ..io.errors import SgdxError
 from ..release.schema import Schema
 from ..schema import NONE_INTENT
-from .columns import BRIEF_SERVICE, SERVICE
+from .columns import BRIEF_SLOT, SERVICE
 
 # Actions may have a slot that is no slot of the service: none, "count", or "intent". But a service
 # may have a slot called "intent" (Homes_2 has one), which is renamed like any other slot. Only
@@ -78,57 +79,66 @@ class Coder:
 class Names:
     """The names that the codes stand for under a variant.
 
-    ``services``, ``slots``, ``intents`` and ``schemas`` have the entry of code i at index i;
-    ``schemas`` goes by the codes of services.
+    Arrays have the entry of code i at index i.
+
+    Attributes:
+        variant: The variant's name.
+        schema: The split's schema under the variant.
+        original: The split's original schema, which ``schema`` lines up with.
+        seen: Original names of the services that the train split has.
     """
 
     variant: str
-    services: pa.StringArray
-    slots: pa.StringArray
-    intents: pa.StringArray
-    schemas: pa.StructArray
+    schema: Schema
+    original: Schema
+    seen: set[str]
 
-    @classmethod
-    def from_schemas(
-        cls, variant: str, schema: Schema, original: Schema, seen: set[str], brief: bool = False
-    ) -> Names:
-        """Collect a variant's names.
+    @cached_property
+    def services(self) -> pa.StringArray:
+        """The services' names."""
+        return pa.array(self.schema.service_names())
 
-        Args:
-            variant: The variant's name.
-            schema: The split's schema under the variant.
-            original: The split's original schema, which ``schema`` lines up with.
-            seen: Original names of the services that the train split has.
-            brief: Whether ``schemas`` has the fields of ``BRIEF_SERVICE`` only.
-        """
-        return cls(
-            variant,
-            pa.array(schema.service_names()),
-            pa.array([*schema.slot_names(), *FREE_SLOTS]),
-            pa.array(schema.intent_names()),
-            _service_array(schema, original, seen, BRIEF_SERVICE if brief else SERVICE),
-        )
+    @cached_property
+    def slots(self) -> pa.StringArray:
+        """The slots' names, and then those of ``FREE_SLOTS``."""
+        return pa.array([*self.schema.slot_names(), *FREE_SLOTS])
 
+    @cached_property
+    def intents(self) -> pa.StringArray:
+        """The intents' names."""
+        return pa.array(self.schema.intent_names())
 
-def _service_array(
-    schema: Schema, original: Schema, seen: set[str], kind: pa.StructType
-) -> pa.StructArray:
-    """A schema's services as rows have them, with the fields of ``kind`` alone."""
-    has_intents = kind.get_field_index("intents") >= 0
-    rows = [
-        {
-            **asdict(service),
-            "original_name": source.service_name,
-            "seen": source.service_name in seen,
-            "slots": [asdict(slot) for slot in service.slots],
-            "intents": [
-                {**asdict(intent), "optional_slots": _pairs(intent.optional_slots)}
-                for intent in (service.intents if has_intents else ())
-            ],
-        }
-        for service, source in zip(schema.services, original.services, strict=True)
-    ]
-    return pa.array(rows, kind)
+    @cached_property
+    def are_seen(self) -> pa.BooleanArray:
+        """Whether each service is in the train split."""
+        return pa.array([name in self.seen for name in self.original.service_names()])
+
+    @cached_property
+    def schema_slots(self) -> pa.ListArray:
+        """The slots of each service, with their names and kinds alone."""
+        slots = [
+            [{"name": slot.name, "is_categorical": slot.is_categorical} for slot in service.slots]
+            for service in self.schema.services
+        ]
+        return pa.array(slots, pa.list_(BRIEF_SLOT))
+
+    @cached_property
+    def schemas(self) -> pa.StructArray:
+        """The services as rows have them."""
+        rows = [
+            {
+                **asdict(service),
+                "original_name": source.service_name,
+                "seen": source.service_name in self.seen,
+                "slots": [asdict(slot) for slot in service.slots],
+                "intents": [
+                    {**asdict(intent), "optional_slots": _pairs(intent.optional_slots)}
+                    for intent in service.intents
+                ],
+            }
+            for service, source in zip(self.schema.services, self.original.services, strict=True)
+        ]
+        return pa.array(rows, SERVICE)
 
 
 def _pairs(mapping: dict[str, str]) -> list[dict[str, str]]:

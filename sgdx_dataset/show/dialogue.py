@@ -68,11 +68,11 @@ def shown_dialogue(
     path = f"{release.name}: {file}"
     dialogues = read_dialogues(release.read(file), path, Frame)
     own = [dialogue for dialogue in dialogues if dialogue.dialogue_id == dialogue_id]
-    table_of = dialogue_columns(own, Frame, Coder.from_schema(original), path)
+    table_of = dialogue_columns(own, Coder.from_schema(original), path)
     rows = []
     for wording in wordings:
         schema = release.schema(split, wording)
-        names = Names.from_schemas(wording, schema, original, release.seen_services())
+        names = Names(wording, schema, original, release.seen_services())
         rows.append(table_of(names).to_pylist()[0])
     turns = [_shown_turn(turns) for turns in zip(*(row["turns"] for row in rows), strict=True)]
     return ShownDialogue(dialogue_id, split, wordings, turns)

@@ -185,7 +185,7 @@ def test_corrupted_train_schemas_have_nothing_of_v1_to_v5(
 def test_a_files_dialogues_under_a_corrupted_schema(release: Release) -> None:
     original = release.schema("train", "original")
     schema = corrupt_schema(original, np.random.default_rng(0), replace=0.3, window=3)
-    names = Names.from_schemas("corrupt-1", schema, original, release.seen_services())
+    names = Names("corrupt-1", schema, original, release.seen_services())
     ((_, table),) = read_split(with_files(release, "train", 1), "train")
     renamed = 0
     for row in table(names).to_pylist():

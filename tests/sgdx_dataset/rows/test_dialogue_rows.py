@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from sgdx_dataset import SgdxError
+from sgdx_dataset import SgdxError, frame_tables
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.rows.dialogue_rows import dialogue_tables
 from sgdx_dataset.rows.features import DIALOGUE_ROW
@@ -184,9 +184,10 @@ def test_a_key_that_is_there_twice(mini: Path) -> None:
     path = mini / "test" / "dialogues_001.json"
     path.write_text(path.read_text().replace('{"area": ["W', '{"area": ["x"], "area": ["W', 1))
     expected = "dialogues_001.json: not a list of dialogues: an object has the key 'area' twice: a"
-    for brief in (False, True):
-        with pytest.raises(SgdxError, match=expected):
-            list(dialogue_tables(open_release(mini), "test", "v1", brief))
+    with pytest.raises(SgdxError, match=expected):
+        list(dialogue_tables(open_release(mini), "test", "v1"))
+    with pytest.raises(SgdxError, match=expected):
+        frame_tables(open_release(mini), "test", "v1", ["slot_values"])
 
 
 def test_a_file_without_dialogues(mini: Path) -> None:
