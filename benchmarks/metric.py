@@ -36,7 +36,8 @@ from rich.table import Table
 
 from sgdx_dataset import open_release
 from sgdx_metric.cli.predictions import read_predictions
-from sgdx_metric.cli.references import open_folder, open_references
+from sgdx_metric.cli.reference_folder import open_folder
+from sgdx_metric.cli.references import open_references
 from sgdx_metric.report import ALL, group_means, report
 from sgdx_metric.rows import REFERENCE
 from sgdx_metric.scoring import FrameScores, score_frames

@@ -101,7 +101,8 @@ def flipped(scores: Floats) -> Floats:
 def mean_defined(values: Floats) -> float | None:
     """Mean of the values that are not NaN; None where all of them are."""
     defined = values[~np.isnan(values)]
-    return float(defined.mean()) if len(defined) else None
+    # `mean` takes three times as long for the few values that most groups have.
+    return float(defined.sum() / len(defined)) if len(defined) else None
 
 
 def robustness(

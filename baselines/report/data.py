@@ -17,7 +17,8 @@ from sgdx_dataset import SgdxError, frame_tables
 from sgdx_dataset.release.dialogue import BriefFrame, read_dialogues
 from sgdx_dataset.release.release import Release
 from sgdx_dataset.schema import Service, read_service
-from sgdx_metric.cli.references import Stated, open_folder, stated_release
+from sgdx_metric.cli.reference_folder import open_folder
+from sgdx_metric.cli.references import Stated, stated_release
 from sgdx_metric.columns import column, strings
 from sgdx_metric.rows import REFERENCE
 

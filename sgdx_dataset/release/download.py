@@ -6,8 +6,6 @@ import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from filelock import FileLock
-
 from ..io.errors import SgdxError
 from ..io.files import write_bytes
 from .archives import sha256
@@ -62,6 +60,8 @@ def download(check: Callable[[Path], None], url: str = URL, checksum: str | None
     Raises:
         SgdxError: It cannot be downloaded or kept, or its checksum is not the expected one.
     """
+    from filelock import FileLock  # It takes a while to import, and most commands download nothing.
+
     archive = datasets_cache() / "downloads" / f"sgdx-{Path(url).name}"
     note = archive.with_suffix(".sha256")
     try:

@@ -97,15 +97,12 @@ def check_frames(dialogue: Dialogue[AnyFrame]) -> None:
     for index, turn in enumerate(dialogue.turns):
         if turn.speaker not in _SPEAKERS:
             raise SgdxError(f"turn {index}: speaker is {turn.speaker!r}, expected USER or SYSTEM")
-        frame_services = [frame.service for frame in turn.frames]
-        if len(frame_services) > 1 and len(set(frame_services)) < len(frame_services):
-            raise SgdxError(
-                f"turn {index}: frames of {frame_services}, expected one frame a service"
-            )
-        if not services.issuperset(frame_services):
-            raise SgdxError(
-                f"turn {index}: frames of {frame_services}, expected of {dialogue.services}"
-            )
+        frame_services = {frame.service for frame in turn.frames}
+        if len(frame_services) < len(turn.frames) or not frame_services <= services:
+            listed = [frame.service for frame in turn.frames]
+            twice = len(frame_services) < len(listed)
+            expected = "one frame a service" if twice else f"of {dialogue.services}"
+            raise SgdxError(f"turn {index}: frames of {listed}, expected {expected}")
         length = len(turn.utterance)
         for frame in turn.frames:
             for span in frame.slots:

@@ -12,7 +12,6 @@ from sgdx_dataset.io.errors import SgdxError
 from ..api import score_files
 from ..signature import Rules, signature_parts
 from ..subset import dialogue_ids_of, only_dialogues, only_services, subset_of
-from .compare import compare
 from .comparison_tables import print_comparison, print_summary
 from .explain import STATE_LINES, TaskLines, broken_frames, explain, find_flips, frame_row
 from .explain_calls import CALL_LINES, only_called
@@ -27,7 +26,6 @@ from .predictions import (
 )
 from .references import References
 from .score import check_services, note_subset, score_api_calls
-from .summarise import summarise
 from .systems import check_data, check_one_system
 from .terminal import (
     print_broken,
@@ -80,6 +78,8 @@ def run_calls(args: argparse.Namespace) -> None:
 
 def run_compare(args: argparse.Namespace) -> None:
     """Compare two systems' scores.json; print a table for each figure and write JSON if asked."""
+    from .compare import compare  # Reading scores is needed by few commands.
+
     first, second = _sides(args)
     if args.json:
         check_output("--json", args.json)
@@ -112,6 +112,8 @@ def _joined(paths: list[Path]) -> str:
 
 def run_summarise(args: argparse.Namespace) -> None:
     """Average the scores.json of several runs; print tables and write JSON if asked."""
+    from .summarise import summarise  # Likewise.
+
     if args.output:
         check_output("--output", args.output)
         check_apart({"--output": args.output}, args.scores)

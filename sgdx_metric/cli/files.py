@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import staged
@@ -119,6 +118,8 @@ def write_per_frame(variants: Mapping[str, FrameScores], output: Path) -> None:
     """
     with staged(output) as path:
         if output.suffix == ".parquet":
+            import pyarrow.parquet as pq  # It takes a while to import.
+
             pq.write_table(pa.concat_tables(_table(*item) for item in variants.items()), path)
             return
         with path.open("wb") as file:

@@ -14,7 +14,7 @@ from ..rows import REFERENCE
 from ..subset import dialogues_mark
 from ..variants import ORIGINAL, PAPER_VARIANTS
 from .predictions import Predictions, Rows, note_unscored, prediction_paths
-from .references import References, open_folder, open_references
+from .references import References, open_references
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,8 @@ class Inputs:
             ScoreError, SgdxError: They cannot be opened.
         """
         if self.references:
+            from .reference_folder import open_folder  # Parquet takes a while to import.
+
             return open_folder(self.references, predictions, columns, self.split)
         stated = {
             name: (variant.metadata.source, variant.metadata.data)

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_metric.cli.references import open_folder, open_references
+from sgdx_metric.cli.reference_folder import open_folder
+from sgdx_metric.cli.references import open_references
 from sgdx_metric.rows import REFERENCE
 
 from ...conftest import Run
