@@ -5,20 +5,13 @@
 
 The peer is tests/sgdx_metric/slow.py: the official scorer's loops over frames and slots, with
 fuzzywuzzy on its C backend. Every way reads the same rows, and their results are compared.
-
-With a source, the whole command `python -m sgdx_metric score --predictions DIR --source PATH` over
-six variants is timed too, as a process of its own, against loading the JSON of the release's test
-dialogues once: the shortest of several turns of each.
+The whole command `score` is timed by benchmarks.score.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -34,7 +27,6 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
-from sgdx_dataset import open_release
 from sgdx_metric.cli.predictions import read_predictions
 from sgdx_metric.cli.reference_folder import open_folder
 from sgdx_metric.cli.references import open_references
@@ -58,15 +50,11 @@ def main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks.metric", description=__doc__)
     parser.add_argument("--source", help="a copy of the SGD release; default: invented frames")
     parser.add_argument("--frames", type=int, default=26802, help="how many frames to invent")
-    parser.add_argument("--only-command", action="store_true", help="time the whole command alone")
-    parser.add_argument("--turns", type=int, default=5, help="how often the command is timed")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         write_frames(Path(folder), options.source, options.frames)
-        for table in () if options.only_command else (parity, speed, memory):
+        for table in (parity, speed, memory):
             Console(width=110).print(table(Path(folder)))
-        if options.source:
-            Console(width=110).print(command(Path(folder), options.source, options.turns))
 
 
 def write_frames(folder: Path, source: str | None, count: int) -> None:
@@ -141,31 +129,6 @@ def speed(folder: Path) -> Table:
     )
     table.add_row("score_frames and report with SS", "6", f"{six:.3f}", f"{6 * peer / six:.1f}x")
     table.add_row("the same, files read too", "6", f"{files:.3f}", f"{6 * peer / files:.1f}x")
-    return table
-
-
-def command(folder: Path, source: str, turns: int) -> Table:
-    """Seconds of scoring six variants as a whole process, and of loading the test split's JSON."""
-    release = open_release(source)
-
-    def load() -> None:
-        for file in release.dialogue_files("test"):
-            json.loads(release.read(file))
-
-    def score() -> None:
-        files = ["--predictions", str(folder), "--source", source, "--output", "scores.json"]
-        words = [sys.executable, "-m", "sgdx_metric", "score", *files]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=True)
-
-    pairs = [(timed(load, 1)[0], timed(score, 1)[0]) for _ in range(turns)]
-    loaded, scored = (min(times) for times in zip(*pairs))
-    table = Table(title=f"The whole command over six variants, best of {turns}")
-    table.add_column("way")
-    for name in ("seconds", "against json.load"):
-        table.add_column(name, justify="right")
-    table.add_row("json.load of the test dialogues, once", f"{loaded:.2f}", "1.0x")
-    table.add_row("score --predictions DIR", f"{scored:.2f}", f"{scored / loaded:.1f}x")
     return table
 
 
