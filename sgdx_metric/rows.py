@@ -213,7 +213,7 @@ def arrow_table(data: bytes, schema: pa.Schema, where: str) -> pa.Table:
     Raises:
         ScoreError: A row has a key twice.
     """
-    if not data.strip():
+    if not data or data.isspace():
         return schema.empty_table()
     try:
         table = pj.read_json(

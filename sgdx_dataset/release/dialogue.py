@@ -76,6 +76,7 @@ class BriefFrame(msgspec.Struct, gc=False):
 
 
 AnyFrame = TypeVar("AnyFrame", Frame, BriefFrame)
+_SPEAKERS = ("USER", "SYSTEM")
 
 
 class Turn(msgspec.Struct, Generic[AnyFrame], forbid_unknown_fields=True, gc=False):
@@ -106,11 +107,57 @@ def read_dialogues(
         sha256: The SHA-256 of the content in hexadecimal, where the caller knows it.
 
     Raises:
-        SgdxError: It is malformed or has no dialogue; the message names the dialogue at fault.
+        SgdxError: It is malformed or has no dialogue, or frames are not what rows rely on; the
+            message names the dialogue at fault.
     """
     kind = list[Dialogue[frame]]  # type: ignore[valid-type]
     verified = is_released(sha256 or digest(data))
     dialogues = parse_json(data, kind, path, "a list of dialogues", verified=verified)
     if not dialogues:
         raise SgdxError(f"{path}: has no dialogue, expected at least one")
+    # Published files are known to pass, so that they are not looked at again and again.
+    for dialogue in () if verified else dialogues:
+        try:
+            _check_frames(dialogue)
+            _check_calls(dialogue)
+        except SgdxError as error:
+            raise SgdxError(f"{path}: dialogue {dialogue.dialogue_id}: {error}") from None
     return dialogues
+
+
+def _check_frames(dialogue: Dialogue[AnyFrame]) -> None:
+    """Raise ``SgdxError`` unless the frames are what frame rows rely on.
+
+    A turn has at most one frame per service, as frame rows go by turn and service; and its services
+    are among the dialogue's, whose schemas are joined into the row. Spans are in the utterance.
+    """
+    services = set(dialogue.services)
+    for index, turn in enumerate(dialogue.turns):
+        if turn.speaker not in _SPEAKERS:
+            raise SgdxError(f"turn {index}: speaker is {turn.speaker!r}, expected USER or SYSTEM")
+        frame_services = {frame.service for frame in turn.frames}
+        if len(frame_services) < len(turn.frames) or not frame_services <= services:
+            listed = [frame.service for frame in turn.frames]
+            twice = len(frame_services) < len(listed)
+            expected = "one frame a service" if twice else f"of {dialogue.services}"
+            raise SgdxError(f"turn {index}: frames of {listed}, expected {expected}")
+        length = len(turn.utterance)
+        for frame in turn.frames:
+            for span in frame.slots:
+                if not span.start <= span.exclusive_end <= length:
+                    span_characters = (
+                        f"{span.slot} at characters {span.start} to {span.exclusive_end}"
+                    )
+                    raise SgdxError(
+                        f"turn {index}: found {span_characters}, expected some of {length}"
+                    )
+
+
+def _check_calls(dialogue: Dialogue[AnyFrame]) -> None:
+    """Raise ``SgdxError`` where a frame has a call without results, or results without a call."""
+    for index, turn in enumerate(dialogue.turns):
+        for frame in turn.frames:
+            if not isinstance(frame, Frame):
+                continue
+            if (frame.service_call is None) != (frame.service_results is None):
+                raise SgdxError(f"turn {index}: expected both service_call and service_results")

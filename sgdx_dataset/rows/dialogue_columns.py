@@ -21,7 +21,6 @@ from .frame_columns import Column, frame_column
 from .name_codes import Coder, Names
 
 Gathered = TypeVar("Gathered")
-_SPEAKERS = ("USER", "SYSTEM")
 
 
 def dialogue_columns(
@@ -68,9 +67,6 @@ def _dialogue_columns(
     ids = pa.array([dialogue.dialogue_id for dialogue in dialogues], pa.string())
     services = code_array([coder.services[s] for dialogue in dialogues for s in dialogue.services])
     service_offsets = offsets_of(dialogue.services for dialogue in dialogues)
-    for dialogue in dialogues:
-        check_frames(dialogue)
-        _check_calls(dialogue)
     turns = _turns([turn for dialogue in dialogues for turn in dialogue.turns], coder)
     turn_offsets = offsets_of(dialogue.turns for dialogue in dialogues)
 
@@ -85,42 +81,6 @@ def _dialogue_columns(
         return pa.table(columns, names=DIALOGUE_COLUMNS.names)
 
     return table
-
-
-def check_frames(dialogue: Dialogue[AnyFrame]) -> None:
-    """Raise ``SgdxError`` unless the frames are what frame rows rely on.
-
-    A turn has at most one frame per service, as frame rows go by turn and service; and its services
-    are among the dialogue's, whose schemas are joined into the row. Spans are in the utterance.
-    """
-    services = set(dialogue.services)
-    for index, turn in enumerate(dialogue.turns):
-        if turn.speaker not in _SPEAKERS:
-            raise SgdxError(f"turn {index}: speaker is {turn.speaker!r}, expected USER or SYSTEM")
-        frame_services = {frame.service for frame in turn.frames}
-        if len(frame_services) < len(turn.frames) or not frame_services <= services:
-            listed = [frame.service for frame in turn.frames]
-            twice = len(frame_services) < len(listed)
-            expected = "one frame a service" if twice else f"of {dialogue.services}"
-            raise SgdxError(f"turn {index}: frames of {listed}, expected {expected}")
-        length = len(turn.utterance)
-        for frame in turn.frames:
-            for span in frame.slots:
-                if not span.start <= span.exclusive_end <= length:
-                    span_characters = (
-                        f"{span.slot} at characters {span.start} to {span.exclusive_end}"
-                    )
-                    raise SgdxError(
-                        f"turn {index}: found {span_characters}, expected some of {length}"
-                    )
-
-
-def _check_calls(dialogue: Dialogue[Frame]) -> None:
-    """Raise ``SgdxError`` where a frame has a call without results, or results without a call."""
-    for index, turn in enumerate(dialogue.turns):
-        for frame in turn.frames:
-            if (frame.service_call is None) != (frame.service_results is None):
-                raise SgdxError(f"turn {index}: expected both service_call and service_results")
 
 
 def _turns(turns: Sequence[Turn[Frame]], coder: Coder) -> Column:

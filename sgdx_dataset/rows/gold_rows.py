@@ -20,7 +20,7 @@ from ..release.schema import SPLITS
 from .arrays import code_array, list_array, struct_array
 from .canonical_values import of_dialogues
 from .columns import FRAME_COLUMNS, STATE
-from .dialogue_columns import check_frames, gathered
+from .dialogue_columns import gathered
 from .dialogue_rows import parse_files
 from .frame_columns import spans_column, states_column
 from .name_codes import Coder, Names
@@ -73,8 +73,6 @@ def gold_columns(dialogues: Sequence[Dialogue[BriefFrame]], coder: Coder, path: 
 
 
 def _frames_of_users(dialogues: Sequence[Dialogue[BriefFrame]], coder: Coder) -> Gold:
-    for dialogue in dialogues:
-        check_frames(dialogue)
     tracked = [
         (dialogue.dialogue_id, index, turn.utterance, frame)
         for dialogue in dialogues

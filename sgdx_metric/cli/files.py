@@ -140,4 +140,5 @@ def _table(variant: str, frames: FrameScores) -> pa.Table:
 
 
 def _indented(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, indent=2, allow_nan=False)
+    # The encoder of the standard library is slow when it indents.
+    return msgspec.json.format(json.dumps(value, allow_nan=False), indent=2)

@@ -118,7 +118,7 @@ def read_prediction_lines(path: Path, split: str, variant: str) -> PredictionLin
     """
     data = read_input(path)
     sha256 = hashlib.sha256(data).hexdigest()
-    first_line, _, _ = data.partition(b"\n")
+    first_line = data[: data.find(b"\n")] if b"\n" in data else data
     header = parse_header(first_line, Metadata, path)
     if header is not None:
         check_keys(_keys(first_line, path), Metadata.__struct_fields__, f"{path}:1")
