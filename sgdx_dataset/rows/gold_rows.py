@@ -73,6 +73,8 @@ def gold_columns(dialogues: Sequence[Dialogue[BriefFrame]], coder: Coder, path: 
 
 
 def _frames_of_users(dialogues: Sequence[Dialogue[BriefFrame]], coder: Coder) -> Gold:
+    # Looking up a service that the schema lacks raises the error.
+    all(coder.services[name] >= 0 for dialogue in dialogues for name in dialogue.services)
     tracked = [
         (dialogue.dialogue_id, index, turn.utterance, frame)
         for dialogue in dialogues

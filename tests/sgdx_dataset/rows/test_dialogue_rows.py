@@ -140,7 +140,7 @@ def _frame(dialogue: Json) -> Json:
         (lambda d: _frame(d)["actions"][1].update(slot="rent"), "'rent' is no slot of"),
         (lambda d: _frame(d)["state"].update(active_intent="Rent"), "'Rent' is no intent of"),
         (lambda d: _frame(d)["actions"][0].update(values=["Rent"]), "'Rent' is no intent of"),
-        (lambda d: d.update(services=["Flats_2"]), "'Flats_2' is no service in"),
+        (lambda d: d["services"].append("Flats_2"), "'Flats_2' is no service in"),
         (lambda d: d["turns"][0].update(speaker="BOT"), "turn 0: speaker is 'BOT', expected USER"),
         (lambda d: d["turns"][0]["frames"].append(_frame(d)), "expected one frame a service"),
         (lambda d: d["turns"][1]["frames"][0].pop("service_results"), "turn 1: expected both"),
