@@ -72,7 +72,8 @@ def test_rules_stand_in_the_signature(
     scores = json.loads((tmp_path / "s.json").read_text())
     assert scores["signature"] == (
         f"sgdx_metric|variants:v1|split:test|release:sample|frames:{len(gold['v1'])}|match:exact|"
-        "joint:turn|zero-mean:drop|sd:sample|system-acts:yes|predictions:unverified|"
+        "joint:turn|zero-mean:drop|sd:sample|canonical:said-so-far|system-acts:yes|"
+        "predictions:unverified|"
         "ci:95%-bootstrap-1000-seed-0|version:0.1.0"
     )
     assert scores["variants"]["v1"]["#ALL_SERVICES"]["joint_goal_accuracy"] == 1
@@ -117,7 +118,7 @@ def test_predictions_whose_wording_nobody_names_are_left_out_aloud(
     done = command(*SCORE, "--predictions", folder, *own)
     assert (done.returncode, done.stderr) == (0, "")
     legend = " ".join(done.stdout.split())
-    assert "counts once. difference: JGA less that of original." in legend
+    assert "2019-03-01. difference: JGA less that of original." in legend
 
 
 def test_own_wordings_of_one_name_are_told_apart(
