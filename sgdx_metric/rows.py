@@ -144,15 +144,24 @@ def row_dicts(rows: Any, kind: type[msgspec.Struct], side: str) -> Iterable[Any]
         side: What an error message calls the rows.
 
     Raises:
-        ScoreError: A data frame has a column of mixed types.
+        ScoreError: They are no rows, a column is there twice, or a data frame has a column of mixed
+            types.
     """
-    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # A pandas data frame.
+    is_frame = hasattr(rows, "to_dict") and hasattr(rows, "columns")  # A pandas data frame.
+    names = list(rows.columns if is_frame else getattr(rows, "column_names", None) or ())
+    if repeated := next((name for name in kind.__struct_fields__ if names.count(name) > 1), None):
+        raise ScoreError(f"{side}: found two columns {repeated}, expected one")
+    if is_frame:
         return _rows_of_frame(rows, kind, side)
     if isinstance(rows, pa.Table):
         return _rows_of_table(rows, kind)
-    if getattr(rows, "column_names", None):
+    if names:
         return _rows_of_dataset(rows, kind)
-    return rows or ()
+    if rows is None:
+        return ()
+    if not isinstance(rows, Iterable):
+        raise ScoreError(f"{side}: found {type(rows).__name__}, expected rows")
+    return rows
 
 
 def _rows_of_frame(frame: Any, kind: type[msgspec.Struct], side: str) -> Iterator[Any]:

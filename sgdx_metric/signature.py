@@ -127,12 +127,14 @@ def check_origin(split: str | None, release: str | None) -> None:
         split, release: The names; None where one is unknown.
 
     Raises:
-        ScoreError: `check_parts` refuses one of them, or it has letters, or blanks around it, by
-            which it looks like another name: as `Test` or full-width letters do.
+        ScoreError: `check_parts` refuses one of them, it is no text, or it has letters, or blanks
+            around it, by which it looks like another name: as `Test` or full-width letters do.
     """
     check_parts({"split": split, "release": release})
     for key, name in (("split", split), ("release", release)):
-        if isinstance(name, str) and (not name.isascii() or name != name.strip()):
+        if not isinstance(name, str | None):
+            raise ScoreError(f"{key} is {name!r:.60}, expected text")
+        if name and (not name.isascii() or name != name.strip()):
             raise ScoreError(f"{key} is {name!a:.60}, expected ASCII without blanks around it")
     if split != (plain := str(split).lower()) and split_name(plain) in _DIALOGUES:
         raise ScoreError(f"split is {split!r}, expected {plain!r}")

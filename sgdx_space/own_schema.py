@@ -63,8 +63,9 @@ def read_utterances(text: str) -> list[str]:
             ``USER:`` and ``SYSTEM:``; empty lines do not count.
 
     Raises:
-        SgdxError: A line is of the other speaker than its place demands.
+        SgdxError: A line is of the other speaker than its place demands, or the text is no Unicode.
     """
+    _encode(text, "the dialogue")
     utterances: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
@@ -201,10 +202,11 @@ def read_service(text: str, title: str) -> dict[str, Any]:
     Raises:
         SgdxError: It is no JSON, lacks a key, or an intent names a slot that is not there.
     """
-    content: Any = parse_json(text.encode(), object, title, "a service, or tools")
+    data = _encode(text, title)
+    content: Any = parse_json(data, object, title, "a service, or tools")
     if are_tools(content):
         return service_of_tools(content, title)
-    service = parse_json(text.encode(), _Service, title, "a service with slots and intents")
+    service = parse_json(data, _Service, title, "a service with slots and intents")
     names = [slot.name for slot in service.slots]
     for intent in service.intents:
         if unknown := [
@@ -215,6 +217,15 @@ def read_service(text: str, title: str) -> dict[str, Any]:
                 f"{', '.join(names)}"
             )
     return dict(msgspec.to_builtins(service))
+
+
+def _encode(text: str, title: str) -> bytes:
+    """The text in UTF-8; SgdxError for half of a pair of UTF-16, which a browser can send."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        half = text[error.start]
+        raise SgdxError(f"{title}: found half a character, {half!a}, expected Unicode") from None
 
 
 @cache

@@ -33,35 +33,45 @@ def service_of_tools(content: Any, title: str) -> dict[str, Any]:
         title: What the content is, for error messages.
 
     Raises:
-        SgdxError: It is none of these.
+        SgdxError: It is none of these, has no tool or two of one name, or a parameter would have to
+            be two slots of one name.
     """
     if isinstance(content, dict):
         content = content.get("result", content)
     slots: dict[str, dict[str, Any]] = {}
-    intents: list[dict[str, Any]] = []
+    intents: dict[str, dict[str, Any]] = {}
     for number, record in enumerate(tool_records(content, ("tools", "functions"), Path(title)), 1):
         tool = record.get("function", record)
         name = tool.get("name") if isinstance(tool, dict) else None
         if not isinstance(name, str) or not name:
             raise SgdxError(f"{title}: tool {number}: found no name, expected one")
+        if name in intents:
+            raise SgdxError(f"{title}: found two tools named {name}, expected one")
+        where = f"{title}: tool {name}"
         schema: Any = next((tool[key] for key in _SCHEMA_KEYS if key in tool), {})
-        parameters = list(_slots(schema, "", True, f"{title}: tool {name}"))
+        parameters = list(_slots(schema, "", True, where))
         for slot, _ in parameters:
             earlier = slots.get(slot["name"], slot)
             if earlier.get("possible_values") != slot.get("possible_values"):
                 slot["name"] = f"{name}.{slot['name']}"
-            slots.setdefault(slot["name"], slot)
-        intents.append({
+            first_slot = slots.setdefault(slot["name"], slot)
+            if first_slot.get("possible_values") != slot.get("possible_values"):
+                raise SgdxError(
+                    f"{where}: found {slot['name']} with other values than another tool gives it"
+                )
+        intents[name] = {
             "name": name,
-            "description": tool.get("description") or "",
+            "description": _description(tool, where),
             "required_slots": [slot["name"] for slot, required in parameters if required],
             "optional_slots": {slot["name"]: "" for slot, required in parameters if not required},
-        })  # fmt: skip
+        }
+    if not intents:
+        raise SgdxError(f"{title}: found no tools, expected one at least")
     return {
         "service_name": "tools",
         "description": "",
         "slots": list(slots.values()),
-        "intents": intents,
+        "intents": list(intents.values()),
     }
 
 
@@ -73,13 +83,17 @@ def _slots(
         raise SgdxError(f"{where}: found no JSON Schema of an object for its parameters")
     if depth > _DEEPEST:
         raise SgdxError(f"{where}: found objects in each other, expected {_DEEPEST} at most")
+    required_names = schema.get("required") or ()
+    if not isinstance(required_names, list | tuple):
+        raise SgdxError(f"{where}: required is {required_names!r:.60}, expected a list of names")
     for name, written in schema.get("properties", {}).items():
         described = _branch(written)
-        needed = required and name in schema.get("required", ())
+        needed = required and name in required_names
         if isinstance(described.get("properties"), dict):
             yield from _slots(described, f"{prefix}{name}.", needed, where, depth + 1)
             continue
-        slot = {"name": f"{prefix}{name}", "description": described.get("description") or ""}
+        description = _description(described, f"{where}, {prefix}{name}")
+        slot = {"name": f"{prefix}{name}", "description": description}
         if described.get("type") == "boolean":
             slot["possible_values"] = _YES_OR_NO
         elif isinstance(described.get("enum"), list):
@@ -87,12 +101,20 @@ def _slots(
         yield slot, needed
 
 
+def _description(element: Json, where: str) -> str:
+    description = element.get("description") or ""
+    if not isinstance(description, str):
+        raise SgdxError(f"{where}: description is {description!r:.60}, expected text")
+    return description
+
+
 def _branch(schema: Any) -> dict[str, Any]:
     """A property's schema; of one that may be null too, the branch that is not null."""
     if not isinstance(schema, dict):
         return {}
     for key in ("anyOf", "oneOf"):
-        branches = [b for b in schema.get(key, ()) if isinstance(b, dict)]
+        listed = schema.get(key)
+        branches = [b for b in listed if isinstance(b, dict)] if isinstance(listed, list) else []
         if branch := next((b for b in branches if b.get("type") != "null"), None):
             return {**branch, **schema}
     return schema

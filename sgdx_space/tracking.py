@@ -216,14 +216,14 @@ def _fill(source: str, paths: list[str] | None) -> tuple[Any, ...]:
     """
     if not paths and source != _SAMPLE:
         return _nothing("Drop prediction files for the test split of this copy of SGD.")
-    references = references_of(source)
     try:
+        references = references_of(source)
         predictions = read_dropped(paths) if paths else _invented(references)
         scored = score_tracked(source, predictions)
         view = task_view(predictions)
         scores = view.sum_up(scored)
     except (ScoreError, SgdxError) as error:
-        return _nothing(shown_problem(error, paths))
+        return _nothing(shown_problem(error, [*(paths or ()), source]))
     headers, rows = view.overview(scores)
     original = references.frames(next(iter(predictions)))
     seen_services = set(original["service"].filter(original["seen"]).to_pylist())

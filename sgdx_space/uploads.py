@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import parse_json
 from sgdx_metric.cli.headers import parse_header
 from sgdx_metric.variants import ORIGINAL
@@ -20,9 +21,10 @@ def stated_variant(path: Path) -> str:
     """The variant that a prediction file's first line names; the original where it names none.
 
     Raises:
-        SgdxError: The line is not a JSON object, or its variant is not a string.
+        SgdxError: The file cannot be read, the line is not a JSON object, or its variant is not a
+            string.
     """
-    line = path.read_bytes().partition(b"\n")[0]
+    line = read_input(path).partition(b"\n")[0]
     first = parse_header(line, _Row, path)
     if first is None:
         first = parse_json(line, _Row, f"{path}:1", "a line of predictions")
@@ -34,7 +36,7 @@ def shown_problem(error: Exception, paths: Sequence[str] | None = None) -> str:
 
     Args:
         error: The error, whose message may name files by their paths on the server.
-        paths: The paths on the server of the files that were dropped.
+        paths: The paths on the server of what the message may name, such as dropped files.
     """
     text = str(error)
     for path in paths or ():

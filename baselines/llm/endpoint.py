@@ -174,7 +174,7 @@ def connect(
         if is_error(answer):
             text = _redact(secrets, " ".join(json.dumps(answer["error"]).split()))[:300]
             raise LaterError(f"status 200 with an error: {text}")
-        return _redact_values([s for s in secrets if len(s) >= _SHORTEST_SECRET], answer)
+        return _redact_values(_long(secrets), answer)
 
     return send
 
@@ -211,7 +211,8 @@ def _refusal(error: Any, host: str, secrets: Sequence[str], key: str) -> Excepti
     line = f"{host}: refused a request with status {status}: {text}{hint}"
     if status not in _REFUSED:
         return SgdxError(line)
-    answer = {"error": {"code": code, "message": text, "refused_with": status}}
+    kept_code = _redact_values(_long(secrets), code)
+    answer = {"error": {"code": kept_code, "message": text, "refused_with": status}}
     return RefusedError(line, answer, code in _ABOUT_ONE)
 
 
@@ -247,6 +248,11 @@ def _secrets(key: str, url: str, headers: Iterable[str]) -> list[str]:
     basic = base64.b64encode(f"{user}:{password}".encode()).decode() if user or password else ""
     secrets = {key, parts.password or "", password, basic, *headers}
     return sorted(filter(None, secrets), key=len, reverse=True)
+
+
+def _long(secrets: Sequence[str]) -> list[str]:
+    """The secrets that no answer may have; a shorter one may be a word of the answer."""
+    return [secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]
 
 
 def _redact(secrets: Sequence[str], text: str) -> str:

@@ -131,6 +131,10 @@ def frame_row(table: pa.Table, frame_id: str, whose: str) -> pa.Table:
     Raises:
         SgdxError: The table has no row of the frame, or several.
     """
+    try:
+        frame_id.encode()
+    except UnicodeEncodeError:  # A shell or a browser can pass what is no Unicode text.
+        raise SgdxError(f"{whose}: found no frame {frame_id!a}") from None
     rows = table.filter(pc.equal(table["frame_id"], frame_id))
     if rows.num_rows != 1:
         if rows.num_rows:

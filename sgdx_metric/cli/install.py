@@ -31,7 +31,8 @@ def install(script: Path = SCRIPT) -> Path:
         (package / "__init__.py").touch()
     digest = hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
     target = home / digest
-    if not target.exists():
+    if not _is_whole(target, files):
+        shutil.rmtree(target, ignore_errors=True)
         with staged(target) as folder:
             folder.mkdir()
             (folder / "__init__.py").touch()
@@ -39,6 +40,14 @@ def install(script: Path = SCRIPT) -> Path:
                 shutil.copyfile(file, folder / file.name)
     os.utime(target / script.name)
     return target
+
+
+def _is_whole(copy: Path, files: list[Path]) -> bool:
+    """Whether a copy has every file as it is, which the name of its folder does not tell."""
+    copies = [copy / file.name for file in files]
+    return all(path.is_file() for path in [copy / "__init__.py", *copies]) and all(
+        path.read_bytes() == file.read_bytes() for path, file in zip(copies, files, strict=True)
+    )
 
 
 def script_files(script: Path) -> list[Path]:

@@ -15,6 +15,9 @@ from typing import Any
 
 import datasets
 import evaluate
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from sgdx_metric.cli.install import install
@@ -230,12 +233,34 @@ def test_bad_rows_are_named(metric: Any, change: dict[str, Any], message: str) -
         ({"release": "a|b:c"}, r"release is 'a\|b:c', expected text for a signature"),
         ({"use_fuzzy_match": "no"}, "use_fuzzy_match is 'no', expected True or False"),
         ({"zero_mean": "keep"}, "zero_mean is 'keep', expected '0' or 'drop'"),
+        ({"release": 5}, "release is 5, expected text"),
+        ({"split": 5}, "split is 5, expected text"),
     ],
 )
 def test_options_that_are_none(metric: Any, options: dict[str, Any], message: str) -> None:
     sides = {"predictions": [prediction()], "references": [reference()]}
     with pytest.raises(ValueError, match=message):
         metric.compute(**sides, **options)
+
+
+def test_rows_in_other_forms(metric: Any) -> None:
+    references, predictions = six_variants(SCORES)
+    array = np.array(predictions, dtype=object)
+    expected_accuracy = metric.compute(predictions=predictions, references=references)["jga_orig"]
+    result = metric.compute(predictions=array, references=references)
+    assert result["jga_orig"] == expected_accuracy
+    metric = evaluate.load(str(ROOT / "sgdx_metric"), keep_in_memory=True)
+    with pytest.raises(ValueError, match="^predictions: found int, expected rows$"):
+        metric.compute(predictions=5, references=references)
+    table = pa.Table.from_pylist(predictions)
+    for rows in (table, table.to_pandas()):
+        twice = (
+            rows.append_column("variant", rows["variant"])
+            if rows is table
+            else pd.concat([rows, rows[["variant"]]], axis=1)
+        )
+        with pytest.raises(ValueError, match="^predictions: found two columns variant, expected"):
+            metric.compute(predictions=twice, references=references)
 
 
 @pytest.mark.parametrize("name", ["\uff561", "V1", "\u043eriginal"])
@@ -295,3 +320,14 @@ def test_installed_metric_loads_by_name_from_anywhere(tmp_path: Path, run: Run) 
     assert used.returncode == 0, used.stderr
     assert json.loads(used.stdout)["sgdx"] == expected()["sgdx"]
     assert len(list(installed.parent.rglob("sgdx_metric.py"))) == 1
+
+
+@pytest.mark.parametrize("damage", ["lost", "changed"])
+def test_a_damaged_copy_is_made_again(damage: str) -> None:
+    installed = install()
+    if damage == "lost":
+        (installed / "slots.py").unlink()
+    else:
+        (installed / "slots.py").write_text("def score_slots(): return 1")
+    assert install() == installed
+    assert (installed / "slots.py").read_bytes() == (ROOT / "sgdx_metric/slots.py").read_bytes()

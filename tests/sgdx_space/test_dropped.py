@@ -20,7 +20,14 @@ from ..sgdx_metric.frames import Row, written
 pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[app]")
 
 from sgdx_space.generation import score_dropped
-from sgdx_space.tracking import _fill, read_dropped, references_of, score_tracked, sources
+from sgdx_space.tracking import (
+    _explain_frame,
+    _fill,
+    read_dropped,
+    references_of,
+    score_tracked,
+    sources,
+)
 from sgdx_space.tracking_views import ServicePoint, services_plot
 
 SignatureOf = Callable[[list[str]], str]
@@ -93,6 +100,19 @@ def test_a_copy_of_sgd_that_the_server_has_can_be_chosen(
     assert not problem and f"|frames:{len(ids)}|" in line and len(ids) < 273
     assert shown["source"] == str(part) and table.value["data"]
     assert "Drop prediction files" in _fill(str(part), None)[0]  # nothing is invented for it
+
+
+def test_a_source_or_file_that_cannot_be_read_is_told(
+    tmp_path: Path, gold: dict[str, list[Row]]
+) -> None:
+    path = str(written(tmp_path / "v1.jsonl", gold["v1"]))
+    (tmp_path / "sgd.zip").write_bytes(b"PK")
+    problem, *_ = _fill(str(tmp_path / "sgd.zip"), [path])
+    assert ">sgd.zip: neither a directory nor a whole archive" in problem
+    for signature_of in (tracked, generated):
+        with pytest.raises(SgdxError, match="No such file or directory"):
+            signature_of([str(tmp_path / "v2.jsonl")])
+    assert "found no frame" in _explain_frame("\ud83d/0/Cabs_1", _fill("sample", [path])[2])
 
 
 def test_the_points_of_the_plot_have_their_names() -> None:

@@ -82,3 +82,11 @@ def test_what_is_no_service_is_refused() -> None:
     text = '{"service_name": "Cabs", "slots": [{"name": "to"}], "intents": [{"name": "Order", '
     with pytest.raises(SgdxError, match="your API: intent Order names the slot day, expected one"):
         read_service(text + '"required_slots": ["to", "day"]}]}', "your API")
+
+
+def test_half_a_character_is_refused() -> None:
+    """A browser can send one half of a pair of UTF-16, which no encoding of the text has."""
+    with pytest.raises(SgdxError, match="the dialogue: found half a character"):
+        read_utterances("Hi \ud83d")
+    with pytest.raises(SgdxError, match="your API: found half a character"):
+        read_service('{"service_name": "\ud83d"}', "your API")

@@ -80,11 +80,36 @@ def test_a_parameter_of_two_tools_is_one_slot() -> None:
         ({"tools": 3}, "your API: found int, expected a list of tools"),
         ([{"description": "x"}], "your API: tool 1: found no name, expected one"),
         ([{"name": "a", "parameters": []}], "your API: tool a: found no JSON Schema of an object"),
+        ([], "your API: found no tools, expected one at least"),
+        ([{"name": "a"}, {"name": "a"}], "your API: found two tools named a, expected one"),
+        ([{"name": "a", "description": 5}], "your API: tool a: description is 5, expected text"),
+        (
+            [{"name": "a", "parameters": {"properties": {"x": {"description": ["y"]}}}}],
+            r"your API: tool a, x: description is \['y'\], expected text",
+        ),
+        (
+            [{"name": "a", "parameters": {"properties": {"x": {}}, "required": True}}],
+            "your API: tool a: required is True, expected a list of names",
+        ),
+        (
+            [
+                {"name": "g", "parameters": {"properties": {"x": {"enum": ["1"]}, "f.x": {}}}},
+                {"name": "f", "parameters": {"properties": {"x": {"enum": ["2"]}}}},
+            ],
+            "your API: tool f: found f.x with other values than another tool gives it",
+        ),
     ],
 )
 def test_what_are_no_tools_is_refused(content: Any, message: str) -> None:
     with pytest.raises(SgdxError, match=message):
         service_of_tools(content, "your API")
+
+
+def test_keys_of_a_schema_that_say_nothing_are_passed_over() -> None:
+    parameters = {"properties": {"x": {"anyOf": None}, "y": {"oneOf": 5}}, "required": None}
+    service = service_of_tools([{"name": "a", "parameters": parameters}], "your API")
+    assert [slot["name"] for slot in service["slots"]] == ["x", "y"]
+    assert service["intents"][0]["optional_slots"] == {"x": "", "y": ""}
 
 
 def test_an_object_that_holds_itself_deeply_is_refused() -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from baselines.llm.answer_file import AnswerFile
 from baselines.llm.concurrency import ConcurrencyLimit, RetryPolicy
-from baselines.llm.endpoint import LaterError, connect, host_of, retry_after
+from baselines.llm.endpoint import LaterError, RefusedError, connect, host_of, retry_after
 from baselines.llm.functions import Json
 from baselines.llm.plan import Plan, done_dialogues
 from baselines.llm.sending import SendingReport, SendLimits, send_all
@@ -146,6 +146,18 @@ def test_a_key_with_escapes_is_in_no_file_and_no_message(
     with pytest.raises(SgdxError, match=r"\[key\]") as error:
         sent(plan, tmp_path / "b.jsonl", connect(stand_in.url), SendLimits(concurrency=1))
     assert "u0073" not in str(error.value).lower()
+
+
+def test_a_key_as_the_code_of_a_refusal_is_not_kept(
+    stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refused request may be kept as an answer, with the code that the server gave."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key")
+    content = b'{"error": {"code": ["bad sk-very-secret-key"], "message": "no"}}'
+    stand_in.faults.append((400, {}, content))
+    with pytest.raises(RefusedError) as refusal:
+        asyncio.run(connect(stand_in.url)({"model": "m", "messages": []}))
+    assert refusal.value.answer["error"]["code"] == ["bad [key]"]
 
 
 def test_a_short_key_changes_no_answer(

@@ -105,6 +105,8 @@ def test_unknown_frame() -> None:
     tables = {"v1": reference_table(reference())}, {"v1": prediction_table(prediction())}
     with pytest.raises(SgdxError, match="references for v1: found no frame of dialogue 7"):
         explain("7/0/A", *tables, STATE_LINES)
+    with pytest.raises(SgdxError, match=r"references for v1: found no frame '.udcff/0/A'"):
+        explain("\udcff/0/A", *tables, STATE_LINES)  # A byte of the command line that is no UTF-8.
 
 
 def test_schemas_of_different_length_are_refused() -> None:
