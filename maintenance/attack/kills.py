@@ -171,7 +171,18 @@ def read_while_preparing(folder: Path, seconds: float) -> Counts:
         if not outcomes[RIGHT]:
             outcomes["never loaded"] = 1
         counts[f"{what}, while two sources are prepared in turn"] = +outcomes
+    contents = [(zip_of(dict(files_of("sample"))), whole), (zip_of(files), rest)]
+    counts["load, of an archive that is another one than before"] = _replaced(other, contents)
     return counts
+
+
+def _replaced(archive: Path, contents: list[tuple[bytes, dict[str, str]]]) -> Counter[str]:
+    """What ``load`` gives of an archive whose content is replaced from one call to the next."""
+    outcomes: Counter[str] = Counter()
+    for data, expected in 2 * contents:
+        archive.write_bytes(data)
+        outcomes[RIGHT if _loaded_from(str(archive)) == expected else "other data"] += 1
+    return outcomes
 
 
 def _last_utterances() -> dict[str, str]:

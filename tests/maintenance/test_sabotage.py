@@ -81,7 +81,7 @@ SABOTAGES = {
         "sgdx_dataset/hub/prepare.py",
         "if _checksums(folder)[:1] != [release.fingerprint_of(config)]:", "if not record:",
         f"{_PREPARE} -k another_copy",
-        "loading --seconds 12"),
+        "loading --seconds 2"),
     "files are written in place": Sabotage(
         "sgdx_dataset/io/files.py", "        staging.write_bytes(content)\n",
         "        target.write_bytes(content)\n        staging.write_bytes(content)\n",
