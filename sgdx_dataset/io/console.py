@@ -53,10 +53,11 @@ def run(
             same command, only one should.
 
     Returns:
-        The exit status: the command's own; 2 when the input cannot be used, something cannot be
-        written, or there is too little memory; 1 where nobody reads standard output any more, as in
-        ``| head``; 130 after Ctrl-C and 143 after SIGTERM, when what was being written has been
-        removed. A command that can go on says where it was stopped in notes of the exception.
+        The exit status: the command's own; 2 when the input cannot be used or is no Unicode text,
+        something cannot be written, or there is too little memory; 1 where nobody reads standard
+        output any more, as in ``| head``; 130 after Ctrl-C and 143 after SIGTERM, when what was
+        being written has been removed. A command that can go on says where it was stopped in notes
+        of the exception.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # such as one that is ASCII alone
@@ -69,6 +70,9 @@ def run(
                 sys.stdout.flush()
     except faults as error:
         status, line = BAD_INPUT, f"error: {error}"
+    except UnicodeEncodeError as error:  # such as of an argument with a byte that is no UTF-8
+        text = error.object[max(0, error.start - 30) : error.end + 30]
+        status, line = BAD_INPUT, f"error: found {text!a}, expected Unicode text"
     except KeyboardInterrupt as stop:
         status, line = 128 + signal.SIGINT, _with_notes("interrupted", stop)
     except Terminated as stop:

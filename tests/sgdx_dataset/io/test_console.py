@@ -118,3 +118,12 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
 def test_too_little_memory(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("program", lambda: len(bytes(1 << 62)) and None) == 2
     assert capsys.readouterr().err == ("program: error: found too little memory for this input\n")
+
+
+def test_an_argument_that_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
+    """A byte of the command line that is no UTF-8 reaches Python as half a character."""
+    frame_id = "\udcff/0/Cabs_1"
+    assert run("show", lambda: len(frame_id.encode())) == 2
+    assert (
+        capsys.readouterr().err == "show: error: found '\\udcff/0/Cabs_1', expected Unicode text\n"
+    )
