@@ -93,7 +93,7 @@ def _slots(
             yield from _slots(described, f"{prefix}{name}.", needed, where, depth + 1)
             continue
         description = _description(described, f"{where}, {prefix}{name}")
-        slot = {"name": f"{prefix}{name}", "description": description}
+        slot: dict[str, Any] = {"name": f"{prefix}{name}", "description": description}
         if described.get("type") == "boolean":
             slot["possible_values"] = _YES_OR_NO
         elif isinstance(described.get("enum"), list):

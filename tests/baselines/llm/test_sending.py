@@ -155,8 +155,12 @@ def test_a_key_as_the_code_of_a_refusal_is_not_kept(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key")
     content = b'{"error": {"code": ["bad sk-very-secret-key"], "message": "no"}}'
     stand_in.faults.append((400, {}, content))
+
+    async def ask() -> None:
+        await connect(stand_in.url)({"model": "m", "messages": []})
+
     with pytest.raises(RefusedError) as refusal:
-        asyncio.run(connect(stand_in.url)({"model": "m", "messages": []}))
+        asyncio.run(ask())
     assert refusal.value.answer["error"]["code"] == ["bad [key]"]
 
 
