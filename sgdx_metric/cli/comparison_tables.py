@@ -56,7 +56,7 @@ class TaskWords:
         deciding: The key of the figure by which one system is better than another.
         of_variant: What the mean under one variant is called, in a line.
         by_variant: The same in a title.
-        better: Which figures are better higher, and which lower.
+        better: For which figures higher is better, and for which lower.
         legend: What the figures are, beside their averages.
     """
 
@@ -73,7 +73,7 @@ _STATES = TaskWords(
     "jga_v1-5",
     "JGA",
     "Joint goal accuracy",
-    "JGA, Change and Canonical are better higher, SS and flips lower.",
+    "Higher JGA, Change and Canonical are better; lower SS and flips are better.",
     "JGA: joint goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how far a frame's "
     "score varies over variants. JGA_worst: each frame under the wording that is worst for it. "
     "flips: frames right under one wording and wrong under another. Change: JGA of what changes "
@@ -85,7 +85,7 @@ _CALLS = TaskWords(
     f"{CALL}.reworded",
     "call",
     "Accuracy of calls",
-    f"{_CALL_LEGEND} All are better higher, but SS and flips lower.",
+    f"{_CALL_LEGEND} Lower SS and flips are better; of all else, higher is better.",
     _CALL_LEGEND,
 )
 
