@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+from itertools import takewhile
 from pathlib import Path
 
 import msgspec
@@ -139,6 +140,10 @@ RESULTS = {
 PARTIAL = "|split:test|release:partial:2921/4201|"
 
 
+# The runs of the table of single settings, in its order: what follows "onepass-600_steps".
+SETTINGS = ("", "-no_noise", "-no_backtrans", "-descriptions", "-acts", "-no_ema")
+
+
 def test_the_finding_of_the_readme_is_that_of_its_scores() -> None:
     """Its sentence has four figures of the best system in the picture above it."""
     results = read_results(ROOT / next(iter(SYSTEMS.values())) / "scores.json")
@@ -176,7 +181,8 @@ def test_figures_of_the_results_are_those_of_their_scores() -> None:
 def test_the_worst_case_of_every_run_is_that_of_its_scores() -> None:
     lines = (ROOT / "docs" / "results.md").read_text().splitlines()
     begin = next(n for n, line in enumerate(lines) if line.startswith("| run | frames | JGA_orig"))
-    for line in lines[begin + 2 : begin + 17]:
+    rows = list(takewhile(lambda line: line.startswith("|"), lines[begin + 2 :]))
+    for line in rows:
         name, _, *cells = [cell.strip() for cell in line.split("|")[1:-1]]
         run = "../models/onepass" if name == "`onepass`, shipped" else name.strip("`")
         scores = read_results(ROOT / "results" / run / "scores.json").scores.sgdx
@@ -186,7 +192,24 @@ def test_the_worst_case_of_every_run_is_that_of_its_scores() -> None:
             figures += [group.jga_worst or 0, group.flips or 0]
         shown = [float(number) for cell in cells for number in cell.split(",")]
         assert shown == [pytest.approx(100 * figure, abs=0.0501) for figure in figures]
-    assert not lines[begin + 17]
+    trackers = [
+        path
+        for path in (ROOT / "results").glob("*/scores.json")
+        if not path.parent.name.startswith("generation-")
+    ]
+    assert len(rows) == len(trackers) + 1  # the shipped model's scores lie beside it
+
+
+def test_figures_of_single_settings_are_those_of_their_scores() -> None:
+    lines = (ROOT / "docs" / "results.md").read_text().splitlines()
+    begin = next(n for n, line in enumerate(lines) if line.startswith("| trained | JGA_orig"))
+    rows = list(takewhile(lambda line: line.startswith("|"), lines[begin + 2 :]))
+    for name, line in zip(SETTINGS, rows, strict=True):
+        path = ROOT / "results" / f"onepass-600_steps{name}" / "scores.json"
+        figures = msgspec.to_builtins(read_results(path).scores.sgdx)
+        keys = ("jga_orig", "jga_v1-5", "ss_jga", "jga_worst", "flips")
+        shown = [float(cell) for cell in line.split("|")[2:7]]
+        assert shown == [pytest.approx(100 * figures[key], abs=0.0501) for key in keys]
 
 
 def test_figures_of_generators_are_those_of_their_scores() -> None:

@@ -219,4 +219,4 @@ def test_what_cannot_be_read(
         assert str(tmp_path) in str(error.value)
     table = generators / "table2.json"
     assert command(monkeypatch, report, table, "--leaderboard", "--output", tmp_path / "out") == 2
-    assert f"{table}: found no run of a tracker or a generator" in capsys.readouterr().err
+    assert f"{table}: found no run of a tracker, a generator or calls" in capsys.readouterr().err
