@@ -275,29 +275,52 @@ def check_measured(row: MeasuredRow[Any], where: str, task: str | None) -> None:
             not as expected, or the row was changed after it was written.
     """
     parts = signature_parts(row.signature, where)
-    if row.sha256 and row.sha256 != (digest := row_digest(row)):
-        raise SgdxError(
-            f"{where}: was changed after it was added: sha256 is {row.sha256:.16}, expected "
-            f"{digest:.16} of its content; add the run again"
-        )
-    if parts.get("oracle") == "yes" and not row.oracle:
-        raise SgdxError(f"{where}: oracle is yes in the signature, expected oracle = true")
+    if row.sha256:
+        check_unchanged(row, row.sha256, where)
     expected = {
         "split": "test", "match": "fuzzy-token-sort", "joint": "frame", "zero-mean": "0",
         "variants": "+".join((ORIGINAL, *PAPER_VARIANTS)),
         "task": task,
     }  # fmt: skip
+    check_parts(parts, row.oracle, expected, where)
+    if not re.fullmatch("[0-9]{1,12}", parts.get("frames", "")):
+        raise SgdxError(f"{where}: found no number of frames in the signature, expected one")
+    release = parts.get("release", "")
+    if release.startswith("partial:") and not re.fullmatch("partial:[0-9]+/[0-9]+", release):
+        raise SgdxError(f"{where}: found release:{release}, expected one as in partial:768/4201")
+
+
+def check_unchanged(row: msgspec.Struct, sha256: str, where: str) -> None:
+    """Raise SgdxError, which begins with ``where``, unless a row has the digest of its content."""
+    if sha256 != (digest := row_digest(row)):
+        raise SgdxError(
+            f"{where}: was changed after it was added: sha256 is {sha256:.16}, expected "
+            f"{digest:.16} of its content; add the run again"
+        )
+
+
+def check_parts(
+    parts: Mapping[str, str], oracle: bool, expected: Mapping[str, str | None], where: str
+) -> None:
+    """Refuse a row whose signature says otherwise than the row, or than a row has to.
+
+    Args:
+        parts: The parts of the row's signature by name.
+        oracle: Whether the row says that it is of an oracle.
+        expected: What parts have to be; None for a part that may not be there.
+        where: What an error message begins with.
+
+    Raises:
+        SgdxError: The signature is of an oracle and the row is not, or a part is not as expected.
+    """
+    if parts.get("oracle") == "yes" and not oracle:
+        raise SgdxError(f"{where}: oracle is yes in the signature, expected oracle = true")
     for name, value in expected.items():
         if parts.get(name) != value:
             raise SgdxError(
                 f"{where}: {name} is '{parts.get(name, 'not there')}' in the signature, expected "
                 f"'{value or 'not there'}'"
             )
-    if not re.fullmatch("[0-9]{1,12}", parts.get("frames", "")):
-        raise SgdxError(f"{where}: found no number of frames in the signature, expected one")
-    release = parts.get("release", "")
-    if release.startswith("partial:") and not re.fullmatch("partial:[0-9]+/[0-9]+", release):
-        raise SgdxError(f"{where}: found release:{release}, expected one as in partial:768/4201")
 
 
 def check_worst(worst: float | None, mean: float | None, name: str, where: str) -> None:

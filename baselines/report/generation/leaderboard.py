@@ -17,7 +17,15 @@ from sgsacc_metric.bleu import CONVENTIONS
 from sgsacc_metric.signature import NAME
 
 from ..cells import NO_VALUE, markdown
-from ..leaderboard import Code, Percent, Text, parse_rows, row_digest
+from ..leaderboard import (
+    Code,
+    Percent,
+    Text,
+    check_parts,
+    check_unchanged,
+    parse_rows,
+    row_digest,
+)
 from ..runs import name_of_path, system_caveats
 from ..systems import ScoredSystem
 from .runs import GeneratorRun, TurnGroupScores, turn_caveats
@@ -118,25 +126,14 @@ def parse_generators(data: bytes, path: str) -> list[GeneratorRow]:
 def _check(row: GeneratorRow, where: str) -> None:
     """Refuse a row that was changed, or is not of the whole test split under all six wordings."""
     parts = signature_parts(row.signature, where, NAME)
-    if row.sha256 != (digest := row_digest(row)):
-        raise SgdxError(
-            f"{where}: was changed after it was added: sha256 is {row.sha256:.16}, expected "
-            f"{digest:.16} of its content; add the run again"
-        )
-    if parts.get("oracle") == "yes" and not row.oracle:
-        raise SgdxError(f"{where}: oracle is yes in the signature, expected oracle = true")
+    check_unchanged(row, row.sha256, where)
     expected = {
         "split": "test",
         "generator": "+".join((ORIGINAL, *PAPER_VARIANTS)),
         "evaluator": ORIGINAL,
         "ser": "t2g2",
     }
-    for name, value in expected.items():
-        if parts.get(name) != value:
-            raise SgdxError(
-                f"{where}: {name} is '{parts.get(name, 'not there')}' in the signature, expected "
-                f"'{value}'"
-            )
+    check_parts(parts, row.oracle, expected, where)
     if not parts.get("turns", "").partition("@")[0].isdecimal():
         raise SgdxError(f"{where}: found no number of turns in the signature, expected one")
     if {*row.bleu} != {*CONVENTIONS}:
