@@ -353,6 +353,8 @@ def _training(output: Path, run: dict[str, Any]) -> str:
         "hardware": run.get("hardware", f"{run['record']['processes']} processes"),
         "versions": ", ".join(f"{name} {number}" for name, number in run["versions"].items()),
     }
+    if extended := run["record"].get("extended"):
+        facts["steps before it was made longer"] = ", then ".join(map(str, extended))
     recipe = {k: v for k, v in run["record"]["settings"].items() if v is not None}
     settings = msgspec.yaml.encode(recipe).decode()
     lines = "\n".join(f"- {name}: {fact}" for name, fact in facts.items())

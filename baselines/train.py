@@ -100,7 +100,8 @@ def run(options: argparse.Namespace) -> None:
         if accelerator.is_main_process:
             for name in tasks:
                 locks.enter_context(locked(output / name))
-        prepare_output(accelerator, output, tasks, record, options.resume)
+        if extended := prepare_output(accelerator, output, tasks, record, options.resume):
+            record["extended"] = extended
         accelerator.init_trackers("sgdx", shown(settings))
         for name in tasks:
             train_task(training_run, system_class, name, record)
@@ -144,8 +145,11 @@ def read_settings(options: argparse.Namespace, settings_class: type[Settings]) -
 
 def prepare_output(
     accelerator: Accelerator, output: Path, tasks: list[str], record: Record, resume: bool
-) -> None:
+) -> list[int]:
     """Check that the folders of all tasks can be used, then create them.
+
+    Returns:
+        The numbers of steps at which a resumed run was to end before it was made longer.
 
     Raises:
         SgdxError: A folder holds another run, or there is no run to resume.
@@ -154,8 +158,7 @@ def prepare_output(
     begun = [name for name in tasks if resume and (output / name / "run.json").exists()]
     if resume and not begun:
         raise SgdxError(f"{output}: found no run.json, expected a run to resume")
-    for name in tasks:
-        check_output(output / name, record, name in begun)
+    checks = [check_output(output / name, record, name in begun) for name in tasks]
     accelerator.wait_for_everyone()  # every process has checked before the first one writes
     if accelerator.is_main_process:
         if not resume:  # a run that failed before its first step may have left this folder
@@ -163,6 +166,7 @@ def prepare_output(
         for name in tasks:
             (output / name).mkdir(parents=True, exist_ok=True)
     accelerator.wait_for_everyone()
+    return max(checks, key=len)
 
 
 def train_task(
@@ -285,7 +289,8 @@ def main() -> int:
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="continue the run in --output from its last checkpoint",
+        help="continue the run in --output from its last checkpoint; a recipe that has more steps "
+        "now makes the run longer",
     )
     parser.add_argument(
         "--task",

@@ -16,10 +16,12 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, write_bytes
 from sgdx_dataset.io.json import parse_json
 
-from .settings import Augment, Fraction
+from .settings import Augment, Count, Fraction
 
 # The folder of a run's new model while its files replace those of the one before.
 READY = ".model.ready"
+# The leaf of a record that may grow when a run is resumed, and the one that determines nothing.
+_STEPS, _EXPECTED = "settings.steps", "settings.expected"
 _PACKAGES = ("torch", "transformers", "accelerate", "datasets")
 
 
@@ -135,12 +137,13 @@ class _Data(msgspec.Struct):
 
 
 class _Record(msgspec.Struct):
-    """What the record of a training has at least."""
+    """What the record of a training has at least, and ``extended`` if it was made longer."""
 
     settings: _Settings
     seen: _Seen
     data: _Data
     processes: int
+    extended: list[Count] = []
 
 
 class _Evaluation(msgspec.Struct):
@@ -156,13 +159,20 @@ class _Training(msgspec.Struct):
     evaluation: _Evaluation | msgspec.UnsetType = msgspec.UNSET
 
 
-def check_output(output: Path, record: dict[str, Any], resume: bool) -> None:
+def check_output(output: Path, record: dict[str, Any], resume: bool) -> list[int]:
     """Check that a folder is free for a new run, or holds the run that is to be resumed.
+
+    A resumed run may have more steps than it was begun with: it then trains longer, and its record
+    keeps the numbers of steps that it had before.
 
     Args:
         output: The run folder; it need not exist.
         record: What determines the result of the run: settings, data, number of processes.
         resume: Whether the run is to be resumed.
+
+    Returns:
+        The smaller numbers of steps at which the run was to end before, in their order. It is empty
+        for a run that has the steps that it was begun with.
 
     Raises:
         SgdxError: The folder holds another run, or no run to resume.
@@ -174,16 +184,23 @@ def check_output(output: Path, record: dict[str, Any], resume: bool) -> None:
                 f"{output}: holds another run's files, expected an empty folder; "
                 "to go on with that run give --resume"
             )
-        return
+        return []
     if not path.exists():
         raise SgdxError(f"{output}: found no run.json, expected a run to resume")
-    before = _flat(read_run(output)["record"])
+    begun = read_run(output)["record"]
+    extended: list[int] = begun.pop("extended", [])
+    before = _flat(begun)
     now = _flat(msgspec.json.decode(msgspec.json.encode(record)))
+    steps, more_steps = before.get(_STEPS), now.get(_STEPS)
+    if steps and more_steps and steps < more_steps:
+        extended = [*extended, steps]
+        before[_STEPS] = more_steps
     for name in [*before, *now]:
-        if before.get(name) != now.get(name):
+        if before.get(name) != now.get(name) and name != _EXPECTED:
             raise SgdxError(
                 f"{path}: {name} is {before.get(name)!r}, to resume it cannot be {now.get(name)!r}"
             )
+    return extended
 
 
 def _is_of_a_run(path: Path) -> bool:

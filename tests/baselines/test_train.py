@@ -36,6 +36,25 @@ def test_a_training_speaks_where_there_is_no_terminal(
     assert "going on at step 4 of 4\n" in capsys.readouterr().out
 
 
+def test_a_finished_training_is_made_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a constant rate the longer run is that of all steps, bit for bit; the files say of it."""
+    constant = {"schedule": "constant", "warmup": 0.0, "evaluate_every": 2, "log_every": 2}
+    short = write_recipe(tmp_path / "short.yaml", steps=2, **constant)
+    long = write_recipe(tmp_path / "long.yaml", steps=4, **constant)
+    run, whole = tmp_path / "run", tmp_path / "whole"
+    assert command(monkeypatch, train, "--config", short, "--output", run) == 0
+    assert command(monkeypatch, train, "--config", long, "--output", run, "--resume") == 0
+    assert command(monkeypatch, train, "--config", long, "--output", whole) == 0
+    weights = Path("checkpoints/step-00000004/model.safetensors")
+    assert (run / weights).read_bytes() == (whole / weights).read_bytes()
+    record = json.loads((run / "run.json").read_text())["record"]
+    assert (record["settings"]["steps"], record["extended"]) == (4, [2])
+    assert "- steps before it was made longer: 2\n" in (run / "README.md").read_text()
+    assert "extended" not in json.loads((whole / "run.json").read_text())["record"]
+
+
 def test_a_seed_of_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = write_recipe(tmp_path / "r.yaml", steps=1, evaluate_every=1)
     arguments = ("--config", recipe, "--output", tmp_path / "run", "--seed", 7)

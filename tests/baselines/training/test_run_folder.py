@@ -50,6 +50,32 @@ def test_another_run_does_not_go_on(begun: Path, path: tuple[str, ...], value: o
         check_output(begun, record, resume=True)
 
 
+@pytest.mark.parametrize(
+    ("begun_with", "extended", "steps", "expected"),
+    [(8, None, 8, []), (8, None, 12, [8]), (12, [8], 12, [8]), (12, [8], 20, [8, 12])],
+)
+def test_a_run_that_is_made_longer_keeps_its_steps_from_before(
+    tmp_path: Path, begun_with: int, extended: list[int] | None, steps: int, expected: list[int]
+) -> None:
+    record = copy.deepcopy(RECORD)
+    record["settings"] |= {"steps": begun_with, "expected": "nothing yet"}
+    if extended:
+        record["extended"] = extended
+    write_json(tmp_path / "run.json", {"record": record, "oracle": False, "versions": {}})
+    longer = copy.deepcopy(RECORD)
+    longer["settings"] |= {"steps": steps, "expected": "more"}
+    assert check_output(tmp_path, longer, resume=True) == expected
+
+
+def test_a_run_is_not_made_shorter(tmp_path: Path) -> None:
+    record = copy.deepcopy(RECORD)
+    record["settings"]["steps"] = 8
+    write_json(tmp_path / "run.json", {"record": record, "oracle": False, "versions": {}})
+    record["settings"]["steps"] = 4
+    with pytest.raises(SgdxError, match=r"settings\.steps is 8, to resume it cannot be 4"):
+        check_output(tmp_path, record, resume=True)
+
+
 def test_a_new_run_needs_a_folder_without_one(begun: Path, tmp_path: Path) -> None:
     with pytest.raises(SgdxError, match="holds another run's files"):
         check_output(begun, RECORD, resume=False)
