@@ -198,14 +198,20 @@ def render_calls(rows: Sequence[CallRow]) -> str:
 _INTRODUCTION = """\
 ## Calls
 
-Systems that call the API, in the turns after which SGD's system makes a call: calls with the right
-function and arguments, by their mean under v1 to v5. Drop is that less the original, with its 95 %
-interval over dialogues; worst are calls that are right under all six wordings, where a free-form
-value counts by its similarity; flips are right under one and wrong under another. Tasks are
-dialogues all of whose calls are right. Precision and recall are those of the decision to call,
-means over the six; without a value, the system was asked for a call in these turns alone. Rows are
-in `leaderboard_calls.toml` and are added by the same command, from the scores of
-`python -m sgdx_metric calls` ([how](calls.md))."""
+These systems call the API. They are asked in the turns after which SGD's system makes a call. The
+rows are sorted by calls v1-5.
+
+| column | what it is |
+|---|---|
+| calls orig, v1-5 | calls with the right function and arguments, under the original and as the mean under v1 to v5 |
+| drop | calls v1-5 minus calls orig, with its 95 % interval over dialogues |
+| worst | mean score of each call under its worst wording, of the six; a free-form value scores its similarity |
+| flips | calls that are right under one of the six wordings and wrong under another |
+| tasks | dialogues in which all calls are right |
+| precision, recall | those of the decision to call, means over the six; empty if the system was asked only in turns that a call follows |
+
+Rows are in `leaderboard_calls.toml`. The same command adds them from the scores of
+`python -m sgdx_metric calls` ([how](calls.md))."""  # noqa: E501
 
 
 def _table(rows: Sequence[CallRow]) -> str:

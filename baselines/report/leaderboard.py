@@ -520,38 +520,46 @@ def sections_by_data(
 
 
 _INTRODUCTION = """\
-# Leaderboard
+# Leaderboard of trackers, calls and generators
 
-Dialogue state trackers on SGD and SGD-X, by JGA_v1-5, the mean joint goal accuracy under the
-reworded schemas. All figures are in percent. Diff_rel is (JGA_v1-5 - JGA_orig) / JGA_orig; SS_JGA
-is the schema sensitivity; lower is better. JGA_worst takes each frame under the worst of the six
-wordings, the original and v1 to v5, and flips are the frames that are right under one of the six
-and wrong under another. Change is the mean change accuracy
-under v1 to v5: the share of frames whose change since the service's frame before is right. In
-brackets are 95 % intervals over dialogues. "Trained on" names the schemas of the training, and how
-many dialogues and frames of the train split it was given. This page is made by
-`python -m baselines.report --leaderboard` from [`leaderboard.toml`](leaderboard.toml) and the
-report's published rows; do not edit it by hand.
+This page compares dialogue state trackers on SGD and SGD-X. The rows are sorted by JGA_v1-5. All
+figures are in percent; 95 % intervals over dialogues are in brackets.
 
-**To add a row**, evaluate a tracker on the test split under all six wordings and give
+| column | what it is | better |
+|---|---|---|
+| JGA_orig | joint goal accuracy under the original schemas | higher |
+| JGA_v1-5 | mean joint goal accuracy under the rewordings v1 to v5 | higher |
+| Diff_rel | (JGA_v1-5 - JGA_orig) / JGA_orig | nearer to 0 |
+| SS_JGA | schema sensitivity: how much the score of a frame varies over v1 to v5 | lower |
+| JGA_worst | mean score of each frame under its worst wording, of the original and v1 to v5 | higher |
+| flips | share of frames that are right under one of these six wordings and wrong under another | lower |
+| change | mean change accuracy under v1 to v5: the share of frames whose change since the service's previous frame is right | higher |
+| seen, unseen | JGA_v1-5 of services that the train split has, and of services that it does not have | higher |
+| trained on | the schemas of the training, and how many dialogues and frames of the train split it had | |
+
+**What the remarks mean.** Rows on partial data or a small sample are no results on the benchmark.
+Neither are rows of an oracle or of random weights. *Unverified*: an earlier version of this project
+made the scores, and it did not record what they were made from. *Made elsewhere*: the predictions
+state nothing about themselves.
+
+**To add a row**, evaluate a tracker on the test split under all six wordings. Then run
 
 ```bash
 python -m baselines.report --leaderboard outputs/my_run
 ```
 
-which adds the run to `leaderboard.toml`, checks the file and writes this page; send both as a pull
-request. A model that was asked, over an interface or by a program, comes [with a
-submission](submit.md) that says how, and what it cost. A row has a signature by the official rules,
-the command that gave it, and digests of its scores and of itself, so that a changed one is refused.
-Rows on partial data or a small sample, and rows of an oracle or of random weights, are no results
-on the benchmark. *Unverified* means that an earlier version of this project did not write down what
-the scores were made from; *made elsewhere*, that the predictions say nothing of themselves.
+The command adds the run to [`leaderboard.toml`](leaderboard.toml), checks that file and writes this
+page from it and from the published rows of the report. Send both files as a pull request, and do not
+edit this page by hand. A row has a signature by the official rules, the command that made it, and
+digests of its scores and of itself, so a changed row is refused. If a model was asked over an
+interface or by a program, its row comes [with a submission](submit.md), which says how it was asked
+and what it cost.
 
-## Measured with this project"""
+## Measured with this project"""  # noqa: E501
 
 _PUBLISHED = (
-    "From the papers' tables, measured by their authors with their own code on the whole test "
-    "split. Rows of a partial copy or of the sample do not compare with these."
+    "These figures are from the papers' tables. The authors measured them with their own code on "
+    "the whole test split. Rows of a partial copy or of the sample cannot be compared with them."
 )
 
 

@@ -232,15 +232,21 @@ def render_generators(rows: Sequence[GeneratorRow]) -> str:
 _INTRODUCTION = """\
 ## Generators
 
-Responses of the system, by BLEU under the reworded schemas, which says how near a response is to
-the corpus' own words and not whether it is right. BLEU is from 0 to 100 (`tok:13a`,
-`case:mixed`), and under the original schemas by the three other conventions too, which do not
-compare with each other; all else is in percent. SER is the share of turns that lack a value (less
-is better), and *changed* that of turns whose text is not that under the original schemas. SGSAcc
-by a comparison of words is a stand-in for a model of entailment and no result: it shows where a
-system stands beside the copies alone ([why](results.md#what-these-figures-mean)). The figures of
-papers are in [the metric's card](../sgsacc_metric/README.md). Rows are in
-[`leaderboard_generators.toml`](leaderboard_generators.toml) and are added by the same command."""
+These systems put into words what the system has to say. The rows are sorted by BLEU under the
+reworded schemas. BLEU says how near a response is to the corpus' own words, not whether it is right.
+
+| column | what it is |
+|---|---|
+| BLEU orig, v1-5 | BLEU from 0 to 100 (`tok:13a`, `case:mixed`) |
+| orig, 13a-lc and so on | BLEU under the original schemas by three other conventions, which cannot be compared with each other |
+| SER | share of turns that lack a value, in percent; lower is better |
+| changed | share of turns whose text differs from that under the original schemas, in percent |
+| SGSAcc | share of turns that say everything that they have to say, in percent; higher is better |
+
+SGSAcc by a comparison of words is a stand-in for a model of entailment, and no result: it shows only
+where a system stands beside the copies ([why](results.md#what-these-figures-mean)). The papers'
+figures are in [the metric's card](../sgsacc_metric/README.md). Rows are in
+[`leaderboard_generators.toml`](leaderboard_generators.toml). The same command adds them."""  # noqa: E501
 
 
 def _table(rows: Sequence[GeneratorRow]) -> str:
