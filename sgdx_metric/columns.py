@@ -203,10 +203,19 @@ def _raise_misaligned(frame_ids: pa.Array, order: pa.Array, whose: str) -> None:
     _raise_if_any(
         twice, f"{whose}: {{count}} frames are there more than once, the first is {{first}}"
     )
+    missing = order.filter(pc.invert(pc.is_in(order, value_set=frame_ids)))
+    way_out = ""
+    if len(frame_ids) and not _dialogues(missing) & _dialogues(frame_ids):
+        way_out = "; --dialogues FILE, or dialogues=[ids], scores some dialogues alone"
     _raise_if_any(
-        order.filter(pc.invert(pc.is_in(order, value_set=frame_ids))),
-        f"{whose}: {{count}} of {len(order)} frames are missing, the first is {{first}}",
+        missing,
+        f"{whose}: {{count}} of {len(order)} frames are missing, the first is {{first}}{way_out}",
     )
+
+
+def _dialogues(frame_ids: pa.Array) -> set[str]:
+    """The ids of the dialogues that some frames are of."""
+    return {frame_id.rsplit("/", 2)[0] for frame_id in frame_ids.to_pylist()}
 
 
 def _raise_if_any(frame_ids: pa.Array, message: str, known_ids: pa.Array | None = None) -> None:

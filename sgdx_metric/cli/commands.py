@@ -90,7 +90,8 @@ def run_compare(args: argparse.Namespace) -> None:
     parts = signature_parts(result["signature"], "signature")
     if "dialogues" in parts:
         count, _, digest = parts["dialogues"].partition("@")
-        print(f"note: compared on {count} dialogues of the split ({digest})", file=sys.stderr)
+        note = f"note: compared on {count} dialogues of the split, which {digest} stands for below"
+        print(note, file=sys.stderr)
     print_comparison(result, (_joined(first), _joined(second)), args.details, terminal())
 
 

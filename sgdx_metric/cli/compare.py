@@ -20,7 +20,13 @@ from ..bootstrap import (
     compared_runs,
 )
 from ..columns import Floats, Ints
-from .paired_results import SYSTEM_PARTS, PairedResults, check_alike, only_dialogues
+from .paired_results import (
+    SYSTEM_PARTS,
+    PairedResults,
+    check_alike,
+    check_part,
+    only_dialogues,
+)
 from .runs import read_runs
 
 Sides = tuple[list[PairedResults], list[PairedResults]]
@@ -71,7 +77,10 @@ def compare(
             dialogue acts, and whether it is an oracle; or wordings are to be drawn, and there are
             not all of v1 to v5.
     """
-    sides = _on_the_same_dialogues((read_runs(first), read_runs(second)), dialogues)
+    sides = read_runs(first), read_runs(second)
+    for key in ("release", "split"):  # Dialogues of other data cannot be chosen.
+        check_part(sides[0][0], sides[1][0], key)
+    sides = _on_the_same_dialogues(sides, dialogues)
     check_alike(sides[0][0], sides[1][0], free=SYSTEM_PARTS)
     sides = _with_common_tables(sides)
     first_run, second_run = sides[0][0], sides[1][0]

@@ -1,8 +1,7 @@
 """Comparisons and averages as tables on the terminal, of dialogue states and of calls."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from textwrap import fill
 from typing import Any
 
 from rich.console import Console
@@ -10,13 +9,23 @@ from rich.console import Console
 from ..bootstrap import BOTH, DIALOGUES
 from ..calls import CALL, TASK_SUCCESS
 from ..signature import signature_parts
-from .terminal import CALL_TITLES, difference_cells, figure_title, percent, print_line, print_table
+from .paired_results import ELSEWHERE, UNVERIFIED, VERIFIED
+from .terminal import (
+    CALL_TERMS,
+    CALL_TITLES,
+    P_TERM,
+    difference_cells,
+    figure_terms,
+    figure_title,
+    legend,
+    listed,
+    percent,
+    print_line,
+    print_table,
+)
 
 _UNLIKELY = 0.05  # below this p, a difference is called more than chance
-_COMPARE_LEGEND = (
-    "difference: second less first, with its 95 % interval over dialogues. p: how likely chance "
-    "alone makes so large a difference."
-)
+_COMPARE_LEGEND = "difference: second less first, with its 95 % interval over dialogues."
 _COMPARE_RUNS_LEGEND = (
     "first, second: means over runs. difference: second less first, with its 95 % interval over "
     "dialogues and runs, to which p belongs. Of few runs the interval is rough."
@@ -25,13 +34,13 @@ _COMPARE_OVER_LEGEND = (
     "first, second: means over {means}. difference: second less first, with its 95 % interval over "
     "{over}, to which p belongs. Of few wordings the interval is rough."
 )
+_SYSTEM_TERMS = {
+    "system acts": "system acts: whether the tracker reads the system's dialogue acts.",
+    VERIFIED: "verified: the predictions say what made them, and the scores are unchanged.",
+    UNVERIFIED: "unverified: an earlier version scored, which did not record what was predicted.",
+    ELSEWHERE: "made elsewhere: the predictions do not say what made them.",
+}
 _SUMMARY_LEGEND = "The mean over runs, and in brackets the sample standard deviation."
-_CALL_LEGEND = (
-    "call: the right function with the right arguments. task: all calls of a dialogue are right. "
-    "reworded: the mean over all wordings but the original. drop: reworded less original. worst: "
-    "each call, or task, under the wording that is worst for it. flips: right under one wording "
-    "and wrong under another. SS: how far a score varies over wordings."
-)
 # Figures of calls by the end of their keys; of each metric but these two, the first three alone
 # are shown unless details are asked for.
 _CALL_FIGURES = {
@@ -56,16 +65,12 @@ class TaskWords:
         deciding: The key of the figure by which one system is better than another.
         of_variant: What the mean under one variant is called, in a line.
         by_variant: The same in a title.
-        better: For which figures higher is better, and for which lower.
-        legend: What the figures are, beside their averages.
     """
 
     unit: str
     deciding: str
     of_variant: str
     by_variant: str
-    better: str
-    legend: str
 
 
 _STATES = TaskWords(
@@ -73,20 +78,12 @@ _STATES = TaskWords(
     "jga_v1-5",
     "JGA",
     "Joint goal accuracy",
-    "Higher JGA, Change and Canonical are better; lower SS and flips are better.",
-    "JGA: joint goal accuracy. Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig. SS: how far a frame's "
-    "score varies over variants. JGA_worst: each frame under the wording that is worst for it. "
-    "flips: frames right under one wording and wrong under another. Change: JGA of what changes "
-    "since the turn before alone. Canonical: JGA that also takes what a value is to the API, as in "
-    "2019-03-01.",
 )
 _CALLS = TaskWords(
     "calls",
     f"{CALL}.reworded",
     "call",
     "Accuracy of calls",
-    f"{_CALL_LEGEND} Lower SS and flips are better; of all else, higher is better.",
-    _CALL_LEGEND,
 )
 
 
@@ -110,8 +107,9 @@ def _is_shown(key: str) -> bool:
     return metric not in CALL_TITLES or metric in _WITH_ALL_FIGURES or figure in _MEANS
 
 
-def _print_legend(text: str, console: Console) -> None:
-    print_line(f"{fill(text, 80, break_on_hyphens=False)}\n", console)
+def _terms(words: TaskWords, figures: Collection[str]) -> list[str]:
+    """What the figures are, and which way is better."""
+    return CALL_TERMS if words is _CALLS else figure_terms(figures)
 
 
 def print_comparison(
@@ -155,12 +153,15 @@ def print_comparison(
     if over != DIALOGUES:
         drawn = [*(["dialogues"] if over == BOTH else []), "wordings"] + ["runs"] * several
         means = "wordings and runs" if several else "wordings"
-        legend = _COMPARE_OVER_LEGEND.format(over=_listed(drawn), means=means)
+        about = _COMPARE_OVER_LEGEND.format(over=listed(drawn), means=means)
     else:
-        legend = _COMPARE_RUNS_LEGEND if several else _COMPARE_LEGEND
-    _print_legend(f"{legend} {words.better}", console)
+        about = _COMPARE_RUNS_LEGEND if several else _COMPARE_LEGEND
+    marks = ", ".join(["system acts", *result["provenance"].values()]).split(", ")
+    of_systems = [text for mark, text in _SYSTEM_TERMS.items() if mark in marks]
+    terms = legend([*_terms(words, figures), about, P_TERM, *of_systems])
+    print_line(f"{terms}\n", console)
     if not details:
-        print_line("--details prints these figures for every service and variant.", console)
+        print_line("--details prints these figures for every service and variant.\n", console)
     print_line(result["signature"], console)
 
 
@@ -196,11 +197,6 @@ def _print_details(
         print_table(f"{_title(key)}, in %", headers, rows, console, last_group="unseen")
 
 
-def _listed(words: Sequence[str]) -> str:
-    """Words as English lists them: "dialogues, wordings and runs"."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-
-
 def _compared(figures: dict[str, Any]) -> list[str]:
     """The cells of a figure of two systems."""
     cells = difference_cells(figures["difference"], figures["interval"], figures["p"])
@@ -226,7 +222,7 @@ def print_summary(result: dict[str, Any], names: Sequence[str], console: Console
     ]
     title = f"{words.by_variant} of {len(names)} runs by variant, in %"
     print_table(title, ["variant", *groups], rows, console)
-    _print_legend(f"{_SUMMARY_LEGEND} {words.legend}", console)
+    print_line(f"{legend([_SUMMARY_LEGEND, *_terms(words, groups['all'])])}\n", console)
     for name, provenance in zip(names, result["provenance"], strict=True):
         print_line(f"run: {name} ({provenance})", console)
     print_line(result["signature"], console)

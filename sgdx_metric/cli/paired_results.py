@@ -341,6 +341,23 @@ def wordings(parts: dict[str, str]) -> dict[str, str]:
     return {name: mark for name, _, mark in (variant.partition("@") for variant in variants)}
 
 
+def check_part(first: PairedResults, second: PairedResults, key: str) -> None:
+    """Refuse two results whose signatures differ in a part.
+
+    Args:
+        first, second: The results.
+        key: The part's key.
+
+    Raises:
+        SgdxError: They differ.
+    """
+    if first.part(key) != second.part(key):
+        raise SgdxError(
+            f"{second.path}: {key} is '{second.part(key)}' in the signature, and "
+            f"'{first.part(key)}' in that of {first.path}: scores do not compare"
+        )
+
+
 def check_alike(first: PairedResults, second: PairedResults, free: Collection[str] = ()) -> None:
     """Refuse two results that were not scored alike on the same frames.
 
@@ -362,11 +379,8 @@ def check_alike(first: PairedResults, second: PairedResults, free: Collection[st
             )
     for key in ("dialogues", *first.parts, *second.parts):
         # These say only what intervals are over, and whether there are further figures.
-        if key not in (*free, "over", "canonical") and first.part(key) != second.part(key):
-            raise SgdxError(
-                f"{second.path}: {key} is '{second.part(key)}' in the signature, and "
-                f"'{first.part(key)}' in that of {first.path}: scores do not compare"
-            )
+        if key not in (*free, "over", "canonical"):
+            check_part(first, second, key)
     if apart := set(first.frame_ids.to_pylist()) ^ set(second.frame_ids.to_pylist()):
         raise SgdxError(
             f"{second.path}: the frames are not those of {first.path}: {len(apart)} are in one of "

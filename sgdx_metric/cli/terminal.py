@@ -1,7 +1,7 @@
 """Scores, comparisons and explanations as tables on the terminal, which fit into 80 columns."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from textwrap import fill
 from typing import Any
 
@@ -36,31 +36,43 @@ _LINES = ("change_orig", "change_v1-5", "canonical_orig", "canonical_v1-5")
 _SHORT = len("difference")
 _GAP = 2  # blanks between columns
 _LONG_NAME = 28  # characters; longer names of slots and frames may be folded
-# What the figures are, by the beginning of their keys.
-_SCORE_LEGEND = {
+# What the figures of states are, by the beginning of their keys.
+_TERMS = {
+    "jga_": "JGA: joint goal accuracy; a frame is right if every slot of its state is.",
+    "jga_orig": "JGA_orig: under the original schemas.",
+    "jga_v1-5": "JGA_v1-5: the mean over the five rewordings.",
     "relative_difference": "Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig.",
-    "ss_jga": "SS: how far a frame's score varies over variants.",
+    "ss_jga": "SS: schema sensitivity, how far a frame's score varies over the rewordings.",
     "jga_worst": "JGA_worst: each frame under the wording that is worst for it.",
     "flips": "flips: frames right under one wording and wrong under another.",
     "change_": "Change: JGA of what changes since the turn before alone, so that an early mistake "
     "counts once.",
     "canonical_": "Canonical: JGA that also takes what a value is to the API, as in 2019-03-01.",
 }
+_HIGHER = {"jga_": "JGA", "change_": "Change", "canonical_": "Canonical"}
+_LOWER = {"ss_jga": "SS", "flips": "flips"}
+P_TERM = "p: how likely chance alone makes so large a difference."
 CALL_TITLES = {
     "call_name_accuracy": "name",
     "call_argument_accuracy": "arguments",
     "call_accuracy": "call",
     "task_success": "task",
 }
-_CALLS_LEGEND = """\
-call: the right function with the right arguments. task: all calls of a dialogue
-are right. reworded: the mean over all wordings but the original. drop: reworded
-less original, with its 95 % interval over {over}; p: how likely chance alone
-makes so large a drop, over the same. worst: each call, or task, under the
-wording that is worst for it. flips: right under one wording and wrong under
-another. SS: how far a score varies over wordings. prec., recall: precision and
-recall of the decision to call.
-"""
+_FLIPS_TERMS = [
+    "what changed: each slot that was lost, with the prediction under the first wording of "
+    '"right under" -> the prediction under the first of "wrong under" (why it is wrong).',
+    "-: no value.",
+]
+CALL_TERMS = [
+    "call: the right function with the right arguments.",
+    "task: all calls of a dialogue are right.",
+    "reworded: the mean over all wordings but the original.",
+    "drop: reworded less original.",
+    "worst: each call, or task, under the wording that is worst for it.",
+    "flips: right under one wording and wrong under another.",
+    "SS: how far a score varies over wordings.",
+    "Better: lower SS and flips; of all else, higher.",
+]
 
 
 def terminal() -> Console:
@@ -115,14 +127,43 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
 
 def _score_legend(sgdx: Mapping[str, Any]) -> str:
     """What the figures that the variants give are, in lines of at most 80 characters."""
-    shown = [key for key, figure in sgdx.items() if isinstance(figure, float)]
-    words = ["JGA: joint goal accuracy."]
-    for beginning, text in _SCORE_LEGEND.items():
-        if any(key.startswith(beginning) for key in shown):
-            words.append(text)
+    terms = figure_terms([key for key, figure in sgdx.items() if isinstance(figure, float)])
     if sgdx["differences"]:
-        words.append("difference: JGA less that of original.")
-    return fill(" ".join(words), 80, break_on_hyphens=False)
+        terms += ["difference: JGA less that of original.", P_TERM]
+    terms.append("seen: services that the original train split has; unseen: all others.")
+    return legend(terms)
+
+
+def legend(terms: Iterable[str]) -> str:
+    """Terms below a table: each begins a line, and no line has over 80 characters."""
+    return "\n".join(fill(term, 80, break_on_hyphens=False) for term in terms)
+
+
+def figure_terms(keys: Collection[str]) -> list[str]:
+    """What figures of states are, and whether a higher or a lower one is better.
+
+    Args:
+        keys: The keys of the figures, such as "jga_orig"; what has no term is skipped.
+
+    Returns:
+        A term for each figure, and one for what is better; [] for no figure.
+    """
+    terms = [text for key, text in _TERMS.items() if _has(key, keys)]
+    higher = [name for key, name in _HIGHER.items() if _has(key, keys)]
+    lower = [name for key, name in _LOWER.items() if _has(key, keys)]
+    better = [f"higher {listed(higher)}"] if higher else []
+    better += [f"lower {listed(lower)}"] if lower else []
+    return [*terms, f"Better: {'; '.join(better)}."] if better else terms
+
+
+def _has(beginning: str, keys: Collection[str]) -> bool:
+    """Whether one of the keys begins so."""
+    return any(key.startswith(beginning) for key in keys)
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as English lists them: "dialogues, wordings and runs"."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def print_unread(
@@ -188,7 +229,9 @@ def print_calls(result: dict[str, Any], console: Console) -> None:
     _print_calls_by_variant(result, console)
     over = signature_parts(result["signature"], "signature").get("over", DIALOGUES)
     drawn = "dialogues and wordings" if over == BOTH else over
-    print_line(_CALLS_LEGEND.format(over=drawn), console)
+    terms = [*CALL_TERMS, f"{P_TERM} Intervals and p are over {drawn}."]
+    terms.append("prec., recall: precision and recall of the decision to call.")
+    print_line(f"{legend(terms)}\n", console)
     print_line(result["signature"], console)
 
 
@@ -281,8 +324,10 @@ def print_flips(flips: Sequence[Flip], right: int, count: int, unit: str, consol
     frame = max((len(flip.frame_id) for flip in flips), default=0)
     # A fixed width: of a least one rich would cut the other columns off instead of folding them.
     table.add_column(unit, overflow="fold", width=min(frame, _LONG_NAME))
-    for name in ("right under", "wrong under", "what changed"):
-        table.add_column(name, overflow="fold")
+    # Two wordings a line leave room for what changed.
+    table.add_column("right under", overflow="fold", max_width=len("original v1"))
+    table.add_column("wrong under", overflow="fold", max_width=len("original v1"))
+    table.add_column("what changed", overflow="fold")
     for flip in flips:
         changed = "; ".join(
             f"{line.slot or line.aspect}: {_values(before.predicted)} -> {_values(line.predicted)}"
@@ -295,6 +340,8 @@ def print_flips(flips: Sequence[Flip], right: int, count: int, unit: str, consol
     print_line(title, console)
     console.print(table)
     print_line("", console)
+    if flips:
+        print_line(f"{legend(_FLIPS_TERMS)}\n", console)
     share = percent(len(flips) / count if count else None)
     print_line(
         f"{len(flips)} of {count} {unit}s ({share} %) flip; {right} are right under every wording "

@@ -112,13 +112,14 @@ def test_predictions_whose_wording_nobody_names_are_left_out_aloud(
     assert (done.returncode, done.stderr) == (0, note)
     # Of one wording there is nothing to compare, and so no column and no words about it.
     assert "difference" not in done.stdout and "Diff_rel" not in done.stdout
-    assert "JGA: joint goal accuracy. Change: JGA of what changes since" in done.stdout
+    assert "every slot of its state is.\nJGA_orig: under the original schemas.\n" in done.stdout
+    assert "JGA_v1-5" not in done.stdout and "\np: " not in done.stdout
+    assert "\nBetter: higher JGA, Change and Canonical.\n" in done.stdout
     (tmp_path / "same.json").write_text("{}")
     own = ("--variant", "mine=same.json", "--variant", "other=same.json")
     done = command(*SCORE, "--predictions", folder, *own)
     assert (done.returncode, done.stderr) == (0, "")
-    legend = " ".join(done.stdout.split())
-    assert "2019-03-01. difference: JGA less that of original." in legend
+    assert "lower SS and flips.\ndifference: JGA less that of original.\np: how" in done.stdout
 
 
 def test_own_wordings_of_one_name_are_told_apart(
@@ -172,7 +173,8 @@ def test_a_subset_of_dialogues(tmp_path: Path, command: Run, gold: dict[str, lis
     done = command(*SCORE[:-1], "all.json", "--predictions", f"v1={path}")
     assert done.returncode == 0, done.stderr
     done = command("sgdx_metric", "compare", "all.json", "s.json", "--json", "c.json")
-    assert done.stderr == "note: compared on 2 dialogues of the split (82354a53)\n"
+    note = "note: compared on 2 dialogues of the split, which 82354a53 stands for below\n"
+    assert done.stderr == note
     compared = json.loads((tmp_path / "c.json").read_text())
     assert compared["signature"] == scores["signature"]
     assert compared["by_variant"]["v1"]["first"] == compared["by_variant"]["v1"]["second"] == 1
@@ -341,6 +343,20 @@ def test_a_missing_frame(tmp_path: Path, command: Run, gold: dict[str, list[Row]
         f"sgdx_metric: error: predictions for v1: 1 of {len(gold['v1'])} frames are missing, "
         f"the first is {first}"
     )
+
+
+def test_a_missing_dialogue_is_told_with_the_way_out(
+    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
+) -> None:
+    dialogue_id = gold["v1"][0]["frame_id"].split("/")[0]
+    own = [row for row in gold["v1"] if row["frame_id"].startswith(f"{dialogue_id}/")]
+    path = written(tmp_path / "p.jsonl", own)
+    line = failed(tmp_path, command, "--predictions", f"v1={path}")
+    assert f"{273 - len(own)} of 273 frames are missing" in line
+    assert line.endswith("; --dialogues FILE, or dialogues=[ids], scores some dialogues alone")
+    (tmp_path / "ids.txt").write_text(f"{dialogue_id}\n")
+    done = command(*SCORE, "--predictions", f"v1={path}", "--dialogues", "ids.txt")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_frames_of_another_split(tmp_path: Path, command: Run) -> None:

@@ -160,6 +160,22 @@ def test_what_does_not_compare_is_refused(
     assert not (tmp_path / "c.json").exists()
 
 
+def other_release(scores: dict[str, Any]) -> None:
+    marks = "release:complete|dialogues:2@82354a53"
+    scores["signature"] = scores["signature"].replace("release:sample", marks)
+
+
+def test_other_data_are_told_before_their_dialogues(
+    tmp_path: Path, command: Run, scored: dict[str, Path]
+) -> None:
+    other = changed(scored["bad"], tmp_path / "other.json", other_release)
+    done = command("sgdx_metric", "compare", scored["good"], other)
+    assert done.returncode == 2 and done.stderr == (
+        f"sgdx_metric: error: {other}: release is 'complete' in the signature, and 'sample' in "
+        f"that of {scored['good']}: scores do not compare\n"
+    )
+
+
 def test_per_frame_scores_have_the_means_of_scores_json(scored: dict[str, Path]) -> None:
     scores = json.loads(scored["bad"].read_text())
     frames = pq.read_table(scored["bad"].with_suffix(".parquet")).to_pandas()
