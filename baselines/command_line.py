@@ -12,7 +12,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from sgdx_dataset import CONFIGS, SgdxError
-from sgdx_dataset.io.arguments import paths_by_name
+from sgdx_dataset.io.arguments import (
+    DIALOGUES_HELP,
+    SOURCE_HELP,
+    SPLIT_HELP,
+    VARIANT_HELP,
+    paths_by_name,
+)
 from sgdx_dataset.io.console import run
 from sgdx_dataset.release.remembered import announced_source, resolve_source
 from sgdx_dataset.release.schema import split_name
@@ -37,12 +43,7 @@ class ParagraphFormatter(argparse.HelpFormatter):
 
 def add_source(parser: argparse.ArgumentParser) -> None:
     """Add the option ``--source``, which every command that reads dialogues has."""
-    parser.add_argument(
-        "--source",
-        metavar="PATH",
-        help="SGD as a release directory or archive, 'sample', or 'download'; default: "
-        "$SGDX_SOURCE, else what python -m sgdx_dataset prepare was given",
-    )
+    parser.add_argument("--source", metavar="PATH", help=SOURCE_HELP)
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -53,25 +54,15 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         metavar="CONFIG",
-        help=f"wordings of the schemas: any of {', '.join(CONFIGS)}, or a NAME of --variant; "
-        "default: original, v1 to v5 and each NAME, as far as the source has them",
+        help=f"Take these wordings: any of {', '.join(CONFIGS)}, or a NAME of --variant. Default: "
+        "original, those of v1 to v5 that the source has, and each NAME.",
     )
     parser.add_argument(
-        "--variant",
-        action="append",
-        default=[],
-        metavar="NAME=PATH",
-        help="a wording of your own, as python -m sgdx_dataset frames takes it: a folder with "
-        "schemas, or a file of new words; may be given several times",
+        "--variant", action="append", default=[], metavar="NAME=PATH", help=VARIANT_HELP
     )
-    parser.add_argument(
-        "--dialogues",
-        type=Path,
-        metavar="FILE",
-        help="predict these dialogues only: a file of python -m sgdx_dataset subset, a text file "
-        "with one dialogue id a line, or a JSON list",
-    )
-    parser.add_argument("--split", default="test", help="train, validation or test; default: test")
+    text = f"{DIALOGUES_HELP} Default: all."
+    parser.add_argument("--dialogues", type=Path, metavar="FILE", help=text)
+    parser.add_argument("--split", default="test", help=f"{SPLIT_HELP} Default: test.")
 
 
 def read_data(options: argparse.Namespace) -> tuple[RequestedData, list[str]]:
@@ -113,7 +104,7 @@ def add_struct(parser: argparse.ArgumentParser, kind: type[msgspec.Struct], titl
     assert isinstance(shapes, msgspec.inspect.StructType)  # noqa: S101
     for shape in shapes.fields:
         schema = getattr(shape.type, "extra_json_schema", None) or {}
-        default = "" if shape.default is None else f"; default: {shape.default}"
+        default = "" if shape.default is None else f" Default: {shape.default}."
         group.add_argument(
             _option(shape.name),
             *_ALIASES.get(shape.name, ()),

@@ -1,11 +1,13 @@
-"""Track or generate, and score, the sample corpus that comes with the project.
+"""Predict and score the sample corpus that comes with the project.
 
-Tracking, the default: a tracker predicts the sample's test split under the original schemas and
-their five rewordings; the predictions are scored and the table of scores is printed. The lexical
-tracker learns nothing and needs no torch; onepass is the trained model of models/onepass, which
-comes with a clone of the repository.
-Generation: three systems that learn nothing (what the corpus says, sentences made of the schema's
-descriptions, and silence) answer for the system and are scored in the same way.
+Tracking is the default task. A tracker predicts the sample's test split under the original schemas
+and their five rewordings. The predictions are scored, and the scores are printed. The tracker
+lexical learns nothing and needs no torch. The tracker onepass is the trained model of
+models/onepass, which comes with a clone of the repository.
+
+In the task generation, three systems answer for the system of the dialogue: what the corpus says,
+sentences made from the schema's descriptions, and silence. They learn nothing. They are scored in
+the same way.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from pathlib import Path
 
 from sgdx_dataset import SgdxError
 
-from .command_line import run_command
+from .command_line import ParagraphFormatter, run_command
 from .data.requested import DEFAULT_CONFIGS, RequestedData
 from .evaluate import evaluate
 from .predict import Request
@@ -38,23 +40,26 @@ download; later commands remember it). Then load_dataset("sgdx", "v3") works:
 
 def main() -> int:
     """Run the command; returns the exit status, which is 2 after a one-line error message."""
-    parser = argparse.ArgumentParser("python -m baselines.demo", description=__doc__)
+    parser = argparse.ArgumentParser(
+        "python -m baselines.demo", description=__doc__, formatter_class=ParagraphFormatter
+    )
     parser.add_argument(
         "--output",
         type=Path,
-        help="folder for predictions and scores; default: outputs/demo, and outputs/demo-onepass",
+        help="Write predictions and scores into this folder. Default: outputs/demo; for onepass, "
+        "outputs/demo-onepass.",
     )
     parser.add_argument(
         "--task",
         choices=("tracking", "generation"),
         default="tracking",
-        help="track what the user wants, or generate what the system says; default: tracking",
+        help="Track what the user wants, or generate what the system says. Default: tracking.",
     )
     parser.add_argument(
         "--tracker",
         choices=("lexical", "onepass"),
         default="lexical",
-        help="the tracker, where the task is tracking; default: lexical",
+        help="Use this tracker in the task tracking. Default: lexical.",
     )
     options = parser.parse_args()
     trained = options.tracker == "onepass"

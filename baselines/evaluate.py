@@ -1,11 +1,11 @@
-"""Predict with a tracker or a generator under every wording of the schemas, and score that.
+"""Predict with a tracker or a generator under every wording of the schemas, and score the result.
 
 The output folder then holds predictions/CONFIG.jsonl for each wording, scores.json and run.json. It
-may be the folder of a training; baselines.publish then shows the scores on the model's card. To
-resume a run that was killed, give the same command again.
+may be the folder of a training. In that case baselines.publish shows the scores on the model's
+card. To resume a run that was killed, give the same command again.
 
-What a generator says is scored by BLEU and slot error rate. For SGSAcc, which needs a model of
-entailment, score the predictions once more with python -m sgsacc_metric score --nli MODEL.
+The responses of a generator are scored by BLEU and slot error rate. SGSAcc needs a model of
+entailment: score the predictions again with 'python -m sgsacc_metric score --nli MODEL'.
 
 To predict with several processes: accelerate launch -m baselines.evaluate.
 """

@@ -1,7 +1,7 @@
 """Predict dialogue states, or what the system says, under every wording of the schemas.
 
-The output folder then holds CONFIG.jsonl for each wording. Files that are there already are kept
-where model and data are the same, so to resume a run that was killed, give the same command again.
+The output folder then holds CONFIG.jsonl for each wording. Existing files are kept if model and
+data are the same. To resume a run that was killed, give the same command again.
 
 To predict with several processes: accelerate launch -m baselines.predict.
 """
@@ -206,28 +206,31 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
         add_help=False,
     )
     parser.add_argument(
-        "--model", help="a trained model: a folder of baselines.train, or a name on the Hub"
+        "--model", help="Use this trained model: a folder of baselines.train, or a name on the Hub."
     )
     parser.add_argument(
         "--tracker",
         metavar="NAME | MODULE:CLASS",
-        help="instead of --model, a tracker that is not trained: lexical, or MODULE:CLASS for a "
-        "class of yours; with --model, the tracker of a model that does not say which it is",
+        help="Use this tracker, which is not trained, instead of --model: lexical, or "
+        "MODULE:CLASS for your own class. Together with --model: name the tracker of a model "
+        "that does not state it.",
     )
     first_options, _ = parser.parse_known_args()
     add_data(parser)
     parser.add_argument(
         "--precision",
         choices=get_args(Precision),
-        help="number format of a trained tracker's arithmetic; auto: bf16 where the device has it "
-        "natively, else fp32; default: what the model was trained in",
+        help="Set the number format of a trained tracker's arithmetic. auto means bf16 if the "
+        "device supports it natively, else fp32. Default: the format that the model was "
+        "trained in.",
     )
     parser.add_argument("--output", type=Path, required=True, help=output_help)
     parser.add_argument(
         "-h",
         "--help",
         action="help",
-        help="show this help and exit; with --model or --tracker, also the options of that tracker",
+        help="Show this help and exit. With --model or --tracker, also show the options of that "
+        "tracker.",
     )
     system_class = _system_class(first_options)
     if system_class is not None:

@@ -1,13 +1,13 @@
 """Write the card of a trained model, or push a model or a report to the Hugging Face Hub.
 
 The card is RUN/README.md: how to use the model, its scores, and how it was trained. The scores are
-those of RUN/scores.json, as python -m baselines.evaluate --model RUN --output RUN writes it; scores
-of another model are refused.
+those of RUN/scores.json, which 'python -m baselines.evaluate --model RUN --output RUN' writes.
+Scores of another model are refused.
 
-With --push-to-hub the model is pushed with its card, and a tracker with its scores in
-.eval_results/sgdx.yaml, by which the Hub puts them on the leaderboards of a dataset (--benchmark).
-With --report as well, a report is pushed instead, as a Space that shows its page. To push takes an
-access token, from hf auth login or in $HF_TOKEN.
+--push-to-hub pushes the model with its card. A tracker is pushed with its scores in
+.eval_results/sgdx.yaml; the Hub puts them on the leaderboards of a dataset (--benchmark). With
+--report, a report is pushed instead, as a Space that shows its page. Pushing needs an access token,
+from 'hf auth login' or in $HF_TOKEN.
 """
 
 from __future__ import annotations
@@ -130,20 +130,26 @@ def main() -> int:
         "python -m baselines.publish", description=__doc__, formatter_class=ParagraphFormatter
     )
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--model", type=Path, metavar="RUN", help="a folder of baselines.train")
     what.add_argument(
-        "--report", type=Path, metavar="DIR", help="a folder of baselines.report, to be pushed"
+        "--model",
+        type=Path,
+        metavar="RUN",
+        help="Write the card of the model in this folder of baselines.train.",
+    )
+    what.add_argument(
+        "--report", type=Path, metavar="DIR", help="Push this folder of baselines.report."
     )
     parser.add_argument(
         "--push-to-hub",
         metavar="REPO",
-        help="push to this repository, YOU/NAME, which is created if it does not exist",
+        help="Push to this repository, YOU/NAME. It is created if it does not exist.",
     )
     parser.add_argument(
         "--benchmark",
         metavar="REPO",
-        help="the dataset's repository whose leaderboards list a pushed tracker's scores, as "
-        "sgdx_dataset push makes it; default: sgdx of the owner of --push-to-hub",
+        help="Put the scores of a pushed tracker on the leaderboards of this dataset repository, "
+        "which 'python -m sgdx_dataset push' makes. Default: sgdx of the owner of "
+        "--push-to-hub.",
     )
     options = parser.parse_args()
 

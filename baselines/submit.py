@@ -1,11 +1,11 @@
 """Submit the scores of a system that was asked, such as a language model, to the leaderboard.
 
-python -m baselines.submit write RUN takes a run of python -m baselines.llm predict that was scored,
-RUN/scores.json with RUN/predictions, and writes a folder for a pull request: submission.json,
-scores.json and run.json.
+'python -m baselines.submit write RUN' takes a run of 'python -m baselines.llm predict' that was
+scored: RUN/scores.json with RUN/predictions. It writes a folder for a pull request, with
+submission.json, scores.json and run.json.
 
-python -m baselines.submit check FOLDER checks such folders: that their files agree, and, where the
-predictions are shared, that they score as they say.
+'python -m baselines.submit check FOLDER' checks such folders. Their files have to agree. If the
+predictions are shared, it scores them again and compares the scores.
 """
 
 from __future__ import annotations
@@ -238,34 +238,45 @@ def _parser() -> argparse.ArgumentParser:
         f"python -m {NAME}", description=__doc__, formatter_class=ParagraphFormatter
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
-    command = commands.add_parser("write", help="write the folder of a submission")
-    command.add_argument("run", type=Path, metavar="RUN", help="a run's folder")
+    text = "Write the folder of a submission."
+    command = commands.add_parser("write", help=text, description=text)
+    command.add_argument("run", type=Path, metavar="RUN", help="Read the run in this folder.")
     command.add_argument(
         "--name",
         required=True,
-        help="the model's name with its date, as in gpt-4o-2024-08-06, or with @ and its revision "
-        "or digest",
+        help="Give the model's name with its date, as in gpt-4o-2024-08-06, or with @ and its "
+        "revision or digest.",
     )
     command.add_argument(
-        "--quantisation", default="", help="the form of the model's weights, such as Q4_1"
+        "--quantisation", default="", help="Give the form of the model's weights, such as Q4_1."
     )
     command.add_argument(
         "--answers",
         type=Path,
         metavar="FILE",
-        help="the file of answers, of which the submission has a digest; default: "
-        "RUN/predictions/answers.jsonl",
+        help="Take the digest of this file of answers. Default: RUN/predictions/answers.jsonl.",
     )
     command.add_argument(
         "--share-predictions",
         action="store_true",
-        help="put the prediction files into the folder, so that anybody can score them again; they "
-        "hold words of the dialogues",
+        help="Put the prediction files into the folder, so that anybody can score them again. "
+        "They hold words of the dialogues.",
     )
-    command.add_argument("--output", type=Path, required=True, metavar="DIR", help="the folder")
-    command = commands.add_parser("check", help="check folders of submissions")
     command.add_argument(
-        "folders", nargs="+", type=Path, metavar="FOLDER", help="a submission, or a folder of them"
+        "--output",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="Write the submission into this new folder.",
+    )
+    text = "Check folders of submissions."
+    command = commands.add_parser("check", help=text, description=text)
+    command.add_argument(
+        "folders",
+        nargs="+",
+        type=Path,
+        metavar="FOLDER",
+        help="Check these submissions, or folders of submissions.",
     )
     add_source(command)
     return parser

@@ -62,12 +62,19 @@ class PredictionOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # Types of options that every trained system has, with their help texts.
-BatchSize = Annotated[Count, msgspec.Meta(description="maximum number of inputs in a batch")]
+BatchSize = Annotated[
+    Count, msgspec.Meta(description="Set the maximum number of inputs in a batch.")
+]
 TokenBudget = Annotated[
-    Count, msgspec.Meta(description="maximum number of tokens in a batch, padding included")
+    Count,
+    msgspec.Meta(description="Set the maximum number of tokens in a batch, including padding."),
 ]
 ChunkSize = Annotated[
-    Count, msgspec.Meta(description="number of inputs whose results are saved together to resume")
+    Count,
+    msgspec.Meta(
+        description="Save the results of this number of inputs together. A killed prediction "
+        "continues from there."
+    ),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Train a tracker or a generator from a recipe: python -m baselines.train --config RECIPE.
+"""Train a tracker or a generator from a recipe.
 
 To train with several processes: accelerate launch -m baselines.train --config RECIPE.
 """
@@ -277,43 +277,50 @@ def main() -> int:
         type=find_recipe,
         required=True,
         metavar="RECIPE",
-        help="the recipe: a YAML file, or TRACKER/NAME for one of the package, as in onepass/smoke",
+        help="Train with this recipe: a YAML file, or TRACKER/NAME for a recipe of this package, "
+        "as in onepass/smoke.",
     )
     add_source(parser)
     parser.add_argument(
-        "--output", type=Path, help="folder for the model; default: outputs/TRACKER-RECIPE"
+        "--output",
+        type=Path,
+        help="Write the model into this folder. Default: outputs/TRACKER-RECIPE.",
     )
     parser.add_argument(
-        "--seed", type=int, metavar="N", help="random seed, 0 or more; default: the recipe's"
+        "--seed",
+        type=int,
+        metavar="N",
+        help="Set the random seed, 0 or more. Default: the recipe's.",
     )
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="continue the run in --output from its last checkpoint; a recipe that has more steps "
-        "now makes the run longer",
+        help="Continue the run in --output from its last checkpoint. If the recipe has more steps "
+        "now, the run becomes longer.",
     )
     parser.add_argument(
         "--task",
         nargs="+",
         action="extend",
-        help="for a tracker of several models, as sgp_dst: which of them to train; default: all",
+        help="For a tracker of several models, such as sgp_dst: train only these. Default: all.",
     )
     parser.add_argument(
         "--augment",
         metavar="SCHEMAS",
-        help="also train on reworded schemas: backtrans (back-translations), corrupt (words "
-        "changed at random), a folder of your own variants, or oracle (v1 to v5, with --oracle)",
+        help="Also train on reworded schemas: backtrans (back-translations), corrupt (words "
+        "changed at random), a folder of your own variants, or oracle (v1 to v5, with "
+        "--oracle).",
     )
     parser.add_argument(
         "--oracle",
         action="store_true",
-        help="allow training on schemas that trackers are evaluated on, for an upper bound; all "
-        "files of the run are marked as such",
+        help="Allow training on schemas that trackers are evaluated on, as an upper bound. All "
+        "files of the run say so.",
     )
     parser.add_argument(
         "--push-to-hub",
         metavar="REPO",
-        help="at the end, push the model with the best score on dev to this repository, YOU/NAME",
+        help="At the end, push the model with the best score on dev to this repository, YOU/NAME.",
     )
     options = parser.parse_args()
     return run_command("baselines.train", lambda: _run_noting_the_way_on(options))

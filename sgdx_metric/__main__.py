@@ -43,14 +43,15 @@ def _add_score(command: argparse.ArgumentParser) -> None:
         "--per-frame",
         type=Path,
         metavar="FILE",
-        help="also write the scores of every frame; the name ends in .parquet or .jsonl",
+        help="Also write the scores of every frame to this file. Its name ends in .parquet or "
+        ".jsonl.",
     )
     command.add_argument(
         "--plots",
         type=Path,
         metavar="DIR",
-        help="also draw joint goal accuracy by variant and its drop by service, as PNG; needs the "
-        "extra sgdx[report]",
+        help="Also draw the joint goal accuracy of each variant, and its drop for each service, "
+        "as PNG files in this folder. This needs the extra sgdx[report].",
     )
     add_dialogues(command)
     add_over(command)
@@ -58,26 +59,26 @@ def _add_score(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--without-errata",
         action="store_true",
-        help="leave out the slots of frames whose annotations in SGD contradict each other; it "
-        "stands in the signature",
+        help="Leave out the slots of frames whose annotations in SGD contradict each other. The "
+        "signature says so.",
     )
     command.add_argument(
         "--system-acts",
         choices=("yes", "no"),
-        help="whether the tracker was given the system's dialogue acts, where the predictions do "
-        "not say so themselves; it stands in the signature and changes no score",
+        help="Say whether the tracker read the system's dialogue acts, if the predictions do not "
+        "say it. The signature has it. It changes no score.",
     )
     command.add_argument(
         "--joint-acc-across-turn",
         action="store_true",
-        help="compute joint accuracies over whole turns instead of frames, as MultiWOZ does",
+        help="Compute the joint accuracies of whole turns instead of frames, as in MultiWOZ.",
     )
     command.add_argument(
         "--zero-mean",
         choices=ZERO_MEAN,
         default="0",
-        help="schema sensitivity of a frame that is wrong under every variant: counted as 0, the "
-        "default, or dropped from the mean",
+        help="Choose how the schema sensitivity treats a frame that is wrong under every variant: "
+        "count it as 0 (0, the default), or leave it out of the mean (drop).",
     )
 
 
@@ -95,10 +96,13 @@ def _add_summarise(command: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="SCORES",
-        help="the scores.json of each run; their signatures must be the same in every part",
+        help="Give the scores.json of each run. Their signatures must be the same in every part.",
     )
     command.add_argument(
-        "--output", type=Path, metavar="FILE", help="also write means and deviations as JSON"
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="Also write the means and deviations to this JSON file.",
     )
 
 
@@ -108,7 +112,7 @@ def _add_compare(command: argparse.ArgumentParser) -> None:
         nargs="*",
         type=Path,
         metavar="SCORES",
-        help="the scores.json of one tracker, and then that of another",
+        help="Give the scores.json of one system, and then that of another system.",
     )
     for option, which in (("first", "one"), ("second", "the other")):
         command.add_argument(
@@ -116,13 +120,15 @@ def _add_compare(command: argparse.ArgumentParser) -> None:
             nargs="+",
             type=Path,
             metavar="SCORES",
-            help=f"instead, the scores.json of each run of {which} tracker, such as of each seed",
+            help=f"Instead, give the scores.json of each run of {which} system, such as those of "
+            "several seeds.",
         )
     add_dialogues(
-        command, "where the two files are of different dialogues, those of the one that has fewer"
+        command,
+        "all; if the two files have different dialogues, those of the file with fewer dialogues",
     )
     command.add_argument(
-        "--details", action="store_true", help="also print a table by service for each figure"
+        "--details", action="store_true", help="Also print a table of services for each figure."
     )
     add_over(command)
     add_json_output(command)
@@ -133,20 +139,21 @@ def _add_explain(command: argparse.ArgumentParser) -> None:
         "frame_id",
         nargs="?",
         metavar="FRAME_ID",
-        help="DIALOGUE/TURN/SERVICE, as in 1_00000/4/Hotels_2, with the service's original name",
+        help="Show this frame: DIALOGUE/TURN/SERVICE, as in 1_00000/4/Hotels_2, with the original "
+        "name of the service.",
     )
     command.add_argument(
         "--changed",
         nargs=2,
         metavar=("FIRST", "SECOND"),
-        help="instead of FRAME_ID, list the frames that score less under the variant SECOND than "
-        "under FIRST, as in --changed original v5",
+        help="List the frames that score less under the variant SECOND than under FIRST, as in "
+        "--changed original v5, instead of showing one frame.",
     )
     command.add_argument(
         "--flips",
         action="store_true",
-        help="instead of FRAME_ID, list the frames that are right under one of the wordings and "
-        "wrong under another, with the slots that changed",
+        help="List the frames that are right under one wording and wrong under another, with the "
+        "slots that changed, instead of showing one frame.",
     )
     _add_inputs(command)
     add_dialogues(command)
@@ -160,7 +167,7 @@ def _add_service(command: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         metavar="SERVICE",
-        help="take the frames of these services only, by their original names; default: all",
+        help="Take only the frames of these services, by their original names. Default: all.",
     )
 
 
@@ -168,45 +175,51 @@ def _add_inputs(command: argparse.ArgumentParser) -> None:
     add_references(command, "frames")
     add_predictions(
         command,
-        ", PATH being a JSONL file or a directory of dialogues_*.json; a folder may have "
-        "such directories too",
+        " PATH is a JSONL file, or a directory of dialogues_*.json. The folder may have such "
+        "directories too.",
     )
     command.add_argument(
         "--no-fuzzy-match",
         action="store_true",
-        help="score a free-form value 1 if it equals a reference value and 0 if not, instead of by "
-        "its similarity",
+        help="Score a free-form value 1 if it equals a reference value, and otherwise 0, instead "
+        "of by its similarity.",
     )
 
 
 _COMMANDS = (
-    Command("install", run_install, add_none, 'make evaluate.load("sgdx_metric") work anywhere'),
+    Command("install", run_install, add_none, 'Make evaluate.load("sgdx_metric") work anywhere.'),
     Command(
         "score",
         run_score,
         _add_score,
-        "score one tracker's predictions for one or more schema variants",
+        "Score the predictions of one tracker under one or more wordings.",
     ),
     Command(
         "calls",
         run_calls,
         _add_calls,
-        "score predicted API calls for one or more schema variants",
+        "Score predicted API calls under one or more wordings.",
     ),
     Command(
         "summarise",
         run_summarise,
         _add_summarise,
-        "average the scores of several runs, such as those of several seeds",
+        "Average the scores of several runs, such as those of several seeds.",
     ),
-    Command("compare", run_compare, _add_compare, "test whether two systems' scores differ"),
+    Command("compare", run_compare, _add_compare, "Test whether the scores of two systems differ."),
     Command(
         "explain",
         run_explain,
         _add_explain,
-        "show the scores of one frame or call slot by slot, or list those that broke",
+        "Show the scores of one frame or call slot by slot, or list those that got worse under "
+        "other words.",
     ),
-    Command("push", run_push, add_push, 'make evaluate.load("YOU/sgdx_metric") work for everybody'),
+    Command(
+        "push",
+        run_push,
+        add_push,
+        'Publish the metric, so that evaluate.load("YOU/sgdx_metric") works for everybody.',
+    ),
 )
 
 

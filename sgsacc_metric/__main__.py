@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from sgdx_dataset.io.arguments import TURNS_HELP
 from sgdx_metric.cli.arguments import (
     Command,
     add_dialogues,
@@ -44,19 +45,21 @@ def _add_score(command: argparse.ArgumentParser) -> None:
         "--per-turn",
         type=Path,
         metavar="FILE",
-        help="also write the scores of every turn; the name ends in .jsonl",
+        help="Also write the scores of every turn to this file. Its name ends in .jsonl.",
     )
     _add_selection(command)
 
 
 def _add_compare(command: argparse.ArgumentParser) -> None:
-    command.add_argument("first", type=Path, help="the scores.json of one system")
-    command.add_argument("second", type=Path, help="the scores.json of another system")
+    command.add_argument("first", type=Path, help="Give the scores.json of one system.")
+    command.add_argument("second", type=Path, help="Give the scores.json of another system.")
     add_json_output(command)
 
 
 def _add_explain(command: argparse.ArgumentParser) -> None:
-    command.add_argument("turn_id", metavar="TURN_ID", help="DIALOGUE/TURN, as in 1_00000/5")
+    command.add_argument(
+        "turn_id", metavar="TURN_ID", help="Show this turn: DIALOGUE/TURN, as in 1_00000/5."
+    )
     _add_scored(command)
 
 
@@ -66,7 +69,7 @@ def _add_references(command: argparse.ArgumentParser) -> None:
     _add_nli(command, DEFAULT_MODEL)
     _add_validation(command)
     command.add_argument(
-        "--output", type=Path, required=True, metavar="FILE", help="the JSONL file to write"
+        "--output", type=Path, required=True, metavar="FILE", help="Write the JSONL file here."
     )
 
 
@@ -76,8 +79,8 @@ def _add_validate(command: argparse.ArgumentParser) -> None:
         "--evaluators",
         nargs="+",
         metavar="VARIANT",
-        help="the variants whose words the sentences to be entailed are made of, one after the "
-        "other; default: original and v1 to v5",
+        help="Make the sentences that have to be entailed from the words of these variants, one "
+        "variant after the other. Default: original and v1 to v5.",
     )
     _add_nli(command, DEFAULT_MODEL)
     add_json_output(command)
@@ -97,15 +100,17 @@ def _add_annotate(command: argparse.ArgumentParser) -> None:
         type=_number,
         default=PAPER_PAIRS,
         metavar="N",
-        help="how many pairs: references of valid turns, such actions with wrong values, and "
-        "references of actions that failed validation; default: 200 200 25, as in the paper",
+        help="Draw these numbers of pairs: references of valid turns, such actions with wrong "
+        "values, and references of actions that failed validation. Default: 200 200 25, as "
+        "in the paper.",
     )
     command.add_argument(
         "--output",
         type=Path,
         required=True,
         metavar="DIR",
-        help="folder for sheet.csv, which people fill in, and key.json, which they must not see",
+        help="Write sheet.csv, which people fill in, and key.json, which they must not see, into "
+        "this folder.",
     )
 
 
@@ -117,9 +122,13 @@ def _number(text: str) -> int:
 
 
 def _add_agreement(command: argparse.ArgumentParser) -> None:
-    command.add_argument("key", type=Path, help="the key.json that annotate wrote")
+    command.add_argument("key", type=Path, help="Give the key.json that annotate wrote.")
     command.add_argument(
-        "sheets", nargs="+", type=Path, metavar="SHEET", help="a sheet that a person filled in"
+        "sheets",
+        nargs="+",
+        type=Path,
+        metavar="SHEET",
+        help="Give the sheets that people filled in.",
     )
     add_json_output(command)
 
@@ -139,7 +148,7 @@ def _add_gold(command: argparse.ArgumentParser) -> None:
         "--gold",
         type=Path,
         metavar="FILE",
-        help="a file that the command references wrote, to be read instead of making it again",
+        help="Read this file, which the command references wrote, instead of making it again.",
     )
 
 
@@ -148,59 +157,59 @@ def _add_evaluator(command: argparse.ArgumentParser) -> None:
         "--evaluator",
         default="original",
         metavar="VARIANT",
-        help="the variant whose words the sentences to be entailed are made of, whatever the "
-        "generator was given; default: original",
+        help="Make the sentences that have to be entailed from the words of this variant, "
+        "whatever the generator read. Default: original.",
     )
 
 
 def _add_nli(command: argparse.ArgumentParser, default: str | None) -> None:
-    without = "none, which gives BLEU and slot error rates alone"
+    without = "none, which gives only BLEU and slot error rates"
     command.add_argument(
         "--nli",
         default=default,
         metavar="MODEL",
-        help="the model of entailment for SGSAcc: a folder with safetensors, a name on the Hub, "
-        "which may end in @REVISION, or 'lexical' for a comparison of words that needs no model; "
-        f"default: {default or without}",
+        help="Compute SGSAcc with this model of entailment: a folder with safetensors, a name on "
+        "the Hub, which may end in @REVISION, or 'lexical' for a comparison of words, which needs "
+        f"no model. Default: {default or without}.",
     )
     command.add_argument(
         "--dtype",
         choices=DTYPES,
         default=DTYPES[0],
-        help="the precision of the model; with fewer bits, nearly equal probabilities may change "
-        "their order; default: float32",
+        help="Set the precision of the model. With fewer bits, nearly equal probabilities may "
+        "change their order. Default: float32.",
     )
     command.add_argument(
         "--device",
         metavar="DEVICE",
-        help="where the model runs, as in cpu or cuda:1; default: a GPU where there is one",
+        help="Run the model on this device, as in cpu or cuda:1. Default: a GPU if there is one.",
     )
     command.add_argument(
         "--cache",
         type=Path,
         metavar="DIR",
-        help="folder for the model's answers, so that no pair of sentences is judged twice; "
-        "default: sgsacc_metric in the Hugging Face home",
+        help="Keep the model's answers in this folder, so that no pair of sentences is judged "
+        "twice. Default: sgsacc_metric in the Hugging Face home.",
     )
     command.add_argument(
         "--rules",
         choices=RULES,
         default=APPENDIX_B,
-        help="how sentences are made of actions: as in the paper's appendix B, the default, or "
-        "with more forms of our own",
+        help="Choose how sentences are made from actions: as in the paper's appendix B (the "
+        "default), or with more forms of our own.",
     )
     command.add_argument(
         "--no-context",
         action="store_true",
-        help="judge a response alone only, and not again after the previous turn",
+        help="Judge a response only alone, and not again after the previous turn.",
     )
     command.add_argument(
         "--seed",
         type=int,
         default=0,
         metavar="N",
-        help="random seed of the wrong values for validation, and of the pairs that annotate "
-        "draws; default: 0",
+        help="Set the random seed of the wrong values for validation, and of the pairs that "
+        "annotate draws. Default: 0.",
     )
 
 
@@ -208,57 +217,56 @@ def _add_validation(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--no-validation",
         action="store_true",
-        help="do not find out on which turns the model can be relied on",
+        help="Do not find out on which turns the model can be relied on.",
     )
 
 
 def _add_selection(command: argparse.ArgumentParser) -> None:
     add_dialogues(command)
-    command.add_argument(
-        "--turns",
-        type=Path,
-        metavar="FILE",
-        help="score these turns only, such as a paper's sample of turns: a JSON list of "
-        "DIALOGUE/TURN, as in 1_00000/5, or a text file with one a line",
-    )
+    command.add_argument("--turns", type=Path, metavar="FILE", help=TURNS_HELP)
 
 
 _COMMANDS = (
-    Command("install", run_install, add_none, 'make evaluate.load("sgsacc_metric") work anywhere'),
+    Command("install", run_install, add_none, 'Make evaluate.load("sgsacc_metric") work anywhere.'),
     Command(
-        "push", run_push, add_push, 'make evaluate.load("YOU/sgsacc_metric") work for everybody'
+        "push",
+        run_push,
+        add_push,
+        'Publish the metric, so that evaluate.load("YOU/sgsacc_metric") works for everybody.',
     ),
     Command(
         "score",
         run_score,
         _add_score,
-        "score one system's responses under one or more schema variants",
+        "Score the responses of one system under one or more wordings.",
     ),
-    Command("compare", run_compare, _add_compare, "test whether two systems' scores differ"),
-    Command("explain", run_explain, _add_explain, "show one turn action by action"),
+    Command("compare", run_compare, _add_compare, "Test whether the scores of two systems differ."),
+    Command("explain", run_explain, _add_explain, "Show one turn action by action."),
     Command(
         "references",
         run_references,
         _add_references,
-        "write what each turn has to entail, and which turns are valid, for score --gold",
+        "Write what each turn has to entail, and which turns are valid, for score --gold.",
     ),
     Command(
         "validate",
         run_validate,
         _add_validate,
-        "test the model of entailment on the gold responses, beside the published figures",
+        "Test the model of entailment on the gold responses, and print the published figures "
+        "beside it.",
     ),
     Command(
         "annotate",
         run_annotate,
         _add_annotate,
-        "draw pairs of a response and a statement for people to judge, beside the model",
+        "Draw pairs of a response and a statement, which people judge as the model does.",
     ),
     Command(
         "agreement",
         run_agreement,
         _add_agreement,
-        "compare what people said with the model's verdicts, beside the published figures",
+        "Compare what people said with the model's verdicts, and print the published figures "
+        "beside it.",
     ),
 )
 

@@ -1,10 +1,12 @@
-"""Say what the system has to say without learning: controls that the metric is held against."""
+"""Generate responses without learning, as controls for the metric of generation."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
+
+from sgdx_dataset.io.arguments import TURNS_HELP
 
 from ..command_line import add_data, read_data, run_command
 from .systems import SYSTEMS, copy_system, generate
@@ -17,15 +19,17 @@ def main() -> int:
         "--system",
         required=True,
         choices=SYSTEMS,
-        help="what to say: gold (what the corpus says), derived (sentences made of the schemas' "
-        "descriptions), templates (hand-written ones, of --templates) or empty (nothing)",
+        help="Say this: gold (what the corpus says), derived (sentences made from the schemas' "
+        "descriptions), templates (hand-written ones, of --templates), or empty (nothing).",
     )
     add_data(parser)
-    text = "say these turns only: a file with DIALOGUE/TURN, as in 1_00000/5, for each"
-    parser.add_argument("--turns", type=Path, metavar="FILE", help=text)
-    text = "folder of <Service>.tsv templates in T2G2's format, for the system templates"
+    parser.add_argument("--turns", type=Path, metavar="FILE", help=TURNS_HELP)
+    text = (
+        "Read the templates for --system templates from this folder. It has <Service>.tsv files "
+        "in T2G2's format."
+    )
     parser.add_argument("--templates", type=Path, metavar="DIR", help=text)
-    text = "folder for CONFIG.jsonl files"
+    text = "Write CONFIG.jsonl for each wording into this folder."
     parser.add_argument("--output", type=Path, required=True, metavar="DIR", help=text)
     options = parser.parse_args()
 

@@ -1,6 +1,6 @@
 """Ask a tool-calling model, or any other system, for the dialogue state under every wording.
 
-The predictions are then scored with python -m sgdx_metric score --predictions DIR.
+Then score the predictions with 'python -m sgdx_metric score --predictions DIR'.
 """
 
 from __future__ import annotations
@@ -66,16 +66,25 @@ def _parser() -> ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def add_command(name: str, run: Callable[..., int | None], text: str) -> ArgumentParser:
-        description = f"{text[0].upper()}{text[1:]}."
-        command: ArgumentParser = commands.add_parser(name, help=text, description=description)
+        command: ArgumentParser = commands.add_parser(name, help=text, description=text)
         command.set_defaults(run=run)
         return command
 
     for name, run, add, text in (
-        ("estimate", _estimate, add_estimate, "count the requests and their tokens; send nothing"),
-        ("predict", _predict, add_predict, "ask a server or a program, and write predictions"),
-        ("requests", _requests, add_output, "write the requests as OpenAI batch files"),
-        ("collect", _collect, add_collect, "read the answers to batch files, write predictions"),
+        (
+            "estimate",
+            _estimate,
+            add_estimate,
+            "Count the requests and their tokens. Nothing is sent.",
+        ),
+        ("predict", _predict, add_predict, "Ask a server or a program, and write predictions."),
+        ("requests", _requests, add_output, "Write the requests as OpenAI batch files."),
+        (
+            "collect",
+            _collect,
+            add_collect,
+            "Read the answers to batch files, and write predictions.",
+        ),
     ):
         command = add_command(name, run, text)
         add_data(command)
@@ -83,15 +92,22 @@ def _parser() -> ArgumentParser:
         add_settings(command, model_required=name in ("requests", "collect"))
         add(command)
     command = add_command(
-        "check", _check, "send five requests, and say what the server makes of them"
+        "check", _check, "Send five requests, and print how the server treats them."
     )
     add_settings(command, model_required=True)
     add_headers(command)
-    text = "write predictions of a log of Inspect's sgdx/state or sgdx/calls, where Inspect is"
+    text = (
+        "Write predictions from a log of Inspect's tasks sgdx/state or sgdx/calls. Run this "
+        "where Inspect is installed."
+    )
     command = add_command("from-inspect", _from_inspect, text)
-    command.add_argument("log", metavar="LOG", help="the log file that inspect wrote")
+    command.add_argument("log", metavar="LOG", help="Read the log file that Inspect wrote.")
     command.add_argument(
-        "--output", type=Path, required=True, metavar="DIR", help="folder for VARIANT.jsonl"
+        "--output",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="Write VARIANT.jsonl for every wording into this folder.",
     )
     return parser
 

@@ -28,15 +28,15 @@ def add_repeats(command: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="ask everything N times under one --config and call the predictions r1 to rN: how far "
-        "they vary is the sensitivity without any rewording; default: 1",
+        help="Ask everything N times under one --config, and call the predictions r1 to rN. How "
+        "far they vary is the sensitivity without any rewording. Default: 1.",
     )
 
 
 def add_model(command: argparse._ActionsContainer, required: bool) -> None:
     """Add the option that names the model."""
-    text = "the model's name at its server"
-    text += "" if required else "; not needed with --command"
+    text = "Ask this model, by its name at the server."
+    text += "" if required else " Not needed with --command."
     command.add_argument("--model", required=required, metavar="NAME", help=text)
 
 
@@ -47,23 +47,24 @@ def add_server(command: argparse._ActionsContainer) -> None:
         choices=PROVIDERS,
         default=OPENAI.name,
         metavar="PROVIDER",
-        help="whose server it is: its address, the variable of its key, such as GROQ_API_KEY, and "
-        f"what it refuses or ignores in requests: {', '.join(PROVIDERS)}; default: openai",
+        help=f"Say whose server it is: {', '.join(PROVIDERS)}. This sets the address, the variable "
+        "of the key, such as GROQ_API_KEY, and what the server refuses or ignores in requests. "
+        "Default: openai.",
     )
     command.add_argument(
         "--base-url",
         metavar="URL",
-        help="address of a server with OpenAI's interface, such as http://localhost:8000/v1; "
-        "default: the provider's, for OpenAI $OPENAI_BASE_URL before it. The key is read from "
-        "$OPENAI_API_KEY, or from the provider's variable.",
+        help="Ask the server at this address, such as http://localhost:8000/v1. It needs OpenAI's "
+        "interface. Default: the provider's address; for OpenAI, $OPENAI_BASE_URL if it is "
+        "set. The key is read from $OPENAI_API_KEY, or from the provider's variable.",
     )
     command.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="KEY=JSON",
-        help="set a field of the requests, as in --set temperature=0.3; default: temperature=0, "
-        "seed=0, max_tokens=1024; may be given several times",
+        help="Set a field of the requests, as in --set temperature=0.3. Default: temperature=0, "
+        "seed=0, max_tokens=1024. The option may be given several times.",
     )
     command.add_argument(
         "--omit",
@@ -71,12 +72,13 @@ def add_server(command: argparse._ActionsContainer) -> None:
         action="extend",
         default=[],
         metavar="KEY",
-        help="leave out fields of the requests that the server refuses, as in --omit seed",
+        help="Leave out fields of the requests that the server refuses, as in --omit seed.",
     )
     command.add_argument(
         "--price",
         metavar="IN,CACHED,OUT",
-        help="price of a million tokens: of requests, of what is cached of them, of answers",
+        help="Give the price of a million tokens: of requests, of the cached part of requests, "
+        "and of answers.",
     )
 
 
@@ -88,41 +90,42 @@ def add_settings(command: argparse.ArgumentParser, model_required: bool) -> None
         "--task",
         choices=get_args(TaskName),
         default="state",
-        help="what to ask for: the dialogue state of every frame (state, the default), or the "
-        "call that the system makes next (calls)",
+        help="Ask for the dialogue state of every frame (state, the default), or for the call "
+        "that the system makes next (calls).",
     )
     command.add_argument(
         "--answer",
         choices=get_args(AnswerForm),
         default="tool",
-        help="where the answer is to be: in a call of the function that is given (tool, the "
-        "default), in text of a form that the server enforces (json_schema), or in any text (text)",
+        help="Demand the answer as a call of the given function (tool, the default), as text of a "
+        "form that the server enforces (json_schema), or as any text (text).",
     )
     command.add_argument(
         "--strict",
         action="store_true",
-        help="mark schemas as strict: every slot is required and may be null",
+        help="Mark schemas as strict: every slot is required and may be null.",
     )
     command.add_argument(
         "--tool-choice",
         choices=get_args(ToolChoice),
         default="required",
-        help="for --task calls: demand a call, after the turns that are followed by one (required, "
-        "the default), or ask after every turn and let the model decide (auto)",
+        help="For --task calls: ask only after the turns that are followed by a call, and demand "
+        "a call (required, the default), or ask after every turn and let the model decide "
+        "(auto).",
     )
     command.add_argument(
         "--distractors",
         type=int,
         default=0,
         metavar="N",
-        help="for --task calls: offer N functions of other services too, always the same ones in a "
-        "dialogue; default: 0",
+        help="For --task calls: offer N functions of other services too. They are always the same "
+        "in a dialogue. Default: 0.",
     )
 
 
 def add_estimate(command: argparse.ArgumentParser) -> None:
     """Add the options of ``estimate`` alone."""
-    command.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    command.add_argument("--json", action="store_true", help="Print JSON instead of a table.")
 
 
 def add_output(command: argparse.ArgumentParser) -> None:
@@ -132,21 +135,23 @@ def add_output(command: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="DIR",
-        help="folder for NAME.jsonl of every wording; give the same one to go on",
+        help="Write NAME.jsonl for every wording into this folder. To continue a run, give the "
+        "same folder.",
     )
     command.add_argument(
         "--answers",
         type=Path,
         metavar="FILE",
-        help="where answers are kept and looked up; default: answers.jsonl in the output folder",
+        help="Keep answers in this file, and look them up there. Default: answers.jsonl in the "
+        "output folder.",
     )
     command.add_argument(
         "--retry-invalid",
         type=int,
         default=0,
         metavar="N",
-        help="ask up to N times more, with other seeds, where an answer cannot be read; "
-        "predictions then say so; default: 0",
+        help="If an answer cannot be read, ask up to N times more, with other seeds. The "
+        "predictions then say so. Default: 0.",
     )
 
 
@@ -156,8 +161,8 @@ def add_predict(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--command",
         metavar="PROGRAM",
-        help="ask a program instead of a server: it reads request lines (custom_id, frame, body) "
-        "and writes answer lines (custom_id, and state or response)",
+        help="Ask a program instead of a server. It reads lines with custom_id, frame and body. "
+        "It writes lines with custom_id and state, or with a chat completion as response.",
     )
     add_sending(command)
 
@@ -169,31 +174,32 @@ def add_sending(command: argparse._ActionsContainer) -> None:
         "--on-refusal",
         choices=get_args(OnRefusal),
         default="count",
-        help="what to do where the server refuses one request, as Groq does after a call of a wrong"
-        " form: count it as an invalid answer (the default), or stop. A server that refuses all "
-        "requests ends the run",
+        help="If the server refuses one request, as Groq does after a call of a wrong form, count "
+        "it as an invalid answer (count, the default), or stop (stop). A server that refuses "
+        "all requests ends the run.",
     )
     command.add_argument(
         "--stop-invalid",
         metavar="SHARE/AFTER",
-        help="stop where so many answers cannot be read, as in 0.5/50: half of them, of 50 or more",
+        help="Stop if this share of answers cannot be read. 0.5/50 means: half of the answers, "
+        "once there are 50 or more.",
     )
     command.add_argument(
         "--concurrency",
         type=int,
         default=16,
         metavar="N",
-        help="how many requests may be under way at once; fewer are while the server has too many; "
-        "default: 16",
+        help="Send at most this number of requests at once. If the server has too many, fewer are "
+        "sent. Default: 16.",
     )
     command.add_argument(
-        "--max-requests", type=int, metavar="N", help="stop after so many requests"
+        "--max-requests", type=int, metavar="N", help="Stop after this number of requests."
     )
     command.add_argument(
         "--max-cost",
         type=float,
         metavar="X",
-        help="stop before the requests cost more than this by --price",
+        help="Stop before the requests cost more than this, by --price.",
     )
 
 
@@ -204,8 +210,8 @@ def add_headers(command: argparse._ActionsContainer) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="send a header with every request, as some gateways want it; may be given several "
-        "times, and is in no file",
+        help="Send this header with every request, which some gateways need. It is written to no "
+        "file. The option may be given several times.",
     )
 
 
@@ -230,7 +236,11 @@ def add_collect(command: argparse.ArgumentParser) -> None:
     """Add the options of ``collect`` alone."""
     add_output(command)
     command.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE", help="files of answers, as JSON Lines"
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="Read answers from these JSON Lines files.",
     )
 
 

@@ -64,12 +64,15 @@ class OnePassOptions(BatchOptions, frozen=True, kw_only=True):
     token_budget: TokenBudget = 4096
     chunk_size: Annotated[
         Count,
-        msgspec.Meta(description="number of dialogues whose results are saved together to resume"),
+        msgspec.Meta(
+            description="Save the results of this number of dialogues together. A killed "
+            "prediction continues from there."
+        ),
     ] = 192
     acts: Annotated[
         bool,
         msgspec.Meta(
-            description="whether the model reads the system's dialogue acts; false needs a model "
-            "that can do without, as it was trained without them at times (acts: sometimes)"
+            description="Say whether the model reads the system's dialogue acts. false needs a "
+            "model that was sometimes trained without them (acts: sometimes)."
         ),
     ] = True

@@ -1,8 +1,9 @@
 """Track sixty dialogues about twelve APIs that are in no corpus, and say which states are right.
 
-Both were written by hand for this project, as text alone. A state is right as a whole if, when the
-dialogue ends, every slot that the user settled has its value and no other slot has one. The figures
-say how a tracker does on somebody's own API; it must not be trained or tuned on these dialogues.
+The dialogues and the APIs were written by hand for this project. The dialogues are text alone,
+without dialogue acts. At the end of a dialogue, the state is right if every slot that the user
+settled has its value and no other slot has one. The figures say how a tracker does on somebody's
+own API. It must not be trained or tuned on these dialogues.
 """
 
 from __future__ import annotations
@@ -24,12 +25,15 @@ def main() -> int:
     """Run the command; returns the exit status, which is 2 after a one-line error message."""
     parser = argparse.ArgumentParser("python -m baselines.own_apis", description=__doc__)
     parser.add_argument(
-        "--model", required=True, help="a run folder, a repository on the Hub, or lexical"
+        "--model",
+        required=True,
+        help="Use this tracker: a run folder, a repository on the Hub, or lexical.",
     )
     parser.add_argument(
         "--details",
         action="store_true",
-        help="print every dialogue too: what is said, the state after each turn, and what is wrong",
+        help="Also print every dialogue: what is said, the state after each turn, and what is "
+        "wrong.",
     )
     options = parser.parse_args()
     return run_command("baselines.own_apis", lambda: _print(options.model, options.details))

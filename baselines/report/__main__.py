@@ -1,10 +1,10 @@
 """Make a report of runs: the tables and figures of the SGD-X paper, and the errors behind them.
 
-The output folder then holds index.html, which needs no other file and no network, and report.md
-with its pictures in figures/. A run is a folder of baselines.evaluate, or a scores.json, which may
-have predictions/VARIANT.jsonl or VARIANT.jsonl beside it. Trackers and generators have parts of
-their own in the report, and runs of one system with different seeds become one row. The file that
-sgsacc_metric validate --json writes may be given too.
+The output folder then holds index.html, and report.md with its pictures in figures/. index.html
+needs no other file and no network. A run is a folder of baselines.evaluate, or a scores.json. The
+predictions may be beside it, as predictions/VARIANT.jsonl or VARIANT.jsonl. Trackers and generators
+have separate sections in the report. Runs of one system with different seeds become one row. The
+report also takes the file that 'python -m sgsacc_metric validate --json' writes.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.arguments import DIALOGUES_HELP
 from sgdx_dataset.io.files import staged
 from sgdx_metric.cli.files import check_folder
 
@@ -117,42 +118,47 @@ def make_leaderboard(arguments: argparse.Namespace) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(f"python -m {NAME}", description=__doc__)
     parser.add_argument(
-        "runs", nargs="*", type=Path, metavar="RUN", help="a run's folder, or a scores.json"
+        "runs",
+        nargs="*",
+        type=Path,
+        metavar="RUN",
+        help="Give the folders of runs, or files scores.json.",
     )
     parser.add_argument(
         "--output",
         type=Path,
         metavar="DIR",
-        help="the folder to write; with --leaderboard it holds leaderboard.toml, "
-        "leaderboard_generators.toml and leaderboard.md, and is docs by default",
+        help="Write the report into this folder. With --leaderboard, it holds leaderboard.toml, "
+        "leaderboard_generators.toml and leaderboard.md, and the default is docs.",
     )
     add_source(parser)
     parser.add_argument(
         "--references",
         type=Path,
         metavar="DIR",
-        help="instead of --source, a folder of VARIANT.parquet as 'python -m sgdx_dataset frames' "
-        "writes them; by default the source that each run names itself",
+        help="Read the references from this folder instead. It has the VARIANT.parquet files that "
+        "'python -m sgdx_dataset frames' writes. Default: the source that each run names.",
     )
     parser.add_argument(
         "--dialogues",
         type=Path,
         metavar="FILE",
-        help="report on these dialogues alone, so that runs on different subsets compare: a file "
-        "of python -m sgdx_dataset subset, or a text file with one dialogue id a line",
+        help=f"{DIALOGUES_HELP} Runs on different subsets can then be compared. Default: all.",
     )
     parser.add_argument(
         "--service",
         action="append",
         default=[],
         metavar="NAME",
-        help="report on this service alone, by its original name; may be given several times",
+        help="Take only the frames of this service, by its original name. The option may be given "
+        "several times. Default: all.",
     )
     parser.add_argument(
         "--leaderboard",
         action="store_true",
-        help="instead of a report, add the runs, if any, to leaderboard.toml or, of generators, "
-        "leaderboard_generators.toml, check these files and write leaderboard.md",
+        help="Add the runs, if there are any, to leaderboard.toml (of generators: "
+        "leaderboard_generators.toml) instead of making a report. Then check these files and "
+        "write leaderboard.md.",
     )
     return parser
 

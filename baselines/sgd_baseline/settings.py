@@ -38,5 +38,8 @@ class SgdOptions(BatchOptions, frozen=True, kw_only=True):
     chunk_size: ChunkSize = 256  # a kill on CPUs costs seconds
     cache: Annotated[
         str | None,
-        msgspec.Meta(description="folder for schema embeddings; default: in the Hugging Face home"),
+        msgspec.Meta(
+            description="Keep schema embeddings in this folder. Default: a folder in the Hugging "
+            "Face home."
+        ),
     ] = None

@@ -66,5 +66,8 @@ class SgpOptions(BatchOptions, frozen=True, kw_only=True):
     token_budget: TokenBudget = 4096  # larger batches hold more padding than they save time
     chunk_size: Annotated[
         Count,
-        msgspec.Meta(description="number of dialogues whose results are saved together to resume"),
+        msgspec.Meta(
+            description="Save the results of this number of dialogues together. A killed "
+            "prediction continues from there."
+        ),
     ] = 96  # a kill on CPUs costs about a minute

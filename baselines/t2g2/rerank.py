@@ -1,14 +1,14 @@
-"""Choose in every turn the response, out of several generators', that words most of the actions.
+"""Choose, in every turn, the response of several generators that words most of the actions.
 
-This is the ensemble of Chen, Lin and Byrne 2023 (arXiv 2301.12568). The best beam of each generator
-gets a fidelity: the number of the turn's actions that it words, as a model of entailment judges
-without the gold response. The response of highest fidelity wins. Of several such responses the
-likeliest wins, by its writer's mean log-likelihood per token, the end token included, which is
-`score` in its file; a response without one, as of a generator without a model, comes last. Of
-equally likely ones that of the generator which was named first wins.
+This is the ensemble of Chen, Lin and Byrne 2023 (arXiv 2301.12568). Each generator's best beam gets
+a fidelity: the number of the turn's actions that it words, as a model of entailment judges without
+the gold response. The response with the highest fidelity wins. Of several such responses, the
+likeliest wins, by its own generator's mean log-likelihood per token, including the end token; this
+is `score` in the generator's file. A response without a score comes last, such as one of a
+generator without a model. Of equally likely responses, that of the generator named first wins.
 
-A model of entailment that chooses and then scores is biased towards its own choice. So the table
-has figures by a second model too, and the figures of the best possible choice.
+A model of entailment that chooses and then scores is biased towards its own choice. The table
+therefore also has figures by a second model, and the figures of the best possible choice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,14 @@ from rich.console import Console
 from rich.table import Table
 
 from sgdx_dataset import CONFIGS
-from sgdx_dataset.io.arguments import paths_by_name, split_pairs
+from sgdx_dataset.io.arguments import (
+    DIALOGUES_HELP,
+    SPLIT_HELP,
+    TURNS_HELP,
+    VARIANT_HELP,
+    paths_by_name,
+    split_pairs,
+)
 from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.release.schema import split_name
@@ -51,7 +58,7 @@ from sgsacc_metric.nli import Judge, Nli, nli_name
 from sgsacc_metric.rows import Prediction, Turn
 from sgsacc_metric.scoring import utterances_by_variant
 
-from ..command_line import add_source, run_command, source_of
+from ..command_line import ParagraphFormatter, add_source, run_command, source_of
 
 RERANKED = "reranked"
 BEST_OF = "oracle"  # in the table and in rerank.json: the best possible choice
@@ -384,67 +391,62 @@ def run(options: argparse.Namespace) -> None:
 
 def main() -> int:
     """Run the command; returns the exit status, which is 2 after a one-line error message."""
-    parser = argparse.ArgumentParser("python -m baselines.t2g2.rerank", description=__doc__)
+    parser = argparse.ArgumentParser(
+        "python -m baselines.t2g2.rerank", description=__doc__, formatter_class=ParagraphFormatter
+    )
     parser.add_argument(
         "--predictions",
         action="append",
         required=True,
         metavar="NAME=DIR",
-        help="a generator's name and its folder with VARIANT.jsonl for each variant; give it once "
-        "for each generator, the one that the last ties go to first",
+        help="Give a generator's name, and its folder with VARIANT.jsonl for each variant. Give "
+        "the option once for each generator. The generator named first wins the last ties.",
     )
     parser.add_argument(
         "--nli",
         required=True,
         metavar="MODEL",
-        help="the model of entailment that chooses: a folder with safetensors, a name on the Hub, "
-        "perhaps with @REVISION, or 'lexical' for a comparison of words",
+        help="Choose with this model of entailment: a folder with safetensors, a name on the Hub, "
+        "which may end in @REVISION, or 'lexical' for a comparison of words, which needs no "
+        "model.",
     )
     parser.add_argument(
-        "--second-nli", metavar="MODEL", help="another model, which scores the choice too"
+        "--second-nli", metavar="MODEL", help="Also score the choice with this second model."
     )
-    parser.add_argument("--device", metavar="DEVICE", help="where the models run, as in cuda:1")
+    parser.add_argument(
+        "--device",
+        metavar="DEVICE",
+        help="Run the models on this device, as in cpu or cuda:1. Default: a GPU if there is one.",
+    )
     add_source(parser)
-    parser.add_argument("--split", default="test", help="the split; default: test")
+    parser.add_argument("--split", default="test", help=f"{SPLIT_HELP} Default: test.")
     parser.add_argument(
         "--evaluator",
         default="original",
         metavar="VARIANT",
-        help="the wording of the sentences that are to be entailed; default: original",
+        help="Make the sentences that have to be entailed from the words of this variant, "
+        "whatever the generator read. Default: original.",
     )
+    text = f"{DIALOGUES_HELP} Default: all."
+    parser.add_argument("--dialogues", type=Path, metavar="FILE", help=text)
+    parser.add_argument("--turns", type=Path, metavar="FILE", help=TURNS_HELP)
     parser.add_argument(
-        "--dialogues",
-        type=Path,
-        metavar="FILE",
-        help="these dialogues only: a text file with one dialogue id a line, or a JSON list",
-    )
-    parser.add_argument(
-        "--turns",
-        type=Path,
-        metavar="FILE",
-        help="these turns only: a file with DIALOGUE/TURN, as in 1_00000/5, for each",
-    )
-    parser.add_argument(
-        "--variant",
-        action="append",
-        default=[],
-        metavar="NAME=PATH",
-        help="a wording of your own that the responses were generated under, or of --evaluator: a "
-        "folder with schemas, or a file of new words; may be given several times",
+        "--variant", action="append", default=[], metavar="NAME=PATH", help=VARIANT_HELP
     )
     parser.add_argument(
         "--rules",
         choices=RULES,
         default=APPENDIX_B,
-        help="how sentences are made of actions: as in the paper's appendix B, the default, or "
-        "with more forms of our own",
+        help="Choose how sentences are made from actions: as in the paper's appendix B (the "
+        "default), or with more forms of our own.",
     )
     parser.add_argument(
         "--output",
         type=Path,
         required=True,
         metavar="DIR",
-        help="folder for VARIANT.jsonl, the chosen responses, and rerank.json, the table",
+        help="Write VARIANT.jsonl with the chosen responses, and rerank.json with the table, into "
+        "this folder.",
     )
     options = parser.parse_args()
     return run_command("baselines.t2g2.rerank", lambda: run(options))

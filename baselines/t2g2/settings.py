@@ -63,17 +63,18 @@ class T2G2Options(BatchOptions, frozen=True, kw_only=True):
     templates: Annotated[
         str | None,
         msgspec.Meta(
-            description="folder of <Service>.tsv templates in T2G2's format, for a model that was "
-            "trained with the input t2g2"
+            description="Read templates from this folder, for a model that was trained with the "
+            "input t2g2. It has <Service>.tsv files in T2G2's format."
         ),
     ] = None
     beams: Annotated[
-        Count | None, msgspec.Meta(description="number of beams; default: as in training")
+        Count | None,
+        msgspec.Meta(description="Search this number of beams. Default: as in training."),
     ] = None
     length_penalty: Annotated[
         NotNegative | None,
         msgspec.Meta(
-            description="power of the length by which a beam's log-likelihood is divided; "
-            "default: as in training"
+            description="Divide a beam's log-likelihood by this power of its length. Default: as "
+            "in training."
         ),
     ] = None

@@ -42,31 +42,33 @@ class T5Options(BatchOptions, frozen=True, kw_only=True):
     static_shapes: Annotated[
         bool,
         msgspec.Meta(
-            description="whether inputs are padded to a few lengths, for devices that compile a "
-            "program for each, as TPUs, where it is always so; elsewhere it costs time and memory"
+            description="Say whether inputs are padded to a few lengths. TPUs always need this, "
+            "because they compile a program for each length. On other devices it costs time and "
+            "memory."
         ),
     ] = False
     shuffle: Annotated[
         int | None,
         msgspec.Meta(
-            description="random seed by which the elements of schemas are shuffled, independently "
-            "for each frame and variant; default: the order of the schema"
+            description="Shuffle the elements of schemas with this random seed, independently for "
+            "each frame and variant. Default: the order of the schema."
         ),
     ] = None
     format: Annotated[
-        str | None, msgspec.Meta(description="prompt format, for a model that does not record it")
+        str | None,
+        msgspec.Meta(description="Use this prompt format, for a model that does not record it."),
     ] = None
     max_input: Annotated[
         Count | None,
         msgspec.Meta(
-            description="maximum number of tokens of an input; default: as in training, with "
-            "--format 512"
+            description="Set the maximum number of tokens of an input. Default: as in training; "
+            "with --format, 512."
         ),
     ] = None
     max_target: Annotated[
         Count | None,
         msgspec.Meta(
-            description="maximum number of tokens of an answer; default: as in training, with "
-            "--format 256"
+            description="Set the maximum number of tokens of an answer. Default: as in training; "
+            "with --format, 256."
         ),
     ] = None

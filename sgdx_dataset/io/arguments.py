@@ -1,10 +1,36 @@
-"""Arguments of command lines that are pairs, such as NAME=PATH."""
+"""Arguments of command lines: those that are pairs, such as NAME=PATH, and their help."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from .errors import SgdxError
+
+# The help of options that many commands have, so that all of them say the same.
+SOURCES = (
+    "a release directory, a release archive (.zip, .tar.*), 'sample' for the small corpus of this "
+    "package, or 'download' to fetch the release once"
+)
+DEFAULT_SOURCE = (
+    "the environment variable SGDX_SOURCE, else the source that 'python -m sgdx_dataset prepare' "
+    "was given last"
+)
+SOURCE_HELP = f"Read SGD from this source: {SOURCES}. Default: {DEFAULT_SOURCE}."
+VARIANT_HELP = (
+    "Add a wording of your own and call it NAME. PATH is a .json file with a few new words, as in "
+    '{"Weather_1": {"slots": {"city": "town"}}}, an overlay of \'python -m sgdx_dataset '
+    "backtranslate', or a folder with train/schema.json, dev/schema.json and test/schema.json, "
+    "some of which may be missing. The option may be given several times."
+)
+SPLIT_HELP = "Take this split: train, validation (or dev) or test."
+DIALOGUES_HELP = (
+    "Take only the dialogues of this file: a file of 'python -m sgdx_dataset subset', a JSON list "
+    "of dialogue ids, or a text file with one id per line."
+)
+TURNS_HELP = (
+    "Take only the turns of this file: a JSON list of DIALOGUE/TURN, as in 1_00000/5, or a text "
+    "file with one per line."
+)
 
 
 def split_pairs(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.arguments import DEFAULT_SOURCE, DIALOGUES_HELP, SOURCES, VARIANT_HELP
 from sgdx_dataset.io.console import BAD_INPUT, run, say
 
 from ..bootstrap import DIALOGUES, OVER
@@ -20,7 +21,7 @@ class Command(NamedTuple):
         name: The command's name.
         run: What it does with its arguments.
         add_arguments: Adds its arguments to its parser.
-        help: What it does, in a clause that begins with a verb.
+        help: What it does, in a sentence that begins with a verb.
     """
 
     name: str
@@ -68,8 +69,7 @@ def _parser(
     parser = _Parser(prog=f"python -m {program}", description=description)
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in commands:
-        text = f"{command.help[0].upper()}{command.help[1:]}."
-        subparser = subparsers.add_parser(command.name, help=command.help, description=text)
+        subparser = subparsers.add_parser(command.name, help=command.help, description=command.help)
         subparser.set_defaults(run=command.run)
         command.add_arguments(subparser)
     return parser
@@ -82,9 +82,9 @@ def add_none(_: argparse.ArgumentParser) -> None:
 def add_push(command: argparse.ArgumentParser) -> None:
     """Add the arguments of `push`."""
     command.add_argument(
-        "repo_id", metavar="REPO_ID", help="Space to push to, YOU/ and the metric's name"
+        "repo_id", metavar="REPO_ID", help="Push to this Space: YOU/ and the metric's name."
     )
-    command.add_argument("--private", action="store_true", help="create it as a private one")
+    command.add_argument("--private", action="store_true", help="Create a private repository.")
 
 
 def add_references(command: argparse.ArgumentParser, rows: str) -> None:
@@ -97,32 +97,25 @@ def add_references(command: argparse.ArgumentParser, rows: str) -> None:
     command.add_argument(
         "--source",
         metavar="PATH",
-        help="where the references come from: the SGD release as a directory or an archive, "
-        "'sample' for the small corpus in the package, or 'download'; default: what the "
-        "predictions say they were made from, else $SGDX_SOURCE, else what python -m sgdx_dataset "
-        "prepare was given",
+        help=f"Read the references from this source: {SOURCES}. Default: the source that the "
+        f"predictions name, else {DEFAULT_SOURCE}.",
     )
     command.add_argument(
         "--references",
         type=Path,
         metavar="DIR",
-        help=f"instead of --source, a folder of VARIANT.parquet as 'python -m sgdx_dataset {rows}' "
-        "writes them",
+        help="Read the references from this folder instead. It has the VARIANT.parquet files that "
+        f"'python -m sgdx_dataset {rows}' writes.",
     )
     command.add_argument(
-        "--variant",
-        action="append",
-        default=[],
-        metavar="NAME=PATH",
-        help="a wording of your own, as python -m sgdx_dataset takes it: a .json file of new "
-        "words, or a directory with {train,dev,test}/schema.json; may be given several times",
+        "--variant", action="append", default=[], metavar="NAME=PATH", help=VARIANT_HELP
     )
     command.add_argument(
         "--split",
         default="test",
         type=split_name,
         choices=("train", "validation", "test"),
-        help="the split that was predicted; dev is another name of validation; default: test",
+        help="Take this split: train, validation (or dev) or test. Default: test.",
     )
 
 
@@ -131,15 +124,15 @@ def add_predictions(command: argparse.ArgumentParser, layouts: str = "") -> None
 
     Args:
         command: The command's parser.
-        layouts: A clause on what a PATH may be beside a JSONL file.
+        layouts: Sentences on what a PATH may be, which follow after a space.
     """
     command.add_argument(
         "--predictions",
         action="append",
         required=True,
         metavar="DIR | VARIANT=PATH",
-        help="either one folder with VARIANT.jsonl for each variant, or VARIANT=PATH once for each "
-        f"variant{layouts}",
+        help="Read the predictions from one folder with VARIANT.jsonl for each variant, or give "
+        f"VARIANT=PATH once for each variant.{layouts}",
     )
 
 
@@ -149,37 +142,39 @@ def add_over(command: argparse.ArgumentParser) -> None:
         "--over",
         choices=OVER,
         default=DIALOGUES,
-        help="what the intervals are over: the dialogues, as if others had been drawn; the "
-        "wordings of the schemas, as if others had been written; or both; default: dialogues",
+        help="Say what the intervals are drawn over: the dialogues, as if there were other "
+        "dialogues; the wordings, as if somebody had written other wordings; or both. "
+        "Default: dialogues.",
     )
 
 
 def add_dialogues(
-    command: argparse.ArgumentParser, default: str = "those that the predictions say they are of"
+    command: argparse.ArgumentParser, default: str = "those that the predictions name, else all"
 ) -> None:
     """Add the argument that chooses dialogues.
 
     Args:
         command: The command's parser.
-        default: A clause on which dialogues are chosen without it.
+        default: Which dialogues are chosen without it.
     """
     command.add_argument(
         "--dialogues",
         type=Path,
         metavar="FILE",
-        help="look at these dialogues only: a file of `python -m sgdx_dataset subset`, a text file "
-        f"with one dialogue id a line, or a JSON list; default: {default}, else all",
+        help=f"{DIALOGUES_HELP} Default: {default}.",
     )
 
 
 def add_scores_output(command: argparse.ArgumentParser) -> None:
     """Add the argument that names the file of scores to write."""
     text = (
-        "the JSON file to write, which other commands read; default: none, only tables are printed"
+        "Write the scores to this JSON file, which other commands read. Default: only print tables."
     )
     command.add_argument("--output", type=Path, metavar="FILE", help=text)
 
 
 def add_json_output(command: argparse.ArgumentParser) -> None:
     """Add the argument that names a file for the tables that are printed."""
-    command.add_argument("--json", type=Path, metavar="FILE", help="also write the tables as JSON")
+    command.add_argument(
+        "--json", type=Path, metavar="FILE", help="Also write the tables to this JSON file."
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from baselines.command_line import add_source
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.arguments import paths_by_name
+from sgdx_dataset.io.arguments import DIALOGUES_HELP, SPLIT_HELP, VARIANT_HELP, paths_by_name
 from sgdx_dataset.io.console import say
 
 from ..folder import SOURCE, write_tool_set
@@ -22,11 +22,17 @@ from .openapi import import_openapi
 _FILES: dict[str, tuple[Callable[[Path], Collection], str]] = {
     "openai": (
         import_openai,
-        "tools as OpenAI's APIs take them, nested or flat: a list or a request",
+        "Read tools as OpenAI's APIs take them, nested or flat: a list, or a request.",
     ),
-    "anthropic": (import_anthropic, "tools as Anthropic's API takes them: a list or a request"),
-    "mcp": (import_mcp, "an MCP server's answer to tools/list, or the result in it"),
-    "openapi": (import_openapi, "an OpenAPI 3.0 or 3.1 document in JSON or YAML"),
+    "anthropic": (
+        import_anthropic,
+        "Read tools as Anthropic's API takes them: a list, or a request.",
+    ),
+    "mcp": (
+        import_mcp,
+        "Read what an MCP server answers to tools/list, or the result in that answer.",
+    ),
+    "openapi": (import_openapi, "Read an OpenAPI 3.0 or 3.1 document in JSON or YAML."),
 }
 _PROGRAM = "sgdx_tools"
 _LONGEST_LIST = 20  # lines about what was left out
@@ -37,25 +43,30 @@ def add_import(command: argparse.ArgumentParser) -> None:
     form = command.add_mutually_exclusive_group(required=True)
     for name, (_, text) in _FILES.items():
         form.add_argument(f"--{name}", type=Path, metavar="FILE", help=text)
-    text = "cases of the Berkeley Function Calling Leaderboard, one JSON object a line"
+    text = "Read cases of the Berkeley Function Calling Leaderboard, one JSON object per line."
     form.add_argument("--bfcl", type=Path, nargs="+", metavar="FILE", help=text)
     form.add_argument(
         "--sgd",
         nargs="+",
         metavar="CONFIG",
-        help="the calls of SGD's system, with the tools in the words of this variant (original, v1 "
-        "to v5, or a NAME of --variant); further variants become wordings",
+        help="Read the calls of SGD's system. The tools get the words of the first variant "
+        "(original, v1 to v5, or a NAME of --variant). Further variants become wordings.",
     )
-    text = "with --bfcl: the files of possible answers; cases of irrelevance have none"
+    text = (
+        "With --bfcl: read the possible answers from these files. Cases of irrelevance have none."
+    )
     command.add_argument("--answers", type=Path, nargs="+", default=[], metavar="FILE", help=text)
     sgd = command.add_argument_group("with --sgd")
     add_source(command)
-    sgd.add_argument("--split", default="test", help="train, validation or test; default: test")
-    text = "a variant of your own, as python -m sgdx_dataset frames takes it"
+    sgd.add_argument("--split", default="test", help=f"{SPLIT_HELP} Default: test.")
+    text = VARIANT_HELP
     sgd.add_argument("--variant", action="append", default=[], metavar="NAME=PATH", help=text)
-    text = "import these dialogues only: a file of python -m sgdx_dataset subset, or of ids"
+    text = f"{DIALOGUES_HELP} Default: all."
     sgd.add_argument("--dialogues", type=Path, metavar="FILE", help=text)
-    text = "new folder for tools.json, source.json and, where there are any, cases and wordings"
+    text = (
+        "Write tools.json, source.json and, if there are any, cases and wordings into this new "
+        "folder."
+    )
     command.add_argument("--output", type=Path, required=True, metavar="FOLDER", help=text)
 
 
