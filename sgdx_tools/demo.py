@@ -21,6 +21,12 @@ from .folder import read_tool_set, write_wording
 
 SAMPLE = Path(__file__).parent / "sample"
 _MENDED = "v2-mended"
+_NEXT = """\
+With --output DIR the demo keeps my_api, run and scores.json there. With tools of yours:
+
+  python -m sgdx_tools import --openai tools.json --output my_api
+
+docs/your-own-tools.md has every step from there."""
 
 
 def demo(output: Path | None) -> None:
@@ -65,6 +71,7 @@ def _demo(folder: Path) -> None:
         difference = scores["differences"][name]
         interval = f"[{percent(difference['low'])}, {percent(difference['high'])}]"
         print(f"{name}: {percent(difference['difference'])} points of call accuracy {interval}")
+    print(f"\n{_NEXT}")
 
 
 def mend(wording: Wording, scores: Mapping[str, Any]) -> Wording:

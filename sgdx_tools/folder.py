@@ -167,15 +167,20 @@ def _check_message(message: Json, ids: Collection[str], where: str) -> None:
             expected = 'expected {"function": {"name": ..., "arguments": JSON in a string}}'
             raise SgdxError(f"{where}: tool_calls: {expected}")
         if name not in ids:
-            raise SgdxError(f"{where}: tool_calls: {name!r} is no tool of the case")
+            raise SgdxError(f"{where}: tool_calls: {_no_tool(name, ids)}")
         decode_json(arguments.encode(), dict[str, Any], f"{where}: arguments", "an object")
+
+
+def _no_tool(name: str, ids: Collection[str]) -> str:
+    """What an error message says of a call of a tool that is not there."""
+    return f"{name!r} is no tool of the case, expected one of {', '.join(ids)}"
 
 
 def _check_expected(
     call: ExpectedCall, ids: Collection[str], layouts: Mapping[str, Layout], where: str
 ) -> None:
     if call.name not in ids:
-        raise SgdxError(f"{where}: expect: {call.name!r} is no tool of the case")
+        raise SgdxError(f"{where}: expect: {_no_tool(call.name, ids)}")
     layout = layouts[call.name]
     unknown = [name for name in call.arguments if name not in layout.properties()]
     if unknown and not layout.is_open():

@@ -22,7 +22,7 @@ from .elements import reworded_elements
 from .folder import check_wording, read_tool_set, read_tools, read_wording, write_wording
 from .json_schema import NAME, Layout, Renaming, elements_of
 from .model_words import PARAMETERS, IncompleteError, RewordPlan, ask_model
-from .pool import ElementPool, Pool, ToolPool, compose_wordings, read_pool
+from .pool import ElementPool, Pool, ToolPool, compose_wordings, pool_elements, read_pool
 from .review import read_review, review_lines, write_review
 
 WAYS = ("model", "pool", "backtranslate", "file", "tools")
@@ -68,6 +68,11 @@ def reword(options: Namespace) -> int:
     for note in words.notes:
         print(f"note: {note}", file=sys.stderr)
     pool = without_names(words.pool) if options.keep_names else words.pool
+    if not words.wording and not any(pool_elements(pool)):
+        way = f"--with {options.by}" if options.by else str(options.review)
+        answers = options.output / "answers.jsonl"
+        said = f"; what the model said is in {answers}" if answers.exists() else ""
+        raise SgdxError(f"{way}: found no new words for any tool, expected some{said}")
     wordings = (
         [words.wording]
         if words.wording

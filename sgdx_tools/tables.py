@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from sgdx_metric.cli.terminal import percent, print_line, print_table
+from sgdx_metric.cli.terminal import P_TERM, legend, percent, print_line, print_table
 
 _TITLES = {
     "call_name_accuracy": "tool",
@@ -16,19 +16,29 @@ _TITLES = {
     "no_call_accuracy": "no call",
     "task_success": "task",
 }
-_LEGEND = """\
-tool: the right tools are called. arguments: all are right, where the tools are.
-call: both. no call: none is made where none is right. task: all calls of a
-dialogue. reworded: mean over the wordings but the original. drop: reworded less
-original. worst: cases that are right under all wordings. flips: right under one
-and wrong under another. SS: how far a case's score varies over wordings.
-"""
+# What metrics and figures are, by their keys; those that are not shown are left out.
+_TERMS = {
+    "call_name_accuracy": "tool: the right tools are called.",
+    "call_argument_accuracy": "arguments: all are right, where the tools are.",
+    "call_accuracy": "call: the right tools are called with the right arguments.",
+    "no_call_accuracy": "no call: none is made where none is right.",
+    "task_success": "task: all calls of a dialogue are right.",
+    "reworded": "reworded: the mean over the wordings but the original.",
+    "drop": "drop, difference: the reworded less the original.",
+    "worst": "worst: cases that are right under all wordings.",
+    "flips": "flips: cases that are right under one wording and wrong under another.",
+    "sensitivity": "SS: how far a case's score varies over wordings.",
+}
+_LOST_TERM = (
+    "lost 2 of 5: of 5 cases that expect the tool, 2 are right under the original words and wrong "
+    "under these."
+)
 _MOST_ELEMENTS = 10
 _LONGEST = 74  # characters of the words of an element
 
 
 def print_scores(scores: Mapping[str, Any], console: Console) -> None:
-    """Print scores in percent, differences to the original, and the words that cost the most.
+    """Print what other words cost, scores in percent, and the words that cost the most.
 
     Args:
         scores: The content of scores.json.
@@ -40,6 +50,8 @@ def print_scores(scores: Mapping[str, Any], console: Console) -> None:
         [_TITLES[metric], *(percent(of_metric[figure]) for figure in shown)]
         for metric, of_metric in scores["calls"].items()
     ]
+    if verdict := cost_line(scores):
+        print_line(f"{verdict}\n", console)
     counts = scores["cases"]
     title = f"{counts['all']} cases, {counts['call']} with a call, in %"
     heads = ["SS" if name == "sensitivity" else name for name in shown]
@@ -52,7 +64,10 @@ def print_scores(scores: Mapping[str, Any], console: Console) -> None:
     print_line("", console)
     _print_wordings(scores, console)
     _print_elements(scores, console)
-    print_line(_LEGEND, console)
+    terms = [text for key, text in _TERMS.items() if key in shown or key in scores["calls"]]
+    terms += [P_TERM] if any(d["p"] is not None for d in scores["differences"].values()) else []
+    terms += [_LOST_TERM] if any(element["net"] > 0 for element in scores["elements"]) else []
+    print_line(f"{legend(terms)}\n", console)
     for name, noise in scores["noise"].items():
         flips = f"flips {percent(noise['flips'])}, SS {percent(noise['sensitivity'])}"
         print_line(f"noise of {noise['repeats']} runs under {name}: {flips}", console)
@@ -115,6 +130,29 @@ def _interval(interval: list[float | None]) -> str:
     return f"[{percent(low)}, {percent(high)}]"
 
 
+def cost_line(scores: Mapping[str, Any]) -> str:
+    """What other words cost, in a sentence; empty where there are no other words."""
+    metric = headline_metric(scores)
+    of_metric = scores["calls"][metric]
+    drop, interval = of_metric["drop"], of_metric["confidence"]["drop"]
+    if drop is None:
+        return ""
+    text = (
+        f"Under other words {_points_of(metric)} goes from {percent(of_metric['original'])} to "
+        f"{percent(of_metric['reworded'])} %"
+    )
+    if not interval:
+        return f"{text}; whether by chance is not known"
+    low, high = interval
+    sure = "which may be chance" if low <= 0 <= high else "more than chance explains"
+    return f"{text}, {sure}"
+
+
+def _points_of(metric: str) -> str:
+    """A metric in words: "call accuracy"."""
+    return metric.replace("_", " ")
+
+
 def drop_line(scores: Mapping[str, Any], max_drop: float, metrics: list[str]) -> str:
     """The verdict of ``score --max-drop`` in one line.
 
@@ -126,7 +164,7 @@ def drop_line(scores: Mapping[str, Any], max_drop: float, metrics: list[str]) ->
     metric = metrics[0] if metrics else headline_metric(scores)
     of_metric = scores["calls"][metric]
     interval = of_metric["confidence"]["drop"]
-    loss = f"the rewording costs {percent(0.0 - of_metric['drop'])} points of {metric}"
+    loss = f"the rewording costs {percent(0.0 - of_metric['drop'])} points of {_points_of(metric)}"
     bounds = f"95 % interval {_interval([0.0 - interval[1], 0.0 - interval[0]])}"
     if metrics:
         return f"FAILED: {loss}, {bounds}, all of it above {max_drop:g}"

@@ -45,7 +45,7 @@ def run_program(
         line: The command line of the program.
         plan: What is asked.
         answers: Where answers are kept.
-        advance: Called for each answer.
+        advance: Called for each request that is done with, answered now or before.
         line_of: Makes the line that the program reads of a request; None for ``request_line``.
 
     Returns:
@@ -67,7 +67,7 @@ def run_program(
         except OSError as error:
             raise SgdxError(f"--command {line}: cannot be started: {error.strerror}") from None
         assert program.stdin and program.stdout  # noqa: S101 - as they are pipes
-        lines = _lines(plan, answers, keys, counts, line_of or request_line)
+        lines = _lines(plan, answers, keys, counts, line_of or request_line, advance)
         feeder = _Feeder(lines, program.stdin)
         feeder.start()
         try:
@@ -142,16 +142,19 @@ def _lines(
     keys: dict[str, str],
     counts: Counter[str],
     line_of: Callable[[Any], Json],
+    advance: Callable[[], None],
 ) -> Iterator[Json]:
     """The lines of requests without an answer; adds the key of each answer to ``keys``."""
     asked = set()
     for request in plan.requests():
         key = request.keys[0]
         if key in asked:
+            advance()
             continue
         asked.add(key)
         if key in answers:
             counts["cached"] += 1
+            advance()
             continue
         keys[request.custom_id] = key
         counts["requests"] += 1

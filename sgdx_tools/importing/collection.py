@@ -120,11 +120,13 @@ def tool_records(content: Any, keys: tuple[str, ...], path: Path) -> list[Json]:
     Raises:
         SgdxError: There is no such list, or an item of it is no object.
     """
-    records = content
+    records, fault = content, "found no list"
     if isinstance(content, dict):
-        records = next((content[key] for key in keys if key in content), None)
+        there = [key for key in keys if key in content]
+        records = content[there[0]] if there else None
+        kind = type(records).__name__
+        fault = f"found {kind if there else 'an object with ' + ', '.join(list(content)[:5])}"
     if not isinstance(records, list):
-        fault = f"found {type(records).__name__}" if records is not content else "found no list"
         raise SgdxError(f"{path}: {fault}, expected a list of tools, or one as {' or '.join(keys)}")
     for i, record in enumerate(records, 1):
         if not isinstance(record, dict):

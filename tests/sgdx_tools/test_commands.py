@@ -193,7 +193,13 @@ def test_the_demo_shows_a_drop_its_cause_and_its_mend(
     assert main(["demo", "--output", str(tmp_path / "demo")]) == 0
     out = capsys.readouterr().out
     assert "v1 book_table date: lost 5 of 5" in out
-    assert "FAILED: the rewording costs 58.86 points of call_accuracy" in out
+    assert "FAILED: the rewording costs 58.86 points of call accuracy" in out
+    verdict = (
+        "Under other words call accuracy goes from 88.57 to 29.71 %, more than chance explains"
+    )
+    assert verdict in out
+    assert "drop, difference: the reworded less the original.\n" in out
+    assert "lost 2 of 5: of 5 cases that expect the tool, 2 are right" in out
     assert "v2: -51.43 points of call accuracy" in out
     assert "v2-mended: 0.00 points of call accuracy" in out
     assert main(["demo", "--output", str(tmp_path / "demo")]) == 2

@@ -220,6 +220,22 @@ def test_words_that_a_model_never_finds_stay(
     assert read_tool_set(tools).wordings["v1"].tools["book"].name is None
 
 
+def test_a_model_that_finds_no_words_at_all_is_told(
+    tools: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Wordings in which nothing is reworded would look as if rewording cost nothing."""
+
+    def silent(body: Json) -> Json:
+        return call_completion("reword", json.dumps({"elements": []}))
+
+    with serving(StandIn(answer=silent)) as server:
+        assert reword(tools, "--with", "model:m", "--base-url", server.url) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "--with model:m: found no new words for any tool, expected some; what the" in error
+    assert error.endswith("answers.jsonl")
+    assert not list((tools / "wordings").glob("*.json"))
+
+
 def test_a_model_that_stops_is_asked_only_the_rest(
     tools: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -171,6 +171,11 @@ def test_a_tool_whose_schema_is_not_understood_is_left_out(write: Callable[[Json
         (import_openai, [{"name": ""}], ["tool 1", "empty"]),
         (import_anthropic, [{"name": "a"}], ["tool 1", "input_schema"]),
         (import_mcp, {"error": {"code": -32601, "message": "no"}}, ["-32601"]),
+        (
+            import_openai,
+            {"jsonrpc": "2.0", "result": {"tools": []}},
+            ["found an object with jsonrpc, result, expected a list of tools, or one as tools"],
+        ),
         (import_mcp, {"result": {"resources": []}}, ["expected a list of tools"]),
         (import_mcp, [{"name": "a", "inputSchema": {"$ref": "#/x"}}], ["found no tool", "#/x"]),
     ],
