@@ -5,11 +5,17 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+from pygments.formatters import HtmlFormatter
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.highlighting import PygmentsBridge
 
 from sgdx_metric import __version__
 
@@ -44,9 +50,25 @@ autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
 autodoc_inherit_docstrings = False
+autodoc_preserve_defaults = True  # as the code has them, such as Setup(), and not all their fields
 napoleon_use_ivar = True  # else attributes that autodoc finds too are described twice
 napoleon_use_rtype = False
 suppress_warnings = ["myst.header"]
+
+
+class LineFormatter(HtmlFormatter):
+    """Puts every line of code into an element of its own, so that a style can indent its rest."""
+
+    def wrap(self, source: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        """A block of code with its tags; as of Pygments, 1 stands before a line of it."""
+        lines = (
+            (is_line, f'<span class="line">{text}</span>' if is_line else text)
+            for is_line, text in source
+        )
+        return super().wrap(lines)
+
+
+PygmentsBridge.html_formatter = LineFormatter
 
 
 def _put_in_the_readme(app: Sphinx, page: str, text: list[str]) -> None:
@@ -78,22 +100,52 @@ def _link_the_repository(app: Sphinx, page: str, text: list[str]) -> None:
     text[0] = re.sub(r"`outputs/(reports/\w+/index.html)`", r'<a href="\1">\1</a>', text[0])
 
 
+# What is one thing to read in a table: an interval, and a score whose name has a range in it.
+_ONE_THING = re.compile(r"\(-?[\d.]+ to -?[\d.]+\)|(?<!`)\b[A-Za-z]+_v1-5\b(?!`)")
+
+
+def _keep_figures_whole(app: Sphinx, page: str, text: list[str]) -> None:
+    """No line of a table ends within an interval or the name of a score."""
+    lines = text[0].split("\n")
+    text[0] = "\n".join(
+        _ONE_THING.sub(r'<span class="whole">\g<0></span>', line) if line[:1] == "|" else line
+        for line in lines
+    )
+
+
 def _make_the_reports(app: Sphinx) -> None:
-    """Run the commands of ``results.md`` that make reports; the site has them in ``reports/``."""
+    """Run the commands of ``results.md`` that make reports; the site has them in ``reports/``.
+
+    They run in a folder that has links to what they read, so that the reports name files as the
+    commands do, and not by where the site is built.
+    """
     if app.builder.format != "html":
         return
-    for line in (ROOT / "docs" / "results.md").read_text(encoding="utf-8").splitlines():
-        if line.startswith("python -m baselines.report results/"):
-            *command, output = shlex.split(line)[1:]
-            folder = app.outdir / Path(output).relative_to("outputs")
-            paths = [path for word in command for path in _expanded(word)]
-            words = [sys.executable, *paths, folder]
-            subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    commands = [
+        shlex.split(line)[1:]
+        for line in (ROOT / "docs" / "results.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("python -m baselines.report results/")
+    ]
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for inputs in ("results", "models"):
+            (folder / inputs).symlink_to(ROOT / inputs)
+        for command in commands:
+            words = [sys.executable, *(part for word in command for part in _expanded(word))]
+            done = subprocess.run(
+                words, cwd=folder, env=os.environ | {"PYTHONPATH": path}, capture_output=True
+            )
+            if done.returncode:
+                raise ExtensionError(f"{shlex.join(command)}: {done.stderr.decode()}")
+        shutil.copytree(folder / "outputs" / "reports", app.outdir / "reports", dirs_exist_ok=True)
 
 
-def _expanded(word: str) -> list[str | Path]:
-    """A word of a command as a shell expands it."""
-    return sorted(ROOT.glob(word)) if "*" in word else [word]
+def _expanded(word: str) -> list[str]:
+    """A word of a command as a shell expands it in the root of the repository."""
+    if "*" not in word:
+        return [word]
+    return sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(word))
 
 
 def setup(app: Sphinx) -> None:
@@ -101,3 +153,4 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", _make_the_reports)
     app.connect("source-read", _put_in_the_readme)
     app.connect("source-read", _link_the_repository)
+    app.connect("source-read", _keep_figures_whole)

@@ -38,7 +38,7 @@ from .leaderboard import own_row, read_own, read_published, render_leaderboard, 
 from .page import write_report
 from .runs import TrackerRun
 from .sections import build_report
-from .systems import group_runs
+from .systems import group_runs, names_or_number
 from .tools.runs import ToolRun
 
 NAME = "baselines.report"
@@ -63,7 +63,7 @@ def make_report(arguments: argparse.Namespace) -> None:
     for reason in inputs.left_out:
         print(f"{NAME}: note: {reason}", file=sys.stderr)
     for reason, names in inputs.not_analysed.items():
-        without = f"no slots and no errors of {'; '.join(names)}"
+        without = f"no slots and no errors of {names_or_number(names)}"
         print(f"{NAME}: note: {without}: {reason}", file=sys.stderr)
     report = build_report(inputs, _command(arguments))
     for path in write_report(report, arguments.output):

@@ -25,6 +25,7 @@ from .leaderboard import (
     request_options,
     row_digest,
     sections_by_data,
+    with_notes,
 )
 from .runs import name_of_path
 from .tools.runs import ToolRun
@@ -235,7 +236,7 @@ def _table(rows: Sequence[CallRow]) -> str:
         ]
         table.append(f"| {' | '.join(cells)} |")
         notes.append(f"{number}. `{row.command}`  \n   `{row.signature}`")
-    return "\n".join([*table, "", *notes])
+    return with_notes(table, notes)
 
 
 def _cell(score: float | None) -> str:

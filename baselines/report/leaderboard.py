@@ -583,7 +583,18 @@ def _own_table(rows: Sequence[OwnRow]) -> str:
         table.append(f"| {' | '.join([name, *scores, *groups, trained_on, caveats])} |")
         asked = f"  \n   Asked: {row.asked}." if row.asked else ""
         notes.append(f"{number}. `{row.command}`  \n   `{row.signature}`{asked}")
-    return "\n".join([*table, "", *notes])
+    return with_notes(table, notes)
+
+
+def with_notes(table: Sequence[str], notes: Sequence[str]) -> str:
+    """A table and its numbered notes as Markdown, in which the notes are folded.
+
+    Args:
+        table: The lines of the table.
+        notes: For each of its rows, the command that gave it and the signature.
+    """
+    begin = "<details><summary>Commands and signatures</summary>"
+    return "\n".join([*table, "", begin, "", *notes, "", "</details>"])
 
 
 def _published_table(rows: Sequence[PublishedRow]) -> str:

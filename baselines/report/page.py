@@ -23,7 +23,7 @@ from .breakage import CLASSES, Rewording
 from .cells import NO_VALUE, Column, Table, markdown, printable
 from .errors import Error
 from .pictures import Picture
-from .systems import SystemGroup, TrackerSystem
+from .systems import SystemGroup, TrackerSystem, names_or_number
 from .verdict import Verdict
 
 
@@ -262,8 +262,10 @@ def _rendered(
         "whole": whole,
         "sentence": lambda text: text[:1].upper() + text[1:] + ".",
         "by_first": lambda rows: [list(g) for _, g in groupby(rows, lambda cells: cells[0])],
-        "code": lambda text: markup(f"`{printable(text).replace('`', ' ')}`"),
+        "uncut": lambda text: whole(printable(text, len(text))),
+        "code": lambda text, *cut: markup(f"`{printable(text, *cut).replace('`', ' ')}`"),
         "kinds": lambda errors: [k for k in CLASSES if any(_has_kind(e, k) for e in errors)],
+        "names_or_number": names_or_number,
         "by_system": lambda columns: [(k, list(g)) for k, g in groupby(columns, _system)],
     }
     page: str = environment.get_template(name).render(

@@ -243,8 +243,12 @@ class TrackerRun(ScoredRun):
 
     @cached_property
     def comparison_key(self) -> Hashable:
-        """The parts of the signature that are not the system's own, and the frames."""
-        parts = {k: v for k, v in self.signature_parts.items() if k not in SYSTEM_PARTS}
+        """The parts of the signature that are not the system's own, and the frames.
+
+        Whether there are canonical figures too changes none of the others.
+        """
+        omitted = {*SYSTEM_PARTS, "canonical"}
+        parts = {k: v for k, v in self.signature_parts.items() if k not in omitted}
         return str(parts), hash(tuple(self.results.frame_ids.to_pylist()))
 
     @property

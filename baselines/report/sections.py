@@ -160,6 +160,7 @@ def tracker_sections(
             "Training on other words",
             tables=[augmentation],
             pictures=drawn("augmentation"),
+            folded=is_folded,
         )
     analysed = [system for system in group.systems if system.name in analyses]
     lists = [

@@ -77,7 +77,7 @@ class SystemGroup(Generic[AnyRun]):
 
     @property
     def signatures(self) -> dict[str, str]:
-        """The signatures of the group's runs, which differ in the systems' own parts alone.
+        """The signatures of the group's runs, which differ in what may differ where scores compare.
 
         Each comes with the names of its systems; with an empty text where there is one for all.
         """
@@ -169,6 +169,15 @@ def augmentation_families(group: TrackerGroup) -> list[AugmentationFamily]:
             augmented = [system for system in systems if system is not plain[0]]
             families.append(AugmentationFamily(plain[0], augmented))
     return families
+
+
+# Of more systems than these, a sentence has the number.
+_MOST_NAMES = 3
+
+
+def names_or_number(names: Sequence[str]) -> str:
+    """Some trackers in a sentence: their names or, of many, how many they are."""
+    return "; ".join(names) if len(names) <= _MOST_NAMES else f"{len(names)} trackers"
 
 
 def number_of_systems(groups: Sequence[SystemGroup[Any]]) -> int:

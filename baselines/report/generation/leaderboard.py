@@ -25,6 +25,7 @@ from ..leaderboard import (
     check_unchanged,
     parse_rows,
     row_digest,
+    with_notes,
 )
 from ..runs import name_of_path, system_caveats
 from ..systems import ScoredSystem
@@ -265,7 +266,7 @@ def _table(rows: Sequence[GeneratorRow]) -> str:
         name = f"{markdown(row.system)} ({number})"
         table.append(f"| {' | '.join([name, *texts, '; '.join(row.caveats)])} |")
         notes.append(f"{number}. `{row.command}`  \n   `{row.signature}`")
-    return "\n".join([*table, "", *notes])
+    return with_notes(table, notes)
 
 
 def _cell(score: float | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ..cells import NO_VALUE, Cell
 from ..page import Section
@@ -19,13 +20,19 @@ def generator_sections(group: SystemGroup[GeneratorRun], is_folded: bool) -> Ite
 
     Args:
         group: The systems.
-        is_folded: Whether all sections but the first are folded.
+        is_folded: Whether all but the scores of all turns is folded.
     """
     pictures = draw_pictures(PLOTS, group, {})
+    faithfulness = tables.faithfulness(group)
     yield Section(
         "faithfulness",
         "Is it faithful, under every wording?",
-        tables=[tables.faithfulness(group)],
+        tables=[
+            tables.faithfulness(group, of_all_alone=True),
+            replace(faithfulness, title="Seen and unseen services", note="", folded=True),
+        ]
+        if is_folded
+        else [faithfulness],
         pictures=[pictures[name] for name in ("faithfulness_by_variant",) if name in pictures],
     )
     scales, services = tables.conventions(group), tables.by_service(group)

@@ -41,8 +41,13 @@ _OF_ENTAILMENT = ("sgsacc", "ss_sgsacc", "flips")
 _MOST_FAILED = 12
 
 
-def faithfulness(group: GeneratorGroup) -> Table:
-    """What rewording does to faithfulness and text, of all turns and of seen and unseen ones."""
+def faithfulness(group: GeneratorGroup, of_all_alone: bool = False) -> Table:
+    """What rewording does to faithfulness and text, of all turns and of seen and unseen ones.
+
+    Args:
+        group: The systems.
+        of_all_alone: Whether the rows of seen and unseen turns are left out.
+    """
     keys = {key: column for key, column in _WORDING.items() if _has_score(group, key)}
     rows = []
     for system in group.systems:
@@ -50,6 +55,8 @@ def faithfulness(group: GeneratorGroup) -> Table:
         if system.first.input not in ("", system.name):
             remarks.insert(0, f"input: {system.first.input}")
         for name, scores in _scores_by_group(system).items():
+            if of_all_alone and name != "all":
+                continue
             turns = Cell(f"{scores[0].turns:,}")
             cells = [score_cell(scores, key) for key in keys]
             rows.append([Cell(system.name, "; ".join(remarks)), Cell(name), turns, *cells])

@@ -14,6 +14,7 @@ from baselines.data.requested import DEFAULT_CONFIGS, RequestedData
 from baselines.report import __main__ as report
 from baselines.report.generation import tables
 from baselines.report.generation.runs import GeneratorRun, Validation
+from baselines.report.generation.sections import generator_sections
 from baselines.report.inputs import read_input, read_inputs
 from baselines.report.page import render_html, render_markdown
 from baselines.report.sections import build_report
@@ -176,6 +177,14 @@ def test_one_report_of_trackers_and_generators(
     text = (tmp_path / "out" / "report.md").read_text()
     assert "| BLEU: orig | BLEU: v1-5 | SER: orig |" in text
     assert (tmp_path / "out" / "figures" / "faithfulness_by_variant.png").is_file()
+
+
+def test_of_many_systems_only_the_rows_of_all_turns_stand_open(generators: Path) -> None:
+    group = only_group(generators / "gold.json", generators / "derived.json")
+    faithfulness = next(iter(generator_sections(group, is_folded=True)))
+    opened, folded = faithfulness.tables
+    assert [row[1].text for row in opened.rows] == ["all", "all"] and not opened.folded
+    assert len(folded.rows) > 4 and folded.folded
 
 
 def test_generators_alone(generators: Path) -> None:

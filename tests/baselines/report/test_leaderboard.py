@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -72,6 +73,8 @@ def test_rows_are_sorted_by_what_they_score(tmp_path: Path) -> None:
     assert page.index("| better (1) | 50.0 | 60.0 ") < page.index("| mine (2) | 50.0 | 40.0 ")
     assert "### On the small sample corpus, not SGD; only 273 frames" in page
     assert page.index("SPLAT Large") < page.index("D3ST XXL") < page.index("### Not comparable")
+    folded = re.findall("\n\n<details>(.*?)\n\n</details>\n\n", page, re.DOTALL)
+    assert [re.findall(r"\n(\d)\. `", notes) for notes in folded] == [["1", "2"], ["1"]]
 
 
 def test_markdown_in_the_name_of_a_system_is_text(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from baselines.report.inputs import read_tracker
-from baselines.report.systems import TrackerGroup, group_runs
+from baselines.report.systems import TrackerGroup, group_runs, names_or_number
 from sgdx_metric.report import with_digest
 
 
@@ -61,5 +61,15 @@ def test_runs_scored_otherwise_are_in_another_group(runs: dict[str, Path], tmp_p
         ["t5dst", "sgp_dst"],
         ["t5dst"],
     ]
+    earlier = tmp_path / "earlier"  # scored when there were no canonical figures
+    shutil.copytree(runs["tiny"], earlier)
+    sign_anew(earlier / "scores.json", "|canonical:said-so-far", "")
+    (group,) = group_runs([read_tracker(path) for path in (runs["plain-0"], earlier)])
+    assert [system.name for system in group.systems] == ["t5dst", "sgp_dst"]
     assert list(groups[0].signatures.values()) == ["t5dst", "sgp_dst"]
     assert list(groups[1].signatures.values()) == [""]
+
+
+def test_many_trackers_are_a_number() -> None:
+    assert names_or_number(["a", "b", "c"]) == "a; b; c"
+    assert names_or_number(["a", "b", "c", "d"]) == "4 trackers"
