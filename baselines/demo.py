@@ -13,6 +13,7 @@ the same way.
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 
@@ -34,7 +35,7 @@ Next, on SGD itself (PATH: a directory or archive of the release, or the word
 download; later commands remember it). Then load_dataset("sgdx", "v3") works:
 
   python -m sgdx_dataset prepare --source PATH
-  python -m baselines.evaluate --tracker lexical --output outputs/lexical
+  python -m baselines.evaluate {tracker} --output {run}
 """
 
 
@@ -82,7 +83,8 @@ def _tracking(tracker: str, output: Path) -> None:
     evaluate(Request(system_class, model, system_class.OPTIONS(), data, DEFAULT_CONFIGS), output)
     with (output / "predictions" / "original.jsonl").open("rb") as file:
         frames = sum(1 for _ in file) - 1
-    print(_NEXT.format(frames=frames, output=output))
+    which = f"--{'tracker' if model == tracker else 'model'} {shlex.quote(model)}"
+    print(_NEXT.format(frames=frames, output=output, tracker=which, run=f"outputs/{tracker}"))
 
 
 def _generation(output: Path) -> None:

@@ -384,4 +384,7 @@ def model_file(model: str, name: str, revision: str | None = None) -> Path | Non
         if isinstance(error, EntryNotFoundError) and not isinstance(error, LocalEntryNotFoundError):
             return None
         reason = str(error).strip().split("\n")[0]
-        raise SgdxError(f"{model}: no such folder or repository: {reason}") from None
+        raise SgdxError(
+            f"{model}: no such folder or repository: {Path.cwd()} has no folder of this name, and "
+            f"from the Hub: {reason}"
+        ) from None

@@ -49,7 +49,8 @@ def run_chunks(
     if finished := len(numbers) - len(missing):
         report(accelerator, f"going on at chunk {finished} of {len(numbers)}")
     eta, reported = Eta(0, len(missing)), time.perf_counter()
-    bar = tqdm(missing, desc="Predicting", unit=" chunks", disable=quiet, delay=2)
+    # Without a delay, as a bar that waits is drawn after a chunk alone, which may take a minute.
+    bar = tqdm(missing, desc="Predicting", unit=" chunks", disable=quiet)
     for done, number in enumerate(bar, 1):
         write_bytes(folder / f"{number:06d}.json", msgspec.json.encode(work(chunks[number])))
         if time.perf_counter() - reported > _SECONDS:

@@ -17,6 +17,7 @@ def test_the_demo_prints_the_table_and_what_to_do_next(run: Run, tmp_path: Path)
     for part in ("JGA_orig", "JGA_v1-5", "Diff_rel", "SS_JGA", "all", "seen", "unseen"):
         assert part in done.stdout
     assert "python -m sgdx_dataset prepare --source PATH" in done.stdout
+    assert "baselines.evaluate --tracker lexical --output outputs/lexical\n" in done.stdout
     scores = json.loads((tmp_path / "outputs" / "demo" / "scores.json").read_text())
     assert list(scores["variants"]) == ["original", "v1", "v2", "v3", "v4", "v5"]
     figures = scores["sgdx"]
@@ -53,3 +54,4 @@ def test_the_demo_tracks_with_the_shipped_model(run: Run, tmp_path: Path) -> Non
     scores = json.loads((tmp_path / "outputs" / "demo-onepass" / "scores.json").read_text())
     assert scores["sgdx"]["jga_orig"] == pytest.approx(0.397, abs=0.02)  # CPUs round differently
     assert "outputs/demo-onepass" in done.stdout
+    assert "models/onepass --output outputs/onepass\n" in done.stdout

@@ -198,7 +198,8 @@ def test_bad_recipes(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--model", "nowhere"), "nowhere: no such folder or repository"),
+        (("--model", "nowhere"), "nowhere: no such folder or repository: "),
+        (("--model", "nowhere"), " has no folder of this name, and from the Hub: "),
         (("--model", "{trained}", "--config", "v9"), "v9"),
         (("--model", "{bert}"), "found no tracker's name in run.json or config.json"),
         (
