@@ -46,8 +46,9 @@ def compare(
 
     Args:
         first, second: Files that `score` wrote, one for each run of a system.
-        dialogues: A file with the ids of the dialogues to compare on. None for all of them, and
-            where one side was scored on a subset and the other on all dialogues, for that subset.
+        dialogues: A file with the ids of the dialogues to compare on. None for all of them; where
+            the sides were scored on different ones, for those of the side that has fewer, which the
+            other side must have too.
         over: What the intervals are over, beside the runs where there are several. Over wordings,
             or both, wordings are a sample too (`compared_over_wordings`): only the means over them
             are compared, those over v1 to v5 and, where there are others, over all but the
@@ -122,22 +123,20 @@ def compare(
 
 
 def _on_the_same_dialogues(sides: Sides, dialogues: Path | None) -> Sides:
-    """Both sides, narrowed to the file's dialogues or to those of the side that has a subset."""
+    """Both sides, narrowed to the file's dialogues, or to those of the side that has fewer."""
     if dialogues:
         split = sides[0][0].part("split")
         ids = read_dialogue_ids(dialogues, None if split == "unknown" else split)
-        first, second = ([only_dialogues(run, ids, str(dialogues)) for run in s] for s in sides)
-        return first, second
-    first, second = sides
-    if first[0].part("dialogues") == "all" and second[0].part("dialogues") != "all":
-        return [_narrowed(run, second[0]) for run in first], second
-    if second[0].part("dialogues") == "all" and first[0].part("dialogues") != "all":
-        return first, [_narrowed(run, first[0]) for run in second]
-    return sides
+        return _narrowed(sides, ids, str(dialogues))
+    fewer, more = sorted((side[0] for side in sides), key=lambda run: len(run.dialogue_ids()))
+    if fewer.part("dialogues") == more.part("dialogues"):
+        return sides
+    return _narrowed(sides, fewer.dialogue_ids(), str(fewer.path))
 
 
-def _narrowed(run: PairedResults, subset: PairedResults) -> PairedResults:
-    return only_dialogues(run, subset.dialogue_ids(), str(subset.path))
+def _narrowed(sides: Sides, dialogue_ids: Sequence[str], where: str) -> Sides:
+    first, second = ([only_dialogues(run, dialogue_ids, where) for run in side] for side in sides)
+    return first, second
 
 
 def _with_common_tables(sides: Sides) -> Sides:

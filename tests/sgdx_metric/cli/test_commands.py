@@ -182,6 +182,17 @@ def test_a_subset_of_dialogues(tmp_path: Path, command: Run, gold: dict[str, lis
     (tmp_path / "one.txt").write_text("1_00001\n")
     done = command("sgdx_metric", "compare", "all.json", "s.json", "--dialogues", "one.txt")
     assert done.stderr.startswith("note: compared on 1 dialogues") and "|frames:5|" in done.stdout
+    done = command(*SCORE[:-1], "one.json", "--predictions", f"v1={path}", "--dialogues", "one.txt")
+    assert done.returncode == 0, done.stderr
+    for files in (("s.json", "one.json"), ("one.json", "s.json")):  # one has a part of the other's
+        done = command("sgdx_metric", "compare", *files)
+        assert done.returncode == 0 and "|dialogues:1@" in done.stdout
+    (tmp_path / "one.txt").write_text("1_00003\n")
+    done = command(*SCORE[:-1], "one.json", "--predictions", f"v1={path}", "--dialogues", "one.txt")
+    assert done.returncode == 0, done.stderr
+    done = command("sgdx_metric", "compare", "s.json", "one.json")
+    lacks = "s.json: lacks 1 of the 1 dialogues of one.json, the first is 1_00003"
+    assert done.returncode == 2 and lacks in done.stderr
     (tmp_path / "one.txt").write_text("1_00000\n1_00003\n")
     done = command("sgdx_metric", "compare", "all.json", "s.json", "--dialogues", "one.txt")
     assert done.returncode == 2
