@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from sgdx_metric.variants import ORIGINAL
 
+from .cells import printable
 from .runs import ScoredRun, TrackerRun, name_of_path
 
 AnyRun = TypeVar("AnyRun", bound=ScoredRun)
@@ -99,13 +100,17 @@ def group_runs(runs: Sequence[AnyRun]) -> list[SystemGroup[AnyRun]]:
 
     Args:
         runs: The runs, all of trackers or all of generators.
+
+    Returns:
+        The groups, those of most runs first.
     """
     groups: dict[Hashable, list[AnyRun]] = {}
     for run in runs:
         groups.setdefault(run.comparison_key, []).append(run)
     if len(groups) == 1:
         return [SystemGroup(_systems(runs), None)]
-    return [SystemGroup(_systems(group), i) for i, group in enumerate(groups.values(), 1)]
+    largest_first = sorted(groups.values(), key=len, reverse=True)
+    return [SystemGroup(_systems(group), i) for i, group in enumerate(largest_first, 1)]
 
 
 def _systems(runs: Sequence[AnyRun]) -> list[ScoredSystem[AnyRun]]:
@@ -120,10 +125,12 @@ def _systems(runs: Sequence[AnyRun]) -> list[ScoredSystem[AnyRun]]:
     return [ScoredSystem(name, seeds) for name, seeds in zip(names, by_key.values(), strict=True)]
 
 
-# What is added to the names of systems that would be called alike, the first that differs.
-_DISTINCTIONS: Sequence[Callable[[ScoredRun], str]] = (
+# What is added to the names of systems that would be called alike, and then stands in their place.
+_DETAILS: Sequence[Callable[[ScoredRun], str]] = (
     lambda run: run.base_model,
     lambda run: "without system acts" if run.signature_parts.get("system-acts") == "no" else "",
+)
+_PATHS: Sequence[Callable[[ScoredRun], str]] = (
     lambda run: name_of_path(run.path),
     lambda run: str(run.path),
 )
@@ -132,15 +139,23 @@ _DISTINCTIONS: Sequence[Callable[[ScoredRun], str]] = (
 def _distinct_names(runs: Sequence[ScoredRun]) -> list[str]:
     """Short names of runs of different systems, each once."""
     names = [run.system_name() for run in runs]
-    for distinction in _DISTINCTIONS:
+    for distinction in (*_DETAILS, *_PATHS):
         details: dict[str, set[str]] = {}
         for name, run in zip(names, runs, strict=True):
             details.setdefault(name, set()).add(distinction(run))
         names = [
-            f"{name}, {detail}" if len(details[name]) > 1 and detail else name
-            for name, detail in zip(names, map(distinction, runs), strict=True)
+            _more_distinct(name, distinction(run), distinction in _PATHS)
+            if len(details[name]) > 1
+            else name
+            for name, run in zip(names, runs, strict=True)
         ]
     return names
+
+
+def _more_distinct(name: str, detail: str, is_path: bool) -> str:
+    if is_path:
+        return printable(detail)
+    return f"{name}, {detail}" if detail else name
 
 
 @dataclass(frozen=True)

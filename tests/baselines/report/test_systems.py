@@ -41,6 +41,16 @@ def test_a_second_run_of_the_same_seed_is_a_row_of_its_own(runs: dict[str, Path]
     assert len(names) == 2 and len(set(names)) == 2
 
 
+def test_systems_that_would_be_called_alike_have_the_names_of_their_folders(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    for name in ("first", "second"):
+        shutil.copytree(runs["plain-0"], tmp_path / name)
+    paths = (tmp_path / "first", tmp_path / "second", runs["tiny"])
+    (group,) = group_runs([read_tracker(path) for path in paths])
+    assert [system.name for system in group.systems] == ["first", "second", "sgp_dst"]
+
+
 def sign_anew(path: Path, old: str, new: str) -> None:
     """Give a file of scores another signature, as if it had been scored so."""
     scores = json.loads(path.read_text())
@@ -56,7 +66,7 @@ def test_runs_scored_otherwise_are_in_another_group(runs: dict[str, Path], tmp_p
     acts = tmp_path / "acts"
     shutil.copytree(runs["tiny"], acts)
     sign_anew(acts / "scores.json", "system-acts:no", "system-acts:yes")
-    groups = group_runs([read_tracker(path) for path in (runs["plain-0"], other, acts)])
+    groups = group_runs([read_tracker(path) for path in (other, runs["plain-0"], acts)])
     assert [[s.name for s in group.systems] for group in groups] == [
         ["t5dst", "sgp_dst"],
         ["t5dst"],
