@@ -35,7 +35,7 @@ class Dialogue:
     acts: Acts = ()
 
 
-def load_tracker(model: str, **options: Any) -> System:
+def load_tracker(model: str | Path, **options: Any) -> System:
     """A tracker, or a generator, that is ready to predict.
 
     Args:
@@ -45,6 +45,7 @@ def load_tracker(model: str, **options: Any) -> System:
     Raises:
         SgdxError: There is no such model.
     """
+    model = str(model)
     system_class = get_system(model if model == "lexical" else recorded_name(model))
     if not is_trainable(system_class):
         return system_class()

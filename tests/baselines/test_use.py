@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from baselines.use import load_tracker, track_dialogue
 from sgdx_dataset import SgdxError
+
+from ..conftest import ROOT
 
 
 def test_a_dialogue_of_ones_own() -> None:
@@ -42,3 +46,15 @@ def test_a_dialogue_of_ones_own() -> None:
     for schema in ("Cabs_9", {**service, "slots": ["destination"]}):
         with pytest.raises(SgdxError, match="found the schema .*, expected a mapping with"):
             track_dialogue(load_tracker("lexical"), schema, ["Hi"])  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_the_example_of_the_page_tracks_with_the_shipped_model(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = (ROOT / "docs" / "train.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(example, {})  # noqa: S102 - it is a page of this repository
+    first, last = capsys.readouterr().out.splitlines()
+    assert "'active_intent': 'ReserveBook'" in first and "Old Man and the Sea']" in first
+    assert "'branch': ['Harbour branch']" in last
