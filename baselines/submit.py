@@ -68,7 +68,7 @@ def write(
     headers = {variant: read_header(path) for variant, path in paths.items()}
     if any(header.get("tracker") != "llm" for header in headers.values()):
         raise SgdxError(
-            f"{file.parent}: found predictions that are none of baselines.llm; other systems are "
+            f"{file.parent}: found predictions that baselines.llm did not write; other systems are "
             "added with python -m baselines.report --leaderboard"
         )
     answers = answers or next(iter(paths.values())).with_name("answers.jsonl")
@@ -289,7 +289,7 @@ def main(arguments: list[str] | None = None) -> int:
     def run() -> None:
         if options.command == "write":
             if options.output.exists():
-                raise SgdxError(f"--output {options.output}: is there, expected a new folder")
+                raise SgdxError(f"--output {options.output}: exists already, expected a new folder")
             write(
                 options.run,
                 options.name,

@@ -373,8 +373,8 @@ def model_file(model: str, name: str, revision: str | None = None) -> Path | Non
     if folder.is_dir():
         if (folder / READY).exists():
             raise SgdxError(
-                f"{model}: found parts of two models, as its training was stopped while it replaced"
-                " one by the next, expected one; go on with baselines.train --resume"
+                f"{model}: found parts of two models, because its training was stopped while it "
+                "replaced one by the next, expected one; continue with baselines.train --resume"
             )
         return folder / name if (folder / name).is_file() else None
     try:

@@ -332,7 +332,7 @@ def _run_noting_the_way_on(options: argparse.Namespace) -> None:
         run(options)
     except (KeyboardInterrupt, Terminated) as stop:
         if getattr(stop, "__notes__", None):  # the training loop has begun
-            stop.add_note(f"go on with: {_command_to_resume(sys.argv[1:])}")
+            stop.add_note(f"continue with: {_command_to_resume(sys.argv[1:])}")
         raise
 
 

@@ -51,7 +51,9 @@ def _dialogue_ids(options: Namespace, release: Release) -> list[str] | None:
     if options.dialogues is None:
         return None
     if not options.split:
-        raise SgdxError("--dialogues: found no --split, expected the one that has them")
+        raise SgdxError(
+            "--dialogues: found no --split, expected the split that has these dialogues"
+        )
     ids = read_dialogue_ids(options.dialogues, options.split)
     check_dialogue_ids(release, split_name(options.split), ids, str(options.dialogues))
     return ids
@@ -66,15 +68,21 @@ def _prepare(options: Namespace) -> None:
     print(*prepare_release(release, configs, options.cache_dir), sep="\n")
     if source_before not in (None, release.source):
         name = escape_controls(source_before or "")
-        print(f"note: what the cache had of {name} is replaced", file=sys.stderr)
+        print(f"note: the cache had configs of {name}; they were replaced", file=sys.stderr)
     elif removed := before - {folder.name for folder in cache.glob("sgdx/*")}:
         text = ", ".join(sorted(removed))
-        print(f"note: removed from the cache, as of an older copy: {text}", file=sys.stderr)
+        print(
+            f"note: removed from the cache, because it was of an older copy: {text}",
+            file=sys.stderr,
+        )
     folder = f", cache_dir={str(options.cache_dir)!r}" if options.cache_dir else ""
     example = "v3" if "v3" in configs else configs[0]
     print("next, in Python: from datasets import load_dataset", file=sys.stderr)
     print(f'                 load_dataset("sgdx", "{example}"{folder})', file=sys.stderr)
-    print("off line set HF_HUB_OFFLINE=1, so that it does not wait for the Hub", file=sys.stderr)
+    print(
+        "without a network, set HF_HUB_OFFLINE=1; otherwise load_dataset waits for the Hub",
+        file=sys.stderr,
+    )
 
 
 def _cache(options: Namespace) -> None:
@@ -135,8 +143,8 @@ def _show(options: Namespace) -> None:
         }
         if others := [name for name, value in of_dialogues.items() if value]:
             raise SgdxError(
-                f"--schema: found {', '.join(others)} too, expected it without, as it prints a "
-                "service's original words"
+                f"--schema: found {', '.join(others)} too, expected it alone, because it prints "
+                "the original words of a service"
             )
         print(words_of_service(release, options.schema))
         return

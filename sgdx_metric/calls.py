@@ -103,7 +103,7 @@ def score_calls(
         rules: How free-form values are compared.
 
     Raises:
-        ScoreError: Frames are missing, there twice or unknown, or no frame is followed by a call.
+        ScoreError: Calls are missing, there twice or unknown, or no frame is followed by a call.
     """
     whose = f"predictions for {variant}"
     ids = strings(column(references, "frame_id"))
@@ -114,12 +114,12 @@ def score_calls(
     order = order.take(pc.sort_indices(order))
     known_predictions = predictions.filter(pc.is_in(column(predictions, "frame_id"), value_set=ids))
     if known_predictions.num_rows < predictions.num_rows:  # it raises the named error
-        positions(strings(column(predictions, "frame_id")), ids, whose)
+        positions(strings(column(predictions, "frame_id")), ids, whose, "calls")
     call_predictions = known_predictions.filter(
         pc.is_in(column(known_predictions, "frame_id"), value_set=order)
     )
-    true = align(gold, order, f"references for {variant}")
-    predicted = align(call_predictions, order, whose)
+    true = align(gold, order, f"references for {variant}", "calls")
+    predicted = align(call_predictions, order, whose, "calls")
     services = strings(true.aligned("service"))
     true_calls, calls = true.aligned("service_call"), predicted.aligned("service_call")
     same_service = _equal(field(calls, "service"), services)

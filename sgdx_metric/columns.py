@@ -89,10 +89,10 @@ class AlignedRows:
         return SlotValues(frame, encode(field(assignments, "slot")), parent, strings(values))
 
 
-def align(table: pa.Table, order: pa.Array, whose: str) -> AlignedRows:
+def align(table: pa.Table, order: pa.Array, whose: str, unit: str = "frames") -> AlignedRows:
     """Align rows with the frames of `order`; raises ScoreError for the reasons of `positions`."""
     return AlignedRows(
-        table, positions(strings(column(table, "frame_id")), order, whose), len(order)
+        table, positions(strings(column(table, "frame_id")), order, whose, unit), len(order)
     )
 
 
@@ -171,13 +171,14 @@ def safe_divide(
     return ratio
 
 
-def positions(frame_ids: pa.Array, order: pa.Array, whose: str) -> Ints:
+def positions(frame_ids: pa.Array, order: pa.Array, whose: str, unit: str = "frames") -> Ints:
     """The index of each of `frame_ids` in `order`, each of whose ids must be among them once.
 
     Args:
         frame_ids: Frame ids in any order [rows].
         order: Distinct frame ids [frames].
         whose: What an error message calls the rows, such as "predictions for v1".
+        unit: What an error message calls what the ids are of: "frames", or "calls" after them.
 
     Raises:
         ScoreError: Frames are there twice, unknown or missing; the message names the first of them
@@ -186,30 +187,32 @@ def positions(frame_ids: pa.Array, order: pa.Array, whose: str) -> Ints:
     position = integers(pc.index_in(frame_ids, value_set=order))
     # Each index is there once, and none is -1: the frames are the same on both sides.
     if not np.array_equal(np.sort(position), np.arange(len(order))):
-        _raise_misaligned(frame_ids, order, whose)
+        _raise_misaligned(frame_ids, order, whose, unit)
     return position
 
 
-def _raise_misaligned(frame_ids: pa.Array, order: pa.Array, whose: str) -> None:
+def _raise_misaligned(frame_ids: pa.Array, order: pa.Array, whose: str, unit: str) -> None:
     """Raise the ScoreError of `positions`."""
     _raise_if_any(
         frame_ids.filter(pc.invert(pc.is_in(frame_ids, value_set=order))),
-        f"{whose}: {{count}} of {len(frame_ids)} frames are not in the references, the first is "
+        f"{whose}: {{count}} of {len(frame_ids)} {unit} are not in the references, the first is "
         "{first}; are these predictions for another split?{turn}",
         order,
     )
     counted = pc.value_counts(frame_ids)
     twice = field(counted, "values").filter(pc.greater(field(counted, "counts"), 1))
     _raise_if_any(
-        twice, f"{whose}: {{count}} frames are there more than once, the first is {{first}}"
+        twice,
+        f"{whose}: {{count}} of {len(counted)} {unit} appear more than once, the first is "
+        "{{first}}",
     )
     missing = order.filter(pc.invert(pc.is_in(order, value_set=frame_ids)))
     way_out = ""
     if len(frame_ids) and not _dialogues(missing) & _dialogues(frame_ids):
-        way_out = "; --dialogues FILE, or dialogues=[ids], scores some dialogues alone"
+        way_out = "; to score only some dialogues, give --dialogues FILE, or dialogues=[ids]"
     _raise_if_any(
         missing,
-        f"{whose}: {{count}} of {len(order)} frames are missing, the first is {{first}}{way_out}",
+        f"{whose}: {{count}} of {len(order)} {unit} are missing, the first is {{first}}{way_out}",
     )
 
 

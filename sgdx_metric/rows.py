@@ -144,7 +144,7 @@ def row_dicts(rows: Any, kind: type[msgspec.Struct], side: str) -> Iterable[Any]
         side: What an error message calls the rows.
 
     Raises:
-        ScoreError: They are no rows, a column is there twice, or a data frame has a column of mixed
+        ScoreError: They are no rows, a column appears twice, or a data frame has a column of mixed
             types.
     """
     is_frame = hasattr(rows, "to_dict") and hasattr(rows, "columns")  # A pandas data frame.

@@ -225,7 +225,9 @@ def _encode(text: str, title: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         half = text[error.start]
-        raise SgdxError(f"{title}: found half a character, {half!a}, expected Unicode") from None
+        raise SgdxError(
+            f"{title}: found an incomplete character, {half!a}, expected Unicode"
+        ) from None
 
 
 @cache

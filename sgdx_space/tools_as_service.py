@@ -82,7 +82,7 @@ def _slots(
     if not isinstance(schema, dict) or not isinstance(schema.get("properties", {}), dict):
         raise SgdxError(f"{where}: found no JSON Schema of an object for its parameters")
     if depth > _DEEPEST:
-        raise SgdxError(f"{where}: found objects in each other, expected {_DEEPEST} at most")
+        raise SgdxError(f"{where}: found nested objects, expected {_DEEPEST} at most")
     required_names = schema.get("required") or ()
     if not isinstance(required_names, list | tuple):
         raise SgdxError(f"{where}: required is {required_names!r:.60}, expected a list of names")

@@ -71,7 +71,8 @@ def run_plan(options: Namespace) -> int:
             if missing := plan.missing_counts(answers):
                 parts = ", ".join(f"{name} {number}" for name, number in missing.items())
                 print(
-                    f"{missing.total()} answers are missing ({parts}): run again to go on",
+                    f"{missing.total()} answers are missing ({parts}): give the same command again "
+                    "to continue",
                     file=sys.stderr,
                 )
                 return missing.total()

@@ -72,7 +72,7 @@ def check_pool(pool: Pool, tools: Mapping[str, Tool], where: str) -> None:
             if not all(text.strip() for text in texts):
                 raise SgdxError(f"{record}: found an empty paraphrase, expected words")
             if repeated := [text for text in texts if texts.count(text) > 1]:
-                raise SgdxError(f"{record}: {repeated[0]!r} is there twice, expected once")
+                raise SgdxError(f"{record}: {repeated[0]!r} appears twice, expected once")
 
 
 def pool_elements(pool: Pool) -> Iterator[tuple[str, str, ElementPool]]:

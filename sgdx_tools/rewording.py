@@ -63,7 +63,9 @@ def reword(options: Namespace) -> int:
     try:
         words = _new_words(options, tool_set)
     except IncompleteError as error:
-        print(f"{error} answers are missing: run again to go on", file=sys.stderr)
+        print(
+            f"{error} answers are missing: give the same command again to continue", file=sys.stderr
+        )
         return int(str(error))
     for note in words.notes:
         print(f"note: {note}", file=sys.stderr)

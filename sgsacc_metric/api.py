@@ -213,7 +213,7 @@ def _turns_of(rows: Sequence[Turn], evaluator: str) -> list[Turn]:
         )
     for turn, following in pairwise(turns):
         if turn.turn_id == following.turn_id:
-            raise ScoreError(f"references: turn {turn.turn_id} is there twice, expected once")
+            raise ScoreError(f"references: turn {turn.turn_id} appears twice, expected once")
     return turns
 
 

@@ -124,7 +124,7 @@ def utterances_by_variant(
         of_variant = by_turn.setdefault(row.variant, {})
         if row.turn_id in of_variant or row.turn_id not in scored:
             fault = (
-                "is there twice, expected once"
+                "appears twice, expected once"
                 if row.turn_id in of_variant
                 else "is not in the references; are these predictions for another split?"
             )

@@ -220,8 +220,8 @@ def original_leak(source: str | None, oracle: bool) -> Leak:
     if copies and not oracle:
         raise SgdxError(
             f"{release.name}: {', '.join(copies)} have the original schemas' texts, expected other "
-            "words, without which they judge no robustness; to train all the same, as an upper "
-            "bound that says so, give --oracle"
+            "words, because otherwise they measure no robustness; to train anyway, as an upper "
+            "bound that every file states, give --oracle"
         )
     return Leak(leak.overlaps, leak.oracle or bool(copies))
 

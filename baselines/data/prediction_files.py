@@ -85,7 +85,7 @@ def is_finished(path: Path, metadata: Row) -> bool:
     if differing and all(key in changed and key in header_metadata for key in differing):
         what = " and ".join(changed[key] for key in differing)
         print(
-            f"note: {path}: {what} changed since these were predicted: predicting again",
+            f"note: {path}: {what} changed since these predictions were made: predicting again",
             file=sys.stderr,
         )
         return False

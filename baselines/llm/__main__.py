@@ -204,8 +204,8 @@ def _write(plan: Plan, answers: AnswerFile, options: Namespace) -> int:
         return 0
     parts = ", ".join(f"{name} {number}" for name, number in missing.items())
     print(
-        f"{missing.total()} answers are missing ({parts}): run again to go on; "
-        f"{options.output / DONE} lists the dialogues that are complete",
+        f"{missing.total()} answers are missing ({parts}): give the same command again to "
+        f"continue; {options.output / DONE} lists the dialogues that are complete",
         file=sys.stderr,
     )
     return _INCOMPLETE

@@ -170,7 +170,7 @@ def connect(
             cause = error.__cause__ or error
             raise LaterError(_redact(secrets, f"{type(error).__name__}: {cause}")) from None
         except (ValueError, RecursionError):  # such as an answer that was cut off
-            raise LaterError("the answer is no JSON") from None
+            raise LaterError("the answer is not JSON") from None
         if is_error(answer):
             text = _redact(secrets, " ".join(json.dumps(answer["error"]).split()))[:300]
             raise LaterError(f"status 200 with an error: {text}")

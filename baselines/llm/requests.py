@@ -67,7 +67,7 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if wrong := [name for name in (*self.parameters, *self.omitted) if name in _FIXED_FIELDS]:
-            raise SgdxError(f"--set, --omit: found {wrong[0]}, which is not free to choose")
+            raise SgdxError(f"--set, --omit: found {wrong[0]}, which cannot be set or left out")
         if self.task == "calls" and self.answer != "tool":
             raise SgdxError(f"--answer {self.answer}: expected tool for the task calls")
         if self.task == "calls" and self.strict:

@@ -195,7 +195,7 @@ def read_own(path: Path) -> list[OwnRow]:
 
 
 def parse_own(data: bytes, path: str) -> list[OwnRow]:
-    """The own rows in a file's content, if each is one and none is there twice."""
+    """The own rows in a file's content, if each is one and none appears twice."""
     return parse_measured(data, path, OwnRow, check_row)
 
 
@@ -214,7 +214,7 @@ def parse_measured(
         check: Refuses a row that has a fault, given the row and what a message begins with.
 
     Raises:
-        ScoreError, SgdxError: A row is none, has a fault, or is there twice.
+        ScoreError, SgdxError: A row is none, has a fault, or appears twice.
     """
     rows = parse_rows(data, kind, path)
     keys: set[tuple[str, str]] = set()
@@ -223,7 +223,7 @@ def parse_measured(
         where = f"{path}: row {number} ({row.system})"
         check(row, where)
         if (key := (row.system, row.signature)) in keys:
-            raise SgdxError(f"{where}: is there twice, expected one row for it")
+            raise SgdxError(f"{where}: appears twice, expected one row for it")
         if digests & set(row.scores):
             raise SgdxError(f"{where}: has the scores of another row, expected those of its own")
         keys.add(key)

@@ -320,7 +320,7 @@ def _check_weights(training: _Training) -> None:
 def _diverged(progress: Progress, why: str) -> SgdxError:
     return SgdxError(
         f"step {progress.step}: the training has diverged, {why}; lower learning_rate, set clip or "
-        "raise warmup, and begin anew"
+        "raise warmup, and start again"
     )
 
 

@@ -182,7 +182,7 @@ def check_output(output: Path, record: dict[str, Any], resume: bool) -> list[int
         if output.is_file() or (output.is_dir() and any(map(_is_of_a_run, output.iterdir()))):
             raise SgdxError(
                 f"{output}: holds another run's files, expected an empty folder; "
-                "to go on with that run give --resume"
+                "to continue that run, give --resume"
             )
         return []
     if not path.exists():

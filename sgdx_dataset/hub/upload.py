@@ -173,7 +173,7 @@ def _tag(api: HfApi, files: Mapping[str, Path], url: RepoUrl, tag: str) -> None:
         api.create_tag(tag=tag, **repository)
     elif not _has(api, files, url, tag):
         raise SgdxError(
-            f"{url.repo_id}: the files are uploaded to main, but the tag {tag} stands on others "
+            f"{url.repo_id}: the files were uploaded to main, but the tag {tag} stands on others "
             "and was left there; expected a new version for new content"
         )
 

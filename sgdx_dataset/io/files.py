@@ -64,7 +64,9 @@ def _read_pipe(path: Path) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         if not select.select([file], [], [], _SECONDS_TO_BEGIN)[0]:
             where = escape_controls(str(path))
-            print(f"note: waiting for somebody to write to the pipe {where}", file=sys.stderr)
+            print(
+                f"note: waiting for another program to write to the pipe {where}", file=sys.stderr
+            )
             select.select([file], [], [])
         os.set_blocking(descriptor, True)
         return file.read()

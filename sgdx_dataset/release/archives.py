@@ -136,7 +136,7 @@ class _Listing:
             raise SgdxError(f"{self.name}: {path}: claims {size} bytes, expected {limits}")
         top, file = match.groups(default="")
         if file in self.files:
-            raise SgdxError(f"{self.name}: {path}: is there twice, expected one copy")
+            raise SgdxError(f"{self.name}: {path}: appears twice, expected one copy")
         if self.top not in (None, top):
             expected = f"expected all files in {self.top or 'no folder'}, as one release has them"
             raise SgdxError(f"{self.name}: {path}: is of another release, {expected}")
@@ -193,7 +193,7 @@ def _check_gap(name: str, end: int, start: int) -> None:
     # An entry may have a record of its sizes behind it, of at most 24 bytes.
     if not 0 <= start - end <= 24:
         raise SgdxError(
-            f"{name}: has {start - end} bytes at byte {end} that its list of entries leaves out,"
+            f"{name}: has {start - end} bytes at byte {end} that belong to no entry of its list,"
             " expected a zip whose entries follow each other"
         )
 

@@ -124,7 +124,7 @@ def announced_source(source: str | os.PathLike[str] | None, cache: Path | None =
     if not (source or os.environ.get("SGDX_SOURCE")):
         print(
             f"note: the source is {escape_controls(resolved)}, which prepare was given last; "
-            "--source names another",
+            "to choose another, give --source",
             file=sys.stderr,
         )
     return resolved

@@ -80,7 +80,7 @@ def check_distinct(schema: Schema) -> None:
 def _check_names(schema: Schema, what: str, names: list[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise SgdxError(f"{schema.path}: {what} {twice[0]} is there twice, expected distinct names")
+        raise SgdxError(f"{schema.path}: {what} {twice[0]} appears twice, expected distinct names")
 
 
 def split_name(split: str) -> str:

@@ -120,7 +120,7 @@ def _check_texts(pool: Pool, record: str, texts: list[str]) -> None:
         if not text.strip():
             raise SgdxError(f"{pool.path}: {record}: paraphrase {i} is empty, expected words")
         if text in texts[:i]:
-            raise SgdxError(f"{pool.path}: {record}: {text!r} is there twice, expected once")
+            raise SgdxError(f"{pool.path}: {record}: {text!r} appears twice, expected once")
 
 
 def _check_names(pool: Pool, record: str, original: str, names: list[str]) -> None:

@@ -169,8 +169,8 @@ class CallResults(PairedResults):
         reworded = [name for name in self.variants if name != ORIGINAL]
         if len(reworded) < 2:
             raise SgdxError(
-                f"{self.path}: found calls under {', '.join(self.variants)}, expected them under "
-                "two wordings or more beside the original, to draw wordings"
+                f"{self.path}: found calls under {', '.join(self.variants)}, expected two or more "
+                "wordings beside the original, because wordings are drawn"
             )
         sets = {".reworded": reworded}
         if {*PAPER_VARIANTS} < {*reworded}:
@@ -282,4 +282,4 @@ def _check_figures(results: CallResults) -> None:
             }
             for figure, (value, expected) in stated.items():
                 number = None if expected is None else _number(expected)
-                check_figure(f"calls: {metric}: {figure}", name, value, number, path)
+                check_figure(f"calls: {metric}: {figure}", name, value, number, path, "calls")

@@ -103,7 +103,7 @@ def _sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
         return args.first, args.second
     raise SgdxError(
         "compare: expected either two scores.json, or --first and --second with the scores.json of "
-        "each run of the one and of the other system"
+        "each run of each system"
     )
 
 
@@ -127,9 +127,7 @@ def run_summarise(args: argparse.Namespace) -> None:
 def run_explain(args: argparse.Namespace) -> None:
     """Print one frame slot by slot, or list the frames that broke between two variants."""
     if sum((args.frame_id is not None, args.changed is not None, args.flips)) != 1:
-        raise SgdxError(
-            "explain: expected either FRAME_ID, --changed FIRST SECOND or --flips, one of the three"
-        )
+        raise SgdxError("explain: expected one of FRAME_ID, --changed FIRST SECOND and --flips")
     inputs = _inputs(args, args.dialogues)
     predictions = inputs.read(read_states_or_calls)
     check_one_system({name: variant.metadata for name, variant in predictions.items()})

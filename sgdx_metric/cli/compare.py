@@ -73,7 +73,7 @@ def compare(
         fractions. A figure that the variants do not give is left out.
 
     Raises:
-        SgdxError: A file is not a scores.json or is there twice on a side, or the frames or the
+        SgdxError: A file is not a scores.json or appears twice on a side, or the frames or the
             signatures differ, except in what is a system's own: whether it was given the system's
             dialogue acts, and whether it is an oracle; or wordings are to be drawn, and there are
             not all of v1 to v5.

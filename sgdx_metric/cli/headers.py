@@ -76,8 +76,8 @@ def check_keys(keys: Iterable[str], known: Collection[str], where: str) -> None:
             raise SgdxError(f"{where}: metadata: found key {key!r}, expected {plain.casefold()!r}")
         if meant := get_close_matches(plain.casefold(), known, 1, _LIKE):
             print(
-                f"note: {escape_controls(where)}: metadata: nothing is known of the key {key!r}; "
-                f"is {meant[0]!r} meant?",
+                f"note: {escape_controls(where)}: metadata: found the unknown key {key!r}; "
+                f"did you mean {meant[0]!r}?",
                 file=sys.stderr,
             )
 

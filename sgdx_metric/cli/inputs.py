@@ -157,7 +157,7 @@ def stated_dialogues(
     if len(set(stated.values())) > 1:
         marks = ", ".join(f"{mark} for {name}" for name, mark in stated.items())
         raise SgdxError(
-            f"predictions: found those of other dialogues for each variant ({marks}), expected "
+            f"predictions: found other dialogues for each variant ({marks}), expected "
             "the same; name the dialogues to score with --dialogues FILE"
         )
     return ids

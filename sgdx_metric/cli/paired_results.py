@@ -204,6 +204,11 @@ class PairedFrames:
         }
 
 
+def unit_of(parts: Mapping[str, str]) -> str:
+    """What the scores of a file are of, by the parts of its signature: "frames" or "calls"."""
+    return "calls" if parts.get("task") == "calls" else "frames"
+
+
 def read_frames(
     signature: str, frame_id: Sequence[str], seen: Collection[str], path: Path
 ) -> PairedFrames:
@@ -226,11 +231,11 @@ def read_frames(
             raise SgdxError(f"{path}: frame id is '{one_id}', expected DIALOGUE/TURN/SERVICE")
     frame_ids = pa.array(sorted(frame_id), pa.string())
     unsorted_ids = pa.array(frame_id, pa.string())
-    order = np.argsort(positions(unsorted_ids, frame_ids.unique(), str(path)))
+    order = np.argsort(positions(unsorted_ids, frame_ids.unique(), str(path), unit_of(parts)))
     if parts.get("frames") != str(len(frame_id)):
         stated = parts.get("frames", "none")
         raise SgdxError(
-            f"{path}: found scores of {len(frame_id)} frames, the signature says {stated}"
+            f"{path}: found scores of {len(frame_id)} {unit_of(parts)}, the signature says {stated}"
         )
     services = [one_id.rsplit("/", 1)[-1] for one_id in frame_ids.to_pylist()]
     return PairedFrames(
@@ -239,22 +244,23 @@ def read_frames(
 
 
 def check_figure(
-    name: str, group: str, value: float | None, expected: float | None, path: Path
+    name: str, group: str, value: float | None, expected: float | None, path: Path, unit: str
 ) -> None:
-    """Refuse a figure that is not the one which the frames in `paired` give.
+    """Refuse a figure that is not the one which the frames or calls in `paired` give.
 
     Args:
         name: The figure's name in the file.
         group: Which frames it is of.
         value, expected: What the file states, and what its frames give.
         path: The file, for the error message.
+        unit: What the figure is of, as `unit_of` says it.
 
     Raises:
         SgdxError: The two differ.
     """
     if (value is None) != (expected is None) or abs((value or 0) - (expected or 0)) > _ROUNDING:
         raise SgdxError(
-            f"{path}: {name} of {group} frames is {value}, expected {expected}, which the frames "
+            f"{path}: {name} of {group} {unit} is {value}, expected {expected}, which the {unit} "
             "in 'paired' give"
         )
 
@@ -296,8 +302,8 @@ def only_services(results: AnyResults, services: Collection[str]) -> AnyResults:
     service_names = results.frame_index.services()
     if lacking := sorted(set(services) - set(service_names)):
         raise SgdxError(
-            f"{results.path}: --service {lacking[0]}: found no frame of it, expected one of "
-            f"{', '.join(service_names)}"
+            f"{results.path}: --service {lacking[0]}: found no {unit_of(results.parts)} of it, "
+            f"expected one of {', '.join(service_names)}"
         )
     members = np.flatnonzero([service in services for service in results.frame_index.service])
     return _only_frames(results, members, {"services": "+".join(sorted(set(services)))})
@@ -354,7 +360,7 @@ def check_part(first: PairedResults, second: PairedResults, key: str) -> None:
     if first.part(key) != second.part(key):
         raise SgdxError(
             f"{second.path}: {key} is '{second.part(key)}' in the signature, and "
-            f"'{first.part(key)}' in that of {first.path}: scores do not compare"
+            f"'{first.part(key)}' in that of {first.path}: these scores cannot be compared"
         )
 
 
@@ -383,8 +389,8 @@ def check_alike(first: PairedResults, second: PairedResults, free: Collection[st
             check_part(first, second, key)
     if apart := set(first.frame_ids.to_pylist()) ^ set(second.frame_ids.to_pylist()):
         raise SgdxError(
-            f"{second.path}: the frames are not those of {first.path}: {len(apart)} are in one of "
-            f"them only, the first is {min(apart)}"
+            f"{second.path}: the {unit_of(first.parts)} are not those of {first.path}: "
+            f"{len(apart)} are in only one of the two, the first is {min(apart)}"
         )
     if not np.array_equal(first.frame_index.seen, second.frame_index.seen):
         raise SgdxError(f"{second.path}: the seen services are not those of {first.path}")

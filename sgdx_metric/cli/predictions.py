@@ -65,7 +65,7 @@ def parse_predictions(arguments: Sequence[str]) -> dict[str, Path] | Path:
     form = "VARIANT=PATH, as in v1=v1.jsonl"
     for variant, path in split_pairs("--predictions", arguments, form):
         if variant in paths:
-            raise SgdxError(f"--predictions {variant}={path}: variant '{variant}' is there twice")
+            raise SgdxError(f"--predictions {variant}={path}: variant '{variant}' appears twice")
         paths[variant] = Path(path)
     return paths
 
@@ -171,7 +171,7 @@ def note_unscored(predictions: Mapping[str, Path] | Path, variants: Sequence[str
     if others:
         names = escape_controls(", ".join(others))
         print(
-            f"note: left out: {names}; --variant NAME=PATH names the wording of one",
+            f"note: left out: {names}; to score a wording of your own, give --variant NAME=PATH",
             file=sys.stderr,
         )
 

@@ -174,8 +174,8 @@ class Results(PairedResults):
         """The paper's wordings as `_v1-5`; where there are others, all, as `(v1..v5+mine)`."""
         if not set(PAPER_VARIANTS) <= set(self.variants):
             raise SgdxError(
-                f"{self.path}: found scores under {', '.join(self.variants)}, expected them under "
-                "v1 to v5 and perhaps others, to draw wordings"
+                f"{self.path}: found scores under {', '.join(self.variants)}, expected v1 to v5 "
+                "among them, because wordings are drawn"
             )
         sets = {"_v1-5": list(PAPER_VARIANTS)}
         if wider := wider_set(self.variants):
@@ -299,7 +299,7 @@ def _check_figures(results: Results) -> None:
                 jga = of_group["joint_goal_accuracy"]
                 stated[f"variants: {variant}: joint_goal_accuracy"] = (jga, mean)
         for key, (value, other) in stated.items():
-            check_figure(key, name, value, other, path)
+            check_figure(key, name, value, other, path, "frames")
 
 
 def _add_worst_case(

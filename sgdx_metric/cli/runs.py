@@ -35,7 +35,7 @@ def read_runs(paths: Sequence[Path]) -> list[PairedResults]:
     """Read the results of one system's runs.
 
     Raises:
-        ScoreError, SgdxError: A file is there twice, is no scores.json, is of another system than
+        ScoreError, SgdxError: A file appears twice, is no scores.json, is of another system than
             an earlier one, or was not scored like the first: the signatures of one system's runs
             may differ in nothing.
     """

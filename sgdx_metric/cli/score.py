@@ -285,8 +285,8 @@ def score_against(
         dialogues = len(dialogue_ids_of(frames))
     if errata:
         print(
-            f"note: {left_out} slots of frames under each variant are left out, as SGD contradicts "
-            "itself there",
+            f"note: {left_out} slots of frames under each variant are left out, because SGD "
+            "contradicts itself there",
             file=sys.stderr,
         )
     setup = Setup(
@@ -328,8 +328,8 @@ def check_services(services: Sequence[str], frames: pa.Table) -> None:
 def note_subset(subset: Subset) -> None:
     """Say on standard error that only the dialogues that the predictions name are looked at."""
     print(
-        f"note: {len(set(subset.dialogue_ids))} of {subset.available} dialogues, those that the "
-        "predictions say they are of; --dialogues FILE chooses others",
+        f"note: only the {len(set(subset.dialogue_ids))} of {subset.available} dialogues that the "
+        "predictions name are scored; to choose others, give --dialogues FILE",
         file=sys.stderr,
     )
 
@@ -356,6 +356,7 @@ def _warn(scores: Mapping[str, Any], oracle: bool) -> None:
         if count > predicted / 3:
             print(
                 f"warning: {escape_controls(name)}: {100 * count / predicted:.0f} % of the "
-                "predicted slots are not in its schemas; are these another variant's predictions?",
+                "predicted slots are not in its schemas; are these the predictions for another "
+                "variant?",
                 file=sys.stderr,
             )

@@ -32,7 +32,7 @@ def summarise(paths: Sequence[Path]) -> dict[str, Any]:
         mean nor deviation.
 
     Raises:
-        SgdxError: There are fewer than two files, one is there twice or no scores.json, or the
+        SgdxError: There are fewer than two files, one appears twice or no scores.json, or the
             signatures or the frames differ.
     """
     if len(paths) < 2:

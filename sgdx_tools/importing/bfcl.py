@@ -74,7 +74,7 @@ def import_bfcl(files: Sequence[Path], answer_files: Sequence[Path]) -> Collecti
         answer_files: The files of their answers, in any order.
 
     Raises:
-        SgdxError: A line is not of the form, an id is there twice, or a case that expects a call
+        SgdxError: A line is not of the form, an id appears twice, or a case that expects a call
             has no answer.
     """
     collection = Collection("bfcl", rules="bfcl")

@@ -79,7 +79,7 @@ def run_import(options: argparse.Namespace) -> None:
     if options.output.exists():
         raise SgdxError(f"{options.output}: exists already, expected a new folder")
     if options.answers and not options.bfcl:
-        raise SgdxError("--answers: found no --bfcl, whose answers they would be")
+        raise SgdxError("--answers: found no --bfcl, whose answers these are")
     collection = _collect(options)
     tools, cases = collection.tools.values(), collection.cases
     write_tool_set(options.output, tools, cases, collection.source, collection.wordings)

@@ -126,7 +126,7 @@ def _read_sheet(path: Path) -> dict[str, bool]:
                 f"{path}: row {number}: found answer '{answer:.40}', expected yes or no"
             )
         if pair in answers:
-            raise ScoreError(f"{path}: row {number}: pair {pair} is there twice, expected once")
+            raise ScoreError(f"{path}: row {number}: pair {pair} appears twice, expected once")
         answers[pair] = _ANSWERS[answer]
     return answers
 

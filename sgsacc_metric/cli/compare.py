@@ -50,7 +50,7 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
             )
             raise ScoreError(
                 f"{second}: {key} is '{right}' in the signature, and '{left}' in that of {first}:"
-                " scores do not compare"
+                " these scores cannot be compared"
             )
     first_units, second_units = first_scores.units, second_scores.units
     second_units = _in_order(first_units, second_units, first, second)

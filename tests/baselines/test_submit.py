@@ -222,7 +222,7 @@ def test_other_predictions_are_no_submission(
             path.write_text(path.read_text().replace('"tracker":"llm"', '"tracker":"lexical"'))
     words = ["write", str(other), "--name", NAME, "--output", str(tmp_path / "out")]
     assert main(words) == 2
-    assert "found predictions that are none of baselines.llm" in capsys.readouterr().err
+    assert "found predictions that baselines.llm did not write" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     assert main(["check", str(tmp_path / "other")]) == 2
     assert "found no submission.json" in capsys.readouterr().err

@@ -86,7 +86,7 @@ SABOTAGES = {
         "sgdx_dataset/io/files.py", "        staging.write_bytes(content)\n",
         "        target.write_bytes(content)\n        staging.write_bytes(content)\n",
         "tests/sgdx_dataset/io/test_files.py -k in_place"),
-    "a key that is there twice is accepted": Sabotage(
+    "a key that appears twice is accepted": Sabotage(
         "sgdx_dataset/io/json.py", "object_pairs_hook=_refuse_repeated_keys, ", "",
         "tests/sgdx_dataset/io/test_json.py", "files --every 50"),
     "spans before the utterance are accepted": Sabotage(

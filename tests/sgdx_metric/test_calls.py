@@ -159,9 +159,9 @@ def test_the_task_of_a_dialogue() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (predictions(GOLD), "predictions for v: 1 of 2 frames are missing, the first is 1/0/"),
-        (predictions(GOLD, GOLD, GOLD, GOLD), "1 of 4 frames are not in the references"),
-        (pa.concat_tables([predictions(GOLD, GOLD)] * 2), "2 frames are there more than once"),
+        (predictions(GOLD), "predictions for v: 1 of 2 calls are missing, the first is 1/0/"),
+        (predictions(GOLD, GOLD, GOLD, GOLD), "1 of 4 calls are not in the references"),
+        (pa.concat_tables([predictions(GOLD, GOLD)] * 2), "2 of 2 calls appear more than once"),
     ],
 )
 def test_frames_that_do_not_fit(rows: pa.Table, message: str) -> None:

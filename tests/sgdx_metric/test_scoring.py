@@ -125,7 +125,7 @@ def test_unknown_slots_are_counted() -> None:
     ("predicted", "message"),
     [
         (["a"], "1 of 2 frames are missing, the first is b"),
-        (["a", "b", "a"], "1 frames are there more than once, the first is a"),
+        (["a", "b", "a"], "1 of 2 frames appear more than once, the first is a"),
         (["a", "b", "x", "y"], "2 of 4 frames are not in the references, the first is x"),
         ([], "2 of 2 frames are missing, the first is a"),
     ],

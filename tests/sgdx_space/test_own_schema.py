@@ -86,7 +86,7 @@ def test_what_is_no_service_is_refused() -> None:
 
 def test_half_a_character_is_refused() -> None:
     """A browser can send one half of a pair of UTF-16, which no encoding of the text has."""
-    with pytest.raises(SgdxError, match="the dialogue: found half a character"):
+    with pytest.raises(SgdxError, match="the dialogue: found an incomplete character"):
         read_utterances("Hi \ud83d")
-    with pytest.raises(SgdxError, match="your API: found half a character"):
+    with pytest.raises(SgdxError, match="your API: found an incomplete character"):
         read_service('{"service_name": "\ud83d"}', "your API")

@@ -116,7 +116,7 @@ def test_an_object_that_holds_itself_deeply_is_refused() -> None:
     schema: dict[str, Any] = {"properties": {"x": {"type": "string"}}}
     for _ in range(12):
         schema = {"properties": {"x": schema}}
-    with pytest.raises(SgdxError, match="found objects in each other, expected 10 at most"):
+    with pytest.raises(SgdxError, match="found nested objects, expected 10 at most"):
         service_of_tools([{"name": "a", "parameters": schema}], "your API")
 
 

@@ -242,7 +242,10 @@ def test_a_model_that_stops_is_asked_only_the_rest(
     with serving(StandIn(answer=model)) as server:
         arguments = ("--with", "model:m", "--base-url", server.url, "--count", "1")
         assert reword(tools, *arguments, "--max-requests", "2") == 1
-        assert "1 answers are missing: run again to go on" in capsys.readouterr().err
+        assert (
+            "1 answers are missing: give the same command again to continue"
+            in capsys.readouterr().err
+        )
         assert not list((tools / "wordings").glob("*.json"))
         assert reword(tools, *arguments) == 0
     assert len(server.bodies) == 4
@@ -273,7 +276,7 @@ def test_bad_options_are_one_line(
         ({"x": {"name": ["y", "z"]}}, "tool x is not in the tools"),
         ({"book": {"parameters": {"x": {"name": ["y"]}}}}, "tool book: path x is not in the tools"),
         ({"book": {"name": ["a b"]}}, "tool book: name is 'a b'"),
-        ({"book": {"name": ["a", "a"]}}, "'a' is there twice"),
+        ({"book": {"name": ["a", "a"]}}, "'a' appears twice"),
         ({"book": {"description": [" "]}}, "found an empty paraphrase"),
     ],
 )

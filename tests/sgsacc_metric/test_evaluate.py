@@ -103,7 +103,7 @@ def test_bad_rows(metric: Any) -> None:
         ({"references": [{**row, "actions": 3}]}, r"references\[0\]: Expected `array`, got `int`"),
         ({"predictions": [said, {}]}, r"predictions\[1\]: Object missing required field"),
         ({"evaluator": "v1"}, "found no rows of variant 'v1'"),
-        ({"references": [row, row]}, "references: turn 1_00000/1 is there twice"),
+        ({"references": [row, row]}, "references: turn 1_00000/1 appears twice"),
         ({"rules": "mine", "nli": "lexical"}, "rules is 'mine', expected one of appendix-b"),
     ]
     for wrong, message in cases:

@@ -19,7 +19,7 @@ from .turns import act, four_turns, turn
 def test_predictions_that_do_not_fit() -> None:
     turns = four_turns()[:2]
     rows = [Prediction(one.turn_id, "v1", "x") for one in turns]
-    with pytest.raises(ScoreError, match="predictions for v1: turn 1_00000/1 is there twice"):
+    with pytest.raises(ScoreError, match="predictions for v1: turn 1_00000/1 appears twice"):
         utterances_by_variant(turns, [*rows, rows[0]])
     with pytest.raises(ScoreError, match="turn 9/9 is not in the references"):
         utterances_by_variant(turns, [*rows, Prediction("9/9", "v1", "x")])

@@ -112,14 +112,14 @@ def read_generators(path: Path) -> list[GeneratorRow]:
 
 
 def parse_generators(data: bytes, path: str) -> list[GeneratorRow]:
-    """The rows in a file's content, if each is one and none is there twice."""
+    """The rows in a file's content, if each is one and none appears twice."""
     rows = parse_rows(data, GeneratorRow, path)
     keys = set()
     for number, row in enumerate(rows, 1):
         where = f"{path}: row {number} ({row.system})"
         _check(row, where)
         if (key := (row.system, row.signature)) in keys:
-            raise SgdxError(f"{where}: is there twice, expected one row for it")
+            raise SgdxError(f"{where}: appears twice, expected one row for it")
         keys.add(key)
     return rows
 

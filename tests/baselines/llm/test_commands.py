@@ -98,7 +98,7 @@ def test_a_run_that_is_stopped_goes_on_and_its_dialogues_can_be_scored(
     assert ask("predict", *arguments, *limits, "--output", output) == 1
     said = capsys.readouterr().err
     assert "stopped: --max-requests 15 is reached" in said
-    assert "answers are missing (" in said and "run again to go on" in said
+    assert "answers are missing (" in said and "give the same command again to continue" in said
     assert not list(output.glob("*[0-9l].jsonl"))
     done = output / "done.json"
     assert msgspec.json.decode(done.read_bytes()) == ["1_00000"]
@@ -201,7 +201,7 @@ def test_a_program_that_was_mended_is_asked_again(
     before = read(tmp_path / "out" / "original.jsonl")
     program.write_text(PROGRAM.replace("lower() in said", "lower() not in said"))
     assert ask("predict", *arguments, *answers, "--output", tmp_path / "out") == 0
-    assert "the program of m has changed since these were predicted" in capsys.readouterr().err
+    assert "the program of m has changed since these predictions were made" in capsys.readouterr().err
     after = read(tmp_path / "out" / "original.jsonl")
     assert before[0]["program"] != after[0]["program"]
     assert before[1] != after[1]
@@ -308,7 +308,7 @@ def test_an_estimate_sends_nothing(three: Path, capsys: pytest.CaptureFixture[st
     ("options", "message"),
     [
         (["--set", "seed"], "--set seed: expected KEY=JSON, such as temperature=0.3"),
-        (["--omit", "model"], "--set, --omit: found model, which is not free to choose"),
+        (["--omit", "model"], "--set, --omit: found model, which cannot be set or left out"),
         (["--max-cost", "1"], "--max-cost: found no --price, expected what tokens cost"),
         (["--concurrency", "0"], "--concurrency 0: expected more than 0"),
         (

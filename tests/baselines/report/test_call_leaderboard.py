@@ -81,7 +81,7 @@ def test_a_run_of_calls_becomes_a_row(
     assert "### On the small sample corpus, not SGD; only 4 calls" in page
     text = (board / "leaderboard_calls.toml").read_text()
     assert command(monkeypatch, report, *arguments) == 2
-    assert "leaderboard_calls.toml: row 2 (gpt-x): is there twice" in capsys.readouterr().err
+    assert "leaderboard_calls.toml: row 2 (gpt-x): appears twice" in capsys.readouterr().err
     assert (board / "leaderboard_calls.toml").read_text() == text
 
 

@@ -215,7 +215,7 @@ def test_rows_of_the_projects_own_generators_are_their_figures() -> None:
 def test_a_generator_becomes_a_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """From the copies of the sample; a row that was changed or is there twice is refused."""
+    """From the copies of the sample; a row that was changed or appears twice is refused."""
     data = RequestedData("sample", "test")
     generate(copy_system("derived"), data, DEFAULT_CONFIGS, tmp_path / "derived")
     scores = score_files(
@@ -238,7 +238,7 @@ def test_a_generator_becomes_a_row(
     assert f"| copy of derived (1) | {row.all.bleu_orig:.2f} |" in page
     text = path.read_text()
     assert command(monkeypatch, report, *given) == 2
-    assert "row 2 (copy of derived): is there twice" in capsys.readouterr().err
+    assert "row 2 (copy of derived): appears twice" in capsys.readouterr().err
     assert path.read_text() == text
     for old, new, message in (
         (f"bleu_orig = {row.all.bleu_orig}", "bleu_orig = 99.0", "was changed after it was added"),
@@ -270,7 +270,7 @@ def test_a_run_becomes_a_row(
     assert "| t5dst, mean of 2 seeds (1) |" in (tmp_path / "leaderboard.md").read_text()
     assert command(monkeypatch, report, *arguments) == 2
     error = capsys.readouterr().err
-    assert "leaderboard.toml: row 3 (t5dst, mean of 2 seeds): is there twice" in error
+    assert "leaderboard.toml: row 3 (t5dst, mean of 2 seeds): appears twice" in error
     assert (tmp_path / "leaderboard.toml").read_text() == text
 
 

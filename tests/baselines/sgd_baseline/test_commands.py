@@ -69,7 +69,7 @@ def test_a_killed_training_ends_in_the_same_weights(
     printed = capsys.readouterr()
     assert printed.err.splitlines()[-1] == (
         f"baselines.train: interrupted at step 5 of 8; the last checkpoint is {tmp_path}/run/"
-        f"checkpoints/step-00000004; go on with: python -m baselines.train --config {recipe} "
+        f"checkpoints/step-00000004; continue with: python -m baselines.train --config {recipe} "
         f"--output {tmp_path}/run --resume"
     )
     opening, first, second, *_ = printed.out.splitlines()

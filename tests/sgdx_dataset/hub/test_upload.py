@@ -108,7 +108,7 @@ def test_a_tag_never_moves(push: Push, online: Hub) -> None:
     push("you/rows", tag="v1.0.0")
     tags = dict(of(online, "you/rows").tags)
     assert fails(push, "you/rows", content=b"other rows", tag="v1.0.0") == (
-        "you/rows: the files are uploaded to main, but the tag v1.0.0 stands on others and was "
+        "you/rows: the files were uploaded to main, but the tag v1.0.0 stands on others and was "
         "left there; expected a new version for new content"
     )
     assert of(online, "you/rows").tags == tags

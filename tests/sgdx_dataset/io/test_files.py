@@ -148,7 +148,7 @@ def test_waiting_for_a_pipe_is_told(
     script = f"sleep 0.5; echo text > {tmp_path / 'pipe'}"
     with subprocess.Popen(["/bin/sh", "-c", script]):
         assert read_input(tmp_path / "pipe") == b"text\n"
-    expected = f"note: waiting for somebody to write to the pipe {tmp_path / 'pipe'}\n"
+    expected = f"note: waiting for another program to write to the pipe {tmp_path / 'pipe'}\n"
     assert capsys.readouterr().err == expected
 
 

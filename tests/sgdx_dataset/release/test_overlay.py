@@ -89,7 +89,7 @@ def test_a_language_is_exported_to_its_own_folder(mini: Path, tmp_path: Path) ->
         (
             {"slots": {"city": {"name": {"pivot": "", "text": "area"}}}},
             "Flats_1",
-            "service Flats_1: slot area is there twice",
+            "service Flats_1: slot area appears twice",
         ),
     ],
 )

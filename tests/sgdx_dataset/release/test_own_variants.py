@@ -144,7 +144,7 @@ def test_an_overlay_variant_is_made_anew_when_the_file_changes(mini: Path, overl
         ([MINE], "not a rewording file: Expected `object`, got `array`"),
         (
             {"Flats_1": {"slots": {"area": {"name": {"pivot": "市", "text": "city"}}}}},
-            "service Flats_1: slot city is there twice",
+            "service Flats_1: slot city appears twice",
         ),
     ],
 )

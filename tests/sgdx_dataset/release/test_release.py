@@ -210,7 +210,7 @@ def test_an_archive_that_climbs_out_is_refused(mini: Path, name: str) -> None:
 
 
 def test_an_archive_of_two_releases_is_refused(mini: Path) -> None:
-    with pytest.raises(SgdxError, match="other/test/schema.json: is there twice"):
+    with pytest.raises(SgdxError, match="other/test/schema.json: appears twice"):
         open_release(_zip_with(mini, "other/test/schema.json"))
 
 

@@ -92,7 +92,7 @@ def test_dialogues_follow(mini: Path, words: Path) -> None:
         ),
         (
             {"Flats_1": {"slots": {"city": "area"}}},
-            "service Flats_1: slot area is there twice, expected distinct names",
+            "service Flats_1: slot area appears twice, expected distinct names",
         ),
     ],
 )

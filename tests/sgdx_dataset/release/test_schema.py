@@ -107,5 +107,5 @@ def test_two_slots_of_one_name_are_refused() -> None:
     """Were they accepted, renaming would lose one of them."""
     service = copy.deepcopy(ORIGINAL)
     service["slots"][1]["name"] = "city"
-    with pytest.raises(SgdxError, match="service Flats_1: slot city is there twice"):
+    with pytest.raises(SgdxError, match="service Flats_1: slot city appears twice"):
         schema_of(service)

@@ -186,7 +186,7 @@ FAULTS = [
     ),
     (
         _set(*INTENTS, "FindFlat", "description", value=["x", "y", "x"]),
-        "service Flats_1, intent FindFlat: description: 'x' is there twice, expected once",
+        "service Flats_1, intent FindFlat: description: 'x' appears twice, expected once",
     ),
     (
         _set("Flats_1", "description", value=["one", " ", "two"]),

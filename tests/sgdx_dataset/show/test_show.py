@@ -106,7 +106,7 @@ def test_the_words_of_a_service_are_a_rewording_file(run: Run, tmp_path: Path) -
     done = run("sgdx_dataset", "show", "--source", "sample", "--schema", "Nothing_1")
     assert "has no service Nothing_1, expected one of Bikes_1, Cabs_1," in done.stderr
     done = run("sgdx_dataset", "show", "1_00000", "--source", "sample", "--schema", "Vets_1")
-    assert "--schema: found DIALOGUE_ID too, expected it without" in done.stderr
+    assert "--schema: found DIALOGUE_ID too, expected it alone" in done.stderr
 
 
 def test_a_web_page_of_its_own(run: Run, mini: Path, tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_predictions_whose_wording_nobody_names_are_left_out_aloud(
     (folder / "answers.jsonl").write_text('{"custom_id": "1", "variant": 5}\n')
     (folder / "log.jsonl").write_text("")
     done = command(*SCORE, "--predictions", folder)
-    note = "note: left out: mine, other; --variant NAME=PATH names the wording of one\n"
+    note = "note: left out: mine, other; to score a wording of your own, give --variant NAME=PATH\n"
     assert (done.returncode, done.stderr) == (0, note)
     # Of one wording there is nothing to compare, and so no column and no words about it.
     assert "difference" not in done.stdout and "Diff_rel" not in done.stdout
@@ -364,7 +364,7 @@ def test_a_missing_dialogue_is_told_with_the_way_out(
     path = written(tmp_path / "p.jsonl", own)
     line = failed(tmp_path, command, "--predictions", f"v1={path}")
     assert f"{273 - len(own)} of 273 frames are missing" in line
-    assert line.endswith("; --dialogues FILE, or dialogues=[ids], scores some dialogues alone")
+    assert line.endswith("; to score only some dialogues, give --dialogues FILE, or dialogues=[ids]")
     (tmp_path / "ids.txt").write_text(f"{dialogue_id}\n")
     done = command(*SCORE, "--predictions", f"v1={path}", "--dialogues", "ids.txt")
     assert (done.returncode, done.stderr) == (0, "")
@@ -446,7 +446,7 @@ def test_predictions_are_refused_before_the_source_is_opened(
             ["--predictions", "p.jsonl"],
             "--predictions p.jsonl: found no such folder",
         ),
-        (["--predictions", "v1=.", "--predictions", "v1=q"], "variant 'v1' is there twice"),
+        (["--predictions", "v1=.", "--predictions", "v1=q"], "variant 'v1' appears twice"),
         (["--predictions", "v1=nowhere"], "nowhere: No such file or directory"),
         (["--predictions", "v1=p", "--split", "all"], "argument --split: invalid choice: 'all'"),
         ([], "the following arguments are required: --predictions"),

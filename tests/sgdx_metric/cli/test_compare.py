@@ -137,8 +137,8 @@ def turn_rule(scores: dict[str, Any]) -> None:
     ("change", "message"),
     [
         (turn_rule, "other.json: sgdx: jga_orig of all frames is "),
-        (frame_twice, "1 frames are there more than once, the first is 1_00000/0/Cabs_1"),
-        (rename_frame, "2 are in one of them only, the first is 1_00000/"),
+        (frame_twice, "frames appear more than once, the first is 1_00000/0/Cabs_1"),
+        (rename_frame, "2 are in only one of the two, the first is 1_00000/"),
         (lambda s: s.update(signature="BLEU|c:x"), "expected 'sgdx_metric|key:value|...'"),
         (
             lambda s: s.pop("paired"),
@@ -172,7 +172,7 @@ def test_other_data_are_told_before_their_dialogues(
     done = command("sgdx_metric", "compare", scored["good"], other)
     assert done.returncode == 2 and done.stderr == (
         f"sgdx_metric: error: {other}: release is 'complete' in the signature, and 'sample' in "
-        f"that of {scored['good']}: scores do not compare\n"
+        f"that of {scored['good']}: these scores cannot be compared\n"
     )
 
 

@@ -351,5 +351,5 @@ def test_a_file_that_states_another_variant_than_its_name_is_noted(
     written(tmp_path / "v6.jsonl", '{"metadata": {"variant": "v1"}}', GOOD)
     (tmp_path / "answers.jsonl").write_text('{"key": "x"}')
     note_unscored(tmp_path, ["original", "v1"])
-    expected = "note: left out: v6; --variant NAME=PATH names the wording of one\n"
+    expected = "note: left out: v6; to score a wording of your own, give --variant NAME=PATH\n"
     assert capsys.readouterr().err == expected

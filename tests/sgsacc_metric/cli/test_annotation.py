@@ -105,7 +105,7 @@ def test_sheets_that_do_not_fit(
     cases: tuple[tuple[list[str], str], ...] = (
         ([lines[0], lines[1].rpartition(",")[0] + ",perhaps"], "row 2: found answer 'perhaps'"),
         (lines[:-1], "1 of 375 pairs are missing, the first is"),
-        ([*lines, lines[1]], f"row {len(lines) + 1}: pair {first} is there twice"),
+        ([*lines, lines[1]], f"row {len(lines) + 1}: pair {first} appears twice"),
         ([*lines, lines[1].replace(first, "00000000")], "found pair 00000000, which the key"),
         ([*lines, "a,b"], "found 2 cells, expected 5"),
         (["name,age", "a,1"], ":1: expected the columns pair, before"),

@@ -16,7 +16,7 @@ def test_bad_predictions(copies: Path, tmp_path: Path, capsys: pytest.CaptureFix
         "missing": (lines[:-1], "predictions for v1: 1 of 265 turns are missing, the first is "),
         "twice": (
             [*lines, lines[-1]],
-            "predictions for v1: turn 2_00009/9 is there twice, expected once",
+            "predictions for v1: turn 2_00009/9 appears twice, expected once",
         ),
         "split": ([header, *lines[1:]], "v1.jsonl:1: metadata: split is 'validation', not 'test'"),
         "variant": (
