@@ -43,30 +43,45 @@ _FIGURES = {
         "SS_JGA": ("ss_jga", "schema sensitivity of joint goal accuracy; lower is better"),
         "JGA_worst": (
             "jga_worst",
-            "mean of each frame's score under the one of these six that is worst for it",
+            "mean score of each frame under its worst wording, of the original and v1 to v5",
         ),
-        "flips": ("flips", "frames right under one of these six and wrong under another"),
+        "flips": (
+            "flips",
+            "share of frames that are right under one of these six wordings and wrong under "
+            "another; lower is better",
+        ),
     },
     "turns": {
-        "BLEU_orig": ("bleu_orig", "corpus BLEU under the original schemas, from 0 to 100"),
+        "BLEU_orig": ("bleu_orig", "corpus BLEU under the original schemas"),
         "BLEU_v1-5": ("bleu_v1-5", "mean BLEU under the reworded schemas v1 to v5"),
         "SER_orig": ("ser_orig", "slot error rate under the original schemas; lower is better"),
-        "SER_v1-5": ("ser_v1-5", "mean slot error rate under v1 to v5"),
-        "SGSAcc_orig": ("sgsacc_orig", "faithful turns under the original schemas"),
+        "SER_v1-5": ("ser_v1-5", "mean slot error rate under v1 to v5; lower is better"),
+        "SGSAcc_orig": ("sgsacc_orig", "share of faithful turns under the original schemas"),
         "SGSAcc_v1-5": ("sgsacc_v1-5", "mean share of faithful turns under v1 to v5"),
         "SER_worst": (
             "ser_worst",
-            "SER of each turn under the one of these six that is worst for it",
+            "SER of each turn under its worst wording, of the original and v1 to v5",
         ),
         "SER_flips": (
             "ser_flips",
-            "turns that lack a value under one of these six and none under another",
+            "share of turns that lack a value under one of these six wordings and none under "
+            "another",
         ),
-        "SGSAcc_worst": ("sgsacc_worst", "turns that are faithful under all six"),
-        "SGSAcc_flips": ("sgsacc_flips", "turns faithful under one of these six and not another"),
+        "SGSAcc_worst": ("sgsacc_worst", "share of turns that are faithful under all six wordings"),
+        "SGSAcc_flips": (
+            "sgsacc_flips",
+            "share of turns that are faithful under one of these six wordings and not under "
+            "another",
+        ),
         "SS_SGSAcc": ("ss_sgsacc", "schema sensitivity of faithfulness; lower is better"),
-        "changed": ("changed", "turns said in other words than under the original schemas"),
-        "flips": ("flips", "turns whose faithfulness is not the same under all of v1 to v5"),
+        "changed": (
+            "changed",
+            "share of turns whose text differs from that under the original schemas",
+        ),
+        "flips": (
+            "flips",
+            "share of turns whose faithfulness is not the same under all of v1 to v5",
+        ),
     },
 }
 _TASK = {"frames": "dialogue-state-tracking", "turns": "response-generation"}
@@ -80,8 +95,8 @@ _ORACLE = """**Oracle: an upper bound.** This model was trained on schema varian
 below score it on. Do not compare it with models that were trained without them."""
 
 _TOY = """**A toy.** This model has a few small layers that began with random weights, and was
-trained for {steps} steps. It shows that the code of [sgdx]({project}) works, and is of no other
-use; its scores say nothing of the method."""
+trained for {steps} steps. It only shows that the code of [sgdx]({project}) works. Its scores say
+nothing about the method."""
 
 _LICENCES = {
     "apache-2.0": "Trained on the sample corpus of sgdx, which is under Apache-2.0.",
@@ -129,13 +144,20 @@ actions = [{{"act": "CONFIRM", "slot": "destination", "values": ["Botanical Gard
 print(say(load_tracker({repository!r}), service, actions))
 """
 _USE = {
-    "frames": ("With sgdx[baselines] installed, from a dialogue to its state:", _TRACK),
-    "turns": ("With sgdx[baselines] installed, from actions of the system to what it says:", _SAY),
+    "frames": (
+        'This code needs `pip install "sgdx[baselines]"`. It goes from a dialogue to its state:',
+        _TRACK,
+    ),
+    "turns": (
+        'This code needs `pip install "sgdx[baselines]"`. It goes from actions of the system to a '
+        "response:",
+        _SAY,
+    ),
 }
 _PLAIN = {
-    "frames": "With transformers alone, the model's own answers (texts or logits, not yet a "
-    "state):",
-    "turns": "From the text that the model reads, in five lines:",
+    "frames": "With transformers alone, you get the model's own answers (texts or logits), which "
+    "are not yet a state:",
+    "turns": "These five lines start from the text that the model reads:",
 }
 
 
@@ -316,13 +338,14 @@ def _results(rows: str, scores: dict[str, Any] | None) -> str:
         values = scores["sgdx"] if group == "all" else scores["sgdx"][group]
         cells = [_percent(key, values.get(key)) for key, _ in figures.values()]
         table.append(f"| {group} | {counts[group]} | {' | '.join(cells)} |")
-    legend = "; ".join(f"{name}: {meaning}" for name, (_, meaning) in figures.items())
-    unit = "In percent." if rows == "frames" else "BLEU is from 0 to 100, all else in percent."
+    legend = [f"- {name}: {meaning}." for name, (_, meaning) in figures.items()]
+    bleu = "" if rows == "frames" else " BLEU goes from 0 to 100."
     data = scored_data(scores, rows)
     lines = [f"Scored on the {data.split} split of: {data.name}.", "", *table, ""]
     if not names_weights(scores):
         lines += ["Unverified: these scores do not say which weights they were computed with.", ""]
-    return "\n".join([*lines, f"{unit} {legend}.", "", f"`{scores['signature']}`"])
+    lines += [f"Figures are in percent.{bleu}", "", *legend, ""]
+    return "\n".join([*lines, f"`{scores['signature']}`"])
 
 
 def _scaled(key: str, value: float) -> float:
@@ -366,7 +389,9 @@ def _augmentation(provenance: dict[str, Any]) -> str:
     if augment is None:
         return "none"
     recipe = f"{augment['schemas']}, ratio {augment['ratio']}, seed {augment['seed']}"
-    return f"{recipe}; {provenance['overlaps']} of its texts are v1..v5's and not the original's"
+    return (
+        f"{recipe}; {provenance['overlaps']} of its texts are in v1 to v5 and not in the original"
+    )
 
 
 def published(output: Path, tasks: Sequence[str] = ("",)) -> list[str]:

@@ -204,7 +204,7 @@ def _raise_misaligned(frame_ids: pa.Array, order: pa.Array, whose: str, unit: st
     _raise_if_any(
         twice,
         f"{whose}: {{count}} of {len(counted)} {unit} appear more than once, the first is "
-        "{{first}}",
+        "{first}",
     )
     missing = order.filter(pc.invert(pc.is_in(order, value_set=frame_ids)))
     way_out = ""

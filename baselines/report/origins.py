@@ -16,11 +16,11 @@ from .data import Turns
 
 ORIGINS = ("the user", "the system", "another service", "dontcare", "nobody, word for word")
 RULE = (
-    "A value has one source, the first that applies: dontcare, where the reference says so; the "
-    "user, who says one of its spoken variants word for word in the turn in which the slot takes "
-    "it; another service, whose state had it in an earlier turn; the system, which said it in an "
-    "earlier turn; the user, in an earlier turn. Otherwise nobody says it word for word, as with "
-    "most yes-or-no values."
+    "A value has one source, which is the first of these that applies. It is dontcare in the "
+    "reference. The user says one of its spoken forms word for word in the turn in which the "
+    "slot takes it. The state of another service had it in an earlier turn. The system said it "
+    "in an earlier turn. The user said it in an earlier turn. Otherwise nobody says it word for "
+    "word, as with most yes-or-no values."
 )
 _USER, _SYSTEM, _OTHER, _DONTCARE, _NOBODY = range(len(ORIGINS))
 

@@ -81,8 +81,9 @@ def jga_by_variant(group: TrackerGroup, _: Analyses) -> Any:
 _JGA_BY_VARIANT = Plot(
     "jga_by_variant",
     "Joint goal accuracy by variant",
-    "As in Figure 4 of the SGD-X paper: in percent, with 95 % intervals over dialogues. From v1 to "
-    "v5 the words of the schemas are farther and farther from the original ones.",
+    "The figures are in percent, with 95 % intervals over dialogues, as in Figure 4 of the SGD-X "
+    "paper. From v1 to v5, the words of the schemas are farther and farther from the original "
+    "words.",
     jga_by_variant,
 )
 
@@ -117,10 +118,10 @@ def drop_beside_flips(group: TrackerGroup, _: Analyses) -> Any:
 _DROP_BESIDE_FLIPS = Plot(
     "drop_beside_flips",
     "What the mean hides: the drop beside the flips",
-    "The drop is what is lost on average, in percentage points; the flips are the frames that are "
-    "right under one of the six wordings and wrong under another, in percent. Where as many frames "
-    "are won as lost, the mean stands still and the frames do not. With 95 % intervals over "
-    "dialogues.",
+    "The drop is the average loss in percentage points. The flips are the frames that are right "
+    "under one of the six wordings and wrong under another, in percent. If as many frames are "
+    "won as lost, the mean does not move although frames change. The bars are 95 % intervals "
+    "over dialogues.",
     drop_beside_flips,
 )
 
@@ -156,8 +157,8 @@ def augmentation(group: TrackerGroup, _: Analyses) -> Any:
 _AUGMENTATION = Plot(
     "augmentation",
     "Training on other words, by seen and unseen services",
-    "As in Figure 5 of the SGD-X paper: JGA_v1-5 in percent, without augmentation and with each "
-    "kind of it.",
+    "JGA_v1-5 in percent, without augmentation and with each kind of augmentation, as in Figure "
+    "5 of the SGD-X paper.",
     augmentation,
 )
 
@@ -195,8 +196,9 @@ def services(group: TrackerGroup, _: Analyses) -> Any:
 _SERVICES = Plot(
     "services",
     "Services: joint goal accuracy against schema sensitivity",
-    "As in Figure 6 of the SGD-X paper, in percent: a robust tracker has its services at the "
-    "lower right. Circles are services of the original train split, triangles are unseen ones.",
+    "The figures are in percent, as in Figure 6 of the SGD-X paper. A robust tracker has its "
+    "services at the lower right. Circles are services of the original train split. Triangles "
+    "are unseen services.",
     services,
 )
 
@@ -275,8 +277,8 @@ def flips(group: TrackerGroup, _: Analyses) -> Any:
 _FLIPS = Plot(
     "flips",
     "Frames right under one wording and wrong under another",
-    "In percent of all frames: those whose joint goal is right (scores 1) under the wording of "
-    "the row and wrong under that of the column.",
+    "The figures are in percent of all frames: the frames whose joint goal is right (scores 1) "
+    "under the wording of the row and wrong under the wording of the column.",
     flips,
 )
 _BIN = 5

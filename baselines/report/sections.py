@@ -116,10 +116,10 @@ def _title(kind: str, group: SystemGroup[Any]) -> str:
 
 
 _LEAD = (
-    "how well they do when somebody else words the schemas of the services, where they break, and "
-    "which words break them."
+    "how well they do when somebody else words the schemas of the services, where they fail, and "
+    "which words cause it."
 )
-_TOOLS_LEAD = "What it costs when somebody else words these tools, and which words cost it."
+_TOOLS_LEAD = "What it costs when somebody else words these tools, and which words cause the loss."
 _NOT_ALIKE = (
     "Runs that were scored in the same way on the same data are in one group. Compare figures only "
     "within a group; --dialogues FILE scores all runs on the same dialogues."
@@ -239,10 +239,10 @@ def _with_figures(*candidates: Table | None) -> list[Table]:
 
 
 _REWORDINGS_TEXT = (
-    "The slots whose new words cost most. A frame is lost where the slot is right under the "
-    "original words and wrong under the new ones, and won where it is the other way round; net is "
-    "lost less won, with its 95 % interval over dialogues. An error counts again in every later "
-    "turn whose state still has it. With several seeds these are means over them."
+    "These are the slots whose new words cost most. A frame is lost if the slot is right under "
+    "the original words and wrong under the new ones. It is won in the opposite case. Net is "
+    "lost minus won, with its 95 % interval over dialogues. An error counts again in every later "
+    "turn whose state still has it. With several seeds, the figures are means over them."
 )
 
 

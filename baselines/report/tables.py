@@ -101,22 +101,23 @@ def _scores_of(run: TrackerRun, services: str) -> GroupScores:
 
 
 _COMPARISON = (
-    "In percent, as in Table 2 of the SGD-X paper. JGA_orig is the joint goal accuracy under the "
-    "original schemas, JGA_v1-5 its mean under the reworded ones, and Diff_rel the relative "
-    "difference. SS_JGA is the schema sensitivity; lower is better. JGA_worst takes each frame "
-    "under the worst of the six wordings, and flips are the frames that are right under one of the "
-    "six and wrong under another; the paper has neither. Seen services are in the original train "
-    "split. The small figures are 95 % intervals over dialogues or, with several seeds, the "
-    "standard deviation after ±."
+    "The figures are in percent, as in Table 2 of the SGD-X paper. JGA_orig is the joint goal "
+    "accuracy under the original schemas. JGA_v1-5 is its mean under the reworded schemas v1 to "
+    "v5. Diff_rel is the relative difference. SS_JGA is the schema sensitivity; lower is better. "
+    "JGA_worst scores each frame under its worst wording of the six. Flips are the frames that "
+    "are right under one of the six wordings and wrong under another; lower is better. The paper "
+    "has neither JGA_worst nor flips. Seen services are in the original train split. The small "
+    "figures are 95 % intervals over dialogues. With several seeds, the figure after ± is the "
+    "standard deviation."
 )
 
 
 _MEANS = (("orig", "orig"), ("v1-5", "v1_5"))  # in names of figures, and of their attributes
 _BESIDE = {
-    "change": " Change is the joint goal accuracy of what changes since the service's frame before "
-    "alone, so that a mistake is not counted again in every later turn.",
-    "canonical": " Canonical is the joint goal accuracy that also takes what a value is to the "
-    "API, as 2019-03-01 for a date, where the dialogue acts so far say so.",
+    "change": " Change is the joint goal accuracy of only what changes since the service's "
+    "previous frame, so a mistake is not counted again in every later turn.",
+    "canonical": " Canonical is the joint goal accuracy that also accepts the form of a value that "
+    "an API takes, such as 2019-03-01 for a date, if the dialogue acts so far have it.",
 }
 
 
@@ -131,9 +132,8 @@ def _missing_variants(group: TrackerGroup) -> str:
         return ""
     names = f"only {' and '.join(scored)}" if scored else "none"
     return (
-        f" Of v1 to v5 {names} {'was' if len(scored) < 2 else 'were'} scored, so there is no "
-        "JGA_v1-5, no JGA_worst and no flips, and SS_JGA, where there is one, is over these "
-        "variants alone."
+        f" Of v1 to v5, {names} {'was' if len(scored) < 2 else 'were'} scored. So there is no "
+        "JGA_v1-5, no JGA_worst and no flips. SS_JGA, if there is one, is over only these variants."
     )
 
 
@@ -159,10 +159,10 @@ def augmentation(group: TrackerGroup) -> Table | None:
         return None
     return Table(
         "Training on other words",
-        "In percent, as in Table 3 of the SGD-X paper. Each difference is that to the row without "
-        "augmentation, in percentage points, with its paired 95 % interval over dialogues; with "
-        "several seeds it is the difference of the means over the seeds. Oracle rows were trained "
-        "on v1 to v5 themselves and are upper bounds.",
+        "The figures are in percent, as in Table 3 of the SGD-X paper. Each difference is to the "
+        "row without augmentation, in percentage points, with its paired 95 % interval over "
+        "dialogues. With several seeds, it is the difference of the means over the seeds. Oracle "
+        "rows were trained on v1 to v5 themselves and are upper bounds.",
         [
             Column("system", numeric=False), Column("augmentation", numeric=False),
             Column("JGA_orig"), Column("difference"), Column("JGA_v1-5"), Column("difference"),
@@ -189,8 +189,8 @@ def by_service(group: TrackerGroup) -> Table:
     members = frames_by_service(group.systems[0])
     details = {name: "seen" if name in seen else "unseen" for name in members}
     note = (
-        "In percent. Services go by their original names; those of the original train split are "
-        "seen. Figures of services with few frames are rough."
+        "The figures are in percent. Services have their original names. A service is seen if "
+        "the original train split has it. Figures of services with few frames are rough."
     )
     rows = _headline_rows(group, members, details)
     columns = _headline_columns(group, "service")
@@ -201,7 +201,7 @@ def by_domain(group: TrackerGroup) -> Table:
     """The headline scores of each domain."""
     domain = np.array([name.split("_")[0] for name in group.first.results.frame_index.service])
     members = {name: np.flatnonzero(domain == name) for name in sorted(set(domain.tolist()))}
-    note = "In percent. A domain is a service's name up to its first underscore."
+    note = "The figures are in percent. A domain is a service's name up to its first underscore."
     rows, columns = _headline_rows(group, members, {}), _headline_columns(group, "domain")
     return Table("By domain", note, columns, rows, group.caveats, group.signatures, folded=True)
 
@@ -285,10 +285,10 @@ def official_metrics(group: TrackerGroup) -> Table:
     columns = [Column("metric", numeric=False)]
     columns += [Column(name, s.label) for s in group.systems for name in ("original", "v1-5", "SS")]
     note = (
-        "In percent, over all services: each metric under the original schemas, its mean under v1 "
-        "to v5, and its schema sensitivity (SS). Those beside the 13 are ours. A dash marks a "
-        "metric that is not defined, such as slot tagging where no spans are predicted, or that an "
-        "earlier version did not compute."
+        "The figures are in percent, over all services: each metric under the original schemas, "
+        "its mean under v1 to v5, and its schema sensitivity (SS). The metrics beyond the 13 are "
+        "ours. A dash marks a metric that is not defined, such as slot tagging if no spans are "
+        "predicted, or one that an earlier version did not compute."
     )
     title = "The 13 official metrics and ours, with their sensitivity"
     return Table(title, note, columns, rows, group.caveats, group.signatures)
@@ -345,8 +345,8 @@ def active_intents(group: TrackerGroup, analyses: Analyses) -> Table | None:
         return None
     columns = [Column("system", numeric=False), *map(Column, ("original", "v1-5", "errors"))]
     note = (
-        "Accuracy in percent. An error is an intent that is right under the original and wrong "
-        "under a reworded schema, in one frame under one wording."
+        "The accuracy is in percent. An error is an intent that is right under the original "
+        "schema and wrong under a reworded one, in one frame under one wording."
     )
     shown = [row for _, row in rows]
     return Table("Active intent", note, columns, shown, group.caveats, group.signatures)
@@ -400,8 +400,8 @@ def published() -> Table:
         Column("source", numeric=False), Column("not comparable because", numeric=False),
     ]  # fmt: skip
     note = (
-        "In percent, from papers, whose authors measured them with their own code. Do not compare "
-        "them with this report's runs: the systems were trained otherwise. The column data says "
-        "what they were scored on."
+        "These figures are in percent. They are from papers, whose authors measured them with "
+        "their own code. Do not compare them with the runs of this report, because the systems "
+        "were trained in another way. The column 'data' says what they were scored on."
     )
     return Table("Published figures of trackers", note, columns, rows, folded=True)

@@ -319,5 +319,5 @@ def test_a_value_of_a_megabyte_is_scored_in_time() -> None:
 def test_same_dialogue_id_in_two_splits_is_refused() -> None:
     """Every split has a dialogue 1_00000: mixed, its frames are there twice."""
     rows = [reference(frame_id="1_00000/0/Hotels_1")] * 2
-    with pytest.raises(ScoreError, match="references for v1: 1 frames "):
+    with pytest.raises(ScoreError, match="references for v1: 1 of 1 frames appear more than once"):
         score_frames(reference_table(*rows), prediction_table(prediction()), "v1")

@@ -63,25 +63,24 @@ def faithfulness(group: GeneratorGroup, of_all_alone: bool = False) -> Table:
     columns = [Column("system", numeric=False), Column("turns of", numeric=False), Column("turns")]
     columns += keys.values()
     note = (
-        "BLEU is from 0 to 100 (tok:13a, case:mixed), all else in percent. SER is the slot error "
-        "rate: the share of turns that lack a value of a slot that is not categorical. "
+        "BLEU goes from 0 to 100 (tok:13a, case:mixed). All other figures are in percent. SER is "
+        "the slot error rate: the share of turns that lack a value of a non-categorical slot. "
         f"{_SGSACC if group.first.judged else _NO_MODEL}"
-        "Orig is under the original schemas, v1-5 is the mean under the reworded ones, and worst "
-        "the mean of each turn under the one of these six that is worst for it; flips are the "
-        "turns that are right under one of the six and wrong under another. The text "
-        "changes where it differs from that under the original schemas. Seen and unseen turns are "
-        "told apart by their service, and by its domain, as the papers do. Below the figure of a "
-        "single run stands its 95 % interval over dialogues; below the mean of several seeds "
-        "stands their standard deviation after ±."
+        "Orig is under the original schemas. V1-5 is the mean under the reworded ones. Worst is "
+        "the mean of each turn under its worst wording of these six. Flips are the turns that are "
+        "right under one of the six and wrong under another. The text changes if it differs from "
+        "that under the original schemas. A turn is seen or unseen by its service and, as in the "
+        "papers, by the domain. Below the figure of a single run is its 95 % interval over "
+        "dialogues. Below the mean of several seeds is their standard deviation after ±."
     )
     title = "Faithfulness under reworded schemas"
     return Table(title, note, columns, rows, group.caveats, group.signatures)
 
 
 _SGSACC = (
-    "SGSAcc is the share of turns that entail all that they should say, by the model of entailment "
-    "in the signature; SS is its schema sensitivity; the verdict changes where it is not the same "
-    "under all of v1 to v5. "
+    "SGSAcc is the share of turns that entail everything that they should say, by the model of "
+    "entailment in the signature. SS is its schema sensitivity. The verdict changes if it is not "
+    "the same under all of v1 to v5. "
 )
 _NO_MODEL = "There is no SGSAcc, because no model of entailment was asked. "
 
@@ -103,11 +102,11 @@ def validated(group: GeneratorGroup) -> Table | None:
     columns = [Column("system", numeric=False), Column("turns of", numeric=False)]
     columns += [Column(name) for name in _VALIDATED.values()]
     note = (
-        "In percent. A turn is valid if its gold response entails all that it should say and no "
-        f"tampered value: {_valid(group)}. Validation leaves out hard turns, so the figures of all "
-        "turns stand here too. Where the user has just said everything, the context can make a "
-        "response pass that says nothing; the last row of a system is judged without the context, "
-        "under the original schemas."
+        "The figures are in percent. A turn is valid if its gold response entails everything that "
+        f"it should say and no tampered value: {_valid(group)}. Validation leaves out hard turns, "
+        "so the table has the figures of all turns too. If the user has just said everything, the "
+        "context can make a response pass that says nothing. The last row of a system is therefore "
+        "judged without the context, under the original schemas."
     )
     title = "SGSAcc of all turns and of the validated ones"
     return Table(title, note, columns, rows, group.caveats, group.signatures)
@@ -160,9 +159,9 @@ def conventions(group: GeneratorGroup) -> Table:
         f"{name} is {header.replace(' ', '|')}" for name, header in zip(CONVENTIONS, headers[1:])
     )
     note = (
-        "From 0 to 100, of all turns under the original schemas. Figures of different conventions "
-        f"do not compare, and most papers do not name theirs. Here {signatures}. The first is the "
-        "headline. With several seeds this is the first run."
+        "The figures go from 0 to 100, for all turns under the original schemas. Figures of "
+        "different conventions cannot be compared, and most papers do not name theirs. Here "
+        f"{signatures}. The first is the headline. With several seeds, this is the first run."
     )
     cells = [[Cell(text) for text in row] for row in rows]
     title = "BLEU under four conventions"
@@ -190,10 +189,9 @@ def by_service(group: GeneratorGroup) -> Table:
     columns = [Column("service", numeric=False), Column("turns")]
     columns += [Column(title, s.label) for s in group.systems for title in keys.values()]
     note = (
-        "Under v1 to v5: BLEU from 0 to 100, all else in percent; changed are the turns whose text "
-        "differs from that under the original schemas. Services go by the evaluator's names. "
-        "Figures of "
-        "services with few turns are rough."
+        "The figures are under v1 to v5. BLEU goes from 0 to 100; all other figures are in "
+        "percent. Changed are the turns whose text differs from that under the original schemas. "
+        "Services have the evaluator's names. Figures of services with few turns are rough."
     )
     title = "Faithfulness by service"
     return Table(title, note, columns, rows, group.caveats, group.signatures)
@@ -204,11 +202,11 @@ def entailment(validation: Validation) -> Table:
     headers, rows = tables.validation_table(validation.by_evaluator)
     columns = [Column(headers[0], numeric=False), *map(Column, headers[1:])]
     note = (
-        "In percent, as in Table 2 of Chen et al. 2023 (arXiv 2301.12568), whose figures are of "
-        "roberta-large-mnli on 10,000 sampled test turns. Recall is the share of actions that the "
-        "gold response entails, and precision says how rarely it also entails a tampered action. "
-        "The evaluator is the variant whose schemas the sentences are made of. Valid turns are "
-        "those that pass."
+        "The figures are in percent, as in Table 2 of Chen et al. 2023 (arXiv 2301.12568). The "
+        "paper's figures are of roberta-large-mnli on 10,000 sampled test turns. Recall is the "
+        "share of actions that the gold response entails. Precision says how rarely it also "
+        "entails a tampered action. The sentences are made from the schemas of the evaluator. "
+        "Valid turns are those that pass."
     )
     parts = dict(part.split(":", 1) for part in validation.signature.split("|")[1:])
     turns = max(test["turns"] for test in validation.by_evaluator.values())
@@ -228,12 +226,13 @@ def published() -> Table:
     texts = {"system", "BLEU's scale", "data", "source", "note"}
     columns = [Column(name, numeric=name not in texts) for name in headers]
     note = (
-        "From papers and their result files, measured by their authors with their own code. BLEU "
-        "is on several scales, most of which are not stated; BLEU of different scales does not "
-        "compare. Seen and unseen are of domains here. Three figures with slashes are of all, seen "
-        "and unseen turns. Raters agreed with the paper's entailment on 90.0 % of 400 validated "
-        "pairs and on 76 % of 25 others, and SGSAcc agreed with SER on 99.7 % of SER's turns. No "
-        "pretrained model of entailment was run in this project to check any of these figures."
+        "These figures are from papers and their result files. The authors measured them with "
+        "their own code. BLEU is on several scales, and most papers do not state theirs; BLEU of "
+        "different scales cannot be compared. Here, seen and unseen are about domains. Three "
+        "figures with slashes are of all, seen and unseen turns. Raters agreed with the paper's "
+        "entailment on 90.0 % of 400 validated pairs and on 76 % of 25 others. SGSAcc agreed "
+        "with SER on 99.7 % of SER's turns. No pretrained model of entailment was run in this "
+        "project to check any of these figures."
     )
     return Table("Published figures of generators", note, columns, _cells(rows), folded=True)
 

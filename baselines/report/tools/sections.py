@@ -31,34 +31,34 @@ _IN_WORDS = {_CALL: "call accuracy", "no_call_accuracy": "no-call accuracy"}
 _FIGURES = ("original", "reworded", "worst", "flips")
 _MOST_ELEMENTS = 100
 _METRICS_NOTE = (
-    "In %, with 95 % intervals over cases, or over dialogues where cases share one. Call: the "
-    "right tools are called with the right arguments. Tool: the right tools are called. "
-    "Arguments: all are right, where the tools are. No call: no tool is called where none should "
-    "be. Task: all calls of a dialogue are right. Reworded: the mean over all wordings but the "
-    "original. Drop: reworded less original, in points. Worst: the share of cases that are right "
-    "under every wording. Flips: the share that is right under one wording and wrong under "
-    "another."
+    "The figures are in %, with 95 % intervals over cases, or over dialogues if cases share one. "
+    "Call: the right tools are called with the right arguments. Tool: the right tools are "
+    "called. Arguments: all arguments are right, among the cases with the right tools. No call: "
+    "no tool is called where none should be. Task: all calls of a dialogue are right. Reworded: "
+    "the mean over all wordings but the original. Drop: reworded minus original, in points. "
+    "Worst: the share of cases that are right under every wording. Flips: the share of cases "
+    "that are right under one wording and wrong under another."
 )
 _WORDINGS_NOTE = (
-    "Difference: against the same cases under the original words, in points, with its 95 % "
+    "The difference is to the same cases under the original words, in points. It has its 95 % "
     "interval and the p-value of paired approximate randomisation."
 )
 _DECISION_NOTE = (
     " Precision and recall are those of the decision to call, over the turns that were predicted."
 )
 _SERVICES_NOTE = (
-    "The accuracy of whole calls in %, of the calls of each service, those first that lose most "
-    "under other words."
+    "The accuracy of whole calls of each service, in %. The services that lose most under other "
+    "words come first."
 )
 _ELEMENTS_NOTE = (
-    "Lost: cases that are right under the original words and wrong under these, where the wrong "
-    "call has to do with this name and description. Won: the reverse. Of: cases that expect a "
-    "call of the tool. This says where to look; a wording with this element alone (reword "
-    "--one-at-a-time) measures it."
+    "Lost: cases that are right under the original words and wrong under these, and whose wrong "
+    "call has to do with this name and description. Won: the opposite. Of: cases that expect a "
+    "call of the tool. The table says where to look. To measure one element, reword it alone "
+    "(reword --one-at-a-time)."
 )
 _NOISE_NOTE = (
-    "Flips of repeated runs under one wording, in %: what changes without any rewording. The "
-    "flips over wordings mean something where they are more than these."
+    "These are the flips of repeated runs under one wording, in %. They happen without any "
+    "rewording. The flips over wordings mean something only if there are more of them."
 )
 
 
@@ -128,7 +128,7 @@ def tool_verdict(run: ToolRun) -> Verdict | None:
         for element in sorted(run.scores.elements, key=lambda element: -element.net)[:3]
         if element.net > 0
     ]
-    title = "The words that cost most, in cases lost less cases won:"
+    title = "The words that cost most, in cases lost minus cases won:"
     return Verdict(sentences, title if costly else "", costly)
 
 

@@ -294,7 +294,7 @@ def test_every_tracker_takes_one_and_says_so(
     seen = json.loads((run / "run.json").read_text())["record"]["seen"]
     assert seen["augment"] == {"schemas": "corrupt", "ratio": 1.0, "seed": 0}
     assert (seen["train"], seen["oracle"]) == (["original", *CORRUPT], False)
-    said = "- augmentation: corrupt, ratio 1.0, seed 0; 0 of its texts are v1..v5's"
+    said = "- augmentation: corrupt, ratio 1.0, seed 0; 0 of its texts are in v1 to v5"
     assert said in (run / "README.md").read_text()
     for config in (run / "config.json", run / "copy" / "config.json"):
         if config.exists():

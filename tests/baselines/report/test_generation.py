@@ -201,7 +201,7 @@ def test_generators_alone(generators: Path) -> None:
             figure = f"{100 * scores.sgsacc_v1_5:.1f} % SGSAcc"
         assert part.verdict.sentences[0].text.endswith(f": {figure} under other words")
     for text in (render_html(made), render_markdown(made)):
-        assert "Not all of these runs compare" in text and "SPLAT" not in text
+        assert "Not all of these runs can be compared" in text and "SPLAT" not in text
 
 
 def test_what_cannot_be_read(

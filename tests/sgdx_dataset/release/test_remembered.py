@@ -88,7 +88,8 @@ def test_commands_say_that_they_took_the_remembered_source(
     home = unnamed(tmp_path / "home")
     done = run("sgdx_dataset", "prepare", "--source", mini, "--config", "v1", **home)
     assert "note: the source is" not in done.stderr
-    note = f"note: the source is {mini}, which prepare was given last; to choose another, give --source"
+    note = f"note: the source is {mini}, which prepare was given last; to choose another, give "
+    "--source"
     predict = ("baselines.predict", "--tracker", "lexical", "--config", "v1", "--output", "a")
     done = run(*predict, **home)
     assert (done.returncode, done.stderr.splitlines()) == (0, [note])
@@ -112,4 +113,4 @@ def test_prepare_says_what_it_replaces(run: Run, mini: Path, tmp_path: Path) -> 
     done = run("sgdx_dataset", "prepare", "--source", mini, "--config", "v1", **home)
     assert "replaced" not in done.stderr
     done = run("sgdx_dataset", "prepare", "--source", "sample", "--config", "v1", **home)
-    assert f"note: what the cache had of {mini} is replaced\n" in done.stderr
+    assert f"note: the cache had configs of {mini}; they were replaced\n" in done.stderr

@@ -59,5 +59,5 @@ def test_a_key_that_may_be_misspelt_is_told(
     path.write_text(json.dumps({"metadata": keys}) + "\n" + json.dumps(ROWS[read_states]))
     assert not read_states(path, "test", "v1").metadata.oracle
     assert capsys.readouterr().err == (
-        f"note: {path}:1: metadata: found the unknown key 'orakle'; is 'oracle' meant?\n"
+        f"note: {path}:1: metadata: found the unknown key 'orakle'; did you mean 'oracle'?\n"
     )
