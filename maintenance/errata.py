@@ -1,11 +1,9 @@
-"""List the annotations of SGD that contradict each other: ``python -m maintenance.errata SGD``.
+"""List the annotations of SGD that contradict each other, as sgdx_metric/errata.tsv has them.
 
-``python -m maintenance.errata SGD > sgdx_metric/errata.tsv``
-
-Each rule below finds turns of the user in which the annotation of a slot contradicts another one,
-or what is said; ``docs/errata.md`` has what came out, and how many of a sample were true. A line of
-the list is a slot of a service in a dialogue, with the turns in which the state carries the
-contradiction along, and no words of SGD.
+Each rule finds turns of the user in which the annotation of a slot contradicts another annotation,
+or what is said. docs/errata.md has the outcome, and how many entries of a sample were true. A line
+of the list is a slot of a service in a dialogue, with the turns in which the state carries the
+contradiction along. It has no words of SGD.
 """
 
 from __future__ import annotations
@@ -275,7 +273,7 @@ def carried(series: Sequence[UserFrame], erratum: Erratum) -> Iterator[int]:
 def main() -> None:
     """Print the list of the source that is named on the command line."""
     parser = argparse.ArgumentParser(prog="python -m maintenance.errata", description=__doc__)
-    text = "a copy of the SGD release, as a directory or an archive"
+    text = "Read this copy of the SGD release, a directory or an archive."
     parser.add_argument("source", metavar="SOURCE", help=text)
     release = open_release(parser.parse_args().source)
     for line in lines(read_frames(release), read_services(release)):

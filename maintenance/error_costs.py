@@ -1,10 +1,10 @@
-"""What each kind of errors costs a tracker: ``python -m maintenance.error_costs SGD FOLDER``.
+"""Print what each kind of errors costs a tracker.
 
-Joint goal accuracy counts a wrong value again in each turn to which the state carries it. So every
-run of turns in which a slot stays wrong in the same way is given the kind of its first turn, by
-rules that look at what was said and shown until then. All slots of one kind are then replaced by
-the right values, and the predictions are scored again by the metric: the gain is what that kind
-costs. Costs do not add up to 100, as a frame may be wrong in several ways.
+Joint goal accuracy counts a wrong value again in each turn to which the state carries it. A run of
+turns in which a slot stays wrong in the same way therefore gets the kind of its first turn. Rules
+decide the kind from what was said and shown until then. All slots of one kind are then replaced by
+the right values, and the metric scores the predictions again. The gain is what this kind costs. The
+costs do not add up to 100, because a frame may be wrong in several ways.
 """
 
 from __future__ import annotations
@@ -240,11 +240,11 @@ def costs(source: str, split: str, folder: Path) -> list[Cost]:
 def main() -> None:
     """Print what each kind of errors costs as a table in Markdown."""
     parser = argparse.ArgumentParser(prog="python -m maintenance.error_costs", description=__doc__)
-    text = "a copy of the SGD release, as a directory or an archive"
+    text = "Read this copy of the SGD release, a directory or an archive."
     parser.add_argument("source", metavar="SGD", help=text)
-    text = "a folder of predictions: original.jsonl, and v1.jsonl to v5.jsonl"
+    text = "Read the predictions from this folder: original.jsonl, and v1.jsonl to v5.jsonl."
     parser.add_argument("predictions", metavar="PREDICTIONS", type=Path, help=text)
-    parser.add_argument("--split", default="test", help="the split that they are of; default: test")
+    parser.add_argument("--split", default="test", help="Take this split. Default: test.")
     options = parser.parse_args()
     whole, *kinds = costs(options.source, options.split, options.predictions)
     print(

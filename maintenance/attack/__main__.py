@@ -1,4 +1,4 @@
-"""Attack the project, and print what came of it as a table in Markdown."""
+"""Attack the project, and print the outcomes as a table in Markdown."""
 
 from __future__ import annotations
 
@@ -38,49 +38,51 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m maintenance.attack", description=__doc__)
-    text = "put the table, with the command and the date, in its place in this Markdown page"
+    text = "Put the table, with the command and the date, into its place in this Markdown page."
     parser.add_argument("--into", type=Path, metavar="FILE", help=text)
     commands = parser.add_subparsers(
         dest="attack", required=True, metavar="ATTACK", title="attacks"
     )
 
-    command = commands.add_parser("archives", help="flip bits of archives, and cut them off")
-    text = "the release: a directory, an archive, or 'sample'; default: sample"
+    command = commands.add_parser("archives", help="Flip bits of archives, and cut archives off.")
+    text = "Read the release from here: a directory, an archive, or 'sample'. Default: sample."
     command.add_argument("--source", default="sample", help=text)
-    text = "read only the first N dialogue files of each split; default: all"
+    text = "Read only the first N dialogue files of each split. Default: all."
     command.add_argument("--files", type=int, metavar="N", help=text)
-    _add_number(command, "--flips", 200, "how many bits to flip in each kind of archive")
-    _add_number(command, "--cuts", 50, "how often to cut each kind of archive off")
-    text = "kinds of archives, as in .zip .tar.gz; default: all"
+    _add_number(command, "--flips", 200, "Flip this number of bits in each kind of archive.")
+    _add_number(command, "--cuts", 50, "Cut each kind of archive off this number of times.")
+    text = "Attack these kinds of archives, as in .zip .tar.gz. Default: all."
     command.add_argument("--kind", nargs="+", metavar="KIND", help=text)
-    _add_number(command, "--seed", 0, "random seed")
+    _add_number(command, "--seed", 0, "Set the random seed.")
     command.set_defaults(run=_damaged)
 
-    command = commands.add_parser("hostile", help="open archives that were made to do harm")
+    command = commands.add_parser("hostile", help="Open archives that were made to do harm.")
     command.set_defaults(run=_hostile)
 
-    command = commands.add_parser("files", help="break each field and the bytes of JSON files")
-    _add_number(command, "--every", 1, "try only every n-th field and value")
-    text = "write down what is accepted, to be looked through after a format has changed"
+    command = commands.add_parser("files", help="Break each field, and the bytes, of JSON files.")
+    _add_number(command, "--every", 1, "Try only every n-th field and value.")
+    text = "Write down what is accepted. Check this list after a format has changed."
     command.add_argument("--write-accepted", action="store_true", help=text)
     command.set_defaults(run=_files)
 
-    text = "kill commands at random moments and run them again; start two at once"
+    text = "Kill commands at random moments and run them again. Start two at once."
     command = commands.add_parser("kills", help=text)
     names = ("prepare", "build", "frames", "score", "predict", "train")
     command.add_argument("--command", nargs="+", choices=names, default=names)
-    _add_number(command, "--times", 20, "how often to send each command each signal")
-    _add_number(command, "--seed", 0, "random seed of the moments")
+    _add_number(command, "--times", 20, "Send each signal to each command this number of times.")
+    _add_number(command, "--seed", 0, "Set the random seed of the moments.")
     command.set_defaults(run=_kills)
 
-    text = "load a config while two sources are prepared in turn in one cache"
+    text = "Load a config while two sources are prepared in turn in one cache."
     command = commands.add_parser("loading", help=text)
-    _add_number(command, "--seconds", 60, "how long")
+    _add_number(command, "--seconds", 60, "Do this for so many seconds.")
     command.set_defaults(run=_loading)
 
-    text = "run commands without room, rights, memory, home, and with secrets"
+    text = "Run commands without disk space, rights, memory or a home folder, and with secrets."
     command = commands.add_parser("surroundings", help=text)
-    command.add_argument("--only", nargs="+", metavar="NAME", help="some of the surroundings")
+    command.add_argument(
+        "--only", nargs="+", metavar="NAME", help="Try only these surroundings. Default: all."
+    )
     command.set_defaults(run=_surroundings)
     return parser
 
@@ -91,7 +93,7 @@ def _without_into(words: list[str]) -> list[str]:
 
 
 def _add_number(command: argparse.ArgumentParser, name: str, default: int, text: str) -> None:
-    text = f"{text}; default: {default}"
+    text = f"{text} Default: {default}."
     command.add_argument(name, type=int, default=default, metavar="N", help=text)
 
 
