@@ -126,7 +126,8 @@ def test_predictions_of_changed_code_are_made_again(
     assert evaluate_own("Rome") == (first, {"Rome"})
     assert "predicting again" not in capsys.readouterr().err
     second, intents = evaluate_own("Barcelona")
-    assert "the program of own has changed since these predictions were made" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "the program of own has changed since these predictions were made" in err
     assert intents == {"Barcelona"}
     assert second != first
 

@@ -201,7 +201,8 @@ def test_a_program_that_was_mended_is_asked_again(
     before = read(tmp_path / "out" / "original.jsonl")
     program.write_text(PROGRAM.replace("lower() in said", "lower() not in said"))
     assert ask("predict", *arguments, *answers, "--output", tmp_path / "out") == 0
-    assert "the program of m has changed since these predictions were made" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "the program of m has changed since these predictions were made" in err
     after = read(tmp_path / "out" / "original.jsonl")
     assert before[0]["program"] != after[0]["program"]
     assert before[1] != after[1]

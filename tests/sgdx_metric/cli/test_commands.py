@@ -364,7 +364,8 @@ def test_a_missing_dialogue_is_told_with_the_way_out(
     path = written(tmp_path / "p.jsonl", own)
     line = failed(tmp_path, command, "--predictions", f"v1={path}")
     assert f"{273 - len(own)} of 273 frames are missing" in line
-    assert line.endswith("; to score only some dialogues, give --dialogues FILE, or dialogues=[ids]")
+    way_out = "; to score only some dialogues, give --dialogues FILE, or dialogues=[ids]"
+    assert line.endswith(way_out)
     (tmp_path / "ids.txt").write_text(f"{dialogue_id}\n")
     done = command(*SCORE, "--predictions", f"v1={path}", "--dialogues", "ids.txt")
     assert (done.returncode, done.stderr) == (0, "")
