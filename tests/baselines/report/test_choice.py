@@ -62,5 +62,5 @@ def test_a_report_of_a_choice(subset: Path, runs: dict[str, Path], tmp_path: Pat
 
 
 def test_a_service_that_is_not_there(runs: dict[str, Path]) -> None:
-    with pytest.raises(SgdxError, match="--service Nowhere_1: found no frame of it, expected one"):
+    with pytest.raises(SgdxError, match="--service Nowhere_1: found no frames of it, expected one"):
         choose_frames(read_tracker(runs["tiny"]), FrameChoice(services=["Nowhere_1"]))

@@ -38,7 +38,7 @@ def test_one_variant_alone_has_a_report(
     assert "| x | all | 273 | – | – | – | – | – | – |" in text
     headings = [line[3:] for line in text.splitlines() if line.startswith("## ")]
     assert headings == ["Comparison", "Published figures", "Runs"]
-    assert "Of v1 to v5 only v2 was scored, so there is no JGA_v1-5" in text
+    assert "Of v1 to v5, only v2 was scored. So there is no JGA_v1-5" in text
 
 
 @pytest.mark.parametrize(

@@ -115,9 +115,7 @@ def test_calls_of_sgd_have_the_same_report(tmp_path: Path) -> None:
     figures = json.loads(scores.read_text())
     figures["calls"]["call_accuracy"]["worst"] = 0.99
     scores.write_text(json.dumps(with_digest(figures)))
-    with pytest.raises(
-        SgdxError, match="call_accuracy: worst of all frames is 0.99, expected 0.86"
-    ):
+    with pytest.raises(SgdxError, match="call_accuracy: worst of all calls is 0.99, expected 0.86"):
         read_inputs([scores], None, None)
     figures["decision"] = {"original": {"precision": 0.5, "recall": 0.25}, "v3": None}
     del figures["paired"]  # as an earlier version wrote it

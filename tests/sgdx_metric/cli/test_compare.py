@@ -275,8 +275,8 @@ def test_explain_lists_the_frames_that_broke(
     assert done.stdout.splitlines()[-1] == last
     for words, message in (
         (("--changed", "original", "v4"), "found no predictions for 'v4', expected one of"),
-        (("1_00000/0/Cabs_1", "--changed", "original", "v5"), "expected either FRAME_ID, --chang"),
-        ((), "expected either FRAME_ID, --changed FIRST SECOND or --flips"),
+        (("1_00000/0/Cabs_1", "--changed", "original", "v5"), "expected one of FRAME_ID, --chang"),
+        ((), "expected one of FRAME_ID, --changed FIRST SECOND and --flips"),
         (("--flips", "--changed", "original", "v5"), "or --flips, one of the three"),
     ):
         done = command("sgdx_metric", "explain", *words, *SAMPLE, *predictions)
