@@ -124,7 +124,7 @@ def fill_generation_tab(tab: gr.Tab) -> None:
     """Add the tab's parts; they are filled when the tab is opened and when files are dropped."""
     gr.Markdown(_INTRODUCTION)
     files = gr.File(
-        label="Responses (.jsonl), one file per variant",
+        label="Response files (.jsonl)",
         file_count="multiple",
         file_types=[".jsonl"],
         height=120,

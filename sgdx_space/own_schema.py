@@ -152,7 +152,7 @@ def states_table(
         for turn, pair in enumerate(zip(*states, strict=True))
     ]
     return (
-        "<div style='overflow-x:auto'><table class='explain states'><thead><tr>"
+        "<div class='scroll'><table class='explain states'><thead><tr>"
         f"<th>the user says</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
 

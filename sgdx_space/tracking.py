@@ -298,7 +298,7 @@ def fill_tracking_tab(page: gr.Blocks) -> None:
         choices=choices, value=_SAMPLE, label="Scored on", visible=len(choices) > 1
     )
     files = gr.File(
-        label="Predictions (.jsonl), one file per wording",
+        label="Prediction files (.jsonl)",
         file_count="multiple",
         file_types=[".jsonl"],
         height=120,

@@ -39,13 +39,22 @@ CSS = """
 .explain { border-collapse: collapse; font-size: .85rem }
 .explain th, .explain td { border: 1px solid #8884; padding: .35rem .5rem; vertical-align: top }
 .explain th { text-align: left; white-space: nowrap }
+.explain td { min-width: 8.5rem }
+.explain tr > :first-child { position: sticky; left: 0; background: var(--body-background-fill);
+  white-space: normal; min-width: 5rem }
 .explain td > * { display: block; border: 0; padding: 0; background: none }
 .explain code { opacity: .65; font-size: .75rem }
 .explain i { opacity: .7 } .explain i::before { content: "gold: "; font-style: normal }
 .explain span { border-radius: .3rem; padding: 0 .3rem; color: #222; width: fit-content }
 .problem { border-left: 4px solid #c2410c; padding: .5rem .75rem; background: #c2410c1a }
 .problem, .talk p { overflow-wrap: anywhere }
-.services { overflow-x: auto } .services svg { min-width: 36rem; width: 100%; max-width: 66rem }
+.services svg { min-width: 50rem; width: 100%; max-width: 66rem }
+/* What is wider than the page scrolls, and shades its edge where there is more to see. */
+.services, .scroll { overflow-x: auto; --cover: var(--body-background-fill);
+  background: linear-gradient(var(--cover), var(--cover)) left / 1.5rem 100% no-repeat local,
+    linear-gradient(var(--cover), var(--cover)) right / 1.5rem 100% no-repeat local,
+    linear-gradient(to right, #8889, transparent) left / .9rem 100% no-repeat scroll,
+    linear-gradient(to left, #8889, transparent) right / .9rem 100% no-repeat scroll }
 .talk { margin-top: 1rem } .talk p { margin: .3rem 0; padding: .1rem .6rem }
 .talk b { font-size: .75rem; opacity: .65; margin-right: .5rem }
 .talk .system { margin-left: 1.5rem }
@@ -267,7 +276,7 @@ def explanation(lines: list[Line]) -> str:
         row = "".join(f"<td>{cells.get(name, '')}</td>" for name in variants)
         body.append(f"<tr><th>{escape(aspect)}</th>{row}</tr>")
     return (
-        "<div style='overflow-x:auto'><table class='explain'>"
+        "<div class='scroll'><table class='explain'>"
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -38,8 +39,11 @@ _STYLE = {
     "ytick.color": INK,
     "legend.frameon": False,
 }
-# How many pixels of the page a point of a figure has.
-_PIXELS = 1.45
+# How many pixels of the page a point of a figure has: at most, and at least, on a phone, where a
+# picture is scrolled rather than illegible.
+_PIXELS, _FEWEST_PIXELS = 1.45, 1.15
+# How many letters of the remark below a figure fit into an inch.
+_LETTERS = 15
 # A figure of more inches does not fit beside another one.
 _WIDE = 7.5
 
@@ -181,7 +185,8 @@ def without_formulae(text: str) -> str:
 def _save(figure: Any, title: str, note: str, name: str, remark: str) -> Picture:
     """Save a figure in both forms, with what must stand beside its numbers under it."""
     if remark:
-        figure.supxlabel(remark, fontsize=8)
+        width = round(_LETTERS * figure.get_figwidth())
+        figure.supxlabel(textwrap.fill(remark, width), fontsize=8)
     svg, png = io.BytesIO(), io.BytesIO()
     without_date = {"Date": None, "Creator": None, "Format": None, "Type": None}
     figure.savefig(svg, format="svg", facecolor="white", metadata=without_date)
@@ -207,5 +212,5 @@ def _inline(svg: str, name: str, label: str) -> str:
     svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
     svg = re.sub(r"\s*\n\s*", "\n", svg)
     label = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    size = f"max-width: {width * _PIXELS:.0f}px"
+    size = f"max-width: {width * _PIXELS:.0f}px; min-width: {width * _FEWEST_PIXELS:.0f}px"
     return svg.replace("<svg", f'<svg role="img" aria-label="{label}" style="{size}"', 1)

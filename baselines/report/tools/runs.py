@@ -104,22 +104,19 @@ class ToolRun:
     def caveats(self) -> list[str]:
         """What must stand beside every number."""
         invalid = {name: count for name, count in self.scores.invalid.items() if count}
-        unread = [
-            f"{count} answers under {name} could not be read" for name, count in invalid.items()
-        ]
         words = self.parts.get("reworded-by", "")
         by_model = [f"reworded by {words}"] if words and words != "unknown" else []
         if not self.scores.frames:
-            return [*by_model, *unread]
+            return [*by_model, *_unread(invalid)]
         counts = {name: headers.get("counts") for name, headers in self.scores.predictions.items()}
-        unread = [
-            f"{count['invalid']} answers under {name} could not be read"
+        invalid = {
+            name: count["invalid"]
             for name, count in counts.items()
             if isinstance(count, dict) and count.get("invalid")
-        ]
+        }
         origin = provenance(bool(self.scores.sha256), self.parts)
         of_data = data_caveats(self.parts, self.scores.frames.get("all", 0), "calls")
-        return [*system_caveats(self.is_oracle, False, origin), *of_data, *unread]
+        return [*system_caveats(self.is_oracle, False, origin), *of_data, *_unread(invalid)]
 
     @property
     def counts(self) -> str:
@@ -129,6 +126,12 @@ class ToolRun:
             every, call, none = (scores.cases[key] for key in ("all", "call", "no_call"))
             return f"{every} cases: {call} expect calls, {none} none."
         return f"{scores.frames.get('all', 0)} calls of SGD in {scores.dialogues} dialogues."
+
+
+def _unread(invalid: Mapping[str, int]) -> list[str]:
+    """What is said of answers that could not be read, given how many there are by wording."""
+    counts = ", ".join(f"{count} under {name}" for name, count in invalid.items())
+    return [f"answers that could not be read: {counts}"] if counts else []
 
 
 def read_tool_run(path: Path, file: Path) -> ToolRun:

@@ -117,7 +117,10 @@ def tool_verdict(run: ToolRun) -> Verdict | None:
     if against:
         worst = min(against, key=lambda wording: against[wording].difference or 0.0)
         change = _change(against[worst])
-        sentences.append(Cell(f"It is lowest under {worst}: {change.text}", change.detail))
+        lowest = Cell(f"It is lowest under {worst}: {change.text}", change.detail)
+        if (against[worst].difference or 0.0) >= 0:
+            lowest = Cell("It is lower under none of the other wordings")
+        sentences.append(lowest)
     costly = [
         CostlyWords(
             f"{element.tool} {element.path}".rstrip() + f", {element.wording}",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from baselines.report.inputs import read_tracker
+from baselines.report.pictures import draw_picture, new_figure
 from baselines.report.plots import drop_beside_flips, learning_curves
 from baselines.report.systems import TrackerGroup, group_runs
 from sgdx_dataset import SgdxError
@@ -61,3 +63,14 @@ def test_the_drop_stands_beside_the_flips(group: TrackerGroup, runs: dict[str, P
 def test_without_a_log_there_is_no_curve(runs: dict[str, Path]) -> None:
     (group,) = group_runs([read_tracker(runs["plain-0"])])
     assert learning_curves(group, {}) is None
+
+
+def test_a_long_remark_has_lines_and_a_picture_stays_legible_on_a_phone() -> None:
+    remark = (
+        "the small sample corpus, not SGD; answers that could not be read: 73 under v1, 73 under v2"
+    )
+    picture = draw_picture(lambda: new_figure(4, 2)[0], "A title", "A note.", "name", remark)
+    assert picture is not None
+    lines = [line for line in re.findall(r">([^<>]+)</text>", picture.inline) if " " in line]
+    assert " ".join(lines) == remark and max(map(len, lines)) <= 60
+    assert 'style="max-width: 418px; min-width: 331px"' in picture.inline  # of 288 points

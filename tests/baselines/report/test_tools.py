@@ -7,10 +7,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from baselines.report.inputs import read_inputs
 from baselines.report.page import render_html, render_markdown
 from baselines.report.sections import build_report
+from baselines.report.tools.runs import ToolRun, read_tool_run
+from baselines.report.tools.sections import tool_verdict
 from sgdx_dataset import SgdxError, frame_tables, open_release
 from sgdx_metric.__main__ import main as metric
 from sgdx_metric.report import with_digest
@@ -57,6 +60,20 @@ def test_the_report_has_the_cost_the_noise_and_the_words(run: Path) -> None:
     assert "83.3 % call accuracy under the original words" in first.text
     assert lowest.text == "It is lowest under v1: -16.7"
     assert [words[:3] for words in part.verdict.costly] == [("book people, v1", "people", "guests")]
+
+
+def test_a_drop_is_said_only_of_what_falls_and_unread_answers_once(run: Path) -> None:
+    scores = read_tool_run(run, run / "scores.json").scores
+    figures = scores.calls["call_accuracy"]
+    differences = {
+        name: replace(change, difference=0.0) for name, change in figures.differences.items()
+    }
+    calls = {**scores.calls, "call_accuracy": replace(figures, differences=differences)}
+    level = ToolRun(run, replace(scores, calls=calls, invalid={"v1": 2, "v2": 0, "v3": 1}))
+    verdict = tool_verdict(level)
+    assert verdict is not None
+    assert verdict.sentences[1].text == "It is lower under none of the other wordings"
+    assert level.caveats[-1] == "answers that could not be read: 2 under v1, 1 under v3"
 
 
 def test_a_program_goes_by_its_name(run: Path) -> None:
