@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from sgdx_dataset.io.extras import require
+from sgdx_dataset.io.progress import advance
 
 from .analysis import Analyses
 from .systems import ScoredSystem, SystemGroup
@@ -111,6 +112,7 @@ def draw_pictures(
         picture = draw_picture(draw, plot.title, plot.note, name, remark)
         if picture is not None:
             pictures[plot.name] = picture
+        advance()
     return pictures
 
 

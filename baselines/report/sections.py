@@ -7,11 +7,14 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from sgdx_dataset.io.progress import progress
+
 from . import tables
 from .analysis import Analyses, Analysis
 from .breakage import costliest_rewordings
 from .cells import NO_VALUE, Table
 from .errors import choose_errors, error_lines, system_errors
+from .generation.plots import PLOTS as GENERATOR_PLOTS
 from .generation.sections import entailment_section, generator_sections, generator_verdict
 from .generation.tables import published as published_generators
 from .inputs import ReportInputs
@@ -46,24 +49,26 @@ def build_report(inputs: ReportInputs, command: str) -> Report:
     groups = [tracked.group for tracked in inputs.trackers]
     trackers, generators = number_of_systems(groups), number_of_systems(inputs.generators)
     is_folded = trackers + generators > _FEW_SYSTEMS
-    parts = [
-        Part(
-            _title("Trackers", tracked.group),
-            list(tracker_sections(tracked.group, tracked.analyses, trackers, is_folded)),
-            tracked.group,
-            tracker_verdict(tracked.group, tracked.analyses),
-        )
-        for tracked in inputs.trackers
-    ]
-    parts += [
-        Part(
-            _title("Generators", group),
-            list(generator_sections(group, is_folded)),
-            group,
-            generator_verdict(group),
-        )
-        for group in inputs.generators
-    ]
+    pictures = len(PLOTS) * len(inputs.trackers) + len(GENERATOR_PLOTS) * len(inputs.generators)
+    with progress("Drawing", pictures, " pictures"):
+        parts = [
+            Part(
+                _title("Trackers", tracked.group),
+                list(tracker_sections(tracked.group, tracked.analyses, trackers, is_folded)),
+                tracked.group,
+                tracker_verdict(tracked.group, tracked.analyses),
+            )
+            for tracked in inputs.trackers
+        ]
+        parts += [
+            Part(
+                _title("Generators", group),
+                list(generator_sections(group, is_folded)),
+                group,
+                generator_verdict(group),
+            )
+            for group in inputs.generators
+        ]
     parts += [
         Part(
             f"Tools, called by {run.name}",

@@ -98,15 +98,16 @@ def _costs(system: TrackerSystem, scores: dict[str, Estimate]) -> list[Cell]:
     changes = changes_by_variant(system)
     worst = min(PAPER_VARIANTS, key=lambda name: changes[name].value)
     drop, original = scores["drop"], scores["jga_orig"].value
+    verb, change = ("gains", _negated(drop)) if drop.value < 0 else ("costs", drop)
     average = Cell(
-        f"Rewording costs it {100 * drop.value:.1f} points on average, from {percent(original)} "
+        f"Rewording {verb} it {100 * change.value:.1f} points on average, from {percent(original)} "
         "under the original words",
-        _ends(drop),
+        _ends(change),
     )
-    change = changes[worst]
-    to = f"to {percent(original + change.value)}, {signed_points(change.value)} points"
-    falls = Cell(f"It falls most under {worst}, {to}", _signed_ends(change))
-    if change.value >= 0:
+    fall = changes[worst]
+    to = f"to {percent(original + fall.value)}, {signed_points(fall.value)} points"
+    falls = Cell(f"It falls most under {worst}, {to}", _signed_ends(fall))
+    if fall.value >= 0:
         falls = Cell("It falls under none of the rewordings")
     all_six = Cell(
         "Under the worst of the six wordings for each frame, it has "
@@ -133,6 +134,12 @@ def _costly_words(rewording: Rewording) -> CostlyWords:
     if interval:
         cost += f" ({interval[0]:,.0f} to {interval[1]:,.0f})"
     return CostlyWords(f"{element.service}, {element.variant}", *words, cost)
+
+
+def _negated(estimate: Estimate) -> Estimate:
+    """What a loss is as a gain."""
+    low, high = estimate.interval or (0.0, 0.0)
+    return Estimate(-estimate.value, (-high, -low) if estimate.interval else None)
 
 
 def _ends(estimate: Estimate) -> str:

@@ -9,8 +9,8 @@ import pytest
 from baselines.report.analysis import analyse
 from baselines.report.data import ReferenceData
 from baselines.report.inputs import read_tracker
-from baselines.report.numbers import changes_by_variant, headline_estimates
-from baselines.report.systems import TrackerGroup, group_runs
+from baselines.report.numbers import Estimate, changes_by_variant, headline_estimates
+from baselines.report.systems import TrackerGroup, TrackerSystem, group_runs
 from baselines.report.verdict import tracker_verdict
 
 from .conftest import Row, sgdx_part, values, with_state, write_run
@@ -36,6 +36,18 @@ def test_the_leader_and_what_rewording_costs_it(group: TrackerGroup, runs: dict[
         f"It falls most under {variant}, to {100 * scores['by_variant'][variant]:.1f}"
     )
     assert all_six.text.endswith(f"it has {100 * scores['jga_worst']:.1f} %")
+
+
+def test_a_gain_is_no_negative_cost(group: TrackerGroup, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gained(system: TrackerSystem) -> dict[str, Estimate]:
+        return headline_estimates(system) | {"drop": Estimate(-0.031, (-0.066, 0.004))}
+
+    monkeypatch.setattr("baselines.report.verdict.headline_estimates", gained)
+    verdict = tracker_verdict(group, {})
+    assert verdict is not None
+    average = verdict.sentences[2]
+    assert average.text.startswith("Rewording gains it 3.1 points on average")
+    assert average.detail == "-0.4 to 6.6"
 
 
 def test_changes_are_paired_with_the_original(group: TrackerGroup) -> None:
