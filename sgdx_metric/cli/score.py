@@ -329,7 +329,7 @@ def note_subset(subset: Subset) -> None:
     """Say on standard error that only the dialogues that the predictions name are looked at."""
     print(
         f"note: only the {len(set(subset.dialogue_ids))} of {subset.available} dialogues that the "
-        "predictions name are scored; to choose others, give --dialogues FILE",
+        "predictions name are used; to choose others, give --dialogues FILE",
         file=sys.stderr,
     )
 

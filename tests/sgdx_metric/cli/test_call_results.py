@@ -117,7 +117,7 @@ def test_compare_over_wordings(write: Write, command: Run, over: str) -> None:
     other = write("other.json", {"original": [1, 1, 1, 1], "v1": [1, 1, 1, 1]})
     done = command("sgdx_metric", "compare", one, other, "--over", over)
     assert done.returncode == 2
-    assert "expected them under two wordings or more beside the original" in done.stderr
+    assert "expected two or more wordings beside the original" in done.stderr
 
 
 def test_several_runs(write: Write, command: Run) -> None:

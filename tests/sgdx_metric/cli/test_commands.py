@@ -218,10 +218,13 @@ def test_predictions_name_their_dialogues(
 
     words = predictions("2@82354a53", ("1_00000/", "1_00001/"))
     done = command(*SCORE, *words)
-    assert done.returncode == 0 and "note: 2 of 36 dialogues, those that the" in done.stderr
+    assert (
+        done.returncode == 0
+        and "note: only the 2 of 36 dialogues that the predictions" in done.stderr
+    )
     assert "|dialogues:2@82354a53|frames:11|" in done.stdout
     done = command("sgdx_metric", "explain", "--changed", "original", "v1", *SAMPLE, *words)
-    assert "0 of 11 frames score less" in done.stdout and "note: 2 of 36" in done.stderr
+    assert "0 of 11 frames score less" in done.stdout and "note: only the 2 of 36" in done.stderr
     (tmp_path / "one.txt").write_text("1_00001\n")
     changed = ("explain", "--changed", "original", "v1", "--dialogues", "one.txt")
     done = command("sgdx_metric", *changed, *SAMPLE, *words)
@@ -277,8 +280,8 @@ def test_another_variants_predictions_are_suspected(
     done = command(*SCORE, "--predictions", f"v1={path}")
     assert done.returncode == 0
     assert re.fullmatch(
-        r"warning: v1: \d+ % of the predicted slots are not in its schemas; are these another "
-        r"variant's predictions\?\n",
+        r"warning: v1: \d+ % of the predicted slots are not in its schemas; are these the "
+        r"predictions for another variant\?\n",
         done.stderr,
     )
     scores = json.loads((tmp_path / "s.json").read_text())

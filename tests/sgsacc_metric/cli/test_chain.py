@@ -120,7 +120,7 @@ def test_the_source_and_the_dialogues_that_responses_name_are_taken(
     assert "|release:sample|dialogues:2@82354a53|" in scores["signature"]
     note = capsys.readouterr().err
     assert "note: the source is sample, which the predictions were made from" in note
-    assert "note: only the 2 of 36 dialogues that the predictions name are scored" in note
+    assert "note: only the 2 of 36 dialogues that the predictions name are used" in note
     (folder / "v1.jsonl").write_text("\n".join([json.dumps({"metadata": metadata}), *rows]))
     words = ["score", *SOURCE, "--predictions", folder, "--output", tmp_path / "s.json"]
     assert "predictions for v1: found rows of the dialogues 36@" in error_of(capsys, *words)
