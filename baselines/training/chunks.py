@@ -19,6 +19,7 @@ from .eta import Eta
 
 _Result = TypeVar("_Result")
 _SECONDS = 30.0  # from one line about progress to the next, where there is no bar
+_FEW = 50  # examples, such as those of one dialogue, that are done before a bar helps
 
 
 def run_chunks(
@@ -49,8 +50,9 @@ def run_chunks(
     if finished := len(numbers) - len(missing):
         report(accelerator, f"going on at chunk {finished} of {len(numbers)}")
     eta, reported = Eta(0, len(missing)), time.perf_counter()
-    # Without a delay, as a bar that waits is drawn after a chunk alone, which may take a minute.
-    bar = tqdm(missing, desc="Predicting", unit=" chunks", disable=quiet)
+    # A bar that waits is drawn after its first chunk, which may take a minute.
+    delay = 2.0 if sum(len(chunks[number]) for number in missing) < _FEW else 0.0
+    bar = tqdm(missing, desc="Predicting", unit=" chunks", disable=quiet, delay=delay)
     for done, number in enumerate(bar, 1):
         write_bytes(folder / f"{number:06d}.json", msgspec.json.encode(work(chunks[number])))
         if time.perf_counter() - reported > _SECONDS:

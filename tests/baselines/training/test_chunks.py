@@ -39,5 +39,8 @@ def test_a_bar_is_there_before_the_first_chunk_is_done(
 
     monkeypatch.setattr("baselines.training.chunks.shows_no_bar", lambda accelerator: False)
     monkeypatch.setattr("baselines.training.chunks.tqdm", tqdm)  # tests turn the other one off
-    run_chunks(make_accelerator(), [np.array([0])], work, tmp_path)
+    run_chunks(make_accelerator(), [np.arange(50)], work, tmp_path / "many")
     assert "Predicting:   0%" in seen[0]
+    capsys.readouterr()
+    run_chunks(make_accelerator(), [np.arange(49)], work, tmp_path / "few")
+    assert "Predicting" not in seen[1] + capsys.readouterr().err
