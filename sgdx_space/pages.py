@@ -19,9 +19,9 @@ def tracking_and_generation() -> gr.Blocks:
     with gr.Blocks(title="SGD-X metric") as page:
         gr.Markdown("# SGD-X metric")
         with gr.Tabs():
-            with gr.Tab("Tracking: what the user wants"):
+            with gr.Tab("Tracking"):
                 fill_tracking_tab(page)
-            with gr.Tab("Generation: what the system says") as tab:
+            with gr.Tab("Generation") as tab:
                 fill_generation_tab(tab)
             with gr.Tab("Your own API"):
                 fill_own_schema_tab()

@@ -48,7 +48,7 @@ CSS = """
 .explain span { border-radius: .3rem; padding: 0 .3rem; color: #222; width: fit-content }
 .problem { border-left: 4px solid #c2410c; padding: .5rem .75rem; background: #c2410c1a }
 .problem, .talk p { overflow-wrap: anywhere }
-.services svg { min-width: 50rem; width: 100%; max-width: 66rem }
+.services svg { min-width: 42rem; width: 100%; max-width: 66rem }
 /* What is wider than the page scrolls, and shades its edge where there is more to see. */
 .services, .scroll { overflow-x: auto; --cover: var(--body-background-fill);
   background: linear-gradient(var(--cover), var(--cover)) left / 1.5rem 100% no-repeat local,

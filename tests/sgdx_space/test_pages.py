@@ -229,7 +229,7 @@ catch (error) { document.querySelector("h1").append(" " + error.name) }
 
 def test_generators_have_a_tab(page: Any, tmp_path: Path) -> None:
     """The corpus's own responses first, then dropped ones."""
-    button(page, "Generation: what the system says").click()
+    button(page, "Generation").click()
     table_of = "return document.querySelector('#faithfulness')?.innerText ?? ''"
     until(lambda: "SGSAcc" in page.execute_script(table_of))
     until(lambda: re.search(r"all\s+265\s+100.00\s+100.00", page.execute_script(table_of)))
