@@ -73,8 +73,8 @@ def reword(options: Namespace) -> int:
     if not words.wording and not any(pool_elements(pool)):
         way = f"--with {options.by}" if options.by else str(options.review)
         answers = options.output / "answers.jsonl"
-        said = f"; what the model said is in {answers}" if answers.exists() else ""
-        raise SgdxError(f"{way}: found no new words for any tool, expected some{said}")
+        hint = f"; what the model said is in {answers}" if answers.exists() else ""
+        raise SgdxError(f"{way}: found no new words for any tool, expected some{hint}")
     wordings = (
         [words.wording]
         if words.wording
