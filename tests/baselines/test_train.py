@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,12 @@ def test_a_finished_training_is_made_longer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At a constant rate the longer run is that of all steps, bit for bit; the files say of it."""
-    constant = {"schedule": "constant", "warmup": 0.0, "evaluate_every": 2, "log_every": 2}
+    constant: dict[str, Any] = {
+        "schedule": "constant",
+        "warmup": 0.0,
+        "evaluate_every": 2,
+        "log_every": 2,
+    }
     short = write_recipe(tmp_path / "short.yaml", steps=2, **constant)
     long = write_recipe(tmp_path / "long.yaml", steps=4, **constant)
     run, whole = tmp_path / "run", tmp_path / "whole"
