@@ -123,8 +123,10 @@ RESULTS = {
         ("sgp_dst", "sgp_dst-minilm_tenth"),
         ("sgp_dst", "sgp_dst-minilm_quarter"),
         ("sgp_dst", "sgp_dst-minilm_quarter_backtrans"),
+        ("sgp_dst", "sgp_dst-minilm_all"),
         ("onepass", "onepass-minilm_cpu"),
         ("onepass", "onepass-minilm_all"),
+        ("onepass", "onepass-5000_steps"),
         ("onepass", "../models/onepass"),
         ("onepass", "onepass-shipped-no_acts"),
     ],
@@ -136,7 +138,7 @@ RESULTS = {
         ("lexical", "lexical-whole_test"),
         ("sgd_baseline", "sgd_baseline-minilm_cpu"),
         ("sgd_baseline", "sgd_baseline-minilm_backtrans"),
-        ("onepass", "onepass-shipped-whole_test"),
+        ("onepass", "onepass-5000_steps-whole_test"),
     ],
 }
 PARTIAL = "|split:test|release:partial:2921/4201|"

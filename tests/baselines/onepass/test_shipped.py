@@ -18,18 +18,17 @@ from ...conftest import ROOT, Run
 
 def test_it_tracks_dialogues_about_apis_that_it_has_never_seen() -> None:
     verdicts = judge(load_tracker(str(SHIPPED_MODEL)), read_suite())
-    (donation,) = [one for one in verdicts if one.dialogue.dialogue_id == "donation-3"]
-    assert donation.states[-1]["slot_values"] == {
-        "centre": ["Greenway Clinic"],
-        "kind": ["platelets"],
-        "visit_date": ["tomorrow"],
-        "visit_time": ["4:15 pm"],
-        "first_donation": ["True"],
+    (laundry,) = [one for one in verdicts if one.dialogue.dialogue_id == "laundry-5"]
+    assert laundry.states[-1]["slot_values"] == {
+        "collect_date": ["Wednesday"],
+        "collect_time": ["2 pm"],
+        "door": ["9 Foundry Yard"],
+        "service_kind": ["dry clean"],
     }
     right = sum(len(verdict.right) for verdict in verdicts)
-    assert right == pytest.approx(145, abs=3)  # CPUs round differently
+    assert right == pytest.approx(139, abs=3)  # CPUs round differently
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    assert "it finds 145 of 299 values" in page
+    assert "it finds 139 of 299 values" in page
 
 
 @pytest.mark.release
