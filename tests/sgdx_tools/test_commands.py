@@ -67,7 +67,8 @@ def test_a_run_goes_on_where_the_program_stopped(
     output = tmp_path / "run"
     run = ["run", str(folder), "--command", program, "--output", str(output)]
     assert main(run) == 1
-    assert "7 answers are missing (original 2, v1 2, v2 3): run again" in capsys.readouterr().err
+    missing = "7 answers are missing (original 2, v1 2, v2 3): give the same command again"
+    assert missing in capsys.readouterr().err
     assert not list(output.glob("v*.jsonl"))
     assert main(run) == 1  # it answers five more
     assert "cached 5, requests 7, answered 5" in capsys.readouterr().err

@@ -88,8 +88,8 @@ def test_commands_say_that_they_took_the_remembered_source(
     home = unnamed(tmp_path / "home")
     done = run("sgdx_dataset", "prepare", "--source", mini, "--config", "v1", **home)
     assert "note: the source is" not in done.stderr
-    note = f"note: the source is {mini}, which prepare was given last; to choose another, give "
-    "--source"
+    note = f"note: the source is {mini}, which prepare was given last; "
+    note += "to choose another, give --source"
     predict = ("baselines.predict", "--tracker", "lexical", "--config", "v1", "--output", "a")
     done = run(*predict, **home)
     assert (done.returncode, done.stderr.splitlines()) == (0, [note])

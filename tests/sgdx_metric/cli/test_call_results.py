@@ -162,15 +162,15 @@ def _changed(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     [
         (
             lambda s: s["calls"]["call_accuracy"].update(reworded=0.9),
-            "calls: call_accuracy: reworded of all frames is 0.9, expected 0.625, which the",
+            "calls: call_accuracy: reworded of all calls is 0.9, expected 0.625, which the",
         ),
         (
             lambda s: s["calls"]["task_success"]["seen"].update(worst=1.0),
-            "calls: task_success: worst of seen frames is 1.0, expected 0.0,",
+            "calls: task_success: worst of seen calls is 1.0, expected 0.0,",
         ),
         (
             lambda s: s["calls"]["call_accuracy"]["by_service"]["Cabs_1"].update(flips=0.0),
-            "calls: call_accuracy: flips of Cabs_1 frames is 0.0, expected 0.5,",
+            "calls: call_accuracy: flips of Cabs_1 calls is 0.0, expected 0.5,",
         ),
         (lambda s: s["frames"].update(seen=3), "frames: seen is 3, expected 2"),
         (
