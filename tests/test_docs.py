@@ -120,6 +120,7 @@ def test_the_readmes_commands_run(run: Run, tmp_path: Path) -> None:
 RESULTS = {
     "dialogues:292@": [
         ("lexical", "lexical"),
+        ("sgd_baseline", "sgd_baseline-minilm_all"),
         ("sgp_dst", "sgp_dst-minilm_tenth"),
         ("sgp_dst", "sgp_dst-minilm_quarter"),
         ("sgp_dst", "sgp_dst-minilm_quarter_backtrans"),
