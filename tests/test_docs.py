@@ -146,7 +146,7 @@ PARTIAL = "|split:test|release:partial:2921/4201|"
 
 
 # The runs of the table of single settings, in its order: what follows "onepass-600_steps".
-SETTINGS = ("", "-no_noise", "-no_backtrans", "-descriptions", "-acts", "-no_ema")
+SETTINGS = ("", "-no_noise", "-no_backtrans", "-descriptions", "-acts", "-no_ema", "-oracle")
 
 
 def test_the_finding_of_the_readme_is_that_of_its_scores() -> None:
