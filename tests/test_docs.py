@@ -140,6 +140,7 @@ RESULTS = {
         ("sgd_baseline", "sgd_baseline-minilm_cpu"),
         ("sgd_baseline", "sgd_baseline-minilm_backtrans"),
         ("onepass", "onepass-5000_steps-whole_test"),
+        ("onepass", "onepass-shipped-whole_test"),
     ],
 }
 PARTIAL = "|split:test|release:partial:2921/4201|"
