@@ -41,6 +41,26 @@ def test_export_one_split(run: Run, mini: Path, tmp_path: Path) -> None:
     assert sorted(p.name for p in out.rglob("*")) == ["dev", "dialogues_001.json", "schema.json"]
 
 
+@pytest.mark.posix
+def test_surroundings_change_no_byte(run: Run, mini: Path, tmp_path: Path) -> None:
+    """No locale that knows UTF-8, secrets in the environment, and letters of many in paths."""
+    schema = mini / "test" / "schema.json"
+    schema.write_text(schema.read_text(encoding="utf-8").replace("lets", "l\u00ebts"), "utf-8")
+    surroundings = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    surroundings |= {"HF_TOKEN": "hf_secretsecretsecret"}
+    written = []
+    for folder, variables in (("usual", {}), ("a b \u00e4 \U0001f600", surroundings)):
+        output = tmp_path / folder / "output"
+        command = ["export", "--source", mini, "--config", "v1", "--output", output]
+        done = run("sgdx_dataset", *command, **variables)
+        assert done.returncode == 0, done.stderr
+        files = sorted(path for path in output.rglob("*.json"))
+        written.append([(path.name, path.read_bytes()) for path in files])
+        assert "hf_secret" not in done.stdout + done.stderr
+    assert written[0] == written[1]
+    assert len(written[0]) == 6
+
+
 def test_frames_writes_parquet(run: Run, tmp_path: Path) -> None:
     done = run("sgdx_dataset", "frames", "--split", "test", "--config", "v1", "v5", "--output", "f")
     assert done.returncode == 0, done.stderr

@@ -20,6 +20,7 @@ from sgdx_tools.json_schema import Layout, Renaming
 from sgdx_tools.predictions import MadeCall
 from sgdx_tools.renaming import WordedTools
 
+from ..mutations import is_read, mutations
 from .conftest import user
 
 TREE: Json = {
@@ -257,6 +258,25 @@ def test_any_text_as_a_file_is_read_or_refused(
         except SgdxError as error:
             assert name in str(error)
         (folder / name).unlink()
+
+
+@pytest.mark.parametrize("name", ["tools.json", "cases.jsonl", "wordings/v1.json"])
+def test_a_value_of_another_kind_is_read_or_refused(name: str, folder: Path) -> None:
+    path = folder / name
+    content = path.read_bytes()
+    first, *others = content.splitlines() if name == "cases.jsonl" else [content]
+
+    def read(data: bytes) -> None:
+        path.write_bytes(b"\n".join([data, *others]))
+        read_tool_set(folder)
+
+    @settings(max_examples=80, deadline=None)
+    @given(mutations(json.loads(first)))
+    def check(data: bytes) -> None:
+        is_read(read, data, str(folder))
+
+    assert is_read(read, first, "")
+    check()
 
 
 def test_json_that_is_no_object_is_refused(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -15,8 +14,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import hypothesis.strategies as st
 import pytest
 import torch
+from hypothesis import given, settings
 from safetensors.torch import load_file, save_file
 
 from baselines import evaluate, predict, publish, train
@@ -26,10 +27,9 @@ from baselines.t5dst.settings import T5Settings
 from baselines.training.checkpoint import finish_replacing, load_strict, replace_files
 from baselines.training.run_folder import locked
 from baselines.training.settings import read_recipe
-from maintenance.attack.json_files import break_files
-from maintenance.attack.outcomes import ERROR, SURVIVED, all_survived
 from sgdx_dataset import SgdxError
 
+from ...mutations import broken, is_read, mutations
 from ..conftest import RECIPES, command, write_recipe
 
 LEXICAL = ("--tracker", "lexical", "--config", "original", "--source", "sample")
@@ -228,7 +228,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_every_field_that_a_card_shows(name: str, tmp_path: Path) -> None:
-    """Every place of a run's files with every other value: shown, or refused in a line."""
+    """Any place of a run's files with another value: shown, or refused in a line."""
     model = tmp_path / "model"
     model.mkdir()
     for file, value in SHOWN.items():
@@ -236,35 +236,39 @@ def test_every_field_that_a_card_shows(name: str, tmp_path: Path) -> None:
 
     def show(data: bytes) -> None:
         (model / name).write_bytes(data)
-        with contextlib.chdir(tmp_path):
-            try:
-                write_card(Path("model"), "you/model", "")
-            except SgdxError as error:
-                assert re.match(rf"model/{re.escape(name)}(:\d+)?: ", str(error))
-                raise SgdxError("file") from None
+        write_card(model, "you/model", "")
 
-    show(json.dumps(SHOWN[name]).encode())
+    @settings(max_examples=60, deadline=None)
+    @given(data=mutations(SHOWN[name]))
+    def check(data: bytes) -> None:
+        is_read(show, data, f"{model / name}")
+
+    assert is_read(show, json.dumps(SHOWN[name]).encode(), "")
     assert "corrupt, ratio 1.0" in (model / "README.md").read_text()
-    counts = break_files({name: (SHOWN[name], show)}, every=3)
-    broken = counts.pop(f"{name}: broken")
-    assert all_survived(counts), counts
-    lines = {"nothing accepted", "more behind accepted"} if name == "log.jsonl" else set()
-    assert broken.keys() - lines == {ERROR}, broken
+    check()
+    texts = broken(SHOWN[name])
+    read = [how for how in texts if is_read(show, texts[how], f"{model / name}")]
+    assert read == (["nothing"] if name == "log.jsonl" else [])
 
 
 def test_every_field_of_a_recipe(tmp_path: Path) -> None:
     """JSON is YAML, which has more: a mark of the byte order, words for numbers, comments."""
-    settings = RECIPES["t5dst"] | {"augment": {"schemas": "backtrans", "ratio": 0.5, "seed": 1}}
+    recipe = RECIPES["t5dst"] | {"augment": {"schemas": "backtrans", "ratio": 0.5, "seed": 1}}
+    path = tmp_path / "recipe.yaml"
 
     def read(data: bytes) -> None:
-        with contextlib.chdir(tmp_path):
-            Path("file").write_bytes(data)
-            read_recipe(Path("file"), T5Settings)
+        path.write_bytes(data)
+        read_recipe(path, T5Settings)
 
-    counts = break_files({"recipe": (settings, read)})
-    harmless = {"byte order mark accepted"}
-    assert counts["recipe: broken"].keys() - harmless == {ERROR}, counts
-    assert counts["recipe: each field"].keys() <= SURVIVED, counts
+    @settings(max_examples=60, deadline=None)
+    @given(data=mutations(recipe) | st.binary(max_size=50))
+    def check(data: bytes) -> None:
+        is_read(read, data, f"{path}: ")
+
+    assert is_read(read, json.dumps(recipe).encode(), "")
+    check()
+    texts = broken(recipe)
+    assert [how for how in texts if is_read(read, texts[how], f"{path}: ")] == ["byte order mark"]
 
 
 # Each line stands for nine times what the line before it stands for.

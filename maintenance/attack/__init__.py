@@ -1,1 +1,0 @@
-"""Attacks on the project that can be repeated: ``python -m maintenance.attack --help``."""
