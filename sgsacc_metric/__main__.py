@@ -17,11 +17,9 @@ from sgdx_metric.cli.arguments import (
     run_program,
 )
 
-from .annotation import PAPER_PAIRS
 from .candidates import APPENDIX_B, RULES
 from .cli.commands import (
     run_agreement,
-    run_annotate,
     run_compare,
     run_explain,
     run_install,
@@ -87,48 +85,14 @@ def _add_validate(command: argparse.ArgumentParser) -> None:
     _add_selection(command)
 
 
-def _add_annotate(command: argparse.ArgumentParser) -> None:
-    add_references(command, "turns")
-    add_predictions(command)
-    _add_evaluator(command)
-    _add_gold(command)
-    _add_nli(command, DEFAULT_MODEL)
-    _add_selection(command)
-    command.add_argument(
-        "--pairs",
-        nargs=3,
-        type=_number,
-        default=PAPER_PAIRS,
-        metavar="N",
-        help="Draw these numbers of pairs: references of valid turns, such actions with wrong "
-        "values, and references of actions that failed validation. Default: 200 200 25, as "
-        "in the paper.",
-    )
-    command.add_argument(
-        "--output",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="Write sheet.csv, which people fill in, and key.json, which they must not see, into "
-        "this folder.",
-    )
-
-
-def _number(text: str) -> int:
-    """A number of pairs, 0 or more."""
-    if not text.isdecimal() or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"found {text!r:.40}, expected a number, 0 or more")
-    return int(text)
-
-
 def _add_agreement(command: argparse.ArgumentParser) -> None:
-    command.add_argument("key", type=Path, help="Give the key.json that annotate wrote.")
     command.add_argument(
-        "sheets",
+        "labels",
         nargs="+",
         type=Path,
-        metavar="SHEET",
-        help="Give the sheets that people filled in.",
+        metavar="FILE",
+        help="Give tables (.csv, .tsv or .jsonl) with a column item, such as 1_00000/5, and a "
+        "column of labels for each person. The column model has those of the model.",
     )
     add_json_output(command)
 
@@ -208,8 +172,7 @@ def _add_nli(command: argparse.ArgumentParser, default: str | None) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="Set the random seed of the wrong values for validation, and of the pairs that "
-        "annotate draws. Default: 0.",
+        help="Set the random seed of the wrong values for validation. Default: 0.",
     )
 
 
@@ -256,17 +219,10 @@ _COMMANDS = (
         "beside it.",
     ),
     Command(
-        "annotate",
-        run_annotate,
-        _add_annotate,
-        "Draw pairs of a response and a statement, which people judge as the model does.",
-    ),
-    Command(
         "agreement",
         run_agreement,
         _add_agreement,
-        "Compare what people said with the model's verdicts, and print the published figures "
-        "beside it.",
+        "Measure how far people agree with each other, and a model with most of them.",
     ),
 )
 

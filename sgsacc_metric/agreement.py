@@ -1,4 +1,4 @@
-"""How far people agree with the model of entailment, and with each other."""
+"""How far people agree with each other, and with a model."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,82 +6,61 @@ from typing import Any
 import numpy as np
 
 from sgdx_metric.bootstrap import bootstrap
-from sgdx_metric.columns import Bools, Floats, safe_divide
+from sgdx_metric.columns import Floats, safe_divide
 from sgdx_metric.rows import ScoreError
 
-from .annotation import FAILED, REFERENCE, TAMPERED, JudgedPair
 
-VALIDATED = "validated"
-# The groups of pairs that have figures, and the strata of each.
-GROUPS = {
-    VALIDATED: (REFERENCE, TAMPERED),
-    REFERENCE: (REFERENCE,),
-    TAMPERED: (TAMPERED,),
-    FAILED: (FAILED,),
-}
-# Section 2.2 of Chen et al. 2023: 400 validated pairs and 25 that failed, three people,
-# roberta-large-mnli.
-PUBLISHED = {VALIDATED: {"agreement": 0.900, "kappa": 0.93}, FAILED: {"agreement": 0.76}}
-
-
-def agreement(pairs: Sequence[JudgedPair], answers: Bools) -> dict[str, dict[str, Any]]:
-    """Compare a model's verdicts with what most people say.
+def agreement(
+    items: Sequence[str], people: Sequence[Sequence[str]], model: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Compare what people say of some items, and what a model says with what most people say.
 
     Args:
-        pairs: The pairs [pairs].
-        answers: Whether each person says that the response states the statement [pairs, people].
+        items: The items [items]. What stands before the first "/" of a name is its dialogue.
+        people: The label that each person gives to each item [people, items].
+        model: The labels of the model [items]; None for people alone.
 
     Returns:
-        For each of `GROUPS` that has pairs: `pairs`, their number; `undecided`, how many of them
-        have as many people for as against, which an even number of people can; `agreement`, the
-        share of the others on which the model says what most people say; `kappa`, that of Fleiss
-        over the people; both None where undefined. `confidence` has their 95 % intervals over
-        dialogues, and `published` the paper's figures.
+        `items` and `people`, their numbers; `undecided`, how many items have no label that most
+        people give; `agreement`, the share of the others to which the model gives that label;
+        `kappa`, that of Fleiss over the people; both None where undefined; and `confidence`, their
+        95 % intervals over dialogues.
 
     Raises:
-        ScoreError: There are fewer than two people, or no answers.
+        ScoreError: There are fewer than two people, or no items.
     """
-    if answers.ndim != 2 or answers.shape[1] < 2 or not len(answers):
+    if len(people) < 2 or not items:
         raise ScoreError(
-            f"answers of shape {answers.shape}, expected pairs and two people at least"
+            f"found {len(items)} items and {len(people)} people, expected one and two at least"
         )
-    stratum = np.array([pair.stratum for pair in pairs])
-    dialogues = np.array([pair.turn_id.rpartition("/")[0] for pair in pairs])
-    entailed = np.array([pair.entailed for pair in pairs])
-    return {
-        name: _figures(name, dialogues[mask], entailed[mask], answers[mask])
-        for name, strata in GROUPS.items()
-        if (mask := np.isin(stratum, strata)).any()
-    }
+    labels = sorted({label for person in (*people, model or ()) for label in person})
+    number_of = {label: i for i, label in enumerate(labels)}
+    said = np.array([[number_of[label] for label in person] for person in people])
+    counts = np.stack([(said == i).sum(axis=0) for i in range(len(labels))], axis=-1)
+    is_decided = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    columns = [is_decided, *kappa_terms(counts).T]
+    if model is not None:
+        verdicts = np.array([number_of[label] for label in model])
+        columns.insert(0, is_decided & (counts.argmax(axis=1) == verdicts))
+    dialogues = [item.partition("/")[0] for item in items]
+    _, dialogue = np.unique(dialogues, return_inverse=True)
+    sums = np.stack([np.bincount(dialogue, column) for column in columns], axis=-1)
 
-
-def _figures(group: str, dialogues: Any, entailed: Bools, answers: Bools) -> dict[str, Any]:
-    """The figures of the pairs of one group."""
-    people = answers.shape[1]
-    yes = answers.sum(axis=1)
-    is_decided = 2 * yes != people
-    agrees = is_decided & ((2 * yes > people) == entailed)
-    columns = np.column_stack(
-        [agrees, is_decided, kappa_terms(np.column_stack([yes, people - yes]))]
-    )
-    _, unit = np.unique(dialogues, return_inverse=True)
-    sums = np.stack([np.bincount(unit, column) for column in columns.T], axis=-1)
-
-    def statistics(totals: Floats) -> dict[str, Floats]:
-        return {
-            "agreement": safe_divide(totals[..., 0], totals[..., 1]),
-            "kappa": fleiss_kappa(totals[..., 2:]),
-        }
+    def figures(totals: Floats) -> dict[str, Floats]:
+        if model is None:
+            return {"kappa": fleiss_kappa(totals[..., 1:])}
+        agreed = safe_divide(totals[..., 0], totals[..., 1])
+        return {"agreement": agreed, "kappa": fleiss_kappa(totals[..., 2:])}
 
     return {
-        "pairs": len(answers),
+        "items": len(items),
+        "people": len(people),
         "undecided": int((~is_decided).sum()),
         **{
             name: None if np.isnan(value) else float(value)
-            for name, value in statistics(sums.sum(axis=0)).items()
+            for name, value in figures(sums.sum(axis=0)).items()
         },
-        "confidence": bootstrap(lambda weights: statistics(weights @ sums), len(sums)),
-        "published": PUBLISHED.get(group, {}),
+        "confidence": bootstrap(lambda weights: figures(weights @ sums), len(sums)),
     }
 
 

@@ -1,18 +1,15 @@
 """What each command does: read its files, compute, write and print."""
 
 import argparse
-from collections import Counter
 from pathlib import Path
 
 from sgdx_dataset.io.arguments import paths_by_name
 from sgdx_metric.cli.files import check_output, write_json
 from sgdx_metric.cli.predictions import parse_predictions
-from sgdx_metric.cli.terminal import print_line, terminal
+from sgdx_metric.cli.terminal import print_line, print_table, terminal
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from ..agreement import agreement
-from ..annotation import STRATA
 from ..api import score_files
 from ..gold import Options, judge_gold
 from ..negatives import ValuePool
@@ -20,22 +17,16 @@ from ..nli import Judge, nli_name
 from ..report import gold_counts
 from ..rows import Turn
 from ..signature import ScoredData, signature
-from .annotate import annotation_key
-from .annotation_files import KEY, SHEET, read_answers, read_key, write_annotation
 from .compare import compare
 from .explain import explain
 from .gold_files import write_gold
+from .labels import agreement_of_files
 from .score import Inputs, score_predictions
 from .table2 import table2
-from .terminal import print_agreement, print_comparison, print_explanation, print_table2
+from .tables import validation_table
+from .terminal import print_agreement, print_comparison, print_explanation
 
 _METRIC = Path(__file__).parents[1]
-_INSTRUCTIONS = """\
-Drawn: {drawn}.
-Give {sheet} to three people, who do not talk to each other and do not see
-{key}. Each writes yes or no under "answer": does the response, read after what
-the user said before, say what the statement says? Statements are made by rule:
-"Request city." means that the response asks for the city."""
 
 
 def run_install(_: argparse.Namespace) -> None:
@@ -158,32 +149,19 @@ def run_validate(args: argparse.Namespace) -> None:
     if args.json:
         validation = {"signature": line, "nli": nli_name(nli), "by_evaluator": by_evaluator}
         write_json(validation, args.json)
-    print_table2(by_evaluator, f"{judge.sent} pairs were judged.\n{line}", terminal())
-
-
-def run_annotate(args: argparse.Namespace) -> None:
-    """Write a sheet of pairs for people to judge, and the model's verdicts; print where."""
-    for file in (SHEET, KEY):
-        check_output("--output", args.output / file)
-    inputs = _inputs(args, args.evaluator, args.gold, args.dialogues, args.turns)
-    key = annotation_key(parse_predictions(args.predictions), inputs, args.pairs)
-    for path in write_annotation(key, args.output):
-        print_line(str(path), terminal())
-    numbers = Counter(pair.stratum for pair in key.pairs)
-    drawn = ", ".join(f"{numbers[stratum]} {stratum}" for stratum in STRATA)
-    print_line(_INSTRUCTIONS.format(drawn=drawn, sheet=SHEET, key=KEY), terminal())
+    title = "Entailment on gold utterances, in %"
+    print_table(title, *validation_table(by_evaluator), terminal())
+    print_line(f"{judge.sent} pairs were judged.\n{line}", terminal())
 
 
 def run_agreement(args: argparse.Namespace) -> None:
-    """Print how far people agree with the model and with each other; write JSON if asked."""
+    """Print how far people agree with each other, and a model with most of them."""
     if args.json:
         check_output("--json", args.json)
-    key = read_key(args.key)
-    groups = agreement(key.pairs, read_answers(args.sheets, key))
+    result = agreement_of_files(args.labels)
     if args.json:
-        people = {"people": len(args.sheets), "signature": key.signature, "nli": key.nli}
-        write_json({**people, "groups": groups}, args.json)
-    print_agreement(groups, key.nli, len(args.sheets), key.signature, terminal())
+        write_json(result, args.json)
+    print_agreement(result, terminal())
 
 
 def _inputs(

@@ -1,6 +1,5 @@
 """Compare two systems' scores.json: by how much they differ, and whether that could be chance."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from .files import read_scores
 # Counts that depend on the turns alone, so that they are the same of every system.
 _COUNTS_OF_TURNS = ("turns", "reference_length")
 # What it means that a signature lacks a part.
-_ABSENT = {"dialogues": "all", "references": "1"}
+_ABSENT = {"dialogues": "all"}
 
 
 def compare(first: Path, second: Path) -> dict[str, Any]:
@@ -54,7 +53,6 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
             )
     first_units, second_units = first_scores.units, second_scores.units
     second_units = _in_order(first_units, second_units, first, second)
-    first_units, second_units = _with_common_statistics(first_units, second_units)
     groups = first_units.groups() | first_units.services()
     return {
         "signature": first_scores.signature,
@@ -79,6 +77,8 @@ def _in_order(left: Units, right: Units, first: Path, second: Path) -> Units:
     index_of = {key: i for i, key in enumerate(zip(right.dialogue, right.service, strict=True))}
     if index_of.keys() != {*keys}:
         raise ScoreError(f"{second}: the dialogues and services are not those of {first}")
+    if _columns(left) != _columns(right):
+        raise ScoreError(f"{second}: the counts in 'units' are not those of {first}")
     order = np.array([index_of[key] for key in keys], dtype=np.int64)
     ordered = Units(
         left.dialogue,
@@ -95,28 +95,9 @@ def _in_order(left: Units, right: Units, first: Path, second: Path) -> Units:
     return ordered
 
 
-def _with_common_statistics(first: Units, second: Units) -> tuple[Units, Units]:
-    """Both systems' units with the counts and statistics that both have, in one order.
-
-    A scores.json that an earlier version wrote has fewer of them.
-    """
-    statistics = [name for name in first.cross_variant if name in second.cross_variant]
-    counts = {
-        variant: [name for name in of_variant if name in second.by_variant[variant]]
-        for variant, of_variant in first.by_variant.items()
-    }
-    left, right = (
-        replace(
-            units,
-            by_variant={
-                variant: {name: units.by_variant[variant][name] for name in names}
-                for variant, names in counts.items()
-            },
-            cross_variant={name: units.cross_variant[name] for name in statistics},
-        )
-        for units in (first, second)
-    )
-    return left, right
+def _columns(units: Units) -> list[list[str]]:
+    """The names of the counts of each variant and of the statistics over variants."""
+    return [list(counts) for counts in (*units.by_variant.values(), units.cross_variant)]
 
 
 def _taken(counts: dict[str, Floats], order: Ints) -> dict[str, Floats]:

@@ -22,8 +22,7 @@ class GoldHeader(msgspec.Struct, forbid_unknown_fields=True):
             wording of one's own.
         split: `train`, `validation` or `test`.
         validate, context, rules, seed: As in `Options`.
-        references: The `REVISION` by which the sentences are made and chosen; 1 in files that do
-            not say it.
+        references: The `REVISION` by which the sentences are made and chosen.
     """
 
     nli: str
@@ -33,7 +32,7 @@ class GoldHeader(msgspec.Struct, forbid_unknown_fields=True):
     context: bool
     rules: str
     seed: int
-    references: int = 1
+    references: int
 
     @classmethod
     def from_options(cls, nli: str, evaluator: str, split: str, options: Options) -> "GoldHeader":

@@ -9,7 +9,6 @@ from rich.text import Text
 from sgdx_dataset.io.console import escape_controls
 from sgdx_metric.cli.terminal import print_line, print_table
 
-from ..annotation import STRATA
 from ..rows import Turn
 from ..units import GROUPS
 from .explain import Line
@@ -31,13 +30,6 @@ or v1 to v5, that is worst for it; SER flips, SGSAcc flips: turns whose verdict
 is not the same under all six. SGSAcc without offers: of turns that do more than
 offer an intent. SER agrees: of the turns with a slot that SER looks at, those
 where SGSAcc, on these slots alone, says the same."""
-
-_AGREEMENT_LEGEND = """\
-validated: pairs of valid turns, whose statements are what an action says
-(reference) or that with wrong values (tampered). failed: references of actions
-that failed validation. agree: where the model says what most people say. kappa:
-Fleiss' kappa, how far people agree with each other beyond chance. Intervals are
-over dialogues. The paper: Chen et al. 2023, three people, roberta-large-mnli."""
 
 
 def print_scores(scores: dict[str, Any], console: Console) -> None:
@@ -203,54 +195,22 @@ def print_explanation(
         print_line(f"{line.variant:>12}: {facts or 'nothing to check'}", console)
 
 
-def print_table2(by_evaluator: dict[str, dict[str, Any]], closing: str, console: Console) -> None:
-    """Print how well a model judges gold utterances, beside the published figures.
-
-    Args:
-        by_evaluator: What `table2` returned.
-        closing: The lines below the table.
-        console: Where to print.
-    """
+def print_agreement(result: dict[str, Any], console: Console) -> None:
+    """Print what `agreement` returned."""
     rows = []
-    for evaluator, table in by_evaluator.items():
-        ours = [table[key] for key in ("precision", "recall", "f1")]
-        published = table["published"] or (None, None, None)
-        figures = [format_figure("", figure) for figure in (*ours, *published)]
-        rows.append([evaluator, *figures, f"{table['valid_turns']}/{table['turns']}"])
-    headers = ["evaluator", "precision", "recall", "F1", "paper P", "paper R", "paper F1", "valid"]
-    print_table("Entailment on gold utterances, in %", headers, rows, console)
-    print_line(closing, console)
-
-
-def print_agreement(
-    groups: dict[str, dict[str, Any]], nli: str, people: int, signature: str, console: Console
-) -> None:
-    """Print how far people agree with a model and with each other, beside the published figures.
-
-    Args:
-        groups: What `agreement` returned.
-        nli: The model's name.
-        people: How many people judged.
-        signature: The line that says how the model judged.
-        console: Where to print.
-    """
-    rows = []
-    for name, group in groups.items():
-        row = [name, str(group["pairs"])]
-        for key, scale, decimals in (("agreement", 100, 1), ("kappa", 1, 2)):
-            interval, published = group["confidence"][key], group["published"].get(key)
-            numbers = [group[key], *(interval or (None, None)), published]
-            value, low, high, paper = (
+    titles = {"agreement": "model and most people, %", "kappa": "people, Fleiss' kappa"}
+    for key, title in titles.items():
+        if key in result:
+            scale, decimals = (100, 1) if key == "agreement" else (1, 2)
+            numbers = [result[key], *(result["confidence"][key] or (None, None))]
+            value, low, high = (
                 "-" if number is None else f"{scale * number:.{decimals}f}" for number in numbers
             )
-            row += [value, f"{low} to {high}", paper]
-        rows.append(row)
-    headers = ["pairs", "number", "agree %", "95 %", "paper", "kappa", "95 %", "paper"]
-    print_table(f"{nli} and most of {people} people", headers, rows, console)
-    if undecided := sum(groups[name]["undecided"] for name in STRATA if name in groups):
-        print_line(f"As many people for as against: {undecided} pairs, left out.", console)
-    print_line(_AGREEMENT_LEGEND, console)
-    print_line(signature, console)
+            rows.append([title, value, f"{low} to {high}"])
+    title = f"{result['items']} items, {result['people']} people"
+    print_table(title, ["agreement of", "value", "95 % interval"], rows, console)
+    print_line(f"No label of most people: {result['undecided']} items.", console)
+    print_line("Intervals are over dialogues.", console)
 
 
 def figure_title(key: str) -> str:

@@ -7,18 +7,12 @@ import pytest
 
 from sgdx_metric.rows import ScoreError
 from sgsacc_metric.agreement import agreement, fleiss_kappa, kappa_terms
-from sgsacc_metric.annotation import FAILED, REFERENCE, TAMPERED, JudgedPair
 
 # Ten subjects, fourteen people, five categories: a textbook example, with a kappa of 0.210.
 TEXTBOOK = [
     [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
     [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
 ]  # fmt: skip
-
-
-def pair(number: int, stratum: str, entailed: bool) -> JudgedPair:
-    turn = f"1_{number:05}/1"
-    return JudgedPair(f"{number:08x}", stratum, turn, 0, "v1", "", "Rome?", "City.", entailed)
 
 
 def test_kappa_of_a_textbook() -> None:
@@ -36,32 +30,25 @@ def test_kappa_by_hand() -> None:
 
 
 def test_agreement_by_hand() -> None:
-    pairs = [
-        pair(1, REFERENCE, True),
-        pair(2, REFERENCE, False),
-        pair(3, TAMPERED, False),
-        pair(4, TAMPERED, True),
-        pair(5, FAILED, False),
-    ]
-    answers = np.array([[1, 1, 1], [1, 0, 1], [0, 0, 1], [0, 0, 0], [0, 0, 1]], dtype=bool)
-    groups = agreement(pairs, answers)
-    shares = {name: (group["pairs"], group["agreement"]) for name, group in groups.items()}
-    assert shares == {
-        "validated": (4, 0.5), "reference": (2, 0.5), "tampered": (2, 0.5), "failed": (1, 1.0)
-    }  # fmt: skip
-    assert groups["validated"]["published"] == {"agreement": 0.900, "kappa": 0.93}
-    assert groups["failed"]["published"] == {"agreement": 0.76}
-    low, high = groups["validated"]["confidence"]["agreement"]
-    assert 0 <= low < 0.5 < high <= 1
+    """Most say yes, no, no; of the fourth item as many say yes as no."""
+    items = ["1_00000/1", "1_00000/3", "1_00001/1", "1_00002/1"]
+    people = [["yes", "no", "no", "yes"], ["yes", "yes", "no", "no"], ["no", "no", "no", "yes"]]
+    people = [*people, ["yes", "no", "no", "no"]]
+    result = agreement(items, people, ["yes", "yes", "no", "yes"])
+    assert (result["items"], result["people"], result["undecided"]) == (4, 4, 1)
+    assert result["agreement"] == pytest.approx(2 / 3)
+    # Of six pairs of people 3, 3, 6 and 2 agree; of 16 answers 6 are yes.
+    by_chance = (6 / 16) ** 2 + (10 / 16) ** 2
+    assert result["kappa"] == pytest.approx((14 / 24 - by_chance) / (1 - by_chance))
+    low, high = result["confidence"]["agreement"]
+    assert 0 <= low < 2 / 3 < high <= 1
+    assert "agreement" not in agreement(items, people)
 
 
-def test_two_people_may_be_undecided() -> None:
-    pairs = [pair(1, FAILED, True), pair(2, FAILED, True)]
-    groups = agreement(pairs, np.array([[1, 0], [1, 1]], dtype=bool))
-    assert (groups["failed"]["undecided"], groups["failed"]["agreement"]) == (1, 1.0)
-    for answers in (np.ones((2, 1), dtype=bool), np.ones((0, 3), dtype=bool)):
-        with pytest.raises(ScoreError, match="expected pairs and two people at least"):
-            agreement(pairs, answers)
+def test_too_few_people_or_items() -> None:
+    for items, people in ((["1/1"], [["yes"]]), ([], [[], []])):
+        with pytest.raises(ScoreError):
+            agreement(items, people)
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
@@ -73,12 +60,13 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     random = np.random.default_rng(0)
     inside = {"agreement": 0, "kappa": 0}
     expected = {"agreement": 0.9 * 0.896 + 0.1 * 0.104, "kappa": (0.68 - 0.5) / 0.5}
+    items = [f"1_{number:05}/1" for number in range(400)]
     for _ in range(40):
         truth = random.random(400) < 0.5
         verdicts = truth == (random.random(400) < 0.9)
-        answers = truth[:, None] == (random.random((400, 3)) < 0.8)
-        pairs = [pair(i, REFERENCE, bool(verdict)) for i, verdict in enumerate(verdicts)]
-        confidence = agreement(pairs, answers)["reference"]["confidence"]
+        answers = truth == (random.random((3, 400)) < 0.8)
+        labels = [list(map(str, row)) for row in (verdicts, *answers)]
+        confidence = agreement(items, labels[1:], labels[0])["confidence"]
         for name in inside:
             low, high = confidence[name]
             inside[name] += low <= expected[name] <= high
