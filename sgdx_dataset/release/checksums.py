@@ -2,7 +2,7 @@
 
 ``sgd.sha256`` has those of SGD's commit ``download.COMMIT`` that are known: all schemas, and 137 of
 the 181 dialogue files. ``sample.sha256`` has those of the sample corpus. Both are in the format of
-``sha256sum`` and are written by ``python -m maintenance.checksums``.
+``sha256sum``.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def release_words(release: Release) -> Words:
 
 @cache
 def published_words() -> tuple[Words, ...]:
-    """The words of SGD, from the file of ``maintenance.checksums``, and those of the sample."""
+    """The words of SGD, whose digests ``sgd_words.txt`` has, and those of the sample."""
     lines = [line.split() for line in _SGD_WORDS.read_text(encoding="utf-8").splitlines()]
     groups = (
         frozenset(digest for digest, group in lines if group == name)

@@ -1,7 +1,7 @@
 """Leave out slots of frames whose annotations in SGD contradict each other.
 
-The list is `errata.tsv`, which `python -m maintenance.errata` writes by rules (`docs/errata.md`)
-for the original schemas; a slot goes by its position in the schema under every wording.
+The list is `errata.tsv`, which rules found (`docs/errata.md`) for the original
+schemas; a slot goes by its position in the schema under every wording.
 """
 
 from collections import defaultdict

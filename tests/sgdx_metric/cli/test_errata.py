@@ -11,7 +11,7 @@ from sgdx_dataset import SgdxError, frame_tables, open_release
 from sgdx_metric.cli.errata import Errata, leave_out, read_errata
 from sgdx_metric.scoring import score_frames
 
-from ...conftest import Run
+from ...conftest import ROOT, Run
 from ..frames import Row, prediction, prediction_table, reference, reference_table, written
 
 FIRST, SECOND = "1_00000/0/Hotels_1", "1_00000/2/Hotels_1"
@@ -51,6 +51,20 @@ def test_the_list_of_a_split() -> None:
     assert errata.positions["18_00022/4/Flights_4"] == {12}
     assert len(errata.positions) == 310
     assert errata.mark == "left-out@dae02d3d"
+
+
+def test_the_list_has_ids_and_no_texts() -> None:
+    lines = (ROOT / "sgdx_metric" / "errata.tsv").read_text().splitlines()
+    rows = [line.split("\t") for line in lines]
+    assert len(rows) == 1052 and rows == sorted(rows)
+    assert {row[0] for row in rows} == {"train", "validation", "test"}
+    kinds = {kind for row in rows for kind in row[6].split(",")}
+    assert kinds == {"offered", "lost", "unsaid", "same words"}
+    for _, dialogue_id, service, slot, position, turns, _ in rows:
+        assert dialogue_id.replace("_", "").isdigit() and position.isdigit()
+        assert service.replace("_", "").isalnum() and slot.replace("_", "").isalnum()
+        numbers = list(map(int, turns.split(",")))
+        assert numbers == sorted(set(numbers))
 
 
 def test_the_sample_has_no_errata(tmp_path: Path, command: Run, gold: dict[str, list[Row]]) -> None:

@@ -1,1 +1,0 @@
-"""The generator of the sample corpus: ``python -m maintenance.sample_corpus [--output DIR]``."""
