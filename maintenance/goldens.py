@@ -8,6 +8,7 @@ Everything goes through the commands that users have, so it holds whatever is be
 from __future__ import annotations
 
 import argparse
+import difflib
 import hashlib
 import io
 import json
@@ -436,6 +437,9 @@ def differences(expected: Json, found: Json, place: str = "") -> Iterator[str]:
                 yield from differences(expected[key], found[key], inside)
             else:
                 yield f"{inside}: {'found nothing' if key in expected else 'expected nothing'}"
+    elif "help" in place and isinstance(expected, list) and isinstance(found, list):
+        changed = difflib.ndiff(expected, found)
+        yield from (f"{place}: {line}" for line in changed if line[0] in "+-")
     elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
         for number, pair in enumerate(zip(expected, found)):
             yield from differences(*pair, f"{place} / {number}")
