@@ -35,6 +35,7 @@ os.environ |= {
     "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
     "SGDX_SOURCE": "sample",
     "OMP_NUM_THREADS": "1",  # the tests run beside each other
+    "MKL_CBWR": "AUTO,STRICT",  # as `baselines` sets it, which a test may import after a product
 }
 for name in ("HF_DATASETS_CACHE", "HF_MODULES_CACHE"):
     os.environ.pop(name, None)
