@@ -33,7 +33,6 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 _PICTURES = """\
 ![\\1](pictures/wordings-light.svg){.only-light}
 ![\\1](pictures/wordings-dark.svg){.only-dark}"""
-exclude_patterns = ["leaderboard.toml"]
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

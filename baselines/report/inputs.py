@@ -157,20 +157,6 @@ def read_tracker(path: Path) -> TrackerRun:
     return run
 
 
-def read_ranked(path: Path) -> TrackerRun | GeneratorRun | ToolRun:
-    """Read a run of a tracker, a generator or calls of SGD, which the leaderboard takes.
-
-    Raises:
-        ScoreError, SgdxError: A file is malformed, or the run is of something else.
-    """
-    run = read_input(path)
-    if isinstance(run, Validation) or (isinstance(run, ToolRun) and not run.scores.frames):
-        raise SgdxError(
-            f"{path}: found no run of a tracker, a generator or calls of SGD, expected one"
-        )
-    return run
-
-
 def _analyse(
     group: TrackerGroup, source: str | None, references: Path | None
 ) -> tuple[dict[str, Analysis], dict[str, str]]:

@@ -24,7 +24,6 @@ from .cells import (
     percent,
     signed_points,
 )
-from .leaderboard import read_published
 from .numbers import (
     Estimate,
     frames_by_service,
@@ -33,6 +32,7 @@ from .numbers import (
     slot_accuracies,
 )
 from .origins import ORIGINS, RULE
+from .published import read_published
 from .runs import TrackerRun
 from .systems import TrackerGroup, TrackerSystem, augmentation_families
 
@@ -379,13 +379,16 @@ def format_count(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
+_OF_PAPERS = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga")
+
+
 def published() -> Table:
     """The published scores of trackers, which stand apart from those of runs."""
     rows = [
         [
             Cell(row.name, "oracle" if row.oracle else ""),
             Cell(services),
-            *map(Cell, headline.cells()),
+            *(Cell(f"{headline[key]:.1f}" if key in headline else NO_VALUE) for key in _OF_PAPERS),
             Cell(row.data),
             Cell(row.where),
             Cell(row.not_comparable),

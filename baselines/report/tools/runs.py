@@ -12,7 +12,7 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import decode_json, parse_json
-from sgdx_metric.cli.call_results import CallScores, Decision, MetricScores, parse_call_results
+from sgdx_metric.cli.call_results import Decision, MetricScores
 from sgdx_metric.cli.paired_results import check_digest, provenance
 
 from ..runs import data_caveats, system_caveats
@@ -50,7 +50,6 @@ class ToolScores(msgspec.Struct):
         frames, dialogues: How many calls of SGD there are, and in how many dialogues.
         decision: How well it is decided whether to call, by wording; None where only turns were
             predicted that a call follows.
-        paired: The scores of every call of SGD; None in files of earlier versions.
     """
 
     signature: str
@@ -63,7 +62,6 @@ class ToolScores(msgspec.Struct):
     noise: dict[str, Noise] = {}
     invalid: dict[str, int] = {}
     predictions: dict[str, dict[str, Any]] = {}
-    paired: dict[str, Any] | None = None
     sha256: str = ""
 
 
@@ -74,13 +72,10 @@ class ToolRun:
     Attributes:
         path: What the user gave.
         scores: Its scores.
-        call_scores: The same of calls of SGD, whose figures were computed again; None for other
-            tools, and for files of earlier versions.
     """
 
     path: Path
     scores: ToolScores
-    call_scores: CallScores | None = None
 
     @property
     def name(self) -> str:
@@ -142,13 +137,11 @@ def read_tool_run(path: Path, file: Path) -> ToolRun:
         file: The scores.json.
 
     Raises:
-        SgdxError: The file is malformed, was changed after it was written, has no metric, or has
-            figures that its calls do not give.
+        SgdxError: The file is malformed, was changed after it was written, or has no metric.
     """
     data = read_file(file)
     check_digest(parse_json(data, dict[str, Any], str(file), "a file of scores"), file)
     scores = decode_json(data, ToolScores, str(file), "scores of sgdx_tools")
     if not scores.calls:
         raise SgdxError(f"{file}: found no metric, expected one at least")
-    is_checked = bool(scores.frames) and scores.paired is not None
-    return ToolRun(path, scores, parse_call_results(data, file).scores if is_checked else None)
+    return ToolRun(path, scores)

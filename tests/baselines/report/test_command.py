@@ -46,8 +46,6 @@ def test_one_variant_alone_has_a_report(
     [
         (["{nowhere}", "--output", "{out}"], "nowhere: no such file or folder"),
         (["{out}", "--output", "{out}"], "found no scores.json"),
-        (["--output", "{out}"], "found no RUN"),
-        (["{run}"], "found no --output"),
         (["{run}", "--output", "{file}"], "is a file, expected a folder"),
         (["{run}", "--output", "{out}", "--references", "{out}", "--source", "sample"], "--source"),
         (["{nowhere}", "{out}", "--output", "{out}"], "found no run that can be read"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from baselines.report.inputs import read_tracker
+from baselines.report.run_files import read_record
 from baselines.report.runs import data_caveats
 from sgdx_dataset import SgdxError
 from sgdx_metric.report import with_digest
@@ -96,8 +97,16 @@ def test_a_folder_without_scores(runs: dict[str, Path], tmp_path: Path) -> None:
         read_tracker(tmp_path)
 
 
+@pytest.mark.parametrize("key", ["tracker", "model"])
+def test_predictions_that_say_no_text_of_themselves(key: str, tmp_path: Path) -> None:
+    path = tmp_path / "v1.jsonl"
+    path.write_text(json.dumps({"metadata": {"model": "m", "tracker": "t", key: 5}}) + "\n")
+    with pytest.raises(SgdxError, match=f"{key} .* 5"):
+        read_record(tmp_path / "scores.json", {"v1": path})
+
+
 def test_a_record_of_another_system_than_was_scored(runs: dict[str, Path], tmp_path: Path) -> None:
-    """The report names systems after it, and the leaderboard too."""
+    """The report names systems after it."""
     shutil.copytree(runs["plain-0"], tmp_path / "run")
     path = tmp_path / "run" / "run.json"
     record = json.loads(path.read_text())

@@ -130,12 +130,7 @@ def test_calls_of_sgd_have_the_same_report(tmp_path: Path) -> None:
     assert "| call, unseen services |" in text and "Task, wording by wording" in text
     assert "precision" not in text  # No turn was predicted that no call follows.
     figures = json.loads(scores.read_text())
-    figures["calls"]["call_accuracy"]["worst"] = 0.99
-    scores.write_text(json.dumps(with_digest(figures)))
-    with pytest.raises(SgdxError, match="call_accuracy: worst of all calls is 0.99, expected 0.86"):
-        read_inputs([scores], None, None)
     figures["decision"] = {"original": {"precision": 0.5, "recall": 0.25}, "v3": None}
-    del figures["paired"]  # as an earlier version wrote it
     scores.write_text(json.dumps(with_digest(figures)))
     text = render_markdown(build_report(read_inputs([scores], None, None), "command"))
     assert "| original | 100.0 |  |  | 50.0 | 25.0 |" in text
