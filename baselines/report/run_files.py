@@ -29,14 +29,11 @@ class RunRecord:
         settings: The recipe that the model was trained with; empty where it is not at hand.
         logs: The lines of the training's log, by sub-model ("" for a model that has none); empty
             where there is no log.
-        train_frames: Number of frame rows that the model was trained on; None where it is not
-            recorded.
     """
 
     metadata: Mapping[str, Any]
     settings: Mapping[str, Any]
     logs: Mapping[str, Sequence[LogLine]]
-    train_frames: int | None = None
 
     @property
     def trainings(self) -> list[Mapping[str, Any]]:
@@ -113,12 +110,10 @@ def read_record(
     model = Path(str(metadata.get("model") or scores.parent))
     training = record if "record" in record else _read_object(model / "run.json")
     recipe = _object_at(training, "record")
-    frames = _object_at(_object_at(recipe, "data"), "train").get("frames")
     return RunRecord(
         metadata,
         _object_at(recipe, "settings"),
         _read_logs(scores.parent) or _read_logs(model),
-        frames if isinstance(frames, int) else None,
     )
 
 

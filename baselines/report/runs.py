@@ -17,7 +17,6 @@ from sgdx_metric.cli.paired_results import SYSTEM_PARTS, VERIFIED
 from sgdx_metric.cli.results import Results, read_results
 from sgdx_metric.columns import Ints
 
-from ..system import SYSTEMS, get_system, is_trainable
 from .cells import printable
 from .run_files import RunRecord, find_predictions, read_record
 
@@ -92,23 +91,6 @@ class ScoredRun(ABC):
             return "oracle" if self.oracle else ""
         ratio = augment.get("ratio", 1)
         return f"{augment.get('schemas')}{'' if ratio == 1 else f' x {ratio}'}"
-
-    @property
-    def training_data(self) -> str:
-        """What the system was trained on; empty where it is not recorded.
-
-        The schemas, and the number of dialogues where the recipe limits it, and of frames.
-        """
-        if not any("train" in training for training in self.record.trainings):
-            tracker = self.record.metadata.get("tracker")
-            learns = tracker not in SYSTEMS or is_trainable(get_system(tracker))
-            return "" if learns else "nothing"
-        parts = [f"original + {self.augmentation}" if self.augmentation else "original"]
-        if dialogues := self.record.settings.get("train_dialogues"):
-            parts.append(f"{dialogues:,} dialogues")
-        if self.record.train_frames is not None:
-            parts.append(f"{self.record.train_frames:,} frames")
-        return ", ".join(parts)
 
     def system_key(self, without_augmentation: bool = False) -> str:
         """What runs of one system share, as JSON: all that is recorded of it but the seed.
