@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -146,12 +145,8 @@ def find_variants(folder: Path) -> dict[str, Path]:
 
 
 def _is_taken(name: str) -> bool:
-    """Whether a config of the release itself has this name, or one that a reader takes for it.
-
-    Such are ``V1``, ``Original``, and names in the full-width letters of Chinese and Japanese.
-    """
-    plain = unicodedata.normalize("NFKC", name).casefold()
-    return plain in CONFIGS or plain.startswith(BACKTRANS)
+    """Whether a config of the release itself has this name, or one such as ``V1``."""
+    return name.casefold() in CONFIGS or name.casefold().startswith(BACKTRANS)
 
 
 def _with_variants(release: Release, variants: Variants) -> Release:
@@ -159,7 +154,6 @@ def _with_variants(release: Release, variants: Variants) -> Release:
     own: dict[str, Callable[[], bytes]] = {}  # how to read each added file
     paths: dict[str, str] = {}  # what the user calls each added file
     for name, path in variants.items():
-        # Letters of other scripts may look like those of a name that is taken.
         if _is_taken(name) or not re.fullmatch(r"[A-Za-z0-9_-]+", name):
             raise SgdxError(
                 f"variant {name!r}: expected a name of letters from a to z and digits, not taken"

@@ -1,9 +1,7 @@
 """Prediction files: which are meant, and reading JSON Lines or the layout of the SGD release."""
 
 import hashlib
-import os
 import sys
-import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -111,34 +109,22 @@ def _paths_in(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
             f"--predictions {folder}: the folder itself holds dialogues_*.json; for the "
             f"predictions of one variant write VARIANT={folder}, as in v1={folder}"
         )
-    _check_names(folder, variants)
     paths: dict[str, Path] = {}
     for variant in variants:
         file, directory = folder / f"{variant}.jsonl", folder / variant
-        if file.is_file() and directory.is_dir():
+        if file.exists() and directory.is_dir():
             raise SgdxError(
                 f"--predictions {folder}: found both {file.name} and {directory.name}/, expected "
                 f"one of them for variant '{variant}'"
             )
-        if os.path.lexists(file) and not file.is_file():  # lexists: a link that leads nowhere too
-            raise SgdxError(f"{file}: found something other than a file, expected a regular file")
-        if file.is_file() or directory.is_dir():
-            paths[variant] = file if file.is_file() else directory
+        if file.exists() or directory.is_dir():
+            paths[variant] = file if file.exists() else directory
     if not paths:
         raise SgdxError(
             f"--predictions {folder}: found no predictions, expected VARIANT.jsonl or VARIANT/ for "
             f"some of {', '.join(variants)}"
         )
     return paths
-
-
-def _check_names(folder: Path, variants: Sequence[str]) -> None:
-    """Raise SgdxError for an entry that is called as a variant's file is, but in other letters."""
-    names = {name for variant in variants for name in (variant, f"{variant}.jsonl")}
-    for path in sorted(folder.iterdir()):
-        plain = "".join(unicodedata.normalize("NFKC", path.name).split()).casefold()
-        if plain in names and path.name not in names:
-            raise SgdxError(f"--predictions {folder}: found {path.name!r}, expected {plain!r}")
 
 
 class _AnyRow(msgspec.Struct):
@@ -416,8 +402,6 @@ def _read_directory(path: Path, variant: str) -> pa.Table:
 
 def _rows(file: Path, variant: str) -> Iterator[Prediction]:
     """The row of every user frame of a file."""
-    if not file.is_file():  # A pipe among the files may never end.
-        raise SgdxError(f"{file}: found no regular file, expected dialogues")
     dialogues = parse_json(read_input(file), list[_Dialogue], str(file), "a list of dialogues")
     for dialogue in dialogues:
         users = [(i, turn) for i, turn in enumerate(dialogue.turns) if turn.speaker == "USER"]

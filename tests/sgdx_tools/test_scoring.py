@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -197,12 +196,6 @@ def test_calls_of_other_words_are_not_explained(folder: Path, tmp_path: Path) ->
     (predictions / "v1.jsonl").write_text("\n".join(map(json.dumps, lines)))
     with pytest.raises(SgdxError, match="^predictions for v1: were made from other tools, words"):
         list(explain(read_tool_set(folder), predictions, "a", None, None))
-
-
-def test_predictions_that_are_a_pipe_are_not_waited_for(folder: Path, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "v1.jsonl")
-    with pytest.raises(SgdxError, match=r"v1.jsonl: found something other than a file"):
-        score(folder, tmp_path)
 
 
 def test_a_key_that_a_prediction_has_twice(folder: Path, tmp_path: Path) -> None:

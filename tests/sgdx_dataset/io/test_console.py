@@ -60,7 +60,7 @@ def test_a_command_that_is_stopped_leaves_nothing(
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     process = start("build", "--source", "sample", "--output", tmp_path / "hub")
-    assert stop_when(process, tmp_path, ".hub.*.incomplete/data", number) == status
+    assert stop_when(process, tmp_path, ".hub.*.incomplete/hub/data", number) == status
     assert [path.name for path in tmp_path.rglob("*")] == ["tmp"]
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -315,33 +313,6 @@ def test_doubtful_folders_are_refused(
         written(Path(name), GOOD)
     with pytest.raises(SgdxError, match=re.escape(message)):
         prediction_paths(parse_predictions(arguments), KNOWN)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("gone")],
-    ids=("dir", "pipe", "link"),
-)
-def test_what_is_no_file_is_not_left_out(tmp_path: Path, make: Callable[[Path], None]) -> None:
-    """Without v1 the means over v1 to v5 would be missing, and nobody would know why."""
-    (tmp_path / "original.jsonl").touch()
-    make(tmp_path / "v1.jsonl")
-    with pytest.raises(SgdxError, match=r"v1.jsonl: found something other than a file"):
-        prediction_paths(tmp_path, ["original", "v1"])
-
-
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [("V1.jsonl", "v1.jsonl"), ("v1 .jsonl", "v1.jsonl"), ("v1.JSONL", "v1.jsonl"), ("V1", "v1"),
-     ("\uff561.jsonl", "v1.jsonl")],
-)  # fmt: skip
-def test_a_file_with_a_variants_name_in_other_letters_is_not_left_out(
-    tmp_path: Path, name: str, meant: str
-) -> None:
-    (tmp_path / "original.jsonl").touch()
-    (tmp_path / name).touch()
-    with pytest.raises(SgdxError, match=re.escape(f"found '{name}', expected '{meant}'")):
-        prediction_paths(tmp_path, ["original", "v1"])
 
 
 def test_a_file_that_states_another_variant_than_its_name_is_noted(
