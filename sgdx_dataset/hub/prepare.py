@@ -9,9 +9,8 @@ import shutil
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import datasets
 import pyarrow as pa
@@ -20,7 +19,7 @@ from datasets.naming import filenames_for_dataset_split
 from filelock import FileLock
 
 from ..io.errors import SgdxError
-from ..io.files import file_digest, flush
+from ..io.files import flush
 from ..io.progress import progress
 from ..release.open import Source, Variants, open_release
 from ..release.release import Release
@@ -40,8 +39,6 @@ MAX_SHARD_BYTES = 20_000_000
 # Rows repeat schemas, names and results, so that this makes files of two fifths of their size. To
 # write and to check less takes the time that compressing takes, and reading is hardly slower.
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
-# What is noted of each file of a config, and of what the config was made from, which has no size.
-_ENTRY = ("num_bytes", "checksum")
 # How often a config is read again because another process has replaced it meanwhile.
 _MOST_READINGS = 100
 
@@ -133,24 +130,17 @@ def load(
     for _ in range(_MOST_READINGS):
         if (loaded := _read_whole(release, config, cache, split)) is not None:
             return loaded
-        if cache == shared and (
-            config not in CONFIGS or remembered_source(cache) != release.source
-        ):
-            cache = _own_cache(release.source, splits, cache)
-            continue
-        if cache == shared and _foreign_configs(release, cache):
-            text = f"{release.name} has changed since it was prepared: it is prepared anew"
-            warnings.warn(text, stacklevel=2)
-        _prepare_missing(
-            release,
-            together,
-            cache,
-            splits=splits if cache != shared else None,
-        )
         if cache != shared:
+            _prepare_missing(release, together, cache, splits=splits)
             remember(release.source, cache)  # so that ``sources_named`` finds it
-    expected = "expected a cache (HF_HOME) that other processes do not replace again and again"
-    raise SgdxError(f"{cache}: {config} cannot be read, {expected}")
+        elif config not in CONFIGS or remembered_source(cache) != release.source:
+            cache = _own_cache(release.source, splits, cache)
+        else:
+            if _foreign_configs(release, cache):
+                text = f"{release.name} has changed since it was prepared: it is prepared anew"
+                warnings.warn(text, stacklevel=2)
+            _prepare_missing(release, together, cache)
+    raise SgdxError(f"{cache}: {config} cannot be read; run python -m sgdx_dataset cache clear")
 
 
 def _splits_in(part: str | None) -> list[str] | None:
@@ -176,13 +166,13 @@ def _read_whole(release: Release, config: str, cache: Path, split: str | None) -
     """
     folder = _config_folder(config, cache)
     if os.name != "posix":  # there a folder whose files are open cannot be renamed
-        return _read(folder, split) if _is_prepared(release, config, cache, split) else None
+        return _read(folder, split) if _is_prepared(release, config, cache) else None
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:
         return None
     try:
-        if not _is_prepared(release, config, cache, split):
+        if not _is_prepared(release, config, cache):
             return None
         loaded = _read(folder, split)
         return loaded if os.path.samestat(os.fstat(descriptor), folder.stat()) else None
@@ -192,22 +182,15 @@ def _read_whole(release: Release, config: str, cache: Path, split: str | None) -
         os.close(descriptor)
 
 
-@dataclass(frozen=True)
-class CachedConfig:
-    """A config that lies in the cache.
-
-    Attributes:
-        folder: Its folder.
-        name: Its name below the cache: ``sgdx/v1``, or ``sgdx-sources/SOURCE-test/sgdx/v1`` where
-            it is of another source than the remembered one, or of the user's own words.
-        source: The name of the release that it was made of; empty where nothing is noted.
-        size: How many bytes its files have.
-    """
+class CachedConfig(NamedTuple):
+    """A config that lies in the cache."""
 
     folder: Path
+    # The part of the folder below the cache: sgdx/v1, or sgdx-sources/SOURCE-test/sgdx/v1 where it
+    # is of another source than the remembered one, or of the user's own words.
     name: str
-    source: str
-    size: int
+    source: str  # of what release it was made
+    size: int  # bytes of its files
 
 
 def cached_configs(cache_dir: str | Path | None = None) -> list[CachedConfig]:
@@ -220,7 +203,7 @@ def cached_configs(cache_dir: str | Path | None = None) -> list[CachedConfig]:
     configs = []
     for folder in sorted([*cache.glob("sgdx/*"), *cache.glob("sgdx-sources/*/sgdx/*")]):
         files = [file for file in folder.rglob("*") if file.is_file()]
-        made_from = next(iter(_record(folder / VERSION / _HASH)), "")
+        made_from = next(iter(_made_from(folder / VERSION / _HASH)), "")
         configs.append(
             CachedConfig(
                 folder,
@@ -345,63 +328,32 @@ def _config_folder(config: str, cache: Path) -> Path:
     return cache / "sgdx" / config / VERSION / _HASH
 
 
-def _checksums(folder: Path) -> list[str]:
-    """The fingerprints that a prepared config was made from; none where nothing is prepared.
+def _made_from(folder: Path) -> dict[str, str]:
+    """The fingerprints of what a config was made from; nothing where none is prepared.
 
-    The first is that of the config itself, the second, if there is one, that of the whole source.
-    """
-    return [e["checksum"] for e in _record(folder).values() if e["num_bytes"] is None]
-
-
-def _record(folder: Path) -> dict[str, dict[str, Any]]:
-    """What is noted of a prepared config: its fingerprints, and its files' sizes and digests.
-
-    Nothing is noted where nothing is prepared, or where the note is damaged.
+    The first is that of the config itself, the second that of the whole source.
     """
     try:
         record = datasets.DatasetInfo.from_directory(str(folder)).download_checksums or {}
-        return {name: {key: entry[key] for key in _ENTRY} for name, entry in record.items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {name: entry["checksum"] for name, entry in record.items()}
+    except (OSError, ValueError):  # another process replaces it
         return {}
 
 
-def _is_prepared(release: Release, config: str, cache: Path, part: str | None = None) -> bool:
-    """Whether a config is in the cache already, whole, made from this very copy of the release.
-
-    The digests are compared of the files of the splits in ``part``, as in ``test[:10%]+train``, or
-    of all files where there is none.
-    """
-    folder = _config_folder(config, cache)
-    record = _record(folder)
-    if _checksums(folder)[:1] != [release.fingerprint_of(config)]:
-        return False
-    noted = {name: entry for name, entry in record.items() if entry["num_bytes"] is not None}
-    try:
-        if _sizes(folder) != {name: entry["num_bytes"] for name, entry in noted.items()}:
-            return False
-        names = tuple(f"sgdx-{split}" for split in _splits_in(part) or ()) or ("",)
-        return all(
-            file_digest(folder / name) == entry["checksum"]
-            for name, entry in noted.items()
-            if name.startswith(names)
-        )
-    except OSError:  # another process replaces it
-        return False
-
-
-def _sizes(folder: Path) -> dict[str, int]:
-    """The size of each of a config's own Arrow files in bytes, by name.
-
-    ``map`` keeps its results beside them, as ``cache-*.arrow``: these come and go.
-    """
-    return {file.name: file.stat().st_size for file in folder.glob("sgdx-*.arrow")}
+def _is_prepared(release: Release, config: str, cache: Path) -> bool:
+    """Whether a config is in the cache already, made from this very copy of the release."""
+    made_from = _made_from(_config_folder(config, cache))
+    return list(made_from.values())[:1] == [release.fingerprint_of(config)]
 
 
 def _foreign_configs(release: Release, cache: Path) -> list[Path]:
     """The folders of the cache's configs that were not made from this very copy of the release."""
     folders = (folder for folder in cache.glob("sgdx/*") if folder.is_dir())
-    made_from = {folder: _checksums(_config_folder(folder.name, cache)) for folder in folders}
-    return [folder for folder, prints in made_from.items() if release.fingerprint not in prints]
+    return [
+        folder
+        for folder in folders
+        if release.fingerprint not in _made_from(_config_folder(folder.name, cache)).values()
+    ]
 
 
 def _build(release: Release, config: str, cache: Path, splits: Sequence[str] | None) -> Path:
@@ -414,10 +366,6 @@ def _build(release: Release, config: str, cache: Path, splits: Sequence[str] | N
     splits_info = datasets.SplitDict(dataset_name="sgdx")
     for split in chosen:
         splits_info.add(_write_split(release, config, split, folder))
-    contents = {
-        name: {"num_bytes": size, "checksum": file_digest(folder / name)}
-        for name, size in _sizes(folder).items()
-    }
     fingerprints = {"config": release.fingerprint_of(config), "source": release.fingerprint}
     made_from = {
         f"{what} of {release.name}": {"num_bytes": None, "checksum": fingerprint}
@@ -428,7 +376,7 @@ def _build(release: Release, config: str, cache: Path, splits: Sequence[str] | N
     info.version, info.splits = VERSION, splits_info
     info.dataset_size = info.size_in_bytes = sum(s.num_bytes for s in splits_info.values())
     info.download_size = 0
-    info.download_checksums = made_from | contents
+    info.download_checksums = made_from
     info.write_to_directory(str(folder))
     flush(folder)
     return folder

@@ -6,19 +6,25 @@ folder that ``datasets`` keeps its data in: ``{"source": "/data/sgd.zip"}``.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from ..io.console import escape_controls
 from ..io.errors import SgdxError
 from ..io.files import write_bytes
+from ..io.json import parse_json
 
 NOTE = "sgdx-source.json"
 OTHER_SOURCES = "sgdx-sources"  # the folder of the caches of all sources but the remembered one
 _ADVICE = "name a source with --source or SGDX_SOURCE"
+
+
+class _Note(msgspec.Struct):
+    source: str
 
 
 def datasets_cache() -> Path:
@@ -29,14 +35,9 @@ def datasets_cache() -> Path:
 
 
 def remember(source: str, cache: Path) -> None:
-    """Note in a cache what was prepared there, for ``remembered_source``.
-
-    Args:
-        source: ``sample``, ``download`` or an absolute path.
-        cache: The cache's folder.
-    """
+    """Note in a cache what was prepared there: ``sample``, ``download`` or an absolute path."""
     if remembered_source(cache) != source:
-        write_bytes(cache / NOTE, json.dumps({"source": source}).encode() + b"\n")
+        write_bytes(cache / NOTE, msgspec.json.encode(_Note(source)) + b"\n")
 
 
 def remembered_source(cache: Path | None = None) -> str | None:
@@ -50,15 +51,11 @@ def remembered_source(cache: Path | None = None) -> str | None:
     """
     note = (cache or datasets_cache()) / NOTE
     try:
-        content = json.loads(note.read_bytes())
+        return parse_json(note.read_bytes(), _Note, str(note), "a note of prepare").source
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as error:
-        raise SgdxError(f"{note}: cannot be read: {error}; delete it, or {_ADVICE}") from None
-    source = content.get("source") if isinstance(content, dict) else None
-    if not isinstance(source, str) or not source:
-        raise SgdxError(f"{note}: found {content!r}, expected a source; delete it, or {_ADVICE}")
-    return source
+    except OSError as error:
+        raise SgdxError(f"{note}: cannot be read: {error}") from None
 
 
 def sources_named(name: str) -> list[str]:
@@ -69,9 +66,6 @@ def sources_named(name: str) -> list[str]:
     """
     if name in ("sample", "download"):
         return [name]
-    path = Path(name)
-    if path.name != name:  # files of earlier versions name a path
-        return [str(path.absolute())] if path.exists() else []
     cache = datasets_cache()
     caches = [cache, *sorted((cache / OTHER_SOURCES).glob("*"))]
     sources = dict.fromkeys(filter(None, map(remembered_source, caches)))

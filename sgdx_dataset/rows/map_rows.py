@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..io.errors import SgdxError
-from ..io.files import file_digest
 from ..io.progress import advance, progress
 from . import columns as column_types
 from .columns import DIALOGUE_COLUMNS
@@ -109,9 +108,6 @@ def _dataset(
         rows = dialogues.with_format("arrow")
         try:
             made = rows.map(batch, **settings)
-            if not _is_as_it_was_made(made):
-                made = rows.map(batch, load_from_cache_file=False, **settings)
-                _is_as_it_was_made(made)
         # Another process prepares another source in this cache: its folder is not there at one
         # look, or is there for `mkdir` and gone for the look after it.
         except (FileNotFoundError, FileExistsError):
@@ -122,25 +118,6 @@ def _dataset(
 def _length(dialogues: Dataset | IterableDataset) -> int:
     """The number of dialogues, or 0 where it is not known before they are read."""
     return len(dialogues) if hasattr(dialogues, "__len__") else 0
-
-
-def _is_as_it_was_made(rows: Dataset) -> bool:
-    """Whether the files of ``map``'s result have the digests that were noted beside them.
-
-    Where none is noted, the files were made just now, and theirs are noted. A cache that cannot be
-    written to has none.
-    """
-    for file in rows.cache_files:
-        path = Path(file["filename"])
-        note, digest = path.with_name(f"{path.name}.sha256"), file_digest(path)
-        try:
-            if note.exists() and note.read_text() != digest:
-                note.unlink()
-                return False
-            note.write_text(digest)
-        except OSError:
-            continue
-    return True
 
 
 def _batch(dialogues: pa.Table, make: MakeTable) -> pa.Table:

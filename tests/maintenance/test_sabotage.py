@@ -70,9 +70,6 @@ SABOTAGES = {
     "a changed file of the sample is not noticed": Sabotage(
         "sgdx_dataset/release/release.py", "digests.items() <= checksums", "True or checksums",
         f"{_RELEASE} -k copy_of_the_sample", "archives --kind .tar --flips 30 --cuts 1"),
-    "a cached file's digest is not compared": Sabotage(
-        "sgdx_dataset/hub/prepare.py", 'file_digest(folder / name) == entry["checksum"]', "True",
-        f"{_PREPARE} -k bit"),
     "a folder that was replaced is read": Sabotage(
         "sgdx_dataset/hub/prepare.py",
         "return loaded if os.path.samestat(os.fstat(descriptor), folder.stat()) else None",

