@@ -20,12 +20,11 @@ from ..rows.dialogue_rows import dialogue_tables, read_split, steps
 from ..rows.features import DIALOGUE_ROW
 from ..sgdx_dataset import VERSION
 from .benchmark import write_benchmark
-from .card import completeness, write_card
-from .croissant import write_croissant
+from .card import write_card
 from .upload import check_upload, folder_files, upload
 
 # Of a dataset repository.
-_FILES = ("README.md", "eval.yaml", "croissant.json", "data/*/*.parquet")
+_FILES = ("README.md", "eval.yaml", "data/*/*.parquet")
 # Bytes of Arrow data in a Parquet file, as is the default of datasets; compressed it is a tenth.
 MAX_SHARD_BYTES = 500_000_000
 # Rows in a row group: about 20 MB of Arrow data, so that a stream's first row comes quickly.
@@ -68,7 +67,6 @@ def build(
             infos = _write_configs(release, staging, max_shard_bytes)
             write_card(release, staging, infos, repo_id)
             write_benchmark(release, staging)
-            write_croissant(staging, infos, repo_id, completeness(release, infos))
     finally:
         read_split.cache_clear()
     return output
