@@ -121,7 +121,7 @@ def _turns(options: Namespace) -> None:
 
 
 def _stats(options: Namespace) -> None:
-    stats(_release(options), options.json, options.plots, options.lists)
+    stats(_release(options), options.json)
 
 
 def _subset(options: Namespace) -> None:

@@ -101,11 +101,6 @@ def _add_looking_commands(commands: Commands) -> None:
     command.add_argument(
         "--json", type=Path, metavar="FILE", help="Also write the statistics to this JSON file."
     )
-    command.add_argument(
-        "--plots", type=Path, metavar="DIR", help="Also write plots into this folder, as PNG."
-    )
-    text = "After the tables, list the texts that the schemas for training share with v1 to v5."
-    command.add_argument("--lists", action="store_true", help=text)
 
     text = "Choose a small sample of a split's dialogues, in which all services have their share."
     command = _command(commands, "subset", text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..io.extras import require
 from ..release.download import DIALOGUES, missing_from_sgd
 from ..release.release import Release
 from . import published
@@ -14,35 +13,17 @@ from .report import print_report, write_json
 from .schemas import schema_statistics
 
 
-def stats(
-    release: Release,
-    json_file: Path | None = None,
-    plots: Path | None = None,
-    lists: bool = False,
-) -> None:
-    """Print the statistics of a release.
-
-    Args:
-        release: The release to describe.
-        json_file: A file to write the statistics to, or None.
-        plots: A folder to write plots to, as PNG files, or None.
-        lists: Whether to print long lists after the tables, too: of the texts that schemas for
-            training share with v1 to v5.
+def stats(release: Release, json_file: Path | None = None) -> None:
+    """Print the statistics of a release, and write them to a file if asked.
 
     Raises:
-        SgdxError: The release is at fault, a library of the extra ``report`` is not installed, or a
-            file cannot be written.
+        SgdxError: The release is at fault, a library of the extra ``report`` is not installed, or
+            the file cannot be written.
     """
-    if plots:
-        require("matplotlib")
     figures = statistics(release)
-    print_report(figures, lists=lists)
+    print_report(figures)
     if json_file:
         write_json(figures, json_file)
-    if plots:
-        from .plots import plot
-
-        plot(figures, plots)
 
 
 def statistics(release: Release) -> dict[str, Any]:

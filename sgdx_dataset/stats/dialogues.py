@@ -6,7 +6,6 @@ the single-domain dialogues of dev and test.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import pyarrow.compute as pc
@@ -22,22 +21,16 @@ def dialogue_statistics(release: Release) -> dict[str, Any]:
     """Count what the original dialogues of a release hold.
 
     Returns:
-        Four dictionaries by split: ``counts`` (of ``single``-domain, ``multi``-domain and
-        ``combined`` dialogues, as far as the split has them; see ``counts``), ``domains`` (number
-        of dialogues by domain), ``lengths`` (number of dialogues by number of turns) and ``acts``
-        (number of actions by speaker, then act).
+        ``counts``: by split, those of ``single``-domain, ``multi``-domain and ``combined``
+        dialogues, as far as the split has them.
     """
     seen = release.seen_services()
-    statistics: dict[str, Any] = {"counts": {}, "domains": {}, "lengths": {}, "acts": {}}
+    statistics: dict[str, Any] = {"counts": {}}
     with progress("Counting", steps(release, ["original"])):
         tallies = {split: _tallies(release, split) for split in release.splits("original")}
     for split, kinds in tallies.items():
         services = release.schema(split, "original").services
         statistics["counts"][split] = {k: counts(t, services, seen) for k, t in kinds.items()}
-        combined = kinds["combined"]
-        statistics["domains"][split] = domains(combined)
-        statistics["lengths"][split] = dict(sorted(combined["lengths"].items()))
-        statistics["acts"][split] = acts(combined)
     return statistics
 
 
@@ -72,25 +65,6 @@ def counts(tally: Tally, services: list[Service], seen: set[str]) -> dict[str, f
         "unseen_services": len(unseen),
         "intents": len({(domain(s), i) for s, i in tally["intents"] if i != NONE_INTENT}),
     }
-
-
-def domains(tally: Tally) -> dict[str, int]:
-    """Number of dialogues by domain.
-
-    A dialogue with two services of a domain counts twice, as on the page.
-    """
-    total: Counter[str] = Counter()
-    for service, dialogues in tally["services"].items():
-        total[domain(service)] += dialogues
-    return dict(sorted(total.items()))
-
-
-def acts(tally: Tally) -> dict[str, dict[str, int]]:
-    """Number of actions by speaker, then act, the most frequent first."""
-    by_speaker: dict[str, dict[str, int]] = {"USER": {}, "SYSTEM": {}}
-    for (speaker, act), count in tally["acts"].most_common():
-        by_speaker[speaker][act] = count
-    return by_speaker
 
 
 def domain(service: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from ..release.release import Release
@@ -26,20 +25,6 @@ def overlap_statistics(release: Release) -> dict[str, Any]:
         variant: _of_variant(release, variant, schema)
         for variant, schema in train_variants(release).items()
     }
-
-
-def overlap_lines(statistics: dict[str, Any]) -> Iterator[str]:
-    """Describe each overlap in a line: the element, its text, and which of v1..v5 have it."""
-    for variant, of_variant in statistics.items():
-        for overlap in of_variant["texts"]:
-            name = "" if overlap["element"] == "service" else f" {overlap['name']}"
-            star = "*" if overlap["same_element"] else ""
-            services: dict[str, dict[str, None]] = {}  # by variant, each service once
-            for location in overlap["equals"]:
-                services.setdefault(location["variant"], {})[location["service"]] = None
-            equals = "; ".join(" ".join((released, *names)) for released, names in services.items())
-            element = f"{overlap['service']} {overlap['element']}{name}"
-            yield f"{variant}, {element}: {overlap['text']!r}{star}: {equals}"
 
 
 def _of_variant(release: Release, variant: str, schema: Schema) -> dict[str, Any]:

@@ -36,28 +36,6 @@ _COUNTS: dict[str, list[float]] = {
     "services": [24, 26, 26, 17, 16, 17, 20, 21, 21],
     "intents": [35, 37, 37, 28, 26, 28, 33, 34, 35],
 }
-_DOMAINS: dict[str, list[int | None]] = {  # dialogues in train, dev and test
-    "Alarm": [None, 37, 287],
-    "Banks": [727, 294, None],
-    "Buses": [2280, 329, 526],
-    "Calendar": [1602, None, None],
-    "Events": [3509, 418, 592],
-    "Flights": [2747, 391, 506],
-    "Homes": [847, 180, 246],
-    "Hotels": [3353, 577, 1062],
-    "Media": [1113, 179, 364],
-    "Messaging": [None, None, 298],
-    "Movies": [1617, 141, 581],
-    "Music": [1290, 196, 347],
-    "Payment": [None, None, 222],
-    "RentalCars": [1585, 381, 544],
-    "Restaurants": [2419, 336, 463],
-    "RideSharing": [1703, 270, 250],
-    "Services": [1889, 201, 656],
-    "Trains": [None, None, 350],
-    "Travel": [1871, 283, 654],
-    "Weather": [951, 357, 475],
-}
 
 
 def _by_split_and_kind() -> dict[str, dict[str, dict[str, float]]]:
@@ -80,11 +58,5 @@ FIGURES: dict[str, Any] = {
         "backtrans": {"average": {"name_distance": 0.14, "description_bleu": 34.1}},
         "backtrans_self_bleu": 41.8,
     },
-    "dialogues": {
-        "counts": _by_split_and_kind(),
-        "domains": {
-            split: {name: row[i] for name, row in _DOMAINS.items() if row[i] is not None}
-            for i, split in enumerate(("train", "validation", "test"))
-        },
-    },
+    "dialogues": {"counts": _by_split_and_kind()},
 }

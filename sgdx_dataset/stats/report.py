@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, JustifyMethod
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from ..io.console import escape_controls
 from ..io.files import write_bytes
-from .leaks import overlap_lines
 
 Statistics = dict[str, Any]
 # By the name of a figure: its label, the format of what is computed here, that of the published.
@@ -23,8 +22,6 @@ _ROWS = {
     "name_distance": ("distance", ".3f", ".2f"),
     "description_bleu": ("BLEU", ".1f", ".1f"),
 }
-_BIN = 4  # numbers of turns in a row of the table of lengths; dialogues have even numbers
-_BAR = 12  # length of the longest bar, in characters
 
 
 def write_json(figures: Statistics, path: Path) -> None:
@@ -32,14 +29,8 @@ def write_json(figures: Statistics, path: Path) -> None:
     write_bytes(path, json.dumps(figures, indent=2, ensure_ascii=False).encode() + b"\n")
 
 
-def print_report(figures: Statistics, console: Console | None = None, lists: bool = False) -> None:
-    """Print what ``statistics`` returned as tables; for SGD, beside the published figures.
-
-    Args:
-        figures: What ``statistics`` returned.
-        console: Where to print; None for standard output.
-        lists: Whether to print the long lists of texts after the tables too.
-    """
+def print_report(figures: Statistics, console: Console | None = None) -> None:
+    """Print what ``statistics`` returned as tables; for SGD, beside the published figures."""
     console = console or Console(highlight=False)
     published = figures["published"]
     note = f"Partial copy of SGD: {figures['missing']}." if figures["missing"] else ""
@@ -62,17 +53,9 @@ def print_report(figures: Statistics, console: Console | None = None, lists: boo
     console.print(f"BLEU: of descriptions; {schemas['bleu']}")
     if published:
         console.print("In brackets: {schemas}; {dialogues}.".format(**published["sources"]))
-    dialogues = figures["dialogues"]
-    published_counts = published["dialogues"] if published else {"counts": {}, "domains": {}}
-    for split, kinds in dialogues["counts"].items():
-        console.print(_count_table(split, kinds, published_counts["counts"].get(split, {}), note))
-    console.print(_domain_table(dialogues["domains"], published_counts["domains"], note))
-    console.print(_length_table(dialogues["lengths"], note))
-    console.print(_act_table(dialogues["acts"], note))
-    if lists and any(entry["texts"] for entry in overlaps.values()):
-        console.print("Train texts that v1..v5 have and the original lacks; * of the same element:")
-        for line in overlap_lines(overlaps):
-            console.print(escape_controls(line), markup=False, soft_wrap=True)
+    published_counts = published["dialogues"]["counts"] if published else {}
+    for split, kinds in figures["dialogues"]["counts"].items():
+        console.print(_count_table(split, kinds, published_counts.get(split, {}), note))
 
 
 def _schema_table(title: str, rows: Statistics, published: Statistics | None) -> Table:
@@ -124,63 +107,12 @@ def _count_table(split: str, kinds: Statistics, published: Statistics, note: str
     return table
 
 
-def _domain_table(domains: Statistics, published: Statistics, note: str) -> Table:
-    table = _table("Dialogues by domain", domains, note)
-    for name in sorted(
-        {name for counts in (*domains.values(), *published.values()) for name in counts}
-    ):
-        table.add_row(
-            escape(escape_controls(name)),
-            *(
-                _pair(_number(counts.get(name), ",d"), published.get(split, {}).get(name), ",d")
-                for split, counts in domains.items()
-            ),
-        )
-    return table
-
-
-def _length_table(lengths: Statistics, note: str) -> Table:
-    table = _table("Dialogues by number of turns", lengths, note, justify="left")
-    binned = {split: _bins(counts) for split, counts in lengths.items()}
-    for start in sorted({start for counts in binned.values() for start in counts}):
-        cells = [_bar(counts.get(start, 0), max(counts.values())) for counts in binned.values()]
-        table.add_row(f"{start}-{start + _BIN - 1}", *cells)
-    return table
-
-
-def _act_table(acts: Statistics, note: str) -> Table:
-    table = _table("Actions by speaker and act", acts, note)
-    total: dict[tuple[str, str], int] = {}
-    for of_split in acts.values():
-        for speaker, of_speaker in of_split.items():
-            for act, count in of_speaker.items():
-                total[speaker, act] = total.get((speaker, act), 0) + count
-    for speaker, act in sorted(total, key=lambda key: (key[0] != "USER", -total[key])):
-        cells = [_number(of_split[speaker].get(act), ",d") for of_split in acts.values()]
-        table.add_row(escape(escape_controls(f"{speaker} {act}")), *cells)
-    return table
-
-
-def _bins(lengths: dict[int, int]) -> dict[int, int]:
-    bins: dict[int, int] = {}
-    for turns, dialogues in lengths.items():
-        start = turns // _BIN * _BIN
-        bins[start] = bins.get(start, 0) + dialogues
-    return bins
-
-
-def _bar(count: int, largest: int) -> str:
-    return f"{count:>6,} {'█' * round(_BAR * count / largest)}"
-
-
-def _table(
-    title: str, columns: Iterable[str], note: str = "", justify: JustifyMethod = "right"
-) -> Table:
+def _table(title: str, columns: Iterable[str], note: str = "") -> Table:
     table = Table(title=title, caption=note or None, title_justify="left", caption_justify="left")
     table.add_column("")
     for column in columns:
         table.add_column(
-            "avg" if column == "average" else escape(escape_controls(column)), justify=justify
+            "avg" if column == "average" else escape(escape_controls(column)), justify="right"
         )
     return table
 

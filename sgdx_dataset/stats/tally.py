@@ -18,7 +18,7 @@ def tally(dialogues: pa.Table) -> Tally:
 
     Returns:
         Counters of dialogues by ``lengths`` (their turns) and ``services``, of turns by
-        ``speakers``, of ``words``, of ``acts`` (speaker, act), of user frames by ``intents``
+        ``speakers``, of ``words``, of user frames by ``intents``
         (service, active intent), of ``state_slots`` and ``other_slots`` (service, slot; others are
         requested or have a span), and of the lower-cased texts ``state_values`` and
         ``span_values``.
@@ -30,7 +30,8 @@ def tally(dialogues: pa.Table) -> Tally:
         "lengths": _count(pc.list_value_length(turns_of)),
         "services": _count(pc.list_flatten(dialogues["services"].combine_chunks())),
     }
-    return of_dialogues | _in_turns(turns) | _in_frames(frames, turns.take(turn_of_frame))
+    utterances = pc.struct_field(turns, "utterance").take(turn_of_frame)
+    return of_dialogues | _in_turns(turns) | _in_frames(frames, utterances)
 
 
 def add(total: Tally, tally: Tally) -> Tally:
@@ -49,25 +50,21 @@ def _in_turns(turns: pa.StructArray) -> Tally:
     }
 
 
-def _in_frames(frames: pa.StructArray, turns: pa.StructArray) -> Tally:
-    """Count what frames hold; ``turns`` has each frame's turn."""
+def _in_frames(frames: pa.StructArray, utterances: pa.StringArray) -> Tally:
+    """Count what frames hold; ``utterances`` has that of each frame's turn."""
     services, states = pc.struct_field(frames, "service"), pc.struct_field(frames, "state")
-    actions, frame_of_action = _flat(pc.struct_field(frames, "actions"))
     requested, frame_of_request = _flat(pc.struct_field(states, "requested_slots"))
     values, frame_of_value = _flat(pc.struct_field(states, "slot_values"))
     spans, frame_of_span = _flat(pc.struct_field(frames, "slots"))
-    speakers = pc.struct_field(turns, "speaker").take(frame_of_action)
-    utterances = pc.struct_field(turns, "utterance").take(frame_of_span)
     user = pc.is_valid(states)
     intents = pc.struct_field(states, "active_intent")
     state_values = pc.list_flatten(pc.struct_field(values, "values"))
     return {
-        "acts": _count_pairs(speakers, pc.struct_field(actions, "act")),
         "intents": _count_pairs(services.filter(user), intents.filter(user)),
         "state_slots": _count_pairs(services.take(frame_of_value), pc.struct_field(values, "slot")),
         "other_slots": _count_pairs(services.take(frame_of_request), requested)
         + _count_pairs(services.take(frame_of_span), pc.struct_field(spans, "slot")),
-        "span_values": Counter(_texts(utterances, spans)),
+        "span_values": Counter(_texts(utterances.take(frame_of_span), spans)),
         "state_values": _count(pc.utf8_lower(state_values)),
     }
 
