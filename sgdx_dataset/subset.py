@@ -33,7 +33,6 @@ class Subset(msgspec.Struct, frozen=True, kw_only=True):
         seed: The random seed of the choice, 0 or more.
         count: How many dialogues are chosen.
         of: How many dialogues of the split the source has.
-        sha256: SHA-256, in hexadecimal, of the sorted ids with a line feed between each two.
         ids: The chosen dialogues' ids. The first n of them are the sample of n dialogues.
     """
 
@@ -41,7 +40,6 @@ class Subset(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     count: int
     of: int
-    sha256: str
     ids: tuple[str, ...]
 
 
@@ -105,8 +103,7 @@ def subset(release: Release, split: str, count: int, seed: int) -> Subset:
             f" dialogues {release.name} has in {split}"
         )
     ids = choose_dialogues(services, count, seed)
-    digest = hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
-    return Subset(split=split, seed=seed, count=count, of=len(services), sha256=digest, ids=ids)
+    return Subset(split=split, seed=seed, count=count, of=len(services), ids=ids)
 
 
 def _services(release: Release, split: str) -> dict[str, list[str]]:
@@ -128,14 +125,7 @@ def _services_of(
 def check_dialogue_ids(release: Release, split: str, ids: Collection[str], where: str) -> None:
     """Refuse ids of dialogues that a split lacks.
 
-    Args:
-        release: What ``open_release`` returned.
-        split: ``train``, ``validation`` or ``test``.
-        ids: The ids.
-        where: What the error message begins with, such as the file that they are from.
-
-    Raises:
-        SgdxError: The split lacks one of them, or the release is at fault.
+    ``where`` is what the error message begins with, such as the file that they are from.
     """
     services = _services(release, split)
     if lacking := [dialogue for dialogue in ids if dialogue not in services]:
@@ -167,8 +157,8 @@ def read_dialogue_ids(path: Path, split: str | None = None) -> list[str]:
         The ids in the file's order, each once.
 
     Raises:
-        SgdxError: The file cannot be read or is none of these, it has no id, a subset's ids are
-            not those that its SHA-256 was made of, or it is of another split.
+        SgdxError: The file cannot be read or is none of these, it has no id, or it is of another
+            split.
     """
     try:
         text = read_input(path).decode()
@@ -179,9 +169,6 @@ def read_dialogue_ids(path: Path, split: str | None = None) -> list[str]:
         if text.lstrip().startswith("{"):
             sample = msgspec.json.decode(text, type=Subset)
             ids = list(sample.ids)
-            digest = hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
-            if digest != sample.sha256:
-                raise SgdxError(f"{path}: sha256 is {sample.sha256}, expected {digest} of its ids")
             if split is not None and split_name(sample.split) != split_name(split):
                 raise SgdxError(f"{path}: is a subset of {sample.split}, expected one of {split}")
         elif text.lstrip().startswith("["):

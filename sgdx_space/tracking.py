@@ -40,7 +40,7 @@ from .tracking_views import (
     services_plot,
     talk,
 )
-from .uploads import framed_report, shown_problem, stated_variant
+from .uploads import shown_problem, stated_variant
 
 _VARIANTS = (ORIGINAL, *PAPER_VARIANTS)
 _SAMPLE = "sample"
@@ -318,10 +318,6 @@ def fill_tracking_tab(page: gr.Blocks) -> None:
             allow_custom_value=True,
         )
         details = gr.HTML()
-    with gr.Accordion("Report: show one that was saved", open=False):
-        label = "The index.html that python -m baselines.report wrote"
-        saved = gr.File(label=label, file_types=[".html"], height=120, elem_id="saved")
-        saved.change(framed_report, saved, gr.HTML())
     outputs = [problem, results, shown, table, signature, plot, frame, details]
     for event in (page.load, files.change, source.input):
         event(_fill, [source, files], outputs)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import parse_json
 from sgdx_metric.cli.headers import parse_header
@@ -42,22 +41,3 @@ def shown_problem(error: Exception, paths: Sequence[str] | None = None) -> str:
     for path in paths or ():
         text = text.replace(path, Path(path).name)
     return f"<p class='problem' role='alert'>{escape(text)}</p>"
-
-
-def framed_report(path: str | None) -> str:
-    """A saved report, the index.html of `python -m baselines.report`, in a frame.
-
-    Its script runs there and cannot reach the Space.
-    """
-    if not path:
-        return ""
-    try:
-        page = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        name = Path(path).name
-        error = SgdxError(f"{name}: not UTF-8, expected the index.html of a report")
-        return shown_problem(error)
-    return (
-        "<iframe title='Report' sandbox='allow-scripts' "
-        f"style='width:100%;height:85vh;border:0' srcdoc='{escape(page)}'></iframe>"
-    )

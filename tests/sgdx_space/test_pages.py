@@ -208,25 +208,6 @@ def test_nothing_is_fetched_from_elsewhere(page: Any, url: str) -> None:
     assert outside == []
 
 
-def test_a_saved_report_is_shown_in_a_frame(page: Any, tmp_path: Path) -> None:
-    """A report's script runs, and reaches neither the page nor its storage."""
-    saved = tmp_path / "index.html"
-    script = """
-try { localStorage.setItem("a", "b"); parent.document.title = "taken" }
-catch (error) { document.querySelector("h1").append(" " + error.name) }
-"""
-    saved.write_text(f"<h1>Saved</h1><script>{script}</script>")
-    button(page, "Report: show one").click()
-    page.find_element(By.CSS_SELECTOR, "#saved input[type=file]").send_keys(str(saved))
-    until(lambda: page.find_elements(By.CSS_SELECTOR, "iframe[title=Report]"))
-    frame = page.find_element(By.CSS_SELECTOR, "iframe[title=Report]")
-    assert frame.get_attribute("sandbox") == "allow-scripts"
-    page.switch_to.frame(frame)
-    until(lambda: page.find_elements(By.TAG_NAME, "h1"))  # The frame loads on its own.
-    assert page.find_element(By.TAG_NAME, "h1").text == "Saved SecurityError"
-    page.switch_to.default_content()
-
-
 def test_generators_have_a_tab(page: Any, tmp_path: Path) -> None:
     """The corpus's own responses first, then dropped ones."""
     button(page, "Generation").click()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,8 +13,7 @@ from typing import Any
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.release.archives import sha256
-from sgdx_dataset.release.download import COMMIT, download
+from sgdx_dataset.release.download import download
 from sgdx_dataset.release.open import open_release
 
 from .test_release import packed
@@ -113,8 +111,7 @@ def test_what_a_killed_download_got_is_used(
 def test_a_wrong_checksum(serve: Callable[..., Server], mini: Path, home: Path) -> None:
     content = packed(mini, "zip").read_bytes()
     found = hashlib.sha256(content).hexdigest()
-    expected = f"SHA-256 is {found}, expected {'0' * 64}; what was downloaded is deleted"
-    with pytest.raises(SgdxError, match=expected):
+    with pytest.raises(SgdxError, match=f"{found}.*{'0' * 64}"):
         download(kept, serve(content).url, "0" * 64)
     assert [p.name for p in (home / "datasets" / "downloads").iterdir()] == ["sgdx-sgd.lock"]
 
@@ -127,43 +124,6 @@ def test_what_is_no_release_is_not_kept(
     with pytest.raises(SgdxError, match=r"nor a whole archive: .* \(it is deleted\)$"):
         download(opened, serve(content).url)
     assert [p.name for p in (home / "datasets" / "downloads").iterdir()] == ["sgdx-sgd.lock"]
-
-
-def test_a_missing_note_of_the_checksum_is_made_again(
-    serve: Callable[..., Server], mini: Path, home: Path
-) -> None:
-    server = serve(packed(mini, "zip").read_bytes())
-    place = download(kept, server.url)
-    place.with_suffix(".sha256").unlink()
-    assert download(kept, server.url) == place
-    assert place.with_suffix(".sha256").read_text() == sha256(place)
-    assert len(server.ranges) == 1
-
-
-def test_a_download_that_changed_on_disk(
-    serve: Callable[..., Server], mini: Path, home: Path
-) -> None:
-    server = serve(packed(mini, "zip").read_bytes())
-    place = download(kept, server.url)
-    place.write_bytes(place.read_bytes()[:-1] + b"x")
-    with pytest.raises(SgdxError, match="sgdx-sgd.zip: SHA-256 is "):
-        download(kept, server.url)
-
-
-@pytest.mark.release
-def test_a_download_that_is_not_whole(release_archive: Path, home: Path) -> None:
-    """A partial copy is accepted where a user points at it, and not as what was downloaded."""
-    place = home / "datasets" / "downloads" / f"sgdx-{COMMIT}.zip"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(release_archive, place)
-    lacking = open_release(release_archive).missing()
-    if not lacking:
-        pytest.skip("this copy of the release is whole")
-    assert "dialogue files" in lacking
-    with pytest.raises(SgdxError) as error:
-        open_release("download")
-    assert str(error.value) == (f"{place}: was downloaded, but lacks {lacking} (it is deleted)")
-    assert not place.exists()
 
 
 def test_no_network(home: Path) -> None:
