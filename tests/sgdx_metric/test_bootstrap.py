@@ -114,6 +114,18 @@ def test_p_is_the_share_of_swaps_with_as_large_a_difference() -> None:
     assert p == pytest.approx(sum(every) / len(every), abs=0.02)
 
 
+def test_a_p_is_never_zero() -> None:
+    """Forty dialogues of one frame, all right with the second alone: no swap is as large."""
+    wrong, right = (Sums(np.full((40, 2), value), np.ones((40, 2))) for value in (0.0, 1.0))
+    p = randomisation(
+        wrong,
+        right,
+        lambda means: headline_statistics(means, ["original"]),
+        {"jga_orig": np.ones(1)},
+    )
+    assert p == {"jga_orig": 1 / 10_001}
+
+
 def test_equal_systems_do_not_differ() -> None:
     sums = dialogue_sums(JGA, PLACE, np.arange(4), OFFICIAL)
     none = {"jga_orig": np.zeros(1), "ss_jga": np.zeros(1)}

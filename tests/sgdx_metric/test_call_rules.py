@@ -133,6 +133,13 @@ def test_bfcl(parameter: str, expected: Json, value: Json, right: bool) -> None:
     assert score_arguments(accepted, given, TABLE, "bfcl") == right
 
 
+def test_bfcl_wants_what_the_schema_requires() -> None:
+    """Even where the accepted values say that it may be left out."""
+    accepted = {"city": {"any_of": ["Rome", ABSENT]}}
+    assert score_arguments(accepted, {}, TABLE, "bfcl") == 0
+    assert score_arguments(accepted, {"city": "Rome"}, TABLE, "bfcl") == 1
+
+
 def test_bfcl_takes_no_argument_that_the_tool_does_not_have() -> None:
     accepted = {"city": "Rome", "country": "Italy"}
     assert score_arguments(accepted, accepted, TABLE, "bfcl") == 0

@@ -64,6 +64,8 @@ def test_the_decision_to_call_stands_apart() -> None:
     )
     assert found.decision == {"precision": 0.5, "recall": 0.5}
     assert found.scores["call_accuracy"].tolist() == [1, 0]
+    once = score_calls(table(REFERENCES, CALL_REFERENCE), predictions(made, None, None), "original")
+    assert once.decision == {"precision": 1.0, "recall": 0.5}
 
 
 def test_the_decision_is_one_of_turns() -> None:

@@ -128,6 +128,12 @@ def test_groups_carry_the_names_of_the_variant() -> None:
     assert result["variants"]["v1"]["Banks_21"]["joint_goal_accuracy"] == 0.5
     assert result["variants"]["v1"]["Banks_21"]["slot_tagging_f1"] is None
     assert result["variants"]["v1"]["#SEEN_SERVICES"]["average_cat_accuracy"] == 0.5
+    accuracy = {
+        group: metrics["joint_goal_accuracy"]
+        for group, metrics in result["variants"]["v2"].items()
+        if group.startswith("#")
+    }
+    assert accuracy == {"#ALL_SERVICES": 0.25, "#SEEN_SERVICES": 0.5, "#UNSEEN_SERVICES": 0.0}
     assert result["frames"] == {"all": 4, "seen": 2, "unseen": 2}
 
 

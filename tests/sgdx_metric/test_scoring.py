@@ -73,6 +73,7 @@ def test_goal_accuracy(
         (["city", "name"], ["city"], (2 / 3, 1, 1 / 2)),
         (["city", "name"], ["city", "wifi", "stars"], (0.4, 1 / 3, 1 / 2)),
         (["city"], ["city", "city"], (2 / 3, 1 / 2, 1)),  # a multiset
+        (["city", "city"], ["city"], (2 / 3, 1, 1 / 2)),
     ],
 )
 def test_requested_slots(

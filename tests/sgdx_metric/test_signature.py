@@ -100,6 +100,11 @@ def test_a_split_or_release_that_looks_like_another(parts: dict[str, Any]) -> No
     assert Setup(split="dev", release="mine").split == "dev"
 
 
+def test_an_oracle_stands_in_the_signature() -> None:
+    assert "|oracle:yes|" in signature(["v1"], 9, 9, Setup(oracle=True))
+    assert "oracle" not in signature(["v1"], 9, 9, Setup())
+
+
 @pytest.mark.parametrize("flag", ["no", "", 0, 1.0, None])
 def test_a_flag_is_true_or_false(flag: Any) -> None:
     for name in ("use_fuzzy_match", "joint_acc_across_turn"):
@@ -114,8 +119,16 @@ def test_a_fingerprint_is_of_the_words() -> None:
         "slots": [{"name": "town", "description": "Where", "possible_values": []}],
         "intents": [{"name": "GetWeather", "description": "Ask"}],
     }
-    other = service | {"description": "Whether it rains"}
     one = fingerprint([schema_digest(service)])
     assert len(one) == 8 and int(one, 16) >= 0
     assert fingerprint([schema_digest(service | {"seen": True})] * 2) == one
-    assert fingerprint([schema_digest(other)]) != one
+    for other in (
+        {"service_name": "Weather_2"},
+        {"description": "Whether it rains"},
+        {"slots": [{"name": "city", "description": "Where", "possible_values": []}]},
+        {"slots": [{"name": "town", "description": "Place", "possible_values": []}]},
+        {"slots": [{"name": "town", "description": "Where", "possible_values": ["Oslo"]}]},
+        {"intents": [{"name": "Forecast", "description": "Ask"}]},
+        {"intents": [{"name": "GetWeather", "description": "Look up"}]},
+    ):
+        assert fingerprint([schema_digest(service | other)]) != one

@@ -11,6 +11,7 @@ import pytest
 from sgdx_tools.__main__ import main
 from sgdx_tools.data import Json, ToolWords, Words
 from sgdx_tools.folder import read_tool_set
+from sgdx_tools.model_words import ToolRewording
 from sgdx_tools.pool import compose_wordings, distinct_names
 
 from ..baselines.llm.server import StandIn, call_completion, failing, serving
@@ -204,6 +205,16 @@ def test_a_model_rewords_and_is_asked_again_for_what_was_refused(
     assert words.parameters["place.city"].name == "city_2"
     assert wordings["v2"].tools["ping"].name == "ping_2"
     assert "note" not in capsys.readouterr().err
+
+
+def test_names_that_other_elements_have_are_refused() -> None:
+    """Neither the old name of another element nor the new one of one before."""
+    rewording = ToolRewording(TOOLS[0], 1)
+    names = {"people": "place", "place": "spot", "place.city": "spot", "": "reserve"}
+    elements = [{"path": path, "name": name} for path, name in names.items()]
+    rewording.accept({"calls": [{"name": "reword", "arguments": {"elements": elements}}]})
+    assert rewording.names == {"place": "spot", "": "reserve"}
+    assert len(rewording.refusals) == 2
 
 
 def test_words_that_a_model_never_finds_stay(

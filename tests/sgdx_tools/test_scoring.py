@@ -97,8 +97,8 @@ def test_what_a_lost_case_is_put_down_to(folder: Path, calls: Any, paths: list[s
 def test_a_case_that_only_the_new_words_make_right_is_won(folder: Path) -> None:
     wrong = [{"name": "weather", "arguments": {"city": "Rome"}}]
     elements = score(folder, rows([("original", "c", wrong)]))["elements"]
-    assert [(e["wording"], e["path"], e["lost"], e["won"]) for e in elements] == [
-        ("v2", "city", 0, 1)
+    assert [(e["wording"], e["path"], e["lost"], e["won"], e["net"]) for e in elements] == [
+        ("v2", "city", 0, 1, -1)
     ]
 
 
@@ -111,11 +111,12 @@ def test_a_call_where_none_is_right(folder: Path) -> None:
 
 def test_repeats_give_the_noise_and_means(folder: Path) -> None:
     first, again = rows(), rows([("original", "b", [])])
-    repeated = [{**row, "repeat": repeat} for repeat, r in ((1, first), (2, again)) for row in r]
+    runs = (first, again, again)
+    repeated = [{**row, "repeat": i} for i, run in enumerate(runs, 1) for row in run]
     scores = score(folder, repeated)
-    assert scores["calls"]["call_accuracy"]["by_variant"]["original"] == pytest.approx(5 / 6)
+    assert scores["calls"]["call_accuracy"]["by_variant"]["original"] == pytest.approx(7 / 9)
     assert scores["calls"]["call_accuracy"]["flips"] == 0.0  # of the first run
-    assert scores["noise"]["original"]["repeats"] == 2
+    assert scores["noise"]["original"]["repeats"] == 3
     assert scores["noise"]["original"]["flips"] == pytest.approx(1 / 3)
     assert scores["noise"]["v1"]["flips"] == 0.0
 
@@ -144,6 +145,14 @@ def test_max_drop_is_exceeded_only_where_the_whole_interval_is(folder: Path) -> 
     assert exceeds(score(folder, rows(all_wrong)), 3) == ["call_accuracy"]
     called = [(n, "d", [{"name": "ping", "arguments": {}}]) for n in ("v1", "v2")]
     assert exceeds(score(folder, rows(called)), 3) == ["no_call_accuracy"]
+
+
+@pytest.mark.parametrize(("max_drop", "exceeded"), [(2.9, ["call_accuracy"]), (3, []), (3.1, [])])
+def test_an_interval_that_ends_at_the_limit_is_not_above_it(
+    max_drop: float, exceeded: list[str]
+) -> None:
+    scores = {"calls": {"call_accuracy": {"confidence": {"drop": [-0.05, -0.03]}}}}
+    assert exceeds(scores, max_drop) == exceeded
 
 
 @pytest.mark.parametrize(
@@ -196,6 +205,26 @@ def test_calls_of_other_words_are_not_explained(folder: Path, tmp_path: Path) ->
     (predictions / "v1.jsonl").write_text("\n".join(map(json.dumps, lines)))
     with pytest.raises(SgdxError, match="^predictions for v1: were made from other tools, words"):
         list(explain(read_tool_set(folder), predictions, "a", None, None))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "same"),
+    [
+        ("cases.jsonl", "Four in Rome", "Four in Oslo", False),
+        ("tools.json", "Book a table", "Book a seat", False),
+        ("wordings/v1.json", "Reserve a table", "Keep a table", False),
+        ("wordings/v2.json", "town", "place", True),
+        ("cases.jsonl", '"people":4', '"people":5', True),  # what is right is not shown
+    ],
+)
+def test_a_digest_is_of_what_a_model_is_shown(
+    folder: Path, file: str, old: str, new: str, same: bool
+) -> None:
+    before = data_digest(read_tool_set(folder), "v1")
+    text = (folder / file).read_text()
+    assert text.count(old) == 1
+    (folder / file).write_text(text.replace(old, new))
+    assert (data_digest(read_tool_set(folder), "v1") == before) == same
 
 
 def test_a_key_that_a_prediction_has_twice(folder: Path, tmp_path: Path) -> None:
