@@ -135,10 +135,6 @@ def read_service(schema: Mapping[str, Any]) -> Service:
     Args:
         schema: The service, with its optional slots as ``{"slot": ..., "value": ...}``. The fields
             ``original_name`` and ``seen`` are not read.
-
-    Raises:
-        KeyError: A field is missing.
-        msgspec.ValidationError: A field is of the wrong type.
     """
     intents = [
         {**intent, "optional_slots": {x["slot"]: x["value"] for x in intent["optional_slots"]}}

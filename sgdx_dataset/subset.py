@@ -79,18 +79,7 @@ def _digest(seed: int, text: str) -> str:
 
 
 def subset(release: Release, split: str, count: int, seed: int) -> Subset:
-    """Choose dialogues of a release's split.
-
-    Args:
-        release: What ``open_release`` returned.
-        split: ``train``, ``validation`` (or ``dev``) or ``test``.
-        count: How many dialogues to choose, 1 or more.
-        seed: The random seed, 0 or more.
-
-    Raises:
-        SgdxError: The split is unknown or has fewer dialogues, a number is too small, or the
-            release is at fault.
-    """
+    """Choose dialogues of a release's split."""
     for name, value, least in (("--count", count, 1), ("--seed", seed, 0)):
         if value < least:
             raise SgdxError(f"{name}: found {value}, expected {least} or more")
@@ -136,11 +125,7 @@ def check_dialogue_ids(release: Release, split: str, ids: Collection[str], where
 
 
 def write_subset(sample: Subset, path: Path) -> None:
-    """Write a subset as JSON; a file that is there is replaced.
-
-    Raises:
-        SgdxError: The file cannot be written.
-    """
+    """Write a subset as JSON; a file that is there is replaced."""
     write_bytes(path, msgspec.json.format(msgspec.json.encode(sample), indent=1) + b"\n")
 
 
@@ -155,10 +140,6 @@ def read_dialogue_ids(path: Path, split: str | None = None) -> list[str]:
 
     Returns:
         The ids in the file's order, each once.
-
-    Raises:
-        SgdxError: The file cannot be read or is none of these, it has no id, or it is of another
-            split.
     """
     try:
         text = read_input(path).decode()

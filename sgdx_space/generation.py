@@ -72,10 +72,6 @@ def score_dropped(paths: Sequence[str] | None) -> dict[str, Any]:
 
     Returns:
         The content of scores.json.
-
-    Raises:
-        ScoreError, SgdxError: A file is malformed, is the second one for its variant, is of another
-            system than the others, or is not of the sample's test split.
     """
     references, turns = _sample()
     if not paths:

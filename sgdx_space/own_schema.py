@@ -61,9 +61,6 @@ def read_utterances(text: str) -> list[str]:
     Args:
         text: Lines in turn of the user, who begins, and of the system. They may begin with
             ``USER:`` and ``SYSTEM:``; empty lines do not count.
-
-    Raises:
-        SgdxError: A line is of the other speaker than its place demands, or the text is no Unicode.
     """
     _encode(text, "the dialogue")
     utterances: list[str] = []
@@ -82,16 +79,7 @@ def read_utterances(text: str) -> list[str]:
 
 
 def reworded(service: Service, words: Service) -> dict[str, Any]:
-    """A service under other words.
-
-    Args:
-        service: The service, as ``baselines.use.track_dialogue`` takes it.
-        words: Names and descriptions of the service, its slots and its intents, in the same order.
-            What values a slot has, and which slots an intent has, comes from ``service``.
-
-    Raises:
-        SgdxError: There are more or fewer slots or intents, or two slots have one name.
-    """
+    """A service under other words."""
     for kind in ("slots", "intents"):
         if len(words.get(kind, ())) != len(service[kind]):
             raise SgdxError(
@@ -131,17 +119,7 @@ def _texts(element: Service, name: str) -> dict[str, Any]:
 def states_table(
     tracker: System, service: Service, words: Service, utterances: Sequence[str]
 ) -> str:
-    """An HTML table of the state after each of the user's turns, under both wordings.
-
-    Args:
-        tracker: The tracker.
-        service: The service in the visitor's words.
-        words: The other words, as of ``reworded``.
-        utterances: What is said, in turn by the user and the system.
-
-    Raises:
-        SgdxError: A schema is not one, or there is nothing to track.
-    """
+    """An HTML table of the state after each of the user's turns, under both wordings."""
     services = [service, reworded(service, words)]
     states = track_dialogues(tracker, [Dialogue(wording, utterances) for wording in services])
     head = "".join(f"<th>{escape(wording['service_name'])}</th>" for wording in services)
@@ -193,15 +171,7 @@ class _Service(msgspec.Struct):
 
 
 def read_service(text: str, title: str) -> dict[str, Any]:
-    """A service from the JSON that a visitor writes.
-
-    Args:
-        text: A service, or tools as ``service_of_tools`` takes them.
-        title: What the text is, for error messages.
-
-    Raises:
-        SgdxError: It is no JSON, lacks a key, or an intent names a slot that is not there.
-    """
+    """A service from the JSON that a visitor writes."""
     data = _encode(text, title)
     content: Any = parse_json(data, object, title, "a service, or tools")
     if are_tools(content):

@@ -31,10 +31,6 @@ def service_of_tools(content: Any, title: str) -> dict[str, Any]:
         content: Tools as OpenAI, Anthropic or a server of the Model Context Protocol writes them: a
             list, an object with the list as ``tools``, or a whole answer to ``tools/list``.
         title: What the content is, for error messages.
-
-    Raises:
-        SgdxError: It is none of these, has no tool or two of one name, or a parameter would have to
-            be two slots of one name.
     """
     if isinstance(content, dict):
         content = content.get("result", content)

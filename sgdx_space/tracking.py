@@ -156,12 +156,7 @@ def invented_predictions(references: pa.Table, variant: str) -> pa.Table:
 
 
 def read_dropped(paths: list[str]) -> Tracked:
-    """Read the prediction files of one system; each file's first line names its variant.
-
-    Raises:
-        ScoreError, SgdxError: A file is malformed, is the second one for its variant, or is of
-            another system than the others.
-    """
+    """Read the prediction files of one system; each file's first line names its variant."""
     predictions: Tracked = {}
     for path in map(Path, paths):
         variant = stated_variant(path)
@@ -179,9 +174,6 @@ def score_tracked(source: str, predictions: Tracked) -> Scored[Any]:
     Args:
         source: Where the references are from, as ``references_of`` takes it.
         predictions: What ``read_dropped`` returned.
-
-    Raises:
-        ScoreError, SgdxError: They are not of the source's test split.
     """
     chosen_ids = stated_dialogues(predictions, dialogue_ids_of)
     inputs = Inputs({}, _SPLIT, source, None, {})
@@ -286,11 +278,7 @@ def _explain_frame(frame_id: str | None, shown: Shown) -> str:
 
 
 def fill_tracking_tab(page: gr.Blocks) -> None:
-    """Add the tab's parts; they are filled when the page is opened and when files are dropped.
-
-    Args:
-        page: The page that the tab is on.
-    """
+    """Add the tab's parts; they are filled when the page is opened and when files are dropped."""
     shown = gr.State({})
     gr.Markdown(_INTRODUCTION)
     choices = list(sources().items())

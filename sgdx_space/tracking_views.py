@@ -75,11 +75,7 @@ class ServicePoint(NamedTuple):
 
 
 def overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Headers and rows of the main table: figures in percent, with their 95 % intervals.
-
-    Args:
-        result: What `report` returned.
-    """
+    """Headers and rows of the main table: figures in percent, with their 95 % intervals."""
     variants = [name for name in result["variants"] if name != "original"]
     rows = []
     for group, services in _GROUPS.items():
@@ -96,11 +92,7 @@ def overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def call_overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Headers and rows of the main table of calls: figures in percent, with their 95 % intervals.
-
-    Args:
-        result: What `report_calls` returned.
-    """
+    """Headers and rows of the main table of calls: figures in percent, with their 95 % intervals."""
     calls = result["calls"]["call_accuracy"]
     rows = []
     for metric, unit in _CALL_METRICS.items():
@@ -120,23 +112,13 @@ def call_overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]
 
 
 def calls_by_service(result: Mapping[str, Any], seen: Iterable[str]) -> dict[str, ServicePoint]:
-    """The points of the plot of calls, as `by_service` has them.
-
-    Args:
-        result: What `report_calls` returned.
-        seen: Original names of the services that are in the train split.
-    """
+    """The points of the plot of calls, as `by_service` has them."""
     services = result["calls"]["call_accuracy"]["by_service"]
     return _points({name: (f["reworded"], f["sensitivity"]) for name, f in services.items()}, seen)
 
 
 def by_service(result: Mapping[str, Any], seen: Iterable[str]) -> dict[str, ServicePoint]:
-    """The points of the plot by service, of the services that have both figures.
-
-    Args:
-        result: What `report` returned.
-        seen: Original names of the services that are in the train split.
-    """
+    """The points of the plot by service, of the services that have both figures."""
     services = result["sgdx"]["by_service"]
     return _points({name: (f["jga_v1-5"], f["ss_jga"]) for name, f in services.items()}, seen)
 
@@ -159,12 +141,7 @@ _COLOURS = {True: "#2563eb", False: "#ea580c"}
 
 
 def services_plot(points: Mapping[str, ServicePoint], accuracy: str, sensitivity: str) -> str:
-    """The services as an SVG of points with their names; empty where there is none.
-
-    Args:
-        points: What `by_service` returned.
-        accuracy, sensitivity: What the points are along and up.
-    """
+    """The services as an SVG of points with their names; empty where there is none."""
     if not points:
         return ""
     highest = max(10.0, *(1.08 * point.sensitivity for point in points.values()))
@@ -263,11 +240,7 @@ def talk(
 
 
 def explanation(lines: list[Line]) -> str:
-    """An HTML table with a row for each aspect of a frame and a column for each variant.
-
-    Args:
-        lines: What `explain` returned.
-    """
+    """An HTML table with a row for each aspect of a frame and a column for each variant."""
     variants = list(dict.fromkeys(line.variant for line in lines))
     head = "".join(f"<th>{escape(name)}</th>" for name in ("", *variants))
     body = []

@@ -17,12 +17,7 @@ class _Row(msgspec.Struct):
 
 
 def stated_variant(path: Path) -> str:
-    """The variant that a prediction file's first line names; the original where it names none.
-
-    Raises:
-        SgdxError: The file cannot be read, the line is not a JSON object, or its variant is not a
-            string.
-    """
+    """The variant that a prediction file's first line names; the original where it names none."""
     line = read_input(path).partition(b"\n")[0]
     first = parse_header(line, _Row, path)
     if first is None:
@@ -31,12 +26,7 @@ def stated_variant(path: Path) -> str:
 
 
 def shown_problem(error: Exception, paths: Sequence[str] | None = None) -> str:
-    """An error as HTML for the page, that names dropped files without their folders.
-
-    Args:
-        error: The error, whose message may name files by their paths on the server.
-        paths: The paths on the server of what the message may name, such as dropped files.
-    """
+    """An error as HTML for the page, that names dropped files without their folders."""
     text = str(error)
     for path in paths or ():
         text = text.replace(path, Path(path).name)

@@ -25,9 +25,6 @@ def agreement(
         people give; `agreement`, the share of the others to which the model gives that label;
         `kappa`, that of Fleiss over the people; both None where undefined; and `confidence`, their
         95 % intervals over dialogues.
-
-    Raises:
-        ScoreError: There are fewer than two people, or no items.
     """
     if len(people) < 2 or not items:
         raise ScoreError(

@@ -43,11 +43,7 @@ class CachedNli:
     """
 
     def __init__(self, nli: Nli, folder: Path) -> None:
-        """Open the model's file in a folder; both are made if need be.
-
-        Raises:
-            ScoreError: The file cannot be opened, or is no cache.
-        """
+        """Open the model's file in a folder; both are made if need be."""
         self._nli = nli
         self.name = nli_name(nli)
         self.sent = 0
@@ -64,11 +60,7 @@ class CachedNli:
             raise ScoreError(f"{self.path}: cannot be used as a cache: {error}") from None
 
     def __call__(self, pairs: Sequence[Pair]) -> Floats:
-        """The probabilities of pairs [pairs, 3], from the cache or else from the model.
-
-        Raises:
-            ScoreError: The cache cannot be read or written, or an answer is not three numbers.
-        """
+        """The probabilities of pairs [pairs, 3], from the cache or else from the model."""
         keys = [hashlib.sha256("\0".join(pair).encode()).digest() for pair in pairs]
         try:
             with closing(self._open()) as database:

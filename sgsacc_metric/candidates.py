@@ -41,9 +41,6 @@ def candidates(turn: Turn, action: Action, rules: str = APPENDIX_B) -> list[str]
     Returns:
         Sentences with a capital first and a full stop or question mark last; none for an action
         that the rules do not word, which is then not judged.
-
-    Raises:
-        ScoreError: There are no such rules.
     """
     if rules not in RULES:
         raise ScoreError(f"rules is {rules!r}, expected one of {', '.join(RULES)}")

@@ -68,10 +68,6 @@ def judge_claims(claims: Sequence[Claim], judge: Judge) -> list[Judgement]:
 
     Two waves let the model answer all pairs of a wave in large batches.
 
-    Args:
-        claims: The claims, in any order.
-        judge: The model of entailment.
-
     Returns:
         A judgement of each claim.
     """

@@ -35,11 +35,7 @@ class NliModel:
     """
 
     def __init__(self, model: Any, tokenizer: Any, name: str) -> None:
-        """Take a model and its tokenizer.
-
-        Raises:
-            ScoreError: The names of its classes do not say which is entailment.
-        """
+        """Take a model and its tokenizer."""
         self.name = name
         self._model = model
         self._tokenizer = tokenizer
@@ -95,10 +91,6 @@ def load_nli(
         dtype: `float32`, `bfloat16` or `float16`; with fewer bits, nearly equal probabilities may
             change their order.
         device: Where it runs, such as `cpu` or `cuda:1`; None for a GPU where there is one.
-
-    Raises:
-        ScoreError: torch or transformers are not installed, or the model cannot be loaded or does
-            not say which of its classes is entailment.
     """
     if dtype not in DTYPES:
         raise ScoreError(f"dtype is {dtype!r}, expected one of {', '.join(DTYPES)}")
@@ -136,9 +128,6 @@ def open_nli(
             latter perhaps with `@` and a revision.
         dtype, device: As for `load_nli`.
         cache: The folder of the cache; None for the default one. The comparison of words has none.
-
-    Raises:
-        ScoreError: The model cannot be loaded, or the cache cannot be used.
     """
     if name == "lexical":
         return LexicalNli()
@@ -155,15 +144,8 @@ def entailment_classes(
     Models order their classes in different ways, so the labels' names decide. Of two classes, the
     one that is not entailment stands for contradiction.
 
-    Args:
-        id2label: The labels' names by class, from the model's configuration.
-        model: The model's name, for an error message.
-
     Returns:
         The indices of the three classes; None for neutral where there are two classes.
-
-    Raises:
-        ScoreError: The names are others, such as LABEL_0.
     """
     names = {int(key): name.lower() for key, name in id2label.items()}
     starts = _THREE if len(names) > 2 else (_THREE[0], "", _OTHER)

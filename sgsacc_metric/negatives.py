@@ -69,12 +69,6 @@ def tamper(turn: Turn, index: int, pool: ValuePool, seed: int = 0) -> Action | N
     sorted values to begin, and the first wrong ones from there on are taken. So the draw does not
     depend on the order of turns, on other splits or on the machine.
 
-    Args:
-        turn: The turn.
-        index: The index of the action among the turn's actions.
-        pool: The values of the split.
-        seed: The random seed.
-
     Returns:
         The tampered action; None where there are fewer wrong values than are needed.
     """

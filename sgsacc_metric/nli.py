@@ -55,11 +55,7 @@ class Judge:
         self.sent = 0
 
     def ask(self, pairs: Iterable[Pair]) -> None:
-        """Have the model judge those of some pairs that it has not judged yet, all at once.
-
-        Raises:
-            ScoreError: What the model returns is not an array [n, 3] of probabilities.
-        """
+        """Have the model judge those of some pairs that it has not judged yet, all at once."""
         all_pairs = list(pairs)
         new_pairs = [pair for pair in dict.fromkeys(all_pairs) if pair not in self._answers]
         self.asked += len(all_pairs)

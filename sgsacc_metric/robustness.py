@@ -23,9 +23,6 @@ SENSITIVE = ("bleu", "ser", "sgsacc")
 def cross_variant_stats(scores: Mapping[str, TurnScores]) -> dict[str, Floats]:
     """The statistics of each turn over variants, to be averaged over turns.
 
-    Args:
-        scores: One system's scores by variant.
-
     Returns:
         By name, values [turns]. `ss_<metric>` is the variation (standard deviation over mean) of
         the turn's BLEU, of whether it is right by SER and of whether it is faithful, over the

@@ -130,9 +130,6 @@ def read_turn_rows(rows: Any) -> list[Turn]:
     Args:
         rows: The rows: a list of dicts, a dataset, an Arrow table, a pandas data frame, or None for
             no rows. Other keys are skipped.
-
-    Raises:
-        ScoreError: A row is no turn row; the message names it as `references[<index>]`.
     """
     turns = []
     for i, row in enumerate(row_dicts(rows, Turn, "references")):
@@ -144,14 +141,7 @@ def read_turn_rows(rows: Any) -> list[Turn]:
 
 
 def read_prediction_rows(rows: Any) -> list[Prediction]:
-    """Read prediction rows.
-
-    Args:
-        rows: The rows, in one of the forms of `read_turn_rows`. Other keys are skipped.
-
-    Raises:
-        ScoreError: A row is no prediction row; the message names it as `predictions[<index>]`.
-    """
+    """Read prediction rows."""
     return [
         _convert(row, Prediction, f"predictions[{i}]")
         for i, row in enumerate(row_dicts(rows, Prediction, "predictions"))

@@ -107,10 +107,6 @@ def utterances_by_variant(
         predictions: Predictions of one or more variants, in any order.
         split_turns: All turns of the split; predictions for those of them that are not scored are
             passed over.
-
-    Raises:
-        ScoreError: Turns are missing, there twice or unknown under a variant, or there are no
-            predictions.
     """
     if not predictions:
         raise ScoreError("no predictions, expected rows of one variant at least")

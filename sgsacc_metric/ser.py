@@ -26,12 +26,7 @@ def is_checked(turn: Turn, action: Action, extended: bool = False) -> bool:
 
 
 def checked_values(turn: Turn, extended: bool = False) -> Iterator[str]:
-    """The values that the utterance of a turn has to contain, action by action.
-
-    Args:
-        turn: The turn.
-        extended: As in `is_checked`.
-    """
+    """The values that the utterance of a turn has to contain, action by action."""
     for action in turn.actions:
         if is_checked(turn, action, extended):
             yield from action.values

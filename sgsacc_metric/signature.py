@@ -117,18 +117,6 @@ def signature(
     these dialogues have, the part `turns` has a digest of the turns' ids. Only the score of an
     oracle has the part `oracle`, and only one of predictions that say something of themselves
     `predictions`.
-
-    Args:
-        variants: The wordings that the generator was given.
-        evaluators: The wordings that the references of SGSAcc are made of.
-        data: Which turns are scored.
-        nli: The name of the model of entailment; "none" leaves out all parts of SGSAcc.
-        gold: The gold side of the turns; none for several evaluators.
-        options: How SGSAcc was computed.
-
-    Raises:
-        ScoreError: A variant has a name that a reader would take for another, or a part has a
-            character that would end it.
     """
     check_variant_names([*variants, *evaluators])
     split = split_name(data.split or "unknown")

@@ -86,9 +86,6 @@ def score_system(
         nli: The model of entailment; None for BLEU and SER alone.
         options: How SGSAcc is computed.
         gold: The gold side of the turns, if it has been made already.
-
-    Raises:
-        ScoreError: Turns are missing, there twice or unknown.
     """
     options = options or Options()
     utterances = utterances_by_variant(turns, predictions, split_turns)

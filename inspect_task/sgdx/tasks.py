@@ -104,12 +104,7 @@ def calls(
     source: str | None = None,
     split: str = "test",
 ) -> Task:
-    """The call that the system makes after each user turn that is followed by one.
-
-    Args:
-        variants, dialogues, source, split: As for ``state``.
-        distractors: How many functions of other services are offered too.
-    """
+    """The call that the system makes after each user turn that is followed by one."""
     settings = RequestSettings(model=HOST, task="calls", distractors=distractors)
     plan = _plan(variants, dialogues, source, split, settings)
     return _task(plan, _call_accuracy)
@@ -365,14 +360,7 @@ def _score(value: float, rows: list[dict[str, Any]], reading: Reading | CallRead
 
 
 def predictions_of(log: Any) -> Predictions:
-    """The prediction files of a log of a task, which may be unfinished.
-
-    Args:
-        log: What ``inspect_ai.log.read_eval_log`` returned.
-
-    Raises:
-        SgdxError: It is another task's log, or no dialogue of it has all of its answers.
-    """
+    """The prediction files of a log of a task, which may be unfinished."""
     metadata = log.eval.metadata or {}
     if "sgdx" not in metadata:
         raise SgdxError(f"{log.location}: found a log of {log.eval.task}, expected of sgdx/state")

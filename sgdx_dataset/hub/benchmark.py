@@ -33,12 +33,7 @@ say where the score is of a part of the data."""
 
 
 def write_benchmark(release: Release, folder: Path) -> None:
-    """Write ``eval.yaml``, if the release has a test split under the schemas of a leaderboard.
-
-    Args:
-        release: The release that the repository is built from.
-        folder: The repository.
-    """
+    """Write ``eval.yaml``, if the release has a test split under the schemas of a leaderboard."""
     scored = {config for config in release.configs() if "test" in release.splits(config)}
     tasks: list[dict[str, Any]] = []
     for name, config in LEADERBOARDS.items():

@@ -54,9 +54,6 @@ def build(
 
     Returns:
         The folder.
-
-    Raises:
-        SgdxError: The folder exists already or cannot be written, or the release is at fault.
     """
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder to build in")
@@ -85,9 +82,6 @@ def push(release: Release, repo_id: str, private: bool = False) -> str:
 
     Returns:
         The repository's address.
-
-    Raises:
-        SgdxError: The release is at fault, or one of the reasons of ``upload``.
     """
     check_upload(repo_id)
     with tempfile.TemporaryDirectory(prefix="sgdx-") as folder:

@@ -44,10 +44,6 @@ def export(
     Returns:
         The folder of each split. A new output appears only when all splits are in it; in one that
         exists a split appears only when it is complete.
-
-    Raises:
-        SgdxError: A split's folder exists already, the config or a split is unknown or has no
-            dialogues, or the release is at fault.
     """
     release.check_any_dialogues(config)
     splits = [split_name(split) for split in splits or release.splits(config)]

@@ -194,11 +194,7 @@ class CachedConfig(NamedTuple):
 
 
 def cached_configs(cache_dir: str | Path | None = None) -> list[CachedConfig]:
-    """All configs that ``prepare`` and ``load`` have put into a cache, sorted by name.
-
-    Args:
-        cache_dir: As of ``prepare``.
-    """
+    """All configs that ``prepare`` and ``load`` have put into a cache, sorted by name."""
     cache = cache_folder(cache_dir)
     configs = []
     for folder in sorted([*cache.glob("sgdx/*"), *cache.glob("sgdx-sources/*/sgdx/*")]):
@@ -219,12 +215,6 @@ def clear_cache(cache_dir: str | Path | None = None) -> list[CachedConfig]:
     """Remove all that ``prepare`` and ``load`` have put into a cache; give what was there.
 
     The remembered source stays. What others keep in the same cache is not touched.
-
-    Args:
-        cache_dir: As of ``prepare``.
-
-    Raises:
-        SgdxError: The cache cannot be written.
     """
     cache, removed = cache_folder(cache_dir), cached_configs(cache_dir)
     if removed:

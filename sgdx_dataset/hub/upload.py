@@ -66,10 +66,6 @@ def upload(
 
     Returns:
         The address of the repository.
-
-    Raises:
-        SgdxError: There is no access token, the Hub refuses it or cannot be reached, the repository
-            has other content, or the tag stands on other files. The message is one line.
     """
     check_upload(repo_id)
     api = HfApi()
@@ -92,14 +88,7 @@ def upload(
 
 
 def check_upload(repo_id: str) -> None:
-    """Check what can be checked of an upload before long work is done for it.
-
-    Args:
-        repo_id: The repository.
-
-    Raises:
-        SgdxError: The name is not one of a repository, or there is no access token.
-    """
+    """Check what can be checked of an upload before long work is done for it."""
     try:
         validate_repo_id(repo_id)
     except HFValidationError as error:
@@ -154,11 +143,7 @@ def _commit(
 
 
 def _listed(url: RepoUrl, revision: str) -> list[str]:
-    """The paths that the upload before has brought.
-
-    Raises:
-        SgdxError: The list of them is none.
-    """
+    """The paths that the upload before has brought."""
     with TemporaryDirectory() as folder:
         file = hf_hub_download(
             url.repo_id, LIST, repo_type=url.repo_type, revision=revision, local_dir=folder

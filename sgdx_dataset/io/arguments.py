@@ -45,9 +45,6 @@ def split_pairs(
         option: The option, for the error message.
         arguments: What it was given, once for each time.
         form: What an argument should be, for the error message.
-
-    Raises:
-        SgdxError: An argument has no equals sign, or nothing before or after it.
     """
     pairs = []
     for argument in arguments:
@@ -59,11 +56,7 @@ def split_pairs(
 
 
 def paths_by_name(option: str, arguments: Iterable[str]) -> dict[str, str]:
-    """The paths that the NAME=PATH arguments of an option give, by name.
-
-    Raises:
-        SgdxError: An argument has no such form, or a name is given twice.
-    """
+    """The paths that the NAME=PATH arguments of an option give, by name."""
     paths: dict[str, str] = {}
     for name, path in split_pairs(option, arguments):
         if name in paths:

@@ -16,9 +16,6 @@ def require(module: str, extra: str = "report") -> Any:
         module: Full name of a module of the library, for example ``sacrebleu.metrics``, or of a
             module that imports the library, for example ``baselines.t5dst.tracker``.
         extra: The extra of this package, as in ``sgdx[report]``, that installs the library.
-
-    Raises:
-        SgdxError: The library is not installed; the message has the command that installs it.
     """
     try:
         return import_module(module)

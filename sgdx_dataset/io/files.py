@@ -18,12 +18,7 @@ MAX_FILE_BYTES = 1 << 26
 
 
 def read_file(path: Path) -> bytes:
-    """Read a whole file that a user names, or that is in a folder that a user names.
-
-    Raises:
-        SgdxError: It cannot be read, has over ``MAX_FILE_BYTES``, or is no regular file: a pipe
-            or a device may have no end.
-    """
+    """Read a whole file that a user names, or that is in a folder that a user names."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -37,11 +32,7 @@ def read_file(path: Path) -> bytes:
 
 
 def read_input(path: Path) -> bytes:
-    """Read a file of any size, or a pipe, that a user names on a command line.
-
-    Raises:
-        SgdxError: It cannot be read, or is a device, which may have no end.
-    """
+    """Read a file of any size, or a pipe, that a user names on a command line."""
     try:
         if path.is_char_device() or path.is_block_device():
             raise SgdxError(f"{path}: found a device, expected a file")
@@ -51,11 +42,7 @@ def read_input(path: Path) -> bytes:
 
 
 def file_digest(path: Path) -> str:
-    """The SHA-256 of a file of any size, in hexadecimal.
-
-    Raises:
-        OSError: The file cannot be read.
-    """
+    """The SHA-256 of a file of any size, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -69,9 +56,6 @@ def staged(target: Path) -> Iterator[Path]:
     wrote is removed and ``target`` is as it was before. Where two processes make the same folder,
     the second to end gets an error. Missing parent folders are made. Where ``target`` is a link,
     what it points to is replaced, and the link stays.
-
-    Raises:
-        SgdxError: The file or folder cannot be written, or ``target`` is a device or a pipe.
     """
     try:
         destination = target.resolve()
@@ -93,11 +77,7 @@ def staged(target: Path) -> Iterator[Path]:
 
 
 def write_bytes(target: Path, content: bytes) -> None:
-    """Write a file completely or not at all.
-
-    Raises:
-        SgdxError: The file cannot be written.
-    """
+    """Write a file completely or not at all."""
     with staged(target) as staging:
         staging.write_bytes(content)
 

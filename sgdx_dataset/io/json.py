@@ -32,11 +32,6 @@ def parse_json(
         what: What the file should be, for error messages, as in ``a schema.json of the release``.
         verified: Whether the content is known to be intact, as a file with the release's checksum
             is. Then no repeated keys are looked for, which takes longer than parsing.
-
-    Raises:
-        SgdxError: It is not JSON in UTF-8, is not of the type, is nested too deeply, or has a key
-            twice in one object, of which a parser would lose one. The message names the dialogue or
-            service at fault where the file is a list of them, and the position in it.
     """
     parsed = decode_json(data, kind, path, what)
     if not verified:
@@ -52,9 +47,6 @@ def decode_json(data: bytes | msgspec.Raw, kind: type[Parsed], path: str, what: 
 
     It is for the lines of large files, where looking at each would take longer than all the rest,
     and for parts of what has been parsed already.
-
-    Raises:
-        SgdxError: It is not JSON in UTF-8, is not of the type, or is nested too deeply.
     """
     try:
         return msgspec.json.decode(data, type=kind)
@@ -66,16 +58,7 @@ def decode_json(data: bytes | msgspec.Raw, kind: type[Parsed], path: str, what: 
 
 
 def check_keys(data: bytes) -> None:
-    """Look for objects with the same key twice, of which a parser silently loses one.
-
-    Args:
-        data: JSON that a parser has accepted.
-
-    Raises:
-        SgdxError: An object has a key twice; the message has the key and the object's keys.
-        ValueError: A part that the parser skipped is not UTF-8.
-        RecursionError: It is nested too deeply.
-    """
+    """Look for objects with the same key twice, of which a parser silently loses one."""
     # Numbers stay text, as those of over 4,300 digits cannot be converted.
     json.loads(data, object_pairs_hook=_refuse_repeated_keys, parse_int=str)
 

@@ -18,17 +18,7 @@ Parsed = TypeVar("Parsed")
 
 
 def parse_yaml(data: bytes, kind: type[Parsed], path: str) -> Parsed:
-    """Parse YAML of a given type; texts are converted to the numbers that the type asks for.
-
-    Args:
-        data: The file's content.
-        kind: The type to parse.
-        path: Where it comes from, for error messages.
-
-    Raises:
-        SgdxError: It is not YAML, is not of the type, is nested too deeply, or has a key twice in
-            one mapping, of which a parser would lose one.
-    """
+    """Parse YAML of a given type; texts are converted to the numbers that the type asks for."""
     try:
         _check_depth(data, MAX_DEPTH)
         _check_keys(yaml.compose(data, yaml.CSafeLoader))
@@ -43,14 +33,6 @@ def parse_yaml_document(data: bytes, path: str) -> Any:
 
     Values are those of JSON: ``no`` and dates are texts, as the core schema of YAML 1.2 has it, and
     keys are texts, such as the ``200`` of a response.
-
-    Args:
-        data: The file's content.
-        path: Where it comes from, for error messages.
-
-    Raises:
-        SgdxError: It is not YAML, is nested too deeply, has a key twice in one mapping, has a value
-            that JSON does not have, or repeats itself by aliases endlessly or too often.
     """
     try:
         _check_depth(data, MAX_DOCUMENT_DEPTH)

@@ -39,10 +39,6 @@ def read_directory(root: Path) -> tuple[str, set[str], Read]:
     Returns:
         A fingerprint of the files' content, their paths relative to ``root``, and a function that
         reads one of them and raises ``SgdxError`` where it is not what it was when it was listed.
-
-    Raises:
-        SgdxError: A file cannot be read, is no regular file, or is larger than
-            ``MAX_FILE_BYTES``.
     """
     path_of = {
         file: path
@@ -65,17 +61,9 @@ def read_directory(root: Path) -> tuple[str, set[str], Read]:
 def read_archive(name: str, path: Path) -> tuple[str, set[str], Read]:
     """List a release archive.
 
-    Args:
-        name: What the user called the archive, for error messages.
-        path: The archive: a zip, or a tar with any compression that Python reads.
-
     Returns:
         The archive's SHA-256, the release's files in it as relative paths, and a function that
         reads one of them.
-
-    Raises:
-        SgdxError: The file is no archive, is damaged or cut off, or is hostile: it has paths that
-            lead out of it, links or devices, sizes beyond reason, or two copies of a file.
     """
     try:
         with path.open("rb") as file:
@@ -113,12 +101,7 @@ class _Listing:
         self.top: str | None = None  # the folder that has the release, if it is in one
 
     def file_of(self, path: str, size: int) -> str | None:
-        """The release's path of an entry, or None for one that is no file of the release.
-
-        Raises:
-            SgdxError: The entry's path leads out of the archive, its size or the number of entries
-                is beyond reason, the file was there before, or others are in another folder.
-        """
+        """The release's path of an entry, or None for one that is no file of the release."""
         self.entries += 1
         if self.entries > MAX_ENTRIES:
             raise SgdxError(f"{self.name}: has over {MAX_ENTRIES} entries, expected some hundreds")

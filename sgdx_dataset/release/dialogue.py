@@ -98,18 +98,7 @@ class Dialogue(msgspec.Struct, Generic[AnyFrame], forbid_unknown_fields=True, gc
 def read_dialogues(
     data: bytes, path: str, frame: type[AnyFrame], sha256: str | None = None
 ) -> list[Dialogue[AnyFrame]]:
-    """Parse a ``dialogues_*.json``.
-
-    Args:
-        data: The file's content.
-        path: Where it comes from, for error messages.
-        frame: What to read of the frames: all of them (``Frame``), or ``BriefFrame``.
-        sha256: The SHA-256 of the content in hexadecimal, where the caller knows it.
-
-    Raises:
-        SgdxError: It is malformed or has no dialogue, or frames are not what rows rely on; the
-            message names the dialogue at fault.
-    """
+    """Parse a ``dialogues_*.json``."""
     kind = list[Dialogue[frame]]  # type: ignore[valid-type]
     verified = is_released(sha256 or digest(data))
     dialogues = parse_json(data, kind, path, "a list of dialogues", verified=verified)

@@ -31,11 +31,6 @@ def is_sgd(services: set[str]) -> bool:
 def missing_from_sgd(counts: Mapping[str, int], whole: Mapping[str, int], what: str) -> str:
     """Say in words what a copy of SGD lacks.
 
-    Args:
-        counts: How many dialogues or dialogue files the copy has, by split.
-        whole: How many a complete copy has, by split.
-        what: What was counted, for example ``dialogue files``.
-
     Returns:
         For example ``test 24 of 34 dialogue files``; empty where nothing is missing.
     """

@@ -84,9 +84,6 @@ def open_files(name: str, path: Path) -> tuple[str, set[str], Read]:
 
     Returns:
         A fingerprint, the release's files as relative paths, and a function that reads one of them.
-
-    Raises:
-        SgdxError: There is no such source, or it is at fault; the message calls it ``name``.
     """
     try:
         if path.is_dir():

@@ -53,25 +53,12 @@ def is_overlay(data: bytes) -> bool:
 
 
 def read_overlay(data: bytes, path: str) -> Overlay:
-    """Parse an overlay file.
-
-    Args:
-        data: The file's content.
-        path: Where it comes from, for error messages.
-
-    Raises:
-        SgdxError: It is malformed.
-    """
+    """Parse an overlay file."""
     return Overlay(path, parse_json(data, dict[str, ServiceOverlay], path, "an overlay"))
 
 
 def apply_overlay(schema: Schema, overlay: Overlay) -> Schema:
-    """Put the overlay's texts in place of the original ones.
-
-    Raises:
-        SgdxError: The overlay names a service, slot or intent that the schema lacks, or gives two
-            slots or intents of a service the same name.
-    """
+    """Put the overlay's texts in place of the original ones."""
     unknown = overlay.services.keys() - set(schema.service_names())
     if unknown:
         raise SgdxError(f"{overlay.path}: service {min(unknown)} is not in {schema.path}")

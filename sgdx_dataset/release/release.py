@@ -193,9 +193,6 @@ class Release:
 
         Returns:
             The first 16 hexadecimal digits of a SHA-256.
-
-        Raises:
-            SgdxError: The split or the config is unknown, or a file is at fault.
         """
         split = split_name(split)
         self.check_config(config)
@@ -307,15 +304,8 @@ class Release:
 def write_variants(variants: Mapping[str, Mapping[str, Schema]], output: Path) -> list[Path]:
     """Write schema variants as ``output/VARIANT/{train,dev,test}/schema.json``.
 
-    Args:
-        variants: Schemas by variant, then by split (``train``, ``validation`` or ``test``).
-        output: A folder that does not exist yet; it appears only when it is complete.
-
     Returns:
         The variants' folders. ``open_release`` takes each as a variant of the user's own.
-
-    Raises:
-        SgdxError: ``output`` exists, or cannot be written.
     """
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder for variants")

@@ -45,9 +45,6 @@ def remembered_source(cache: Path | None = None) -> str | None:
 
     Args:
         cache: The cache's folder; None for the user's own, ``datasets_cache()``.
-
-    Raises:
-        SgdxError: The note cannot be read, or is not one.
     """
     note = (cache or datasets_cache()) / NOTE
     try:
@@ -90,9 +87,6 @@ def resolve_source(source: str | os.PathLike[str] | None, cache: Path | None = N
     Args:
         source: What the caller names, or None.
         cache: The cache whose remembered source counts; None for the user's own.
-
-    Raises:
-        SgdxError: Nothing names a source, or the remembered one is not there any more.
     """
     named = source or os.environ.get("SGDX_SOURCE")
     if named:

@@ -42,15 +42,8 @@ class ServiceRewording(msgspec.Struct, forbid_unknown_fields=True):
 def read_rewording(data: bytes, path: str) -> dict[str, ServiceRewording]:
     """Parse a rewording file.
 
-    Args:
-        data: The file's content.
-        path: Where it comes from, for error messages.
-
     Returns:
         What changes, by service; the entries of ``slots`` and ``intents`` are ``NewWords``.
-
-    Raises:
-        SgdxError: It is malformed; the message names the service, slot or intent at fault.
     """
     services = parse_json(data, dict[str, Any], path, "a rewording file")
     return {name: _service(value, f"{path}: service {name}") for name, value in services.items()}
@@ -94,10 +87,6 @@ def apply_rewording(
 
     Returns:
         The schemas in other words, by split. Services that the file does not name stay as they are.
-
-    Raises:
-        SgdxError: No split has a service of that name, the service has no slot or intent of that
-            name, or two slots or intents of a service get the same name.
     """
     names = {name for schema in schemas.values() for name in schema.service_names()}
     if unknown := sorted(rewording.keys() - names):

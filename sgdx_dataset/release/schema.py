@@ -46,15 +46,7 @@ class Schema:
 
 
 def read_schema(data: bytes, path: str) -> Schema:
-    """Parse a ``schema.json``.
-
-    Args:
-        data: The file's content.
-        path: Where it comes from, for error messages.
-
-    Raises:
-        SgdxError: It is malformed, or has two services, slots or intents of the same name.
-    """
+    """Parse a ``schema.json``."""
     what, verified = "a schema.json of the release", is_released(digest(data))
     schema = Schema(path, parse_json(data, list[Service], path, what, verified=verified))
     check_distinct(schema)
@@ -84,11 +76,7 @@ def _check_names(schema: Schema, what: str, names: list[str]) -> None:
 
 
 def split_name(split: str) -> str:
-    """The name of a split in Hugging Face's words, in which the release's ``dev`` is validation.
-
-    Raises:
-        SgdxError: There is no such split.
-    """
+    """The name of a split in Hugging Face's words, in which the release's ``dev`` is validation."""
     name = "validation" if split == "dev" else split
     if name not in SPLITS:
         raise SgdxError(f"unknown split {split!r}, expected one of {', '.join(SPLITS)}")
@@ -98,15 +86,7 @@ def split_name(split: str) -> str:
 def reworded(
     service: Service, name: str, description: str, slots: Wording, intents: Wording
 ) -> Service:
-    """A service in other words.
-
-    Args:
-        service: The original.
-        name: The new name of the service.
-        description: The new description of the service.
-        slots: New names and descriptions of all its slots, by their original names.
-        intents: New names and descriptions of all its intents, by their original names.
-    """
+    """A service in other words."""
     new = {old: slot_name for old, (slot_name, _) in slots.items()}
     return Service(
         name,

@@ -32,16 +32,8 @@ def backtranslate(release: Release, output: Path, settings: TranslationSettings)
     Finished batches of translations are kept in ``.OUTPUT.partial.jsonl`` beside the output until
     all are done. A run that broke off continues from there and makes the same overlay.
 
-    Args:
-        release: The release that has the original train schema.
-        output: The overlay to write, which does not exist yet.
-        settings: Who translates and how.
-
     Returns:
         A line with the number of texts translated, and of names and descriptions that changed.
-
-    Raises:
-        SgdxError: ``output`` exists or cannot be written, or a translator is at fault.
     """
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new file for the overlay")

@@ -41,11 +41,6 @@ def compose(
 
     Returns:
         The variants' folders.
-
-    Raises:
-        SgdxError: A split or service is unknown, ``output`` exists, the pool is at fault (see
-            ``check_pool``), two slots or intents of a service get one name, or the extra ``report``
-            is not installed.
     """
     pool = read_pool(read_file(pool_file), str(pool_file))
     names = [split_name(split) for split in splits or release.schema_splits("original")]

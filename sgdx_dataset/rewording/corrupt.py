@@ -48,9 +48,6 @@ def corrupt(
 
     Returns:
         The variants' folders.
-
-    Raises:
-        SgdxError: ``output`` exists, an argument is out of range, or a text has no corruption.
     """
     _check("variants", variants, variants >= 1, "1 or more")
     _check("seed", seed, seed >= 0, "0 or more")
@@ -90,9 +87,6 @@ def corrupt_schema(
             a description's by words of other descriptions, the more likely the more of these
             texts have them.
         excluded: Texts that must not come out, as ``leaks.text_key`` makes them.
-
-    Raises:
-        SgdxError: No usable corruption of a text was drawn.
     """
     services = _services(schema)
     words = {key: _words(*key) for key in services}

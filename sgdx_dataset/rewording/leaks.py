@@ -109,10 +109,6 @@ def find_leak(release: Release, schemas: Mapping[str, Schema]) -> Leak:
     the schemas and in all of them together. SGD and the sample are compared with whatever the
     release is, because a source that was made from them may have v1..v5 in the place of the
     original schemas, or other schemas in the place of v1..v5.
-
-    Args:
-        release: The release whose original schemas ``schemas`` line up with.
-        schemas: Train schemas by variant; ``original`` may be among them.
     """
     original = release.schema("train", "original")
     digests = {

@@ -50,15 +50,7 @@ class Pool(msgspec.Struct):
 
 
 def read_pool(data: bytes, path: str) -> Pool:
-    """Parse a pool file.
-
-    Args:
-        data: The file's content.
-        path: Where it comes from, for error messages.
-
-    Raises:
-        SgdxError: It is malformed or empty.
-    """
+    """Parse a pool file."""
     pool = Pool(path, parse_json(data, dict[str, ServicePool], path, "a pool of paraphrases"))
     if not pool.services:
         raise SgdxError(f"{path}: has no service, expected paraphrases by service")

@@ -79,11 +79,7 @@ class FinishedBatches:
 
 
 def open_finished_batches(path: Path, header: dict[str, Any]) -> FinishedBatches:
-    """Read the finished batches of a file, if it exists; an incomplete last line is dropped.
-
-    Raises:
-        SgdxError: The file was begun with other settings, or is damaged.
-    """
+    """Read the finished batches of a file, if it exists; an incomplete last line is dropped."""
     if not path.exists():
         return FinishedBatches(path, header, [])
     whole, newline, _ = path.read_bytes().rpartition(b"\n")
@@ -120,9 +116,6 @@ def translate_round_trip(
 
     Returns:
         The text in the pivot language and its translation back, by original text.
-
-    Raises:
-        SgdxError: A translator fails, or the file is of other settings or damaged.
     """
     forward, backward = translators(settings)
     digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()

@@ -24,10 +24,6 @@ def command_translator(line: str) -> Translator:
 
     Args:
         line: The command and its arguments, quoted as for a shell, although no shell runs it.
-
-    Raises:
-        SgdxError: The line is no command. The translator raises it when the command cannot be
-            started, ends with another status than 0, or does not write as many lines.
     """
     try:
         arguments = shlex.split(line)
@@ -71,11 +67,6 @@ def model_translator(
         target: The model's own code of the language to translate to, if it needs one.
         temperature: The temperature at which translations are sampled from the whole distribution;
             None to search for them as the model's settings say, most often with beams.
-
-    Raises:
-        SgdxError: The model cannot be loaded, is no encoder-decoder or does not know the
-            languages, or the extra ``translate`` is not installed. The translator raises it when
-            a text is too long for the model.
     """
     torch = require("torch", "translate")
     model, tokenizer = _load(name)

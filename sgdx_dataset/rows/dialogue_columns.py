@@ -28,17 +28,8 @@ def dialogue_columns(
 ) -> Callable[[Names], pa.Table]:
     """Gather dialogues into columns.
 
-    Args:
-        dialogues: The dialogues of a file.
-        coder: Codes of the names in the split's original schema.
-        path: Where the dialogues come from, for error messages.
-
     Returns:
         A function from a variant's names to its table of dialogue rows (``DIALOGUE_COLUMNS``).
-
-    Raises:
-        SgdxError: A dialogue names what its schema lacks, or its frames are at fault; the message
-            names the dialogue.
     """
     return gathered(_dialogue_columns, dialogues, coder, path)
 

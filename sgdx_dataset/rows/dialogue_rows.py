@@ -21,17 +21,9 @@ from .name_codes import Coder, Names
 def dialogue_tables(release: Release, split: str, config: str) -> Iterator[tuple[str, pa.Table]]:
     """Make the dialogue rows of a split under a config.
 
-    Args:
-        release: The release to read.
-        split: ``train``, ``validation`` or ``test``.
-        config: One of the release's configs.
-
     Yields:
         The path of each dialogue file, in order, with its table of rows (``DIALOGUE_COLUMNS``). A
         config of several variants (``backtrans``) goes through the files once for each variant.
-
-    Raises:
-        SgdxError: The release's JSON, schemas or dialogues are at fault; the message names them.
     """
     original, seen = release.schema(split, "original"), release.seen_services()
     for variant in release.variants(config):
@@ -48,9 +40,6 @@ def read_split(release: Release, split: str) -> list[tuple[str, Callable[[Names]
     Returns:
         The path of each dialogue file, in order, with a function from a variant's names to its
         table of rows (``DIALOGUE_COLUMNS``).
-
-    Raises:
-        SgdxError: A file is at fault, or two dialogues have the same id.
     """
     return list(parse_files(release, split, Frame, dialogue_columns))
 
@@ -72,9 +61,6 @@ def parse_files(
 
     Yields:
         The path of each dialogue file, in order, with what is made of it.
-
-    Raises:
-        SgdxError: A file is at fault, or two dialogues have the same id.
     """
     coder = Coder.from_schema(release.schema(split, "original"))
     file_of: dict[str, str] = {}

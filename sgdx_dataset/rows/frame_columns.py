@@ -19,11 +19,7 @@ Column = Callable[[Names], pa.Array]
 
 
 def frame_column(frames: Sequence[Frame], coder: Coder) -> Column:
-    """Gather frames, laid end to end, into a column of records (``FRAME``).
-
-    Raises:
-        SgdxError: A frame names a service, slot or intent that the schema lacks.
-    """
+    """Gather frames, laid end to end, into a column of records (``FRAME``)."""
     codes = [coder.services[frame.service] for frame in frames]
     services = code_array(codes)
     parts = {

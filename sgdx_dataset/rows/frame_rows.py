@@ -252,13 +252,7 @@ def _joined(dialogue: np.ndarray, turn: np.ndarray, services: pa.StringArray) ->
 def _canonical_values(
     turn_lists: pa.ListArray, all_frames: pa.StructArray, tracked_frames: np.ndarray
 ) -> pa.ListArray:
-    """The canonical values of the slots in each row's state, where there are any to name.
-
-    Args:
-        turn_lists: The turns of the dialogues.
-        all_frames: All frames of these turns, laid end to end.
-        tracked_frames: Each row's frame, as an index in ``all_frames``.
-    """
+    """The canonical values of the slots in each row's state, where there are any to name."""
     assigned = pc.struct_field(pc.struct_field(all_frames, "state"), "slot_values")
     rows = pa.array(tracked_frames)
     lengths = assigned.value_lengths().fill_null(0).to_numpy()

@@ -36,9 +36,6 @@ def gold_tables(
     """Make some of ``GOLD_COLUMNS`` for each dialogue file of a split under a config, in order.
 
     Acts, service calls and results are skipped unchecked.
-
-    Raises:
-        SgdxError: The release's JSON, schemas or dialogues are at fault; the message names them.
     """
     original, seen = release.schema(split, "original"), release.seen_services()
     for variant in release.variants(config):
@@ -57,17 +54,8 @@ def _read_gold(release: Release, split: str) -> list[tuple[str, Gold]]:
 def gold_columns(dialogues: Sequence[Dialogue[BriefFrame]], coder: Coder, path: str) -> Gold:
     """Gather the frames of users into columns.
 
-    Args:
-        dialogues: The dialogues of a file.
-        coder: Codes of the names in the split's original schema.
-        path: Where the dialogues come from, for error messages.
-
     Returns:
         A function from a variant's names, and the names of columns, to a table of them.
-
-    Raises:
-        SgdxError: A dialogue names what its schema lacks, or its frames are at fault; the message
-            names the dialogue.
     """
     return gathered(_frames_of_users, dialogues, coder, path)
 

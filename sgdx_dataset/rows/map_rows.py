@@ -41,9 +41,6 @@ def map_rows(dialogues: Any, make: MakeTable, what: str, features: Features, mad
     Returns:
         The same kind of dataset, or of dictionary of datasets, which as with any ``map`` is cached
         on disk where the dataset is; of one row or a list of rows, a list.
-
-    Raises:
-        SgdxError: It is none of these, or lacks columns of dialogue rows.
     """
     from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict
 

@@ -40,9 +40,6 @@ def write_frames(
 
     Returns:
         The files, in the order of the configs.
-
-    Raises:
-        SgdxError: A config has no such split, the release is at fault, or a file cannot be written.
     """
 
     def parts(config: str) -> Iterator[pa.Table]:

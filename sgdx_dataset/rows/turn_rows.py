@@ -125,9 +125,6 @@ def turn_table(
         dialogues: The dialogue rows.
         seen_domains: The domains of the original train split.
         columns: Names of the columns to make, in the order of the result; None stands for all.
-
-    Raises:
-        SgdxError: A service was seen in training and its domain was not.
     """
     # Levels are laid end to end and joined by parent indices, as in ``frame_rows.frame_table``.
     turn_lists = dialogues["turns"].combine_chunks()

@@ -33,9 +33,6 @@ def show(
         split: The split that has the dialogue, as splits may have the same ids; None stands for the
             first of test, validation and train that has it.
         html: A file to write a web page to that needs no other file, or None.
-
-    Raises:
-        SgdxError: The dialogue, a config or the split is unknown, or the file cannot be written.
     """
     shown = shown_dialogue(release, dialogue_id, configs, split)
     if html:

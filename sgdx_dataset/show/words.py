@@ -14,13 +14,6 @@ def words_of_service(release: Release, service_name: str) -> str:
     """All names and descriptions of a service, as JSON that ``--variant NAME=FILE`` takes.
 
     As it is, the file changes nothing; whoever edits it may leave out what is to stay.
-
-    Args:
-        release: The release that has the service.
-        service_name: The service's original name.
-
-    Raises:
-        SgdxError: No split has the service, or a schema is at fault.
     """
     services = {
         service.service_name: service

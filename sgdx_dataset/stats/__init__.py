@@ -14,12 +14,7 @@ from .schemas import schema_statistics
 
 
 def stats(release: Release, json_file: Path | None = None) -> None:
-    """Print the statistics of a release, and write them to a file if asked.
-
-    Raises:
-        SgdxError: The release is at fault, a library of the extra ``report`` is not installed, or
-            the file cannot be written.
-    """
+    """Print the statistics of a release, and write them to a file if asked."""
     figures = statistics(release)
     print_report(figures)
     if json_file:

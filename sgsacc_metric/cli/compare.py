@@ -22,9 +22,6 @@ _ABSENT = {"dialogues": "all"}
 def compare(first: Path, second: Path) -> dict[str, Any]:
     """Compare two systems that were scored alike on the same turns.
 
-    Args:
-        first, second: Files that `score` wrote.
-
     Returns:
         `signature`, that of the first file, which the second shares but for the system's own parts;
         `oracle` and `provenance` of the `first` and the `second` system: whether their models were
@@ -34,10 +31,6 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
         `unseen_domains` and each service `turns`, their number, and for each figure of `sgdx` a
         mapping of `first`, `second`, `difference` (second - first), its 95 % bootstrap `interval`
         over dialogues, and `p`.
-
-    Raises:
-        SgdxError: A file is not a scores.json.
-        ScoreError: The turns or the signatures differ.
     """
     first_scores, second_scores = map(read_scores, (first, second))
     first_parts, second_parts = first_scores.parts, second_scores.parts

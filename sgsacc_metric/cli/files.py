@@ -71,13 +71,7 @@ class Scores:
 
 
 def read_scores(path: Path) -> Scores:
-    """Read a scores.json.
-
-    Raises:
-        SgdxError: The file cannot be read, is no scores.json of this metric, or was changed since
-            it was written.
-        ScoreError: Its lists are not of one length, or its figures are not those of its units.
-    """
+    """Read a scores.json."""
     data, what = read_input(path), "a scores.json of sgsacc_metric"
     scores = parse_json(data, _Scores, str(path), what)
     check_digest(decode_json(data, dict[str, Any], str(path), what), path)

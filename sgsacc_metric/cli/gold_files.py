@@ -69,10 +69,6 @@ def read_gold(path: Path, header: GoldHeader, turns: list[Turn]) -> list[GoldTur
 
     Returns:
         The gold side of each turn.
-
-    Raises:
-        SgdxError: The file cannot be read, or is no gold side.
-        ScoreError: It was made in another way, or lacks a turn.
     """
     first, *lines = read_input(path).splitlines() or [b""]
     metadata = parse_json(first, _FirstLine, f"{path}:1", "a header of a gold side").metadata

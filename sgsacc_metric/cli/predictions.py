@@ -11,17 +11,7 @@ from ..rows import Prediction
 
 
 def read_predictions(path: Path, split: str, variant: str) -> Predictions[list[Prediction]]:
-    """Read one variant's predictions.
-
-    Args:
-        path: A JSONL file of prediction rows, whose first line may be {"metadata": {...}}.
-        split, variant: What the file must be for.
-
-    Raises:
-        SgdxError: The file cannot be read, is malformed, or says that it is for another split or
-            variant.
-        ScoreError: A row is for another variant.
-    """
+    """Read one variant's predictions."""
     file = read_prediction_lines(path, split, variant)
     rows = []
     for number, line in file.numbered():

@@ -36,11 +36,7 @@ class References:
     files: RowFiles | None = None
 
     def version(self, variants: Sequence[str]) -> str | None:
-        """The commit of the data, or the name of other data; None where it is unknown.
-
-        Args:
-            variants: The variants whose turns are read; of a folder their files are looked at.
-        """
+        """The commit of the data, or the name of other data; None where it is unknown."""
         if self.files:
             return self.files.release(variants)
         return self.release.version(self.split) or None if self.release else None
@@ -122,10 +118,6 @@ def open_references(
         own: The user's own schema variants: a directory or an overlay by name.
         stated: What the predictions of each variant say that they were made from. Where no source
             is given, and that of the default is other data, the one that they name is taken.
-
-    Raises:
-        ScoreError: Both a source and a folder are given, or the folder does not exist.
-        SgdxError: The source or a variant of the user's own cannot be opened.
     """
     if folder is None:
         return References(split, stated_release(source, split, own, stated or {}))

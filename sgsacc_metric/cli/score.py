@@ -78,11 +78,7 @@ class Inputs:
     def read_predictions(
         self, predictions: Mapping[str, Path] | Path
     ) -> dict[str, ResponsesOfVariant]:
-        """The predictions of one system by variant, from files by variant or from one folder.
-
-        Raises:
-            ScoreError, SgdxError: A file is malformed, or they are of different systems.
-        """
+        """The predictions of one system by variant, from files by variant or from one folder."""
         variants = [ORIGINAL, *PAPER_VARIANTS, *self.own_variants]
         paths = prediction_paths(predictions, variants)
         note_unscored(predictions, variants)
@@ -95,11 +91,7 @@ class Inputs:
     def open_references(
         self, predictions: Mapping[str, ResponsesOfVariant] | None = None
     ) -> References:
-        """Open what the turns come from.
-
-        Args:
-            predictions: The predictions, which may say what source they were made from.
-        """
+        """Open what the turns come from."""
         stated = {
             name: (read.metadata.source, read.metadata.data)
             for name, read in (predictions or {}).items()
@@ -113,23 +105,14 @@ class Inputs:
         return self.nli
 
     def require_nli(self) -> Nli:
-        """Open the model of entailment of a command that cannot do without.
-
-        Raises:
-            ScoreError: There is none.
-        """
+        """Open the model of entailment of a command that cannot do without."""
         nli = self.open_nli()
         if nli is None:
             raise ScoreError("--nli: found no model, expected the name of one")
         return nli
 
     def select(self, split_turns: Sequence[Turn], stated: Sequence[str] = ()) -> list[Turn]:
-        """Those turns of a split that are scored.
-
-        Args:
-            split_turns: All turns of the split.
-            stated: The ids of the dialogues that the predictions say they are of; none for all.
-        """
+        """Those turns of a split that are scored."""
         return select_turns(split_turns, self.split, self.dialogues, self.turns, stated)
 
     def gold_header(self, references: References, nli: Nli | None) -> GoldHeader:
@@ -160,11 +143,7 @@ class Outputs:
     per_turn: Path | None = None
 
     def check(self) -> None:
-        """Refuse what could not be written, before any work is done.
-
-        Raises:
-            SgdxError: An output cannot be written.
-        """
+        """Refuse what could not be written, before any work is done."""
         if self.scores:
             check_output("--output", self.scores)
         if self.per_turn:
@@ -178,18 +157,8 @@ def score_inputs(
 
     All predictions are read first, so that a bad file is refused before any data is opened.
 
-    Args:
-        predictions: Prediction files by variant, or one folder that has them.
-        inputs: What they are scored against, and how.
-        outputs: The files to write.
-        verbose: Whether to print tables, after the files are written.
-
     Returns:
         The content of scores.json.
-
-    Raises:
-        ScoreError, SgdxError: An input is malformed or cannot be scored, or an output cannot be
-            written.
     """
     outputs.check()
     responses = inputs.read_predictions(predictions)
@@ -224,30 +193,14 @@ def score_predictions(
     options: Options | None = None,
     gold: list[GoldTurn] | None = None,
 ) -> SystemScores:
-    """Score files of one system, with what they say of themselves in the signature.
-
-    Args:
-        references: Where the turns come from.
-        split_turns: All turns of the split, under the evaluator's wording.
-        turns: Those of them that are scored.
-        predictions: The files by variant; `check_one_system` has let them pass.
-        nli, options, gold: As for `score_system`.
-
-    Raises:
-        ScoreError: Turns are missing, there twice or unknown.
-        SgdxError: Predictions were made from other data, or under another wording.
-    """
+    """Score files of one system, with what they say of themselves in the signature."""
     origin = origin_of(references, predictions)
     rows = [row for read in predictions.values() for row in read.rows]
     return score_rows(references, split_turns, turns, rows, nli, options, gold, origin)
 
 
 def origin_of(references: References, predictions: Mapping[str, ResponsesOfVariant]) -> Origin:
-    """What files of one system say of how they were made, if they fit the data.
-
-    Raises:
-        SgdxError: Predictions were made from other data, or under another wording.
-    """
+    """What files of one system say of how they were made, if they fit the data."""
     marks = references.fingerprints(list(predictions))
     verified = set()
     for name, read in predictions.items():
@@ -274,18 +227,7 @@ def score_rows(
     gold: list[GoldTurn] | None = None,
     origin: Origin = UNSTATED,
 ) -> SystemScores:
-    """Score one system's predictions, with a signature that names where the turns come from.
-
-    Args:
-        references: Where the turns come from.
-        split_turns: All turns of the split, under the evaluator's wording.
-        turns: Those of them that are scored.
-        predictions, nli, options, gold: As for `score_system`.
-        origin: What the predictions say of how they were made.
-
-    Raises:
-        ScoreError: Turns are missing, there twice or unknown.
-    """
+    """Score one system's predictions, with a signature that names where the turns come from."""
     evaluator = turns[0].variant
     variants = {*(row.variant for row in predictions), evaluator}
     return score_system(

@@ -24,10 +24,6 @@ def read_turn_ids(path: Path) -> list[str]:
 
     Returns:
         The ids in the file's order, each once.
-
-    Raises:
-        SgdxError: The file cannot be read.
-        ScoreError: It is no list of turn ids: it has none, or something else.
     """
     try:
         text = read_input(path).decode()
@@ -57,11 +53,6 @@ def select_turns(
         dialogues: A file of the dialogues whose turns are scored; None for those of `stated`.
         single: A file of the turns that are scored; None for all turns of the dialogues.
         stated: The ids of the dialogues that the predictions say they are of; none for all.
-
-    Raises:
-        ScoreError: A file is no list of turns, a dialogue or a turn is not there, or no turn is
-            left.
-        SgdxError: A file cannot be read, or is a subset of another split.
     """
     selected = list(turns)
     ids = list(stated) if dialogues is None else read_dialogue_ids(dialogues, split)

@@ -31,9 +31,6 @@ def table2(gold: Mapping[str, Sequence[GoldTurn]]) -> dict[str, dict[str, Any]]:
     An action is a positive, found if the gold utterance entails one of its sentences. Its tampered
     self is a negative, and a false positive if the gold utterance entails one of its sentences.
 
-    Args:
-        gold: Validated gold sides, by the wording of the evaluator's schemas.
-
     Returns:
         For each wording `precision`, `recall` and `f1` (fractions, None where undefined), the
         counts `positives`, `found`, `negatives`, `false_positives`, `turns` and `valid_turns`, and

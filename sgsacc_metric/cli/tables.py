@@ -70,12 +70,7 @@ def bleu_table(scores: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows
 
 
 def validation_table(by_evaluator: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
-    """How well a model of entailment judges gold utterances, beside Table 2 of the paper.
-
-    Args:
-        by_evaluator: What `table2` returns, or `by_evaluator` of the file that `validate --json`
-            writes.
-    """
+    """How well a model of entailment judges gold utterances, beside Table 2 of the paper."""
     headers = ["evaluator", "precision", "recall", "F1", "paper P", "paper R", "paper F1", "valid"]
     rows = []
     for evaluator, table in by_evaluator.items():

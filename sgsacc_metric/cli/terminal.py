@@ -140,13 +140,7 @@ def _print_variants(scores: dict[str, Any], console: Console) -> None:
 
 
 def print_comparison(comparison: dict[str, Any], names: tuple[str, str], console: Console) -> None:
-    """Print a table for each figure that is compared.
-
-    Args:
-        comparison: What `compare` returned.
-        names: What the two systems are called.
-        console: Where to print.
-    """
+    """Print a table for each figure that is compared."""
     groups = comparison["groups"]
     keys = dict.fromkeys(key for group in groups.values() for key in group if key != "turns")
     for key in keys:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tqdm import tqdm  # type: ignore[import-untyped]
+from tqdm import tqdm
 
 from baselines.training.accelerator import make_accelerator
 from baselines.training.chunks import run_chunks
