@@ -2,8 +2,8 @@
 
 With bfloat16, the backward pass of the fused attention takes more than a third of a training step
 on a CPU that multiplies bfloat16 matrices. Plain matrix products make the step 1.2 to 1.9 times as
-fast there (``python -m benchmarks.encoders``, docs/benchmarks.md). Prediction, float32 and other
-devices keep the fused attention, which is the faster one for them.
+fast there. Prediction, float32 and other devices keep the fused attention, which is the faster one
+for them.
 """
 
 from __future__ import annotations

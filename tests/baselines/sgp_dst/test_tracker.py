@@ -17,11 +17,12 @@ from baselines.sgp_dst.batches import READS
 from baselines.sgp_dst.questions import Question
 from baselines.sgp_dst.rules import FrameEvidence, Outcome
 from baselines.sgp_dst.settings import SgpOptions
-from baselines.sgp_dst.teacher import gold_submodels
 from baselines.sgp_dst.tracker import SgpTracker
 from baselines.sgp_dst.tracking import Candidates, Queries, track_dialogues
 from baselines.training.evaluation import joint_goal_accuracy
 from sgdx_dataset import frames, load
+
+from .teacher import gold_submodels
 
 _Ask = Callable[[Queries, Candidates], list[list[float]]]
 

@@ -1,47 +1,34 @@
-"""A teacher for each submodel: it answers from the gold state, to measure what a model costs.
-
-With four teachers the rules reach their upper bound. With one teacher replaced by a trained
-submodel, the difference is that submodel's. Teachers read gold frames and are for diagnosis alone,
-never for prediction.
-"""
+"""A teacher for each submodel of SGP-DST, which answers from the gold state."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from baselines.data.dialogues import Dialogue, Frame, Memory, State, UserTurn, Values
+from baselines.sgp_dst.examples import (
+    is_from_elsewhere,
+    new_values,
+    turns_with_memory,
+    unspoken_values,
+)
+from baselines.sgp_dst.questions import Candidate, text_of
+from baselines.sgp_dst.rules import Scored, Span
+from baselines.sgp_dst.tracking import Candidates, CombineAnswers, Queries, Submodels
 from sgdx_dataset.schema import DONTCARE
-
-from ..data.dialogues import Dialogue, Frame, Memory, State, UserTurn, Values
-from .examples import is_from_elsewhere, new_values, turns_with_memory, unspoken_values
-from .questions import Candidate, text_of
-from .rules import Scored, Span
-from .tracking import Candidates, CombineAnswers, Queries, Submodels
 
 
 class GoldAnswers(NamedTuple):
-    """The right answers about a frame.
-
-    Attributes:
-        state: The gold state.
-        combine: What ``combine`` should answer.
-        new: The values that are new in the turn, by slot.
-        unspoken: The wordings of new values that come from another service, by slot.
-    """
+    """The right answers about a frame."""
 
     state: State
     combine: CombineAnswers
-    new: Values
-    unspoken: dict[str, set[str]]
+    new: Values  # the values that are new in the turn, by slot
+    unspoken: dict[str, set[str]]  # wordings of new values that come from another service, by slot
 
 
 def gold_submodels(dialogues: Iterable[Dialogue]) -> Submodels:
-    """Four submodels that answer from the gold state.
-
-    Args:
-        dialogues: The dialogues to track, with gold annotations. A value is new in a turn if the
-            gold state before lacks it, so the teachers do not mend an earlier error of a model.
-    """
+    """Four submodels that answer from the gold states of dialogues."""
     answers: dict[tuple[int, str], GoldAnswers] = {}
     for dialogue in dialogues:
         for memory, turn in turns_with_memory(dialogue):
@@ -65,7 +52,7 @@ def _key(frame: Frame) -> tuple[int, str]:
 
 
 def _gold_answers(memory: Memory, turn: UserTurn, frame: Frame) -> GoldAnswers:
-    assert frame.gold is not None  # noqa: S101  # the rows of a diagnosis have the gold columns
+    assert frame.gold is not None
     schema, new, before = frame.schema, new_values(memory, frame), text_of(turn).user
     spans = {
         slot: Span(start + before, end + before, turn.user[start:end], 2.0)

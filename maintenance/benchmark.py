@@ -1,0 +1,298 @@
+"""How long the work of the commands takes, each beside a peer that no way of doing it can go below.
+
+``python -m maintenance.benchmark --source SGD`` prints seconds and their ratio. Seconds are CPU
+seconds of all threads, which other work on the machine changes less than those of a clock. Work and
+peer take turns, and the least of several rounds counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+import msgspec
+import pyarrow as pa
+import torch
+from datasets import Dataset, concatenate_datasets
+from rich.console import Console
+from rich.table import Table
+
+from baselines.data.dialogues import read_dialogues
+from baselines.data.frames import training_columns
+from baselines.data.turns import input_columns, turn_rows
+from baselines.onepass.examples import FrameExamples, SchemaNoise
+from baselines.onepass.modeling import OnePassModel
+from baselines.onepass.settings import OnePassOptions
+from baselines.onepass.tracker import OnePassTracker
+from baselines.t2g2.beams import generate_all
+from baselines.t2g2.examples import UtteranceExamples, read_turns
+from baselines.t2g2.generator import T2G2Generator
+from baselines.t2g2.inputs import derived_input
+from baselines.t2g2.model import T2G2Provenance
+from baselines.t2g2.settings import T2G2Options
+from baselines.t5dst.model import generation_settings
+from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
+from baselines.trained import TrainedModel
+from baselines.training.accelerator import make_accelerator
+from baselines.training.attention import train_with_matrix_products
+from baselines.training.batching import epoch
+from baselines.training.precision import autocast, resolved
+from baselines.use import SHIPPED_MODEL
+from sgdx_dataset import VARIANTS, frame_tables, frames, load, open_release
+from sgdx_metric.report import group_means
+from sgdx_metric.rows import PREDICTION
+from sgdx_metric.scoring import score_frames
+from tests.sgdx_metric import slow
+from tests.sgdx_metric.frames import with_errors
+
+ROOT = Path(__file__).parents[1]
+CONFIGS = ("original", *VARIANTS)
+Tensors = dict[str, torch.Tensor]
+Seconds = Callable[[], float]  # does work once, and says how many seconds it took
+# The peer of commands: a process that has imported little loads all dialogues with ``json``.
+_JSON_LOAD = """
+import gc, json, sys, time
+from sgdx_dataset import open_release
+release = open_release(sys.argv[1])
+files = [f for split in ("train", "validation", "test") for f in release.dialogue_files(split)]
+gc.freeze()
+start = time.process_time()
+for file in files:
+    json.loads(release.read(file))
+print(time.process_time() - start)
+"""
+
+
+class Measure(NamedTuple):
+    """Some work and its peer."""
+
+    work: str
+    peer: str
+    time_work: Seconds
+    time_peer: Seconds
+
+
+def main() -> None:
+    """Time every measure and print the table."""
+    parser = argparse.ArgumentParser("python -m maintenance.benchmark", description=__doc__)
+    text = "Read this copy of the SGD release. Default: the sample corpus."
+    parser.add_argument("--source", default="sample", help=text)
+    text = "Track N test dialogues, and answer N turns under each wording. Default: 16."
+    parser.add_argument("--dialogues", type=int, default=16, metavar="N", help=text)
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="Default: 3.")
+    options = parser.parse_args()
+    table = Table("work", "CPU seconds", "beside", "CPU seconds", "ratio")
+    with tempfile.TemporaryDirectory() as folder:
+        chosen = measures(options.source, options.dialogues, Path(folder))
+        gc.freeze()  # what is prepared costs no search for garbage
+        for measure in chosen:
+            rounds = [(measure.time_work(), measure.time_peer()) for _ in range(options.rounds)]
+            work, peer = map(min, zip(*rounds))
+            ratio = f"{work / peer:.2f}" if work > peer else f"1/{peer / work:.0f}"
+            table.add_row(measure.work, f"{work:.2f}", measure.peer, f"{peer:.2f}", ratio)
+    Console(width=120).print(table)
+
+
+def measures(source: str, dialogues: int, folder: Path) -> list[Measure]:
+    """All measures; the commands read and write in a folder."""
+    return [
+        *commands(source, folder),
+        metric(source),
+        *tracker(source, dialogues),
+        generator(source, dialogues, folder),
+    ]
+
+
+def commands(source: str, folder: Path) -> list[Measure]:
+    """``prepare`` of six configs, and ``score`` of six files of predictions."""
+    release = open_release(source)
+    encoder = msgspec.json.Encoder()
+    for config in CONFIGS:
+        chance = random.Random(config)  # noqa: S311
+        rows = frame_tables(release, "test", config).to_pylist()
+        predictions = encoder.encode_lines(with_errors(row, chance) for row in rows)
+        (folder / f"{config}.jsonl").write_bytes(predictions)
+    score = ["score", "--source", source, "--predictions", str(folder)]
+    score += ["--output", str(folder / "scores.json")]
+
+    def time_prepare() -> float:
+        with tempfile.TemporaryDirectory(dir=folder) as cache:
+            prepare = ["prepare", "--source", source, "--cache-dir", cache, "--config", *CONFIGS]
+            return process_seconds("-m", "sgdx_dataset", *prepare)[0]
+
+    def time_json() -> float:
+        return float(process_seconds("-c", _JSON_LOAD, source)[1])
+
+    peer = "json.load of all dialogues"
+    return [
+        Measure("prepare, 6 configs", peer, time_prepare, time_json),
+        Measure(
+            "score, 6 wordings of test", peer,
+            lambda: process_seconds("-m", "sgdx_metric", *score)[0], time_json,
+        ),
+    ]  # fmt: skip
+
+
+def metric(source: str) -> Measure:
+    """The figures of one wording, from rows in memory."""
+    references = frame_tables(open_release(source), "test", "v1")
+    rows, chance = references.to_pylist(), random.Random(0)  # noqa: S311
+    guesses = [with_errors(row, chance) for row in rows]
+    predictions = pa.Table.from_pylist(guesses, PREDICTION)
+    return Measure(
+        "the metric, 1 wording of test",
+        "its rules as plain loops, fuzzywuzzy",
+        lambda: seconds(lambda: group_means(score_frames(references, predictions, "v1"))),
+        lambda: seconds(lambda: slow.group_means(rows, guesses)),
+    )
+
+
+def tracker(source: str, count: int) -> list[Measure]:
+    """The shipped tracker: states of test dialogues under two wordings, and steps of training."""
+    accelerator = make_accelerator()
+    shipped = OnePassTracker.load(str(SHIPPED_MODEL), OnePassOptions(), accelerator)
+    model, limit = shipped.model, shipped.provenance.max_tokens
+    rows = concatenate_datasets([test_rows(source, config, count) for config in ("original", "v5")])
+    dialogues = list(read_dialogues(training_columns(rows, shipped.READS)))
+    learnt = shipped.examples(training_columns(rows, shipped.READS))
+    examples = FrameExamples(learnt, shipped.vocabulary, limit, SchemaNoise(), 0)
+    batches = [examples.batch(part) for part in epoch(examples.lengths, 12, 4096, 0, 0)[:4]]
+    precision = autocast(resolved("auto", accelerator.device), accelerator.device)
+    train_with_matrix_products(model)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.0)
+
+    def track() -> None:
+        with precision:
+            shipped.track_dialogues(dialogues)
+
+    def learn() -> None:
+        model.train()
+        for batch in batches:
+            with precision:
+                loss = model(**batch).loss
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+        model.train(False)
+
+    def learn_encoder() -> None:
+        model.train()
+        for batch in batches:
+            with precision:
+                loss: Any = model.encode(batch).square().mean()
+            loss.backward()
+            optimizer.zero_grad()
+        model.train(False)
+
+    encoded = calls_of_encoder(track)
+
+    @torch.inference_mode()
+    def encode() -> None:
+        for encoder, batch in encoded:
+            encoder.encode(batch)
+
+    peer = "its encoder alone, same batches"
+    return [
+        Measure(
+            f"onepass tracks {len(rows)} frames", peer,
+            lambda: seconds(track), lambda: seconds(encode),
+        ),
+        Measure(
+            f"onepass learns from {len(batches)} batches", peer,
+            lambda: seconds(learn), lambda: seconds(learn_encoder),
+        ),
+    ]  # fmt: skip
+
+
+def test_rows(source: str, config: str, count: int) -> Dataset:
+    """Frame rows of evenly spaced dialogues of the test split."""
+    dialogues = load(config, "test", source)
+    count = min(count, len(dialogues))
+    return frames(dialogues.select([len(dialogues) * i // count for i in range(count)]))
+
+
+def calls_of_encoder(work: Callable[[], None]) -> list[tuple[OnePassModel, Tensors]]:
+    """The models and batches that are encoded while some work is done."""
+    calls: list[tuple[OnePassModel, Tensors]] = []
+    encode = OnePassModel.encode
+
+    def recorded(model: OnePassModel, batch: Tensors) -> torch.Tensor:
+        calls.append((model, batch))
+        return encode(model, batch)
+
+    with mock.patch.object(OnePassModel, "encode", recorded):
+        work()
+    return calls
+
+
+def generator(source: str, count: int, folder: Path) -> Measure:
+    """Responses of an untrained T5 with four beams, under six wordings, whose inputs repeat."""
+    accelerator = make_accelerator()
+    rows = concatenate_datasets(
+        [
+            turns.select(range(min(count, len(turns))))
+            for config in CONFIGS
+            for turns in [turn_rows(load(config, "test", source), "test", source)]
+        ]
+    )
+    turns = read_turns(input_columns(rows, T2G2Generator.READS), original=False)
+    texts = [derived_input(turn) for turn in turns]
+    tokenizer = tiny_tokenizer(texts)
+    model: Any = tiny_t5(len(tokenizer)).eval().to(accelerator.device)
+    provenance = T2G2Provenance(
+        input="derived", max_input=512, max_target=32, beams=4, length_penalty=0.6
+    )
+    trained = TrainedModel(model, tokenizer, provenance)
+    examples = UtteranceExamples(tokenizer, (provenance.max_input, provenance.max_target), texts)
+    settings = generation_settings(model, provenance.max_target, provenance.beams, 0.6)
+
+    def generate() -> None:
+        with tempfile.TemporaryDirectory(dir=folder) as chunks:
+            generate_all(trained, examples, T2G2Options(), accelerator, Path(chunks))
+
+    def generate_in_turn() -> None:
+        for start in range(0, len(texts), 32):
+            batch = tokenizer(texts[start : start + 32], padding=True, return_tensors="pt")
+            inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
+            model.generate(**inputs, generation_config=settings)
+
+    return Measure(
+        f"a tiny T5 answers {len(texts)} turns, 4 beams",
+        "generate, 32 at a time",
+        lambda: seconds(generate),
+        lambda: seconds(generate_in_turn),
+    )
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """The CPU seconds of some work in this process, of all threads."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def process_seconds(*words: str) -> tuple[float, str]:
+    """The CPU seconds of a Python process with its start, and what it prints."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, *words]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return used, done.stdout.decode()
+
+
+if __name__ == "__main__":
+    main()
