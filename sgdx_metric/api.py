@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from .bootstrap import DIALOGUES
-from .report import paired, report, with_digest
+from .report import paired, report
 from .rows import PREDICTION, REFERENCE, Prediction, Reference, ScoreError, arrow_table, json_lines
 from .scoring import FrameScores, score_variants
 from .signature import OFFICIAL, Rules, Setup, check_flags, split_name
@@ -70,14 +70,15 @@ def score(
         >>> scores["variants"]["original"]["#ALL_SERVICES"]["active_intent_accuracy"]
         1.0
     """
+    acts = acts_word(system_acts) or "unknown"
     frame_scores, scores = score_lines(
         json_lines(predictions, Prediction, "predictions"),
         json_lines(references, Reference, "references"),
-        Setup(split, release, rules, acts_word(system_acts) or "unknown", over=over),
+        Setup(split, release, rules, acts, made_elsewhere=True, over=over),
         dialogues,
     )
     unstated: dict[str, Any] = {"predictions": {variant: {} for variant in scores["variants"]}}
-    return with_digest(scores | unstated | {"paired": paired(frame_scores)})
+    return scores | unstated | {"paired": paired(frame_scores)}
 
 
 def score_files(
@@ -127,7 +128,7 @@ def score_files(
 
     Returns:
         The content of scores.json: `variants`, `sgdx`, `signature`, `frames`, `ignored_slots`,
-        `predicted_slots`, `predictions`, `paired` and `sha256`. The card (README.md) says what each
+        `predicted_slots`, `predictions` and `paired`. The card (README.md) says what each
         holds. Scores are fractions, None where undefined.
 
     Raises:

@@ -1,11 +1,9 @@
 """Sum up per-frame scores into the structure of scores.json."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -96,20 +94,6 @@ def _json_numbers(scores: Floats) -> list[float | None]:
     numbers[np.isnan(scores)] = None
     listed: list[float | None] = numbers.tolist()
     return listed
-
-
-def with_digest(scores: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of a scores.json with its own digest, `sha256`, by which a change is noticed."""
-    return {**scores, "sha256": scores_digest(scores)}
-
-
-def scores_digest(scores: Mapping[str, Any]) -> str:
-    """The SHA-256, in hexadecimal, of the content of a scores.json but for `sha256` itself.
-
-    The order of keys and the blanks between them make no difference.
-    """
-    content = {key: value for key, value in scores.items() if key != "sha256"}
-    return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
 
 
 def empty_state_jga(variants: Mapping[str, FrameScores]) -> float | None:

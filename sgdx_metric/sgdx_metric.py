@@ -145,6 +145,7 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
         dialogues: list[str] | None = None,
     ) -> dict[str, Any]:
         rules = Rules(use_fuzzy_match, joint_acc_across_turn, zero_mean)
-        setup = Setup(split, release, rules, acts_word(system_acts) or "unknown")
+        acts = acts_word(system_acts) or "unknown"
+        setup = Setup(split, release, rules, acts, made_elsewhere=True)
         _, result = score_lines(predictions, references, setup, dialogues)
         return {name: result["sgdx"][name] for name in (*HEADLINE, "by_variant")} | result

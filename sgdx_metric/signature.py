@@ -81,9 +81,7 @@ class Setup:
             or "unknown".
         oracle: Whether the predictions say that their model was trained on schemas that it is
             evaluated on.
-        predictions: "verified" where the predictions say that they were made from the data they are
-            scored against, "unverified" where some say not what they were made from; empty where
-            all were made elsewhere and say nothing.
+        made_elsewhere: Whether some predictions say not what data they were made from.
         wordings: The fingerprint of each variant that is the user's own.
         subset: The dialogues that were chosen; None for all of the split.
         services: The original names of the services that were chosen; empty for all.
@@ -102,7 +100,7 @@ class Setup:
     rules: Rules = OFFICIAL
     system_acts: str = "unknown"
     oracle: bool = False
-    predictions: str = ""
+    made_elsewhere: bool = False
     wordings: Mapping[str, str] = field(default_factory=dict)
     subset: Subset | None = None
     services: Collection[str] = ()
@@ -184,9 +182,10 @@ def signature(
     subset adds the part `dialogues`, and `release` then goes by the number of dialogues that the
     data has. Chosen services add the part `services`, and slots that are left out `errata`. Only
     the score of an oracle has the part `oracle`, only one of calls `task`, and only one of
-    predictions that say something of themselves `predictions`. The part `over` is there where the
-    intervals are not over dialogues alone, and `canonical` where there are figures that also take
-    canonical values: those of a value that are said in the dialogue so far.
+    predictions of which some say not what data they were made from `predictions:made-elsewhere`.
+    The part `over` is there where the intervals are not over dialogues alone, and `canonical` where
+    there are figures that also take canonical values: those of a value that are said in the
+    dialogue so far.
 
     Args:
         variants: The schema variants in the order of the report.
@@ -220,7 +219,7 @@ def signature(
         **({"canonical": "said-so-far"} if setup.canonical else {}),
         "system-acts": setup.system_acts,
         **({"oracle": "yes"} if setup.oracle else {}),
-        **({"predictions": setup.predictions} if setup.predictions else {}),
+        **({"predictions": "made-elsewhere"} if setup.made_elsewhere else {}),
         **({"over": setup.over} if setup.over != DIALOGUES else {}),
         "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
         "version": __version__,

@@ -13,7 +13,6 @@ from sgdx_dataset import SgdxError
 from sgdx_metric.call_rules import score_case
 from sgdx_metric.calls import TASK_SUCCESS, task_success
 from sgdx_metric.columns import Floats, Ints
-from sgdx_metric.report import with_digest
 from sgdx_metric.robustness import flipped, mean_defined, variation
 from sgdx_metric.variants import ORIGINAL
 from sgdx_metric.wording_figures import differences, over_wordings
@@ -74,8 +73,7 @@ def score(
         ``sgdx_metric.wording_figures.over_wordings`` returns, and its ``differences``;
         ``differences``, those of the headline metric; ``elements``, the reworded names and
         descriptions by the cases that they cost; ``noise``, what changes from run to run under one
-        wording; ``cases``, ``invalid``, ``predictions``, ``signature``, and ``sha256``, the digest
-        of all that.
+        wording; ``cases``, ``invalid``, ``predictions`` and ``signature``.
 
     Raises:
         SgdxError: A file or row is malformed, or the rows do not fit the cases.
@@ -107,7 +105,7 @@ def report_scores(
     calls = _calls(tool_set.cases, scores)
     headline = next(name for name in (HEADLINE, NO_CALL) if name in calls)
     outcomes = {name: of_wording.outcomes[0] for name, of_wording in scores.items()}
-    content = {
+    return {
         "calls": calls,
         "differences": calls[headline]["differences"],
         "elements": rank_elements(tool_set, worded, outcomes, rules),
@@ -129,7 +127,6 @@ def report_scores(
         "predictions": {name: file.metadata for name, file in files.items()},
         "signature": signature(tool_set, files, rules),
     }
-    return with_digest(content)
 
 
 def check_files(tool_set: ToolSet, files: Mapping[str, PredictionFile]) -> None:

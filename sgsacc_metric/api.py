@@ -13,6 +13,7 @@ from .gold import PAPER, Options
 from .models import open_nli
 from .nli import Nli
 from .rows import Prediction, Turn, read_prediction_rows, read_turn_rows
+from .signature import Origin
 from .system import SystemScores, score_system
 
 
@@ -99,6 +100,7 @@ def score_structs(
         split=split,
         release=release,
         wordings=_fingerprints(references),
+        origin=Origin(made_elsewhere=True),
         nli=open_nli(nli) if isinstance(nli, str) else nli,
         options=options,
     )

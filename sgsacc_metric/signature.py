@@ -32,14 +32,12 @@ class Origin:
 
     Attributes:
         oracle: Whether their model was trained on schemas that it is evaluated on.
-        predictions: "verified" where they were made from the data they are scored against,
-            "unverified" where some say not what they were made from; empty where all were made
-            elsewhere and say nothing.
+        made_elsewhere: Whether some say not what data they were made from.
         by_variant: What scores.json repeats of each file, by variant.
     """
 
     oracle: bool = False
-    predictions: str = ""
+    made_elsewhere: bool = False
     by_variant: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
@@ -115,8 +113,8 @@ def signature(
     `partial:<available>/<whole split>`. Where fewer dialogues are scored than the data has, the
     part `dialogues` has their number and a digest of their ids. Where fewer turns are scored than
     these dialogues have, the part `turns` has a digest of the turns' ids. Only the score of an
-    oracle has the part `oracle`, and only one of predictions that say something of themselves
-    `predictions`.
+    oracle has the part `oracle`, and only one of predictions of which some say not what data they
+    were made from `predictions:made-elsewhere`.
     """
     check_variant_names([*variants, *evaluators])
     split = split_name(data.split or "unknown")
@@ -144,8 +142,8 @@ def signature(
             parts["negatives-seed"] = options.seed
     if data.origin.oracle:
         parts["oracle"] = "yes"
-    if data.origin.predictions:
-        parts["predictions"] = data.origin.predictions
+    if data.origin.made_elsewhere:
+        parts["predictions"] = "made-elsewhere"
     parts |= {"ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}", "version": __version__}
     check_parts(parts)
     return "|".join([NAME, *(f"{key}:{value}" for key, value in parts.items())])

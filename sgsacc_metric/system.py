@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from sgdx_metric.columns import Floats
-from sgdx_metric.report import with_digest
 from sgdx_metric.variants import ORIGINAL
 
 from .gold import GoldTurn, Options, judge_gold
@@ -26,7 +25,7 @@ class SystemScores:
         turn_scores: The scores of each turn, by variant; the original comes first.
         gold: The gold side of each turn; none without a model of entailment.
         units: The scores, summed by dialogue and service.
-        report: What scores.json holds beside the units, `predictions` and `sha256`.
+        report: What scores.json holds beside the units and `predictions`.
         origin: What the predictions say of how they were made.
     """
 
@@ -39,12 +38,12 @@ class SystemScores:
     def scores_json(self) -> dict[str, Any]:
         """The content of scores.json.
 
-        It is the report; `predictions`, what the files say of the system that made them; `units`,
-        which `compare` reads; and `sha256`, the digest of all of it.
+        It is the report; `predictions`, what the files say of the system that made them; and
+        `units`, which `compare` reads.
         """
         units = self.units
         stated = {name: self.origin.by_variant.get(name, {}) for name in self.turn_scores}
-        content = self.report | {
+        return self.report | {
             "predictions": stated,
             "units": {
                 "dialogue": units.dialogue,
@@ -57,7 +56,6 @@ class SystemScores:
                 "across": _number_lists(units.cross_variant),
             },
         }
-        return with_digest(content)
 
 
 def score_system(

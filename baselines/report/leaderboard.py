@@ -159,9 +159,7 @@ class Run:
     @property
     def remark(self) -> str:
         """What must stand beside the figures."""
-        oracle = ["**oracle**: trained on v1 to v5"] if self.parts.get("oracle") == "yes" else []
-        elsewhere = self.parts.get("predictions") == "made-elsewhere"
-        return "; ".join([*oracle, *(["predictions made elsewhere"] if elsewhere else [])])
+        return "**oracle**: trained on v1 to v5" if self.parts.get("oracle") == "yes" else ""
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:

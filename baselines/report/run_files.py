@@ -12,7 +12,6 @@ from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
 from sgdx_metric.cli.headers import parse_header
 from sgdx_metric.cli.predictions import prediction_paths
-from sgdx_metric.cli.systems import Metadata, key_of_other_record
 
 from ..training.run_folder import read_log
 
@@ -79,9 +78,7 @@ def find_predictions(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
     return paths if set(paths) == set(variants) else {}
 
 
-def read_record(
-    scores: Path, predictions: Mapping[str, Path], facts: Mapping[str, Metadata] | None = None
-) -> RunRecord:
+def read_record(scores: Path, predictions: Mapping[str, Path]) -> RunRecord:
     """Read what is recorded beside a file of scores, and in the folder of the model if it has one.
 
     Args:
@@ -89,10 +86,9 @@ def read_record(
             then in the folder of the model that the predictions name.
         predictions: The prediction files by variant, whose first line is read where there is no
             ``run.json``.
-        facts: What the scores say of the predictions that were scored, by variant.
 
     Raises:
-        SgdxError: A file is malformed, or is of another system than the scores.
+        SgdxError: A file is malformed.
     """
     record = _read_object(scores.parent / "run.json")
     metadata = _object_at(record, "evaluation") or _read_metadata(predictions)
@@ -100,13 +96,6 @@ def read_record(
         if not isinstance(metadata.get(key) or "", str):
             found = f"the {key} of its predictions is {metadata[key]!r}"
             raise SgdxError(f"{scores}: {found}, expected a text")
-    for variant, stated in (facts or {}).items():
-        if key := key_of_other_record(stated, metadata):
-            raise SgdxError(
-                f"{scores}: {key} is {_short(getattr(stated, key))} in the predictions of {variant}"
-                f" that were scored, and {_short(metadata[key])} in the files beside it: expected "
-                "those of one system; evaluate it again"
-            )
     model = Path(str(metadata.get("model") or scores.parent))
     training = record if "record" in record else _read_object(model / "run.json")
     recipe = _object_at(training, "record")
@@ -115,11 +104,6 @@ def read_record(
         _object_at(recipe, "settings"),
         _read_logs(scores.parent) or _read_logs(model),
     )
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def _read_logs(folder: Path) -> dict[str, list[LogLine]]:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from sgdx_metric.cli.paired_results import SYSTEM_PARTS, VERIFIED
+from sgdx_metric.cli.paired_results import SYSTEM_PARTS
 from sgdx_metric.cli.results import Results, read_results
 from sgdx_metric.columns import Ints
 
@@ -55,11 +55,6 @@ class ScoredRun(ABC):
     @abstractmethod
     def data_caveats(self) -> list[str]:
         """What must stand beside every number on this data, whatever the system."""
-
-    @property
-    @abstractmethod
-    def provenance(self) -> str:
-        """How far it is known what the scores were made from, as `results.provenance` says it."""
 
     @cached_property
     def signature_parts(self) -> dict[str, str]:
@@ -146,20 +141,14 @@ class ScoredRun(ABC):
         return f"{number:,} train dialogues" if isinstance(number, int) else ""
 
     def system_caveats(self) -> list[str]:
-        """What must stand beside every number of the system: oracle, random weights, unverified."""
-        return system_caveats(self.oracle, self.random_weights, self.provenance)
+        """What must stand beside every number of the system: oracle, random weights."""
+        return system_caveats(self.oracle, self.random_weights)
 
 
-def system_caveats(oracle: bool, random_weights: bool, provenance: str) -> list[str]:
-    """What must stand beside every number of a system.
-
-    Args:
-        oracle, random_weights: How it was trained.
-        provenance: How far it is known what the scores were made from.
-    """
+def system_caveats(oracle: bool, random_weights: bool) -> list[str]:
+    """What must stand beside every number of a system that was trained so."""
     caveats = ["oracle: trained on v1 to v5"] if oracle else []
-    caveats += ["random weights"] if random_weights else []
-    return caveats + ([provenance] if provenance != VERIFIED else [])
+    return caveats + (["random weights"] if random_weights else [])
 
 
 def data_caveats(signature_parts: Mapping[str, str], count: int, unit: str = "frames") -> list[str]:
@@ -239,14 +228,9 @@ class TrackerRun(ScoredRun):
         return data_caveats(self.signature_parts, self.results.scores.frames.get("all", 0))
 
     @property
-    def provenance(self) -> str:
-        """How far it is known what the scores were made from."""
-        return self.results.provenance
-
-    @property
     def variants(self) -> list[str]:
         """The schema variants that were scored."""
-        return list(self.results.scores.variants)
+        return self.results.variants
 
     @cached_property
     def user_turns(self) -> Ints:
@@ -269,11 +253,11 @@ def read_tracker_run(path: Path, file: Path) -> TrackerRun:
         ScoreError, SgdxError: A file is malformed.
     """
     results = read_results(file)
-    predictions = find_predictions(file.parent, list(results.scores.variants))
+    predictions = find_predictions(file.parent, results.variants)
     return TrackerRun(
         path=path,
         signature=results.signature,
-        record=read_record(file, predictions, results.scores.predictions),
+        record=read_record(file, predictions),
         results=results,
         predictions=predictions,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from ..io.files import staged
 from ..io.progress import progress
 from ..release.release import Release
 from ..release.schema import split_name
-from .column_digests import ColumnDigests
 from .columns import FRAME_COLUMNS, TURN_COLUMNS
 from .dialogue_rows import steps
 from .features import FRAME_ROW, TURN_ROW
@@ -93,9 +91,8 @@ def _write(
 ) -> list[Path]:
     """Write the parts of each config as one file, with what they were made from as metadata.
 
-    ``data`` and ``split`` are those of the release; ``columns`` has a digest of each
-    column, by which a file that was changed later is noticed. A choice of dialogues has
-    ``dialogues``, which says of how many in the split it is.
+    ``data`` and ``split`` are those of the release. A choice of dialogues has ``dialogues``, which
+    says of how many in the split it is.
     """
     split = split_name(split)
     for config in configs:
@@ -107,15 +104,9 @@ def _write(
                 staged(file) as staging,
                 pq.ParquetWriter(staging, schema, compression="zstd") as writer,
             ):
-                digests = ColumnDigests()
                 for part in parts(config):
-                    digests.add(part)
                     writer.write_table(part.replace_schema_metadata(schema.metadata))
-                facts = {
-                    "data": release.data_digest(split, config),
-                    "split": split,
-                    "columns": json.dumps(digests.hex()),
-                }
+                facts = {"data": release.data_digest(split, config), "split": split}
                 if dialogue_ids is not None:
                     facts["dialogues"] = str(release.count_dialogues(split))
                 writer.add_key_value_metadata(facts)

@@ -1,6 +1,5 @@
 """Read the scores.json that `calls` writes."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,22 +8,18 @@ import msgspec
 import numpy as np
 
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_dataset.io.json import decode_json, parse_json
+from sgdx_dataset.io.json import parse_json
 
 from ..bootstrap import Statistics, Sums
-from ..calls import CALL, CALL_METRICS, COMPARED, call_means, call_statistics, call_sums
+from ..calls import CALL, CALL_METRICS, call_means, call_statistics, call_sums
 from ..columns import Floats, Ints
 from ..units import ALL, SEEN, UNSEEN
 from ..variants import ORIGINAL, PAPER_VARIANTS
-from ..wording_figures import FIGURES
 from .paired_results import (
     Fraction,
     PairedResults,
-    PredictionFacts,
-    check_digest,
-    check_figure,
+    check_complete,
     read_frames,
-    wordings,
 )
 
 
@@ -115,9 +110,8 @@ class CallScores(msgspec.Struct):
             predicted is followed by a call.
         frames: How many calls there are, of `all`, `seen` and `unseen` services.
         dialogues: How many dialogues have a call.
-        paired: The scores of every call; None in files of earlier versions.
-        predictions: What the prediction files say of themselves, by variant.
-        sha256: The digest of all the rest; empty in files of earlier versions.
+        paired: The scores of every call.
+        predictions: What the prediction files say of their system, by variant.
     """
 
     signature: str
@@ -125,9 +119,8 @@ class CallScores(msgspec.Struct):
     decision: dict[str, Decision | None]
     frames: dict[str, int]
     dialogues: int
-    paired: PairedCalls | None = None
-    predictions: dict[str, PredictionFacts] = {}
-    sha256: str = ""
+    paired: PairedCalls
+    predictions: dict[str, dict[str, Any]] = {}
 
 
 @dataclass(frozen=True)
@@ -199,87 +192,20 @@ def parse_call_results(data: bytes, path: Path) -> CallResults:
         path: The file, for error messages.
 
     Raises:
-        ScoreError, SgdxError: It is none, has no scores of single calls, or contradicts itself.
+        ScoreError, SgdxError: It is none.
     """
     scores = parse_json(data, CallScores, str(path), "a scores.json of calls")
-    check_digest(decode_json(data, dict[str, Any], str(path), "a scores.json of calls"), path)
     paired = scores.paired
-    if paired is None:
-        raise SgdxError(
-            f"{path}: found no scores of single calls, which an earlier version did not write; "
-            "score the predictions again with python -m sgdx_metric calls"
-        )
     by_metric = {metric: getattr(paired, metric) for metric in CALL_METRICS}
     frames = read_frames(scores.signature, paired.frame_id, paired.seen, path)
-    _check_complete(by_metric, frames.parts, len(paired.frame_id), path)
-    results = CallResults(
+    check_complete(by_metric, frames.parts, len(paired.frame_id), path)
+    return CallResults(
         path=path,
         signature=scores.signature,
         parts=frames.parts,
         rules=frames.rules,
-        predictions=scores.predictions,
-        has_digest=bool(scores.sha256),
         frame_ids=frames.frame_ids,
         frame_index=frames.frame_index,
         tables={metric: frames.table(by_metric[metric]) for metric in (CALL, *CALL_METRICS[:2])},
         scores=scores,
     )
-    _check_figures(results)
-    return results
-
-
-def _check_complete(
-    by_metric: Mapping[str, Mapping[str, list[float]]],
-    parts: dict[str, str],
-    count: int,
-    path: Path,
-) -> None:
-    """Raise SgdxError unless every metric has a score of each call under each stated variant."""
-    stated = set(wordings(parts))
-    for metric, by_variant in by_metric.items():
-        if set(by_variant) != stated:
-            raise SgdxError(
-                f"{path}: paired: {metric} has {', '.join(by_variant)}, expected "
-                f"{', '.join(wordings(parts))} as the signature says"
-            )
-        for variant, scores in by_variant.items():
-            if len(scores) != count:
-                raise SgdxError(
-                    f"{path}: paired: {metric}: {len(scores)} scores of {variant}, expected {count}"
-                )
-
-
-def _check_figures(results: CallResults) -> None:
-    """Raise SgdxError unless figures and counts are those of the calls in `paired`."""
-    path, scores = results.path, results.scores
-    for name, members in results.frame_index.groups().items():
-        if name in (ALL, SEEN, UNSEEN) and scores.frames.get(name) != len(members):
-            raise SgdxError(
-                f"{path}: frames: {name} is {scores.frames.get(name)}, expected {len(members)}"
-            )
-        sums = results.sums(members)
-        means = sums.means(np.ones((1, len(sums.total))))
-        statistics = call_statistics(means, results.variants)
-        by_variant = results.means_by_metric(means)
-        for metric in COMPARED:
-            of_metric = scores.calls.get(metric)
-            if of_metric is None:
-                raise SgdxError(f"{path}: calls: found no {metric}, expected it")
-            is_service = name not in (ALL, SEEN, UNSEEN)
-            group = of_metric.by_service.get(name) if is_service else of_metric.group(name)
-            if group is None:
-                continue
-            stated = {
-                figure: (
-                    getattr(group, figure.replace("-", "_")),
-                    statistics.get(f"{metric}.{figure}"),
-                )
-                for figure in FIGURES
-            }
-            stated |= {
-                variant: (group.by_variant.get(variant), row)
-                for variant, row in by_variant[metric].items()
-            }
-            for figure, (value, expected) in stated.items():
-                number = None if expected is None else _number(expected)
-                check_figure(f"calls: {metric}: {figure}", name, value, number, path, "calls")

@@ -58,9 +58,7 @@ def compare(
     Returns:
         `signature`, which all files share but for the system's own parts; `system_acts` of the
         `first` and the `second` system; `oracle`, whether their models were trained on the schemas
-        that they are evaluated on; `provenance`, how far it is known what their scores were made
-        from: "verified", "unverified" or "made elsewhere", of several runs the words that differ
-        with a comma between them; `runs`, how many each has; `resamples` and `trials`, the
+        that they are evaluated on; `runs`, how many each has; `resamples` and `trials`, the
         numbers of random draws (no `trials` with several runs); `groups` and `by_variant`.
 
         For all, seen and unseen frames and for each service (by its original name) a group has
@@ -107,10 +105,6 @@ def compare(
             "second": second_run.part("system-acts"),
         },
         "oracle": {"first": first_run.part("oracle"), "second": second_run.part("oracle")},
-        "provenance": {
-            which: ", ".join(dict.fromkeys(run.provenance for run in side))
-            for which, side in zip(("first", "second"), sides)
-        },
         "runs": {"first": len(first), "second": len(second)},
         "resamples": RESAMPLES,
         "trials": None if several or over != DIALOGUES else TRIALS,
@@ -140,7 +134,7 @@ def _narrowed(sides: Sides, dialogue_ids: Sequence[str], where: str) -> Sides:
 
 
 def _with_common_tables(sides: Sides) -> Sides:
-    """Both sides with the scores alone that all runs have, since earlier versions had fewer."""
+    """Both sides with the metrics alone that all runs have, as not all data are canonical."""
     runs = [*sides[0], *sides[1]]
     common = [name for name in runs[0].tables if all(name in run.tables for run in runs)]
     first, second = (

@@ -9,7 +9,6 @@ from rich.console import Console
 from ..bootstrap import BOTH, DIALOGUES
 from ..calls import CALL, TASK_SUCCESS
 from ..signature import signature_parts
-from .paired_results import ELSEWHERE, UNVERIFIED, VERIFIED
 from .terminal import (
     CALL_TERMS,
     CALL_TITLES,
@@ -34,12 +33,7 @@ _COMPARE_OVER_LEGEND = (
     "first, second: means over {means}. difference: second less first, with its 95 % interval over "
     "{over}, to which p belongs. Of few wordings the interval is rough."
 )
-_SYSTEM_TERMS = {
-    "system acts": "system acts: whether the tracker reads the system's dialogue acts.",
-    VERIFIED: "verified: the predictions say what made them, and the scores are unchanged.",
-    UNVERIFIED: "unverified: an earlier version scored, which did not record what was predicted.",
-    ELSEWHERE: "made elsewhere: the predictions do not say what made them.",
-}
+_SYSTEM_ACTS_TERM = "system acts: whether the tracker reads the system's dialogue acts."
 _SUMMARY_LEGEND = "The mean over runs, and in brackets the sample standard deviation."
 # Figures of calls by the end of their keys; of each metric but these two, the first three alone
 # are shown unless details are asked for.
@@ -126,7 +120,6 @@ def print_comparison(
     for which, name in zip(("first", "second"), names):
         facts = [f"system acts: {result['system_acts'][which]}"]
         facts += ["oracle"] if result["oracle"][which] == "yes" else []
-        facts.append(result["provenance"][which])
         print_line(f"{which}: {name} ({', '.join(facts)})", console)
     words = _words(result)
     print_line(f"{_verdict(result, words)}\n", console)
@@ -156,9 +149,7 @@ def print_comparison(
         about = _COMPARE_OVER_LEGEND.format(over=listed(drawn), means=means)
     else:
         about = _COMPARE_RUNS_LEGEND if several else _COMPARE_LEGEND
-    marks = ", ".join(["system acts", *result["provenance"].values()]).split(", ")
-    of_systems = [text for mark, text in _SYSTEM_TERMS.items() if mark in marks]
-    terms = legend([*_terms(words, figures), about, P_TERM, *of_systems])
+    terms = legend([*_terms(words, figures), about, P_TERM, _SYSTEM_ACTS_TERM])
     print_line(f"{terms}\n", console)
     if not details:
         print_line("--details prints these figures for every service and variant.\n", console)
@@ -223,8 +214,8 @@ def print_summary(result: dict[str, Any], names: Sequence[str], console: Console
     title = f"{words.by_variant} of {len(names)} runs by variant, in %"
     print_table(title, ["variant", *groups], rows, console)
     print_line(f"{legend([_SUMMARY_LEGEND, *_terms(words, groups['all'])])}\n", console)
-    for name, provenance in zip(names, result["provenance"], strict=True):
-        print_line(f"run: {name} ({provenance})", console)
+    for name in names:
+        print_line(f"run: {name}", console)
     print_line(result["signature"], console)
 
 

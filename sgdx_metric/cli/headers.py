@@ -1,6 +1,5 @@
 """The first line of a prediction file, in which the file may say how it was made."""
 
-import hashlib
 import re
 import sys
 import unicodedata
@@ -90,14 +89,10 @@ class PredictionLines:
         data: The file's content, with an empty first line where that was the header, so that the
             number of a line stays what it is.
         metadata: What the file states about itself.
-        has_header: Whether it states anything.
-        sha256: The digest of the file, in hexadecimal.
     """
 
     data: bytes
     metadata: Metadata
-    has_header: bool
-    sha256: str
 
     def numbered(self) -> Iterator[tuple[int, bytes]]:
         """The lines that are not blank, with their numbers from 1."""
@@ -117,7 +112,6 @@ def read_prediction_lines(path: Path, split: str, variant: str) -> PredictionLin
             variant.
     """
     data = read_input(path)
-    sha256 = hashlib.sha256(data).hexdigest()
     first_line = data[: data.find(b"\n")] if b"\n" in data else data
     header = parse_header(first_line, Metadata, path)
     if header is not None:
@@ -130,4 +124,4 @@ def read_prediction_lines(path: Path, split: str, variant: str) -> PredictionLin
     ):
         if stated not in (None, expected):
             raise SgdxError(f"{path}:1: metadata: {key} is '{stated}', not '{expected}'")
-    return PredictionLines(data, metadata, header is not None, sha256)
+    return PredictionLines(data, metadata)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 import numpy as np
@@ -15,11 +15,9 @@ from sgdx_dataset.io.errors import SgdxError
 
 from ..bootstrap import Statistics, Sums
 from ..columns import Floats, Ints, positions
-from ..report import scores_digest
 from ..signature import NAME, Rules, rules_of, signature_parts
 from ..subset import dialogues_mark
 from ..units import FrameIndex, index_frames
-from .systems import Metadata
 
 # Parts of a signature that belong to the system. They may differ where two systems are compared.
 SYSTEM_PARTS = ("system-acts", "oracle", "predictions")
@@ -31,42 +29,23 @@ _DEFAULT_PARTS = {
     "errata": "counted",
     "oracle": "no",
     "system-acts": "unknown",
-    "predictions": "unstated",
+    "predictions": "of-this-data",
 }
-
-# What `provenance` says of scores.
-VERIFIED, UNVERIFIED, ELSEWHERE = "verified", "unverified", "made elsewhere"
-
-
-_ROUNDING = 1e-6  # by how much sums in another order may differ
 
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 # By metric and by variant, scores in [0, 1], NaN where undefined [frames].
 Tables = Mapping[str, Mapping[str, Floats]]
 
 
-class PredictionFacts(Metadata, omit_defaults=True):
-    """What a prediction file says of its system, and its digest.
-
-    Attributes:
-        sha256: The SHA-256 of the file; empty where an earlier version scored it.
-    """
-
-    sha256: str = ""
-
-
 @dataclass(frozen=True)
 class PairedResults(ABC):
-    """A scores.json that agrees with itself, and whose frames are paired with another's.
+    """The scores of single frames in a scores.json, which are paired with another's.
 
     Attributes:
         path: The file.
         signature: The line that says how it was scored.
         parts: The parts of the signature, by key.
         rules: The rules that the signature states.
-        predictions: What the prediction files say of themselves, by variant.
-        has_digest: Whether the file has the digest of its content; those of earlier versions lack
-            it.
         frame_ids: The ids of the frames, or of those that a call follows, sorted [frames].
         frame_index: Where those frames belong.
         tables: The scores of every frame, the main metric first [frames].
@@ -76,8 +55,6 @@ class PairedResults(ABC):
     signature: str
     parts: dict[str, str]
     rules: Rules
-    predictions: Mapping[str, PredictionFacts]
-    has_digest: bool
     frame_ids: pa.Array
     frame_index: FrameIndex
     tables: Tables
@@ -86,11 +63,6 @@ class PairedResults(ABC):
     def variants(self) -> list[str]:
         """The schema variants that were scored."""
         return list(next(iter(self.tables.values())))
-
-    @property
-    def provenance(self) -> str:
-        """How far it is known what the scores were made from, as `provenance` says it."""
-        return provenance(self.has_digest, self.parts)
 
     def dialogue_ids(self) -> list[str]:
         """The ids of the dialogues that were scored, each once, sorted."""
@@ -144,40 +116,6 @@ class PairedResults(ABC):
         """
 
 
-def check_digest(content: Mapping[str, Any], path: Path) -> None:
-    """Refuse a scores.json that was changed since it was written.
-
-    Args:
-        content: The content of the file; where it has no `sha256`, nothing is known.
-        path: The file, for the error message.
-
-    Raises:
-        SgdxError: `sha256` is not the digest of the rest.
-    """
-    stated = content.get("sha256") or ""
-    if stated and stated != (digest := scores_digest(content)):
-        raise SgdxError(
-            f"{path}: was changed after it was scored: sha256 is {stated!s:.16}, expected "
-            f"{digest:.16} of its content; score the predictions again"
-        )
-
-
-def provenance(has_digest: bool, parts: Mapping[str, str]) -> str:
-    """How far it is known what scores were made from.
-
-    Args:
-        has_digest: Whether the file has the digest of its content.
-        parts: The parts of its signature, by key.
-
-    Returns:
-        "verified"; "unverified" where the file, or the predictions, are of an earlier version that
-        did not say what they were made from; "made elsewhere" where the predictions have no header.
-    """
-    if not has_digest or parts.get("predictions") == UNVERIFIED:
-        return UNVERIFIED
-    return VERIFIED if "predictions" in parts else ELSEWHERE
-
-
 AnyResults = TypeVar("AnyResults", bound=PairedResults)
 
 
@@ -221,8 +159,7 @@ def read_frames(
         path: The file, for error messages.
 
     Raises:
-        ScoreError, SgdxError: An id is malformed or there twice, or the signature is none, or
-            states another number of frames.
+        ScoreError, SgdxError: An id is malformed or there twice, or the signature is none.
     """
     parts = signature_parts(signature, str(path))
     rules = rules_of(parts, str(path))
@@ -232,37 +169,31 @@ def read_frames(
     frame_ids = pa.array(sorted(frame_id), pa.string())
     unsorted_ids = pa.array(frame_id, pa.string())
     order = np.argsort(positions(unsorted_ids, frame_ids.unique(), str(path), unit_of(parts)))
-    if parts.get("frames") != str(len(frame_id)):
-        stated = parts.get("frames", "none")
-        raise SgdxError(
-            f"{path}: found scores of {len(frame_id)} {unit_of(parts)}, the signature says {stated}"
-        )
     services = [one_id.rsplit("/", 1)[-1] for one_id in frame_ids.to_pylist()]
     return PairedFrames(
         parts, rules, frame_ids, index_frames(frame_ids, np.isin(services, list(seen))), order
     )
 
 
-def check_figure(
-    name: str, group: str, value: float | None, expected: float | None, path: Path, unit: str
+def check_complete(
+    by_metric: Mapping[str, Mapping[str, Sequence[float | None]]],
+    parts: dict[str, str],
+    count: int,
+    path: Path,
 ) -> None:
-    """Refuse a figure that is not the one which the frames or calls in `paired` give.
-
-    Args:
-        name: The figure's name in the file.
-        group: Which frames it is of.
-        value, expected: What the file states, and what its frames give.
-        path: The file, for the error message.
-        unit: What the figure is of, as `unit_of` says it.
-
-    Raises:
-        SgdxError: The two differ.
-    """
-    if (value is None) != (expected is None) or abs((value or 0) - (expected or 0)) > _ROUNDING:
-        raise SgdxError(
-            f"{path}: {name} of {group} {unit} is {value}, expected {expected}, which the {unit} "
-            "in 'paired' give"
-        )
+    """Raise SgdxError unless each metric has `count` scores under each variant of the signature."""
+    stated = wordings(parts)
+    for metric, by_variant in by_metric.items():
+        if by_variant.keys() != stated.keys():
+            raise SgdxError(
+                f"{path}: paired: {metric} has {', '.join(by_variant)}, expected "
+                f"{', '.join(stated)} as the signature says"
+            )
+        for variant, scores in by_variant.items():
+            if len(scores) != count:
+                raise SgdxError(
+                    f"{path}: paired: {metric}: {len(scores)} scores of {variant}, expected {count}"
+                )
 
 
 def only_dialogues(results: AnyResults, dialogue_ids: Sequence[str], where: str) -> AnyResults:

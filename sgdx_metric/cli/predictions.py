@@ -1,6 +1,5 @@
 """Prediction files: which are meant, and reading JSON Lines or the layout of the SGD release."""
 
-import hashlib
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -207,8 +206,6 @@ class Predictions(Generic[Rows]):
     Attributes:
         rows: Prediction rows. Those of dialogue states are a table with the columns of PREDICTION.
         metadata: What the file states about itself; a directory states nothing.
-        has_header: Whether the file has a line that states something.
-        sha256: The digest of the file, or of the names and digests of a directory's files.
         by_user_turn: Whether the rows come from the release's layout. That layout knows a frame by
             its service under the variant's name and by the place of its user turn among the
             dialogue's user turns: `frame_id` is `<dialogue>/<place>/<service>` until
@@ -217,8 +214,6 @@ class Predictions(Generic[Rows]):
 
     rows: Rows
     metadata: Metadata = field(default_factory=Metadata)
-    has_header: bool = False
-    sha256: str = ""
     by_user_turn: bool = False
 
 
@@ -258,10 +253,7 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions[pa.Tab
             variant.
     """
     if path.is_dir():
-        rows = _read_directory(path, variant)
-        digests = [f"{file.name} {_sha256(read_input(file))}" for file in _dialogue_files(path)]
-        sha256 = _sha256("\n".join(digests).encode())
-        return Predictions(rows, sha256=sha256, by_user_turn=True)
+        return Predictions(_read_directory(path, variant), by_user_turn=True)
     return _read_lines(path, split, variant, Prediction, PREDICTION)
 
 
@@ -336,11 +328,7 @@ def _parse_rows(
         for number, line in file.numbered():
             parse_json(line, object, f"{path}:{number}", "a prediction row")
         raise
-    return Predictions(rows, file.metadata, file.has_header, file.sha256)
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+    return Predictions(rows, file.metadata)
 
 
 def _are_rows(data: bytes, variant: str, kind: type[Prediction] | type[CallPrediction]) -> bool:

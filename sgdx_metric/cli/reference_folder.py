@@ -20,7 +20,6 @@ from .row_files import open_row_files
 
 # Columns that references need only where spans are predicted.
 _OPTIONAL = ("slots", "utterance", "service_call", CANONICAL)
-_LATER = (CANONICAL,)  # columns that files of earlier versions lack
 
 
 def open_folder(
@@ -30,9 +29,6 @@ def open_folder(
     split: str | None = None,
 ) -> References:
     """Open a folder of the Parquet files that `python -m sgdx_dataset frames` writes.
-
-    What a file says of its data counts only where the columns that are read have the digests that
-    the file states; else, and where an earlier version stated none, its data are `unverified:`.
 
     Args:
         folder: Has `VARIANT.parquet` for each of `variants`.
@@ -49,7 +45,7 @@ def open_folder(
         folder,
         split,
         "frame",
-        [name for name in columns.names if name not in _LATER],
+        columns.names,
         partial(_read_variant, columns=columns),
     )
     first = files.facts(names[0])
@@ -64,8 +60,8 @@ def open_folder(
         files.table,
         partial(_read_dialogue, folder),
         partial(_fingerprint_in, folder),
-        files.data,
-        partial(files.release, names),
+        lambda variant: files.facts(variant).data,
+        lambda: first.release or None,
         files.available(names[0]),
     )
 
@@ -99,8 +95,6 @@ def _read_variant(path: Path, columns: pa.Schema) -> pa.Table:
     """The frame rows in a variant's file, with some columns."""
     variant = path.stem
     try:
-        in_file = set(pq.read_schema(path).names)
-        columns = pa.schema([c for c in columns if c.name in in_file or c.name not in _LATER])
         table = pq.read_table(path, columns=columns.names).select(columns.names)
         table = table.replace_schema_metadata().cast(columns)
     except (OSError, pa.ArrowException) as error:

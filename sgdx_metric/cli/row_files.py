@@ -1,8 +1,6 @@
 """Folders of Parquet files of rows, as `python -m sgdx_dataset frames` and `turns` write them."""
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,8 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_dataset.io.json import parse_json
-from sgdx_dataset.rows.column_digests import column_digests
 
 from ..signature import split_name
 
@@ -25,14 +21,12 @@ class FileFacts(msgspec.Struct):
         release: What data it is of.
         data: The digest of what the rows are made from.
         split: The rows' split.
-        columns: A digest of each column, as JSON.
         dialogues: Of how many dialogues the file's are a choice.
     """
 
     release: str | None = None
     data: str | None = None
     split: str | None = None
-    columns: str | None = None
     dialogues: str | None = None
 
 
@@ -40,48 +34,24 @@ class FileFacts(msgspec.Struct):
 class RowFiles:
     """The files `VARIANT.parquet` of a folder.
 
-    What a file says of its data counts only where the columns that are read have the digests that
-    the file states; else, and where an earlier version stated none, its data are `unverified:`.
-
     Attributes:
         folder: The folder.
         facts: What the file of a variant says of itself.
         table: The columns of a variant's file that are read.
-        digests: The digests of these columns, by name.
     """
 
     folder: Path
     facts: Callable[[str], FileFacts]
     table: Callable[[str], pa.Table]
-    digests: Callable[[str], dict[str, str]]
 
     def has(self, variant: str) -> bool:
         """Whether there is a file for a variant."""
         return (self.folder / f"{variant}.parquet").is_file()
 
-    def data(self, variant: str) -> str | None:
-        """The digest of what a variant's rows are made from; None where it is unknown."""
-        return self.facts(variant).data if self._is_whole(variant) else None
-
-    def release(self, variants: Iterable[str]) -> str | None:
-        """The name of the data of some variants' files; None where they do not say it."""
-        names = list(variants)
-        stated = self.facts(names[0]).release
-        if stated is None or all(map(self._is_whole, names)):
-            return stated or None
-        content = json.dumps({variant: self.digests(variant) for variant in names}, sort_keys=True)
-        return f"unverified:{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-
     def available(self, variant: str) -> int | None:
         """How many dialogues the split has, where the file's are a choice; None where all."""
         stated = self.facts(variant).dialogues or ""
         return int(stated) if stated.isdecimal() else None
-
-    def _is_whole(self, variant: str) -> bool:
-        """Whether the columns that are read are as the file says."""
-        columns = (self.facts(variant).columns or "{}").encode()
-        stated = parse_json(columns, dict[str, str], f"{self.folder}", "digests of columns")
-        return self.digests(variant).items() <= stated.items()
 
 
 def open_row_files(
@@ -115,7 +85,7 @@ def open_row_files(
         facts(variant)
         return read(folder / f"{variant}.parquet")
 
-    return RowFiles(folder, facts, table, cache(lambda variant: column_digests(table(variant))))
+    return RowFiles(folder, facts, table)
 
 
 def _facts_of(path: Path, kind: str, columns: list[str]) -> FileFacts:

@@ -14,7 +14,7 @@ from sgdx_dataset.io.errors import SgdxError
 from ..bootstrap import DIALOGUES
 from ..calls import CALL_METRICS, CALL_REFERENCE, report_calls, score_calls
 from ..columns import column
-from ..report import empty_state_jga, paired, report, with_digest
+from ..report import empty_state_jga, paired, report
 from ..rows import REFERENCE
 from ..scoring import score_frames
 from ..signature import OFFICIAL, Rules, Setup
@@ -40,7 +40,6 @@ from .systems import (
     is_oracle,
     system_acts,
     unread_answers,
-    verification,
 )
 from .terminal import print_calls, print_scores, print_unread, terminal
 
@@ -76,21 +75,16 @@ class Scored(Generic[_Scores]):
         setup: Which data was scored and how.
         dialogues: How many dialogues were scored under each variant.
         metadata: What the predictions say of themselves, by variant.
-        digests: The SHA-256 of each variant's file.
     """
 
     variants: dict[str, _Scores]
     setup: Setup
     dialogues: int
     metadata: dict[str, Metadata]
-    digests: dict[str, str]
 
     def about_system(self) -> dict[str, dict[str, Any]]:
-        """What the predictions say of the system, and the SHA-256 of their file, by variant."""
-        return {
-            name: {**about_system(metadata), "sha256": self.digests[name]}
-            for name, metadata in self.metadata.items()
-        }
+        """What the predictions say of the system, by variant."""
+        return {name: about_system(metadata) for name, metadata in self.metadata.items()}
 
 
 @dataclass(frozen=True)
@@ -155,7 +149,6 @@ def score_states(
     about = scored.about_system()
     scores["predictions"] = {name: about[name] for name in scores["variants"]}
     scores["paired"] = paired(scored.variants)
-    scores = with_digest(scores)
     if outputs.per_frame:
         write_per_frame(scored.variants, outputs.per_frame)
     if outputs.plots:
@@ -196,7 +189,7 @@ def score_api_calls(
     scores["predictions"] = scored.about_system()
     scores["paired"] = paired(scored.variants, CALL_METRICS)
     if output:
-        write_scores(with_digest(scores), output)
+        write_scores(scores, output)
     note_lacking(inputs.predictions, scored.variants)
     print_calls(scores, terminal())
 
@@ -254,7 +247,6 @@ def score_against(
     acts = system_acts(metadata, acts)
     scores: dict[str, _Scores] = {}
     wordings: dict[str, str] = {}
-    verified: set[str] = set()
     subset: Subset | None = None
     dialogues = left_out = 0
     for name, variant in predictions.items():
@@ -262,9 +254,7 @@ def score_against(
         rows = with_frame_ids(variant, frames)
         if own_wordings([name]):
             wordings[name] = references.fingerprint(name, frames)
-        data = references.data(name)
-        check_data(variant.metadata, name, data, wordings.get(name))
-        verified.add(verification(variant.has_header, variant.metadata, data))
+        check_data(variant.metadata, name, references.data(name), wordings.get(name))
         if chosen_ids:
             subset = subset_of(
                 frames, chosen_ids, str(inputs.dialogues or f"predictions for {name}")
@@ -295,14 +285,13 @@ def score_against(
         rules=rules,
         system_acts=acts,
         oracle=is_oracle(metadata),
-        predictions=verified.pop() if len(verified) == 1 else "unverified",
+        made_elsewhere=any(stated.data is None for stated in metadata.values()),
         wordings=wordings,
         subset=subset,
         services=inputs.services,
         errata=errata.mark if errata else "",
     )
-    digests = {name: variant.sha256 for name, variant in predictions.items()}
-    return Scored(scores, setup, dialogues, metadata, digests)
+    return Scored(scores, setup, dialogues, metadata)
 
 
 def _errata(inputs: Inputs, references: References) -> Errata:

@@ -21,9 +21,8 @@ def summarise(paths: Sequence[Path]) -> dict[str, Any]:
         paths: Files that `score` wrote, two or more.
 
     Returns:
-        `signature`, which all files share; `runs`, their number; `provenance`, for each run how far
-        it is known what it was made from ("verified", "unverified" or "made elsewhere"); and
-        `groups`. For all, seen and unseen frames a group has `frames`, their number; `jga_orig`,
+        `signature`, which all files share; `runs`, their number; and `groups`. For all, seen and
+        unseen frames a group has `frames`, their number; `jga_orig`,
         `jga_v1-5`, `relative_difference`, `ss_jga`, the other headline figures and, with variants
         beside the paper's, those over all of them, such as `ss_jga(v1..v5+mine)`; and `by_variant`,
         the joint goal accuracy under each variant. Each figure has its `mean`, its sample standard
@@ -44,7 +43,6 @@ def summarise(paths: Sequence[Path]) -> dict[str, Any]:
     return {
         "signature": runs[0].signature,
         "runs": len(runs),
-        "provenance": [run.provenance for run in runs],
         "groups": {name: _group(runs, groups[name]) for name in (ALL, SEEN, UNSEEN)},
     }
 

@@ -20,8 +20,6 @@ _SETTINGS = (
     "acts", "utterances", "keep_bias", "shuffle", "max_tokens", "max_turn", "max_input",
     "max_target", "length_penalty",
 )  # fmt: skip
-# Which of these a run of a system may have of its own, as each seed has its words and its bias.
-_OF_RUN = ("schemas", "overlaps", "keep_bias", "parts", "program")
 # What a file states about its rows.
 _OF_DATA = ("split", "variant", "of_variant", "dialogues")
 
@@ -147,38 +145,6 @@ def _apart(first: Metadata, second: Metadata) -> str:
     return ""
 
 
-def key_of_other_system(first: Metadata, second: Metadata) -> str:
-    """The key by which two runs, such as those of two seeds, are not of one system; empty if none.
-
-    Args:
-        first, second: What the predictions of both runs say under one variant.
-    """
-    keys = ["tracker", *(key for key in _SETTINGS if key not in _OF_RUN)]
-    if first.weights is None and second.weights is None:  # else it may be the folder of a run
-        keys.append("model")
-    if None not in (first.train, second.train) and first.augment != second.augment:
-        return "augment"  # of a training that is recorded, None stands for none
-    for key in keys:
-        left, right = getattr(first, key), getattr(second, key)
-        if left is not None and right is not None and left != right:
-            return key
-    return ""
-
-
-def key_of_other_record(facts: Metadata, record: Mapping[str, Any]) -> str:
-    """The key by which a record is of another system than predictions; empty if there is none.
-
-    Args:
-        facts: What the predictions say of their system.
-        record: What is recorded of a system beside them.
-    """
-    stated = msgspec.to_builtins(facts)
-    for key in (*_IDENTITY, *_SETTINGS):
-        if key in stated and key in record and stated[key] != record[key]:
-            return key
-    return ""
-
-
 def check_data(metadata: Metadata, name: str, data: str | None, wording: str | None) -> None:
     """Refuse predictions that say of themselves that they were made from other data.
 
@@ -212,23 +178,6 @@ def check_data(metadata: Metadata, name: str, data: str | None, wording: str | N
             f"{metadata.source}), and the references are {data}: expected the same dialogues and "
             "schemas; give their --source, or predict again"
         )
-
-
-def verification(has_header: bool, metadata: Metadata, data: str | None) -> str:
-    """Whether a file's predictions were made from the references' data.
-
-    Args:
-        has_header: Whether the file says anything of itself.
-        metadata: What it says; `check_data` has let it pass.
-        data: The digest of the references' data; None where it is unknown.
-
-    Returns:
-        "verified"; "unverified" where the file is of an earlier version, or the references say not
-        what they are; "" for a file that was made elsewhere and says nothing.
-    """
-    if not has_header:
-        return ""
-    return "verified" if metadata.data is not None and data is not None else "unverified"
 
 
 def _shown(metadata: Metadata, key: str) -> str:

@@ -24,13 +24,11 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
 
     Returns:
         `signature`, that of the first file, which the second shares but for the system's own parts;
-        `oracle` and `provenance` of the `first` and the `second` system: whether their models were
-        trained on the schemas that they are evaluated on, and how far it is known what their scores
-        were made from ("verified", "unverified" or "made elsewhere"); `resamples` and `trials`, the
-        numbers of random draws; and `groups`: for all turns, `seen`, `unseen`, `seen_domains`,
-        `unseen_domains` and each service `turns`, their number, and for each figure of `sgdx` a
-        mapping of `first`, `second`, `difference` (second - first), its 95 % bootstrap `interval`
-        over dialogues, and `p`.
+        `oracle` of the `first` and the `second` system: whether their models were trained on the
+        schemas that they are evaluated on; `resamples` and `trials`, the numbers of random draws;
+        and `groups`: for all turns, `seen`, `unseen`, `seen_domains`, `unseen_domains` and each
+        service `turns`, their number, and for each figure of `sgdx` a mapping of `first`, `second`,
+        `difference` (second - first), its 95 % bootstrap `interval` over dialogues, and `p`.
     """
     first_scores, second_scores = map(read_scores, (first, second))
     first_parts, second_parts = first_scores.parts, second_scores.parts
@@ -53,7 +51,6 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
             "first": first_parts.get("oracle", "no"),
             "second": second_parts.get("oracle", "no"),
         },
-        "provenance": {"first": first_scores.provenance, "second": second_scores.provenance},
         "resamples": RESAMPLES,
         "trials": TRIALS,
         "groups": {

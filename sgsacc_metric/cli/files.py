@@ -11,8 +11,7 @@ import msgspec
 import numpy as np
 
 from sgdx_dataset.io.files import read_input, staged
-from sgdx_dataset.io.json import decode_json, parse_json
-from sgdx_metric.cli.paired_results import check_digest, provenance
+from sgdx_dataset.io.json import parse_json
 from sgdx_metric.columns import Floats
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import signature_parts
@@ -21,9 +20,7 @@ from ..gold import GoldTurn
 from ..rows import Turn
 from ..scoring import TurnScores
 from ..signature import NAME
-from ..units import ALL, Units
-
-_ROUNDING = 1e-6  # by how much sums in another order may differ
+from ..units import Units
 
 
 class _Units(msgspec.Struct):
@@ -40,8 +37,6 @@ class _Scores(msgspec.Struct):
 
     signature: str
     units: _Units
-    sgdx: dict[str, Any] = {}
-    sha256: str = ""
 
 
 def write_scores(scores: Mapping[str, Any], output: Path) -> None:
@@ -55,30 +50,24 @@ def write_scores(scores: Mapping[str, Any], output: Path) -> None:
 
 @dataclass(frozen=True)
 class Scores:
-    """A scores.json that agrees with itself.
+    """What `compare` reads of a scores.json.
 
     Attributes:
         signature: The line that says how it was scored.
         parts: The parts of the signature, by key.
-        provenance: How far it is known what the scores were made from, as `provenance` says it.
         units: The counts of every dialogue and service.
     """
 
     signature: str
     parts: dict[str, str]
-    provenance: str
     units: Units
 
 
 def read_scores(path: Path) -> Scores:
     """Read a scores.json."""
-    data, what = read_input(path), "a scores.json of sgsacc_metric"
-    scores = parse_json(data, _Scores, str(path), what)
-    check_digest(decode_json(data, dict[str, Any], str(path), what), path)
-    units = _units(scores.units, path)
+    scores = parse_json(read_input(path), _Scores, str(path), "a scores.json of sgsacc_metric")
     parts = signature_parts(scores.signature, str(path), NAME)
-    _check_figures(scores.sgdx, units, path)
-    return Scores(scores.signature, parts, provenance(bool(scores.sha256), parts), units)
+    return Scores(scores.signature, parts, _units(scores.units, path))
 
 
 def _units(units: _Units, path: Path) -> Units:
@@ -95,27 +84,6 @@ def _units(units: _Units, path: Path) -> Units:
         {variant: _arrays(counts) for variant, counts in units.by_variant.items()},
         _arrays(units.across),
     )
-
-
-def _check_figures(sgdx: Mapping[str, Any], units: Units, path: Path) -> None:
-    """Raise ScoreError unless the figures of each group and service are those of the units."""
-    groups = {name: sgdx if name == ALL else sgdx.get(name) for name in units.groups()}
-    members = units.groups() | units.services()
-    for name, group in (groups | dict(sgdx.get("by_service") or {})).items():
-        if not isinstance(group, Mapping) or name not in members or not len(members[name]):
-            continue
-        figures = units.robustness(units.dialogue_sums(members[name]).sum(axis=0))
-        expected = {key: None if np.isnan(value) else value for key, value in figures.items()}
-        for key in group.keys() & expected.keys():
-            value, other = group[key], expected[key]
-            is_number = isinstance(value, int | float)
-            if (other is None and value is not None) or (
-                other is not None and not (is_number and abs(value - other) <= _ROUNDING)
-            ):
-                raise ScoreError(
-                    f"{path}: sgdx: {key} of {name} turns is {value!r:.60}, expected {other}, which"
-                    " 'units' give"
-                )
 
 
 def write_per_turn(

@@ -19,7 +19,7 @@ def read_predictions(path: Path, split: str, variant: str) -> Predictions[list[P
         if row.variant != variant:
             raise ScoreError(f"{path}:{number}: variant is '{row.variant}', not '{variant}'")
         rows.append(row)
-    return Predictions(rows, file.metadata, file.has_header, file.sha256)
+    return Predictions(rows, file.metadata)
 
 
 def dialogues_of(rows: list[Prediction]) -> set[str]:

@@ -38,7 +38,7 @@ class References:
     def version(self, variants: Sequence[str]) -> str | None:
         """The commit of the data, or the name of other data; None where it is unknown."""
         if self.files:
-            return self.files.release(variants)
+            return self.files.facts(variants[0]).release or None
         return self.release.version(self.split) or None if self.release else None
 
     def data(self, variant: str) -> str | None:
@@ -47,7 +47,7 @@ class References:
         None where it is unknown, as where a folder has no file for the variant.
         """
         if self.files:
-            return self.files.data(variant) if self.files.has(variant) else None
+            return self.files.facts(variant).data if self.files.has(variant) else None
         return self.release.data_digest(self.split, variant) if self.release else None
 
     def available(self, variant: str) -> int | None:

@@ -19,7 +19,6 @@ from sgdx_metric.cli.systems import (
     check_data,
     check_one_system,
     is_oracle,
-    verification,
 )
 from sgdx_metric.cli.terminal import terminal
 from sgdx_metric.rows import ScoreError
@@ -202,18 +201,13 @@ def score_predictions(
 def origin_of(references: References, predictions: Mapping[str, ResponsesOfVariant]) -> Origin:
     """What files of one system say of how they were made, if they fit the data."""
     marks = references.fingerprints(list(predictions))
-    verified = set()
-    for name, read in predictions.items():
-        data = references.data(name)
-        check_data(read.metadata, name, data, marks.get(name))
-        verified.add(verification(read.has_header, read.metadata, data))
+    metadata = {name: read.metadata for name, read in predictions.items()}
+    for name, stated in metadata.items():
+        check_data(stated, name, references.data(name), marks.get(name))
     return Origin(
-        oracle=is_oracle({name: read.metadata for name, read in predictions.items()}),
-        predictions=verified.pop() if len(verified) == 1 else "unverified",
-        by_variant={
-            name: {**about_system(read.metadata), "sha256": read.sha256}
-            for name, read in predictions.items()
-        },
+        oracle=is_oracle(metadata),
+        made_elsewhere=any(stated.data is None for stated in metadata.values()),
+        by_variant={name: about_system(stated) for name, stated in metadata.items()},
     )
 
 

@@ -152,8 +152,8 @@ def print_comparison(comparison: dict[str, Any], names: tuple[str, str], console
         headers = ["turns of", "number", "first", "second", "difference", "95 % interval", "p"]
         print_table(figure_title(key), headers, rows, console)
     for side, name in zip(("first", "second"), names, strict=True):
-        oracle = "oracle, " if comparison["oracle"][side] == "yes" else ""
-        print_line(f"{side}: {name} ({oracle}{comparison['provenance'][side]})", console)
+        oracle = " (oracle)" if comparison["oracle"][side] == "yes" else ""
+        print_line(f"{side}: {name}{oracle}", console)
     print_line(comparison["signature"], console)
 
 

@@ -67,11 +67,11 @@ def test_dropped_files_are_of_one_system_and_of_the_sample(
         return paths
 
     line = signature_of(drop({"model": "a", "oracle": True}, {"model": "a", "oracle": True}))
-    assert "|oracle:yes|predictions:verified|" in line and "|release:sample|" in line
+    assert "|oracle:yes|ci:" in line and "|release:sample|" in line
     line = signature_of(drop({"data": None}, {"model": "a"}))
-    assert "|predictions:unverified|" in line and "oracle" not in line
+    assert "|predictions:made-elsewhere|" in line and "oracle" not in line
     line = signature_of([str(written(tmp_path / "v1.jsonl", rows["v1"]))])
-    assert "predictions" not in line
+    assert "|predictions:made-elsewhere|" in line
     with pytest.raises(SgdxError, match=r"predictions for v2: model is .*one system"):
         signature_of(drop({"model": "a"}, {"model": "b"}))
     with pytest.raises(SgdxError, match="predictions for v2: oracle is true, and false"):

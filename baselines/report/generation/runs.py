@@ -12,10 +12,8 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
-from sgdx_metric.cli.paired_results import SYSTEM_PARTS, PredictionFacts, provenance
-from sgdx_metric.cli.systems import about_system
+from sgdx_metric.cli.paired_results import SYSTEM_PARTS
 from sgdx_metric.signature import signature_parts
-from sgsacc_metric.cli.files import read_scores
 from sgsacc_metric.signature import NAME
 
 from ..run_files import find_predictions, read_record
@@ -104,8 +102,7 @@ class GeneratorScores(msgspec.Struct):
     sgdx: TurnRobustnessScores
     conventions: dict[str, dict[str, dict[str, Any]]]
     counts: TurnCounts
-    predictions: dict[str, PredictionFacts] = {}
-    sha256: str = ""
+    predictions: dict[str, dict[str, Any]] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,11 +119,6 @@ class GeneratorRun(ScoredRun):
     def comparison_key(self) -> str:
         """The parts of the signature that are not the system's own."""
         return str({k: v for k, v in self.signature_parts.items() if k not in SYSTEM_PARTS})
-
-    @property
-    def provenance(self) -> str:
-        """How far it is known what the scores were made from."""
-        return provenance(bool(self.scores.sha256), self.signature_parts)
 
     @property
     def data_caveats(self) -> list[str]:
@@ -201,16 +193,15 @@ def read_generator_run(path: Path, file: Path) -> GeneratorRun:
     """
     what = "a scores.json of sgsacc_metric"
     scores = parse_json(read_file(file), GeneratorScores, str(file), what)
-    read_scores(file)  # It refuses what contradicts itself.
+    signature_parts(scores.signature, str(file), NAME)
     if not scores.counts.turns.get("all") or not scores.variants:
         raise SgdxError(f"{path}: found no turns in scores.json, expected at least one")
     # `score` writes SYSTEM.json beside the folder SYSTEM of predictions as often as into it.
     folder = file.with_suffix("") if file.with_suffix("").is_dir() else file.parent
     predictions = find_predictions(folder, list(scores.variants))
-    record = read_record(file, predictions, scores.predictions)
+    record = read_record(file, predictions)
     if not record.metadata and scores.predictions:  # There is nothing but the scores.
-        stated = next(iter(scores.predictions.values()))
-        record = replace(record, metadata=about_system(stated))
+        record = replace(record, metadata=next(iter(scores.predictions.values())))
     return GeneratorRun(path=path, signature=scores.signature, record=record, scores=scores)
 
 

@@ -11,9 +11,8 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
-from sgdx_dataset.io.json import decode_json, parse_json
+from sgdx_dataset.io.json import parse_json
 from sgdx_metric.cli.call_results import Decision, MetricScores
-from sgdx_metric.cli.paired_results import check_digest, provenance
 
 from ..runs import data_caveats, system_caveats
 
@@ -62,7 +61,6 @@ class ToolScores(msgspec.Struct):
     noise: dict[str, Noise] = {}
     invalid: dict[str, int] = {}
     predictions: dict[str, dict[str, Any]] = {}
-    sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,9 +107,8 @@ class ToolRun:
             for name, count in counts.items()
             if isinstance(count, dict) and count.get("invalid")
         }
-        origin = provenance(bool(self.scores.sha256), self.parts)
         of_data = data_caveats(self.parts, self.scores.frames.get("all", 0), "calls")
-        return [*system_caveats(self.is_oracle, False, origin), *of_data, *_unread(invalid)]
+        return [*system_caveats(self.is_oracle, False), *of_data, *_unread(invalid)]
 
     @property
     def counts(self) -> str:
@@ -137,11 +134,9 @@ def read_tool_run(path: Path, file: Path) -> ToolRun:
         file: The scores.json.
 
     Raises:
-        SgdxError: The file is malformed, was changed after it was written, or has no metric.
+        SgdxError: The file is malformed, or has no metric.
     """
-    data = read_file(file)
-    check_digest(parse_json(data, dict[str, Any], str(file), "a file of scores"), file)
-    scores = decode_json(data, ToolScores, str(file), "scores of sgdx_tools")
+    scores = parse_json(read_file(file), ToolScores, str(file), "scores of sgdx_tools")
     if not scores.calls:
         raise SgdxError(f"{file}: found no metric, expected one at least")
     return ToolRun(path, scores)

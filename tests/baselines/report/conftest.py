@@ -18,7 +18,7 @@ from baselines.report.data import ReferenceData, open_source
 from baselines.report.inputs import read_tracker
 from baselines.report.systems import TrackerGroup, group_runs
 from sgdx_metric.cli.files import write_scores
-from sgdx_metric.report import paired, report, with_digest
+from sgdx_metric.report import paired, report
 from sgdx_metric.rows import PREDICTION
 from sgdx_metric.scoring import score_frames
 from sgdx_metric.signature import Setup
@@ -82,9 +82,9 @@ def write_run(
         (folder / "predictions" / f"{variant}.jsonl").write_text(text, encoding="utf-8")
         table = PREDICTION.empty_table().from_pylist(changed, PREDICTION)
         scores[variant] = score_frames(data.frames(variant), table, variant)
-    setup = Setup("test", "sample", system_acts="no", predictions="verified")
+    setup = Setup("test", "sample", system_acts="no")
     result = report(scores, setup) | {"paired": paired(scores)}
-    write_scores(with_digest(result), folder / "scores.json")
+    write_scores(result, folder / "scores.json")
     record = {"evaluation": {**header, "source": "sample", "configs": list(gold)}}
     (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
     return folder

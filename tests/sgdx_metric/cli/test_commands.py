@@ -73,7 +73,7 @@ def test_rules_stand_in_the_signature(
     assert scores["signature"] == (
         f"sgdx_metric|variants:v1|split:test|release:sample|frames:{len(gold['v1'])}|match:exact|"
         "joint:turn|zero-mean:drop|sd:sample|canonical:said-so-far|system-acts:yes|"
-        "predictions:unverified|"
+        "predictions:made-elsewhere|"
         "ci:95%-bootstrap-1000-seed-0|version:0.1.0"
     )
     assert scores["variants"]["v1"]["#ALL_SERVICES"]["joint_goal_accuracy"] == 1

@@ -31,7 +31,7 @@ def test_a_header_is_told_from_a_row(read: Any, line: str, tmp_path: Path) -> No
     assert read_header(path) == {"model": "m"}
     path.write_text(json.dumps(ROWS[read]))
     predictions = read(path, "test", "v1")
-    assert (predictions.has_header, predictions.metadata.model) == (False, None)
+    assert predictions.metadata.model is None
     assert read_header(path) == {}
 
 

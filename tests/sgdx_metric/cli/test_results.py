@@ -1,58 +1,14 @@
-"""A scores.json is read; what an earlier version did not write is computed."""
+"""The scores.json of real runs are read."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sgdx_metric.cli.results import read_results
 
 from ...conftest import ROOT
-from .test_summarise import RUNS, scores_json
-
-NEW = ("jga_worst", "flips")
-
-
-def older(path: Path) -> Path:
-    """The same file as it was before there were a worst case and flips."""
-    scores: dict[str, Any] = json.loads(path.read_text())
-    sgdx = scores["sgdx"]
-    for group in (sgdx, sgdx["seen"], sgdx["unseen"], *sgdx["by_service"].values()):
-        for key in NEW:
-            del group[key]
-            group.get("confidence", {}).pop(key, None)
-    copy = path.with_name(f"older-{path.name}")
-    copy.write_text(json.dumps(scores))
-    return copy
-
-
-def test_the_worst_case_of_an_older_file_is_computed(tmp_path: Path) -> None:
-    path = scores_json(tmp_path / "scores.json", RUNS[0])
-    old, new = (read_results(file).scores.sgdx for file in (older(path), path))
-    assert old == new
-    assert (old.jga_worst, old.flips) == (0, 0.75)
-    assert (old.seen.jga_worst, old.seen.flips) == (0, 0.5)
-    assert old.by_service["Banks_2"].flips == 1 and old.unseen.confidence["flips"] == (1, 1)
-
-
-def test_an_older_file_without_all_six_wordings_has_no_worst_case(tmp_path: Path) -> None:
-    scores = json.loads(scores_json(tmp_path / "scores.json", RUNS[0]).read_text())
-    for part in (scores["variants"], scores["paired"]["joint_goal_accuracy"]):
-        del part["v5"]
-    del scores["paired"]["joint_change_accuracy"]
-    scores["signature"] = scores["signature"].replace("+v5", "")
-    del scores["sgdx"]["confidence"]["jga_worst"], scores["sgdx"]["jga_worst"]
-    del scores["sgdx"]["by_variant"]["v5"]
-    sgdx = scores["sgdx"]
-    for group in (sgdx, sgdx["seen"], sgdx["unseen"], *sgdx["by_service"].values()):
-        group |= {"jga_v1-5": None, "relative_difference": None, "ss_jga": 0}  # v5 alone differed
-        group |= {"change_orig": None, "change_v1-5": None}
-    (tmp_path / "five.json").write_text(json.dumps(scores))
-    read = read_results(tmp_path / "five.json").scores.sgdx
-    assert read.jga_worst is None and read.confidence["jga_worst"] is None
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +29,8 @@ def test_scores_json_repeats_what_predictions_say(
     done = command(*SCORE, *words)
     assert (done.returncode, done.stderr) == (0, "")
     scores = json.loads((tmp_path / "s.json").read_text())
-    digests = {name: sha256((tmp_path / name).read_bytes()).hexdigest() for name in headers}
-    assert scores["predictions"] == {
-        "original": {**about, "system_acts": True, "sha256": digests["original"]},
-        "v1": {"sha256": digests["v1"]},
-    }
-    assert "|system-acts:mixed|predictions:unverified|ci:" in scores["signature"]
+    assert scores["predictions"] == {"original": {**about, "system_acts": True}, "v1": {}}
+    assert "|system-acts:mixed|predictions:made-elsewhere|ci:" in scores["signature"]
 
 
 def test_an_oracle_is_told(tmp_path: Path, command: Run, gold: dict[str, list[Row]]) -> None:
@@ -48,7 +43,7 @@ def test_an_oracle_is_told(tmp_path: Path, command: Run, gold: dict[str, list[Ro
     )
     scores = json.loads((tmp_path / "s.json").read_text())
     assert scores["predictions"]["v1"]["oracle"] is True
-    assert "|system-acts:unknown|oracle:yes|predictions:unverified|ci:" in scores["signature"]
+    assert "|system-acts:unknown|oracle:yes|predictions:made-elsewhere|ci:" in scores["signature"]
     assert "|oracle:yes|" in done.stdout
 
 

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from sgdx_dataset.__main__ import main as sgdx_dataset
@@ -40,28 +39,24 @@ def test_what_responses_were_made_from_stands_in_the_signature(
     copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, changes, part in (
-        ("verified", {"seed": 1}, "|predictions:verified|"),
-        ("unverified", {"data": None}, "|predictions:unverified|"),
-        ("oracle", {"oracle": True}, "|oracle:yes|predictions:verified|"),
-        ("elsewhere", {}, "|nli:none|ci:"),
+        ("stated", {"seed": 1}, "|nli:none|ci:"),
+        ("unstated", {"data": None}, "|predictions:made-elsewhere|ci:"),
+        ("oracle", {"oracle": True}, "|oracle:yes|ci:"),
+        ("elsewhere", {}, "|nli:none|predictions:made-elsewhere|ci:"),
     ):
         scores = scores_of(tmp_path, rewritten(copies, tmp_path / name, **changes), *SOURCE)
         assert part in scores["signature"], name
-        stated = scores["predictions"]["v1"]
-        assert len(stated["sha256"]) == 64 and stated.get("oracle") == changes.get("oracle")
+        assert scores["predictions"]["v1"].get("oracle") == changes.get("oracle")
         warning = "warning: the predictions are of an oracle" in capsys.readouterr().err
         assert warning == (name == "oracle")
-    files = [tmp_path / "verified.json", tmp_path / "oracle.json"]
+    files = [tmp_path / "stated.json", tmp_path / "oracle.json"]
     assert main(["compare", *map(str, files), "--json", str(tmp_path / "c.json")]) == 0
     printed = capsys.readouterr().out
-    assert f"first: {files[0]} (verified)" in printed
-    assert f"second: {files[1]} (oracle, verified)" in printed
+    assert f"first: {files[0]}\nsecond: {files[1]} (oracle)\n" in printed
     comparison = json.loads((tmp_path / "c.json").read_text())
     assert comparison["oracle"] == {"first": "no", "second": "yes"}
-    files = [tmp_path / "elsewhere.json", tmp_path / "unverified.json"]
+    files = [tmp_path / "elsewhere.json", tmp_path / "stated.json"]
     assert main(["compare", *map(str, files)]) == 0
-    printed = capsys.readouterr().out
-    assert "elsewhere.json (made elsewhere)" in printed and "(unverified)" in printed
 
 
 @pytest.mark.parametrize(
@@ -143,7 +138,7 @@ def test_a_subset_of_another_split_is_refused(
         assert message == f"{subset}: is a subset of validation, expected one of test"
 
 
-def test_parquet_references_are_believed_only_as_they_were_written(
+def test_parquet_references_state_their_split_and_their_dialogues(
     copies: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -156,7 +151,7 @@ def test_parquet_references_are_believed_only_as_they_were_written(
         assert sgdx_dataset(["turns", *SOURCE, *words]) == 0
     whole = ("--references", str(tmp_path / "whole"))
     line = scores_of(tmp_path, copies / "gold", *whole)["signature"]
-    assert "|release:sample|" in line and "|predictions:verified|" in line
+    assert "|release:sample|" in line and "predictions:" not in line
     some = ("--references", str(tmp_path / "some"), "--dialogues", str(tmp_path / "ids.txt"))
     few = tmp_path / "few"
     few.mkdir()
@@ -167,39 +162,6 @@ def test_parquet_references_are_believed_only_as_they_were_written(
     words = ["score", f"--predictions={few}", *whole, "--split", "validation"]
     message = error_of(capsys, *words, "--output", tmp_path / "s.json")
     assert "original.parquet: is of test, expected validation" in message
-    file = tmp_path / "whole" / "original.parquet"
-    metadata, table = pq.read_metadata(file).metadata, pq.read_table(file)
-    changed = table.to_pylist()
-    changed[0]["utterance"] = "Good."
-    pq.write_table(table.from_pylist(changed, table.schema.with_metadata(metadata)), file)
-    line = scores_of(tmp_path, copies / "gold", *whole)["signature"]
-    assert "|release:unverified:" in line and "|predictions:unverified|" in line
-
-
-def test_a_changed_file_of_scores_is_refused(
-    copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """By its digest; where that is missing, by the counts of its dialogues."""
-    scores = scores_of(tmp_path, copies / "derived", *SOURCE)
-    path = tmp_path / "derived.json"
-    line = scores["signature"].replace("release:sample", "release:e852981")
-    path.write_text(json.dumps({**scores, "signature": line}))
-    assert "was changed after it was scored: sha256 is" in error_of(capsys, "compare", path, path)
-    del scores["sha256"]
-    sgdx = scores["sgdx"]
-    service = next(iter(sgdx["by_service"]))
-    of_service = {**sgdx["by_service"], service: {**sgdx["by_service"][service], "ser_orig": 1}}
-    for change, message in (
-        ({"bleu_orig": 99.0}, "sgdx: bleu_orig of all turns is 99.0, expected "),
-        ({"changed": None}, "sgdx: changed of all turns is None, expected "),
-        ({"unseen": {**sgdx["unseen"], "ser_orig": 0.5}}, "ser_orig of unseen turns is 0.5"),
-        ({"by_service": of_service}, f"ser_orig of {service} turns is 1, expected 0"),
-    ):
-        path.write_text(json.dumps({**scores, "sgdx": {**sgdx, **change}}))
-        assert message in error_of(capsys, "compare", path, path)
-    path.write_text(json.dumps(scores))
-    assert main(["compare", str(path), str(path)]) == 0
-    assert f"first: {path} (unverified)" in capsys.readouterr().out
 
 
 def test_a_variant_given_twice_is_refused(

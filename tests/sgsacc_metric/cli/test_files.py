@@ -38,7 +38,10 @@ def test_files_that_are_no_scores(tmp_path: Path) -> None:
     units = {"dialogue": ["a"], "service": ["b"], "seen": [True], "seen_domain": []}
     units |= {"by_variant": {"v1": {"turns": [1]}}, "across": {}}
     cases = {
-        "lengths": ({"signature": "x", "units": units}, "lists of lengths [0, 1], expected one"),
+        "lengths": (
+            {"signature": "sgsacc_metric|turns:1", "units": units},
+            "lists of lengths [0, 1], expected one",
+        ),
         "signature": ({"units": units}, "missing required field `signature`"),
     }
     for name, (content, message) in cases.items():

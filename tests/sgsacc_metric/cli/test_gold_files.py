@@ -30,7 +30,6 @@ def test_the_same_from_parquet_files_and_a_gold_side(
     folder = ("--references", str(tmp_path / "turns"))
     second = scores_of(tmp_path, copies / "derived", *folder, *LEXICAL, "--gold", str(side))
     assert first["counts"].pop("pairs")["asked"] > second["counts"].pop("pairs")["asked"]
-    assert first.pop("sha256") != second.pop("sha256")  # of other numbers of pairs
     assert first == second
     words = ["score", *SAMPLE, "--predictions", str(copies / "derived"), "--gold", str(side)]
     words += ["--output", str(tmp_path / "x.json")]
