@@ -2,7 +2,8 @@
 
 ``python -m maintenance.goldens write [PART ...]`` writes ``tests/goldens/PART.json``, of all parts
 by default, and ``check [PART ...]`` makes them anew and prints every place that differs.
-Everything goes through the commands that users have, so it holds whatever is behind them.
+Everything goes through the commands that users have, so it holds whatever is behind them. The part
+``trained`` is the same to the bit only on one kind of CPU with the same libraries, which it names.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import hashlib
 import io
 import json
 import os
+import platform
 import re
 import runpy
 import sys
@@ -20,16 +22,22 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
+import yaml
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
 
 from sgdx_dataset import frame_tables, open_release
 
 Json = Any
 ROOT = Path(__file__).parents[1]
 GOLDENS = ROOT / "tests" / "goldens"
+MADE_WITH = "made with"
 WORDINGS = ("original", "v1", "v2", "v3", "v4", "v5")
 TOLERANCE = 1e-12  # of floats; BLAS blocks sums differently on other machines
 # Of scores.json: where the predictions came from, and the scores of single items.
@@ -368,8 +376,8 @@ def contents(folder: Path) -> dict[str, str]:
             content = json.dumps([types, table.to_pylist()]).encode()
         else:
             content = path.read_bytes()
-            if path.name == "README.md":  # the size of Parquet files depends on their metadata
-                content = re.sub(rb" *download_size: .*\n", b"", content)
+            if path.name == "README.md":  # dataset_info has sizes of files and is by `datasets`
+                content = re.sub(rb"^dataset_info:\n(?:[ -].*\n)*", b"", content, flags=re.M)
         found[path.relative_to(folder).as_posix()] = hashlib.sha256(content).hexdigest()[:16]
     return found
 
@@ -408,6 +416,81 @@ def help_texts(_: Path) -> Json:
     return texts
 
 
+# ---- trained systems
+
+
+def trained(folder: Path) -> Json:
+    """Weights after eight steps of each recipe smoke*.yaml, and what a model then predicts."""
+    chosen = folder / "dialogues.json"
+    subset = ("--split", "test", "--count", "6", "--output", chosen)
+    run("sgdx_dataset subset --source sample", *subset)
+
+    def predict(model: Path) -> dict[str, str]:
+        output = folder / "predictions" / model.name
+        options = ("--dialogues", chosen, "--config", "original", "v3", "--output", output)
+        run("baselines.predict --source sample --model", model, *options)
+        return predicted(output)
+
+    made: Json = {"onepass, shipped": predict(ROOT / "models" / "onepass")}
+    for path in sorted(ROOT.glob("baselines/*/config/smoke*.yaml")):
+        model = folder / f"{path.parents[1].name}-{path.stem}"
+        recipe = model.with_suffix(".yaml")
+        recipe.write_text(yaml.safe_dump(eight_steps(yaml.safe_load(path.read_text()), folder)))
+        run("baselines.train --source sample --config", recipe, "--output", model)
+        files = [
+            file
+            for file in sorted(model.rglob("*.safetensors"))
+            if "checkpoints" not in file.parts and "initial" not in file.parts
+        ]
+        weights = {file.relative_to(model).as_posix(): tensors_digest(file) for file in files}
+        for file in files:
+            add_noise(file)
+        made[model.name] = {"weights": weights, "predictions": predict(model)}
+    return {MADE_WITH: surroundings(), **made}
+
+
+def surroundings() -> dict[str, str]:
+    """What the bits of weights depend on besides the code."""
+    import torch
+
+    info = Path("/proc/cpuinfo")
+    model = re.search("model name\\s*: (.*)", info.read_text()) if info.exists() else None
+    name = model[1] if model else platform.processor()
+    cpu = f"{name}, {torch.backends.cpu.get_cpu_capability()}"
+    names = ("numpy", "torch", "transformers", "tokenizers", "accelerate")
+    versions = {name: version(name) for name in names}
+    return {"cpu": cpu, "python": platform.python_version(), **versions}
+
+
+def eight_steps(recipe: Json, folder: Path) -> Json:
+    """A recipe that ends after eight steps; what began with another recipe's model, with ours."""
+    if recipe["model"].startswith("outputs/"):
+        recipe["model"] = str(folder / Path(recipe["model"]).name)
+    for settings in recipe.get("parts", {"": recipe}).values():
+        settings["steps"] = 8
+    often = dict.fromkeys(("log_every", "save_every", "evaluate_every"), 8)
+    return recipe | often | {"evaluate_frames": 8, "precision": "fp32"}
+
+
+def tensors_digest(path: Path) -> str:
+    """A digest of the tensors of a file, to the bit."""
+    found = hashlib.sha256()
+    for name, tensor in sorted(load_file(path).items()):
+        found.update(f"{name} {tensor.dtype} {tensor.shape}".encode() + tensor.tobytes())
+    return found.hexdigest()[:16]
+
+
+def add_noise(path: Path) -> None:
+    """Move all weights, so that a model that has learned nothing yet does not answer nothing."""
+    random = np.random.default_rng(0)
+    tensors = {}
+    for name, tensor in sorted(load_file(path).items()):
+        noise = random.normal(0, 0.2, tensor.shape).astype(tensor.dtype)
+        tensors[name] = tensor + noise if tensor.dtype.kind == "f" else tensor
+    with safe_open(path, "np") as file:
+        save_file(tensors, path, file.metadata())
+
+
 PARTS: dict[str, Callable[[Path], Json]] = {
     "results": stated_results,
     "compare": compared_results,
@@ -418,12 +501,13 @@ PARTS: dict[str, Callable[[Path], Json]] = {
     "turns": turns,
     "files": files,
     "help": help_texts,
+    "trained": trained,
 }
 
 
 def make(part: str) -> Json:
     """What the code gives now; as it is after being written and read."""
-    os.environ["COLUMNS"] = "80"
+    os.environ |= {"COLUMNS": "80", "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as folder:
         return json.loads(json.dumps(PARTS[part](Path(folder))))
 
@@ -437,7 +521,7 @@ def differences(expected: Json, found: Json, place: str = "") -> Iterator[str]:
                 yield from differences(expected[key], found[key], inside)
             else:
                 yield f"{inside}: {'found nothing' if key in expected else 'expected nothing'}"
-    elif "help" in place and isinstance(expected, list) and isinstance(found, list):
+    elif place.startswith("help /") and isinstance(expected, list) and isinstance(found, list):
         changed = difflib.ndiff(expected, found)
         yield from (f"{place}: {line}" for line in changed if line[0] in "+-")
     elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
