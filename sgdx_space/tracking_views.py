@@ -92,7 +92,7 @@ def overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def call_overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Headers and rows of the main table of calls: figures in percent, with their 95 % intervals."""
+    """Headers and rows of the main table of calls: percent, with 95 % intervals."""
     calls = result["calls"]["call_accuracy"]
     rows = []
     for metric, unit in _CALL_METRICS.items():
