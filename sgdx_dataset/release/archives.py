@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..io.errors import SgdxError
-from ..io.files import MAX_FILE_BYTES, read_file
+from ..io.files import MAX_FILE_BYTES, file_digest, read_file
 from .tar_stream import TarStream, opened_tar
 
 # All files of the release have half a GB together, in some 200 entries. An archive that claims far
@@ -47,7 +47,7 @@ def read_directory(root: Path) -> tuple[str, set[str], Read]:
         if _RELEASE_FILE.fullmatch(f"top/{(file := path.relative_to(root).as_posix())}")
     }
     digests = {file: digest(read_file(path)) for file, path in sorted(path_of.items())}
-    state = "".join(f"{file} {file_digest}\n" for file, file_digest in digests.items())
+    state = "".join(f"{file} {sha256}\n" for file, sha256 in digests.items())
 
     def read(file: str) -> bytes:
         content = read_file(path_of[file])
@@ -69,17 +69,11 @@ def read_archive(name: str, path: Path) -> tuple[str, set[str], Read]:
         with path.open("rb") as file:
             is_zip = file.read(2) == b"PK"
         files, read = (_read_zip if is_zip else _read_tar)(name, path)
-        return sha256(path), files, read
+        return file_digest(path), files, read
     except SgdxError:
         raise
     except Exception as error:  # Damaged archives make the standard library raise of all kinds.
         raise SgdxError(f"{name}: neither a directory nor a whole archive: {error}") from None
-
-
-def sha256(path: Path) -> str:
-    """The SHA-256 of a file's content in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def digest(content: bytes) -> str:

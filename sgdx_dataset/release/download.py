@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ..io.errors import SgdxError
-from .archives import sha256
+from ..io.files import file_digest
 from .remembered import datasets_cache
 
 COMMIT = "e852981ae34990f4358979625854259302feaa78"  # 2023-08-07, the fixed converter's
@@ -66,7 +66,7 @@ def _check_whole(archive: Path, check: Callable[[Path], None], checksum: str | N
     """Check what was downloaded; what fails the check is deleted."""
     try:
         check(archive)
-        if checksum and (digest := sha256(archive)) != checksum:
+        if checksum and (digest := file_digest(archive)) != checksum:
             raise SgdxError(f"{archive}: SHA-256 is {digest}, expected {checksum}")
     except SgdxError as error:
         archive.unlink()

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.release.archives import sha256
+from sgdx_dataset.io.files import file_digest
 from sgdx_dataset.release.checksums import checksums
 from sgdx_dataset.release.open import SAMPLE, open_release
 from sgdx_dataset.release.release import Release
@@ -90,7 +90,9 @@ def test_a_copy_of_the_sample_is_the_sample_until_it_is_changed(tmp_path: Path) 
 
 
 def test_the_checksums_of_the_sample_are_those_of_its_files() -> None:
-    files = {path.relative_to(SAMPLE).as_posix(): sha256(path) for path in SAMPLE.rglob("*.json")}
+    files = {
+        path.relative_to(SAMPLE).as_posix(): file_digest(path) for path in SAMPLE.rglob("*.json")
+    }
     assert files == checksums("sample")
 
 
@@ -98,7 +100,7 @@ def test_a_changed_file_of_sgd_is_noticed_without_sgd(
     mini: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A small corpus stands for SGD here, whose checksums are taken to be those of its files."""
-    files = {path.relative_to(mini).as_posix(): sha256(path) for path in mini.rglob("*.json")}
+    files = {path.relative_to(mini).as_posix(): file_digest(path) for path in mini.rglob("*.json")}
     known = {"sgd": files, "sample": {}}
     monkeypatch.setattr("sgdx_dataset.release.release.checksums", known.__getitem__)
     monkeypatch.setattr(Release, "is_sgd", lambda _: True)
