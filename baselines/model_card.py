@@ -23,7 +23,7 @@ from sgdx_dataset.hub.benchmark import LEADERBOARDS
 from sgdx_dataset.hub.upload import upload
 from sgdx_dataset.io.files import write_bytes
 
-from .model_scores import METRIC, is_oracles, names_weights, read_scores, scored_data
+from .model_scores import METRIC, is_oracles, read_scores, scored_data
 from .system import get_system
 from .training.run_folder import read_log, read_run
 
@@ -172,7 +172,8 @@ def write_card(output: Path, repository: str, example: str) -> None:
         example: Python code that loads the model and applies it to one turn.
 
     Raises:
-        SgdxError: A file of the run is missing or cannot be read.
+        SgdxError: A file of the run is missing or cannot be read, or the scores of an oracle do not
+            say that it is one.
     """
     run = read_run(output)
     try:
@@ -184,6 +185,11 @@ def write_card(output: Path, repository: str, example: str) -> None:
     steps = max((line["step"] for line in read_log(output)), default=0)
     path = output / "scores.json"
     scores = read_scores(path, rows) if path.exists() else None
+    if scores and run["oracle"] and not is_oracles(scores):
+        raise SgdxError(
+            f"{path}: found no oracle:yes in the signature, expected it, as the model was trained "
+            "on schemas that it is scored on; evaluate it again"
+        )
     sections = [
         f"# {_title(run)}",
         _ORACLE if run["oracle"] or (scores and is_oracles(scores)) else "",
@@ -342,8 +348,6 @@ def _results(rows: str, scores: dict[str, Any] | None) -> str:
     bleu = "" if rows == "frames" else " BLEU goes from 0 to 100."
     data = scored_data(scores, rows)
     lines = [f"Scored on the {data.split} split of: {data.name}.", "", *table, ""]
-    if not names_weights(scores):
-        lines += ["Unverified: these scores do not say which weights they were computed with.", ""]
     lines += [f"Figures are in percent.{bleu}", "", *legend, ""]
     return "\n".join([*lines, f"`{scores['signature']}`"])
 

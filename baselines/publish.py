@@ -2,7 +2,6 @@
 
 The card is RUN/README.md: how to use the model, its scores, and how it was trained. The scores are
 those of RUN/scores.json, which 'python -m baselines.evaluate --model RUN --output RUN' writes.
-Scores of another model are refused.
 
 --push-to-hub pushes the model with its card. A tracker is pushed with its scores in
 .eval_results/sgdx.yaml; the Hub puts them on the leaderboards of a dataset (--benchmark). With
@@ -16,15 +15,13 @@ import argparse
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.hub.upload import folder_files, upload
 
 from .command_line import ParagraphFormatter, run_command
 from .model_card import push, write_card, write_eval_results
-from .model_scores import check_model
-from .system import TrainableSystem, get_trainable, recorded_name
+from .system import get_trainable, recorded_name
 from .training.run_folder import read_run
 
 # A report, and what may lie beside it in a folder of results: how the model was trained and scored.
@@ -60,9 +57,9 @@ def publish(output: Path, repository: str | None, benchmark: str | None = None) 
         The address of the repository on the Hub; None without a repository.
 
     Raises:
-        SgdxError: The folder does not hold a training, its scores.json is another model's, pushing
-            to the Hub failed, or the model is a prefix for a model that is not on the Hub, where
-            nobody could use it.
+        SgdxError: The folder does not hold a training, the scores of an oracle do not say that it
+            is one, pushing to the Hub failed, or the model is a prefix for a model that is not on
+            the Hub, where nobody could use it.
     """
     run = read_run(output)
     settings = run["record"]["settings"]
@@ -72,10 +69,6 @@ def publish(output: Path, repository: str | None, benchmark: str | None = None) 
             "on the Hub: whoever loads a prefix from the Hub needs that model too"
         )
     system_class = get_trainable(recorded_name(str(output)))
-    if (output / "scores.json").exists():
-        check_model(
-            output / "scores.json", system_class.ROWS, _facts(output, system_class, settings)
-        )
     address = repository or str(output)
     write_card(output, address, system_class.example(address, settings))
     if repository is None:
@@ -83,19 +76,6 @@ def publish(output: Path, repository: str | None, benchmark: str | None = None) 
     of_owner = "/".join([*repository.split("/")[:-1], "sgdx"])
     write_eval_results(output, repository, benchmark or of_owner)
     return push(output, repository, system_class.TASKS)
-
-
-def _facts(
-    output: Path, system_class: type[TrainableSystem[Any, Any]], settings: dict[str, Any]
-) -> dict[str, Any]:
-    """What the header of a prediction file says of the model in a run folder."""
-    from .training.accelerator import make_accelerator, quiet_transformers
-
-    quiet_transformers()
-    # Without its hand-written templates a generator that reads them is not loaded.
-    templates = {"templates": settings["templates"]} if settings.get("templates") else {}
-    system = system_class.load(str(output), system_class.OPTIONS(**templates), make_accelerator())
-    return {"tracker": system_class.NAME, **system.describe()}
 
 
 def publish_report(folder: Path, repository: str) -> str:

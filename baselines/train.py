@@ -102,6 +102,7 @@ def run(options: argparse.Namespace) -> None:
                 locks.enter_context(locked(output / name))
         if extended := prepare_output(accelerator, output, tasks, record, options.resume):
             record["extended"] = extended
+            (output / "scores.json").unlink(missing_ok=True)  # of the model before
         accelerator.init_trackers("sgdx", shown(settings))
         for name in tasks:
             train_task(training_run, system_class, name, record)

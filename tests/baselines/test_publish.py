@@ -63,7 +63,8 @@ def test_scores_stand_in_the_model_index(
 ) -> None:
     run = tmp_path / "run"
     shutil.copytree(trained, run)
-    figures = '{"jga_orig": 0.5, "jga_v1-5": 0.25, "ss_jga": null}'
+    nulls = '"ss_jga": null, "jga_worst": null, "flips": null'
+    figures = f'{{"jga_orig": 0.5, "jga_v1-5": 0.25, {nulls}}}'
     both = f'"seen": {figures}, "unseen": {figures}'
     (run / "scores.json").write_text(
         f'{{"sgdx": {figures[:-1]}, {both}}}, "frames": {{"all": 8, "seen": 5, "unseen": 3}}, '

@@ -51,7 +51,9 @@ def test_a_finished_training_is_made_longer(
     long = write_recipe(tmp_path / "long.yaml", steps=4, **constant)
     run, whole = tmp_path / "run", tmp_path / "whole"
     assert command(monkeypatch, train, "--config", short, "--output", run) == 0
+    (run / "scores.json").write_text("those of the shorter training")
     assert command(monkeypatch, train, "--config", long, "--output", run, "--resume") == 0
+    assert not (run / "scores.json").exists()
     assert command(monkeypatch, train, "--config", long, "--output", whole) == 0
     weights = Path("checkpoints/step-00000004/model.safetensors")
     assert (run / weights).read_bytes() == (whole / weights).read_bytes()

@@ -200,7 +200,7 @@ def test_a_log_that_is_cut(trained: Path, tmp_path: Path, refused: Refused) -> N
     )
 
 
-FIGURES = {"jga_orig": 0.5, "jga_v1-5": 0.25, "ss_jga": 1.5}
+FIGURES = {"jga_orig": 0.5, "jga_v1-5": 0.25, "ss_jga": 1.5, "jga_worst": 0.1, "flips": 0.2}
 SHOWN = {
     "run.json": {
         "record": {
