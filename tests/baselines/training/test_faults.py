@@ -241,7 +241,7 @@ def test_every_field_that_a_card_shows(name: str, tmp_path: Path) -> None:
     @settings(max_examples=60, deadline=None)
     @given(data=mutations(SHOWN[name]))
     def check(data: bytes) -> None:
-        is_read(show, data, f"{model / name}")
+        is_read(show, data, f"{model}/")  # run.json and scores.json may contradict each other
 
     assert is_read(show, json.dumps(SHOWN[name]).encode(), "")
     assert "corrupt, ratio 1.0" in (model / "README.md").read_text()
