@@ -47,7 +47,7 @@ METRICS = (
     "joint_canonical_accuracy",
 )
 
-CANONICAL = "canonical_values"  # a column of references, which those of earlier versions lack
+CANONICAL = "canonical_values"  # a column that references may lack
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def comparison(group: TrackerGroup, services_shown: Sequence[str] = _SERVICES) -
         services_shown: Which rows a system has, of ``all``, ``seen`` and ``unseen``.
     """
     rows = []
-    # Scores of an earlier version have no such accuracies.
+    # Not all references have canonical values.
     runs = [run for system in group.systems for run in system.runs]
     beside = [name for name in BESIDE if any(name in run.results.beside for run in runs)]
     figures = [(f"{name}_{mean}", f"{name}_{key}") for name in beside for mean, key in _MEANS]
@@ -288,7 +288,7 @@ def official_metrics(group: TrackerGroup) -> Table:
         "The figures are in percent, over all services: each metric under the original schemas, "
         "its mean under v1 to v5, and its schema sensitivity (SS). The metrics beyond the 13 are "
         "ours. A dash marks a metric that is not defined, such as slot tagging if no spans are "
-        "predicted, or one that an earlier version did not compute."
+        "predicted."
     )
     title = "The 13 official metrics and ours, with their sensitivity"
     return Table(title, note, columns, rows, group.caveats, group.signatures)
