@@ -1,15 +1,12 @@
-"""The lexical floor: what it finds in utterances, what it may read, that it repeats itself."""
+"""The lexical floor: what it finds in utterances and takes from acts."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from baselines.data.frames import track as track_rows
 from baselines.lexical.rules import ServiceState, lexicon_of, update_state
-from baselines.lexical.tracker import LexicalTracker
 from baselines.lexical.words import (
     contains_phrase,
     content_words,
@@ -17,8 +14,9 @@ from baselines.lexical.words import (
     overlap,
     parse_number,
 )
-from sgdx_dataset import frames, load
 from sgdx_dataset.schema import read_service
+
+from ..conftest import intent, slot
 
 Row = dict[str, Any]
 
@@ -26,67 +24,22 @@ SCHEMA: Row = {
     "service_name": "Taxis_9",
     "description": "Taxis",
     "slots": [
-        {
-            "name": "pickup_city",
-            "description": "Where the ride is from",
-            "is_categorical": False,
-            "possible_values": [],
-        },
-        {
-            "name": "dropoffCity",
-            "description": "Where the ride goes to",
-            "is_categorical": False,
-            "possible_values": [],
-        },
-        {
-            "name": "departure_time",
-            "description": "When to set off",
-            "is_categorical": False,
-            "possible_values": [],
-        },
-        {
-            "name": "passengers",
-            "description": "Number of people",
-            "is_categorical": True,
-            "possible_values": ["1", "2", "3"],
-        },
-        {
-            "name": "car_type",
-            "description": "Sort of car",
-            "is_categorical": True,
-            "possible_values": ["Estate car", "Van"],
-        },
-        {
-            "name": "shared_ride",
-            "description": "Whether to ride with others",
-            "is_categorical": True,
-            "possible_values": ["True", "False"],
-        },
-        {
-            "name": "fare",
-            "description": "What it costs",
-            "is_categorical": False,
-            "possible_values": [],
-        },
+        slot("pickup_city", "Where the ride is from"),
+        slot("dropoffCity", "Where the ride goes to"),
+        slot("departure_time", "When to set off"),
+        slot("passengers", "Number of people", "1", "2", "3"),
+        slot("car_type", "Sort of car", "Estate car", "Van"),
+        slot("shared_ride", "Whether to ride with others", "True", "False"),
+        slot("fare", "What it costs"),
     ],
     "intents": [
-        {
-            "name": "OrderTaxi",
-            "description": "Call a taxi",
-            "is_transactional": False,
-            "result_slots": [],
-            "required_slots": ["pickup_city", "dropoffCity", "departure_time"],
-            "optional_slots": [{"slot": s, "value": ""} for s in ("passengers", "car_type")]
-            + [{"slot": "shared_ride", "value": "False"}],
-        },
-        {
-            "name": "CheckFare",
-            "description": "Learn the price",
-            "is_transactional": False,
-            "result_slots": [],
-            "required_slots": [],
-            "optional_slots": [],
-        },
+        intent(
+            "OrderTaxi",
+            "Call a taxi",
+            ["pickup_city", "dropoffCity", "departure_time"],
+            ["passengers", "car_type", "shared_ride"],
+        ),
+        intent("CheckFare", "Learn the price", [], []),
     ],
 }
 
@@ -154,14 +107,3 @@ def test_dontcare_is_for_what_was_asked() -> None:
     state = ServiceState()
     turn(state, "Anything will do", act("REQUEST", "car_type"))
     assert state.slots == {"car_type": "dontcare"}
-
-
-def test_the_gold_state_is_out_of_reach(tmp_path: Path) -> None:
-    """With every gold column scrambled, the predictions stay as they are."""
-    rows = frames(load("v2", "test", "sample"))
-    expected = track_rows(LexicalTracker(), rows, tmp_path).rows
-    scrambled = rows.map(
-        lambda row: {"active_intent": "x", "requested_slots": [], "slot_values": [], "slots": []}
-    )
-    assert track_rows(LexicalTracker(), scrambled, tmp_path).rows == expected
-    assert len(expected) == len(rows)

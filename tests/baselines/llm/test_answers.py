@@ -15,47 +15,20 @@ from baselines.llm.answers import COUNTS, read_answer, read_call, read_state, wh
 from baselines.llm.functions import call_functions
 from sgdx_dataset.schema import read_service
 
+from ..conftest import intent, slot
 from .server import call_completion, completion
 
 SCHEMA = {
     "service_name": "Media_9",
     "description": "Films to watch",
     "slots": [
-        {"name": "title", "description": "", "is_categorical": False, "possible_values": []},
-        {
-            "name": "subtitles",
-            "description": "",
-            "is_categorical": True,
-            "possible_values": ["None", "English"],
-        },
-        {
-            "name": "seats",
-            "description": "",
-            "is_categorical": True,
-            "possible_values": ["1", "2"],
-        },
-        {
-            "name": "3-D?",
-            "description": "",
-            "is_categorical": True,
-            "possible_values": ["True", "False"],
-        },
-        {"name": "director", "description": "", "is_categorical": False, "possible_values": []},
+        slot("title", ""),
+        slot("subtitles", "", "None", "English"),
+        slot("seats", "", "1", "2"),
+        slot("3-D?", "", "True", "False"),
+        slot("director", ""),
     ],
-    "intents": [
-        {
-            "name": "PlayFilm",
-            "description": "",
-            "is_transactional": False,
-            "result_slots": [],
-            "required_slots": ["title"],
-            "optional_slots": [
-                {"slot": "subtitles", "value": "None"},
-                {"slot": "seats", "value": "1"},
-                {"slot": "3-D?", "value": "False"},
-            ],
-        }
-    ],
+    "intents": [intent("PlayFilm", "", ["title"], ["subtitles", "seats", "3-D?"])],
 }
 SERVICE = read_service(SCHEMA)
 STATE = '{"active_intent": "PlayFilm", "requested_slots": ["director"], "slot_values": {}}'
@@ -235,7 +208,7 @@ def test_values(given_values: Any, values: dict[str, Any], counts: dict[str, int
 
 
 @pytest.mark.parametrize(
-    ("intent", "requests", "state", "counts"),
+    ("wanted", "requests", "state", "counts"),
     [
         ("playfilm", ["3-D_", "3-D?", "title"], ("PlayFilm", ("3-D?", "title")), {}),
         (None, None, ("NONE", ()), {}),
@@ -245,9 +218,9 @@ def test_values(given_values: Any, values: dict[str, Any], counts: dict[str, int
     ],
 )
 def test_intents_and_requests(
-    intent: Any, requests: Any, state: tuple[str, tuple[str, ...]], counts: dict[str, int]
+    wanted: Any, requests: Any, state: tuple[str, tuple[str, ...]], counts: dict[str, int]
 ) -> None:
-    found = read_state({"active_intent": intent, "requested_slots": requests}, SERVICE)
+    found = read_state({"active_intent": wanted, "requested_slots": requests}, SERVICE)
     assert (found.active_intent, found.requested_slots) == state
     assert found.counts == counts
 
@@ -300,7 +273,7 @@ JSON = st.recursive(
 
 def _check(found: Any) -> None:
     assert found.active_intent in ("PlayFilm", "NONE")
-    assert set(found.requested_slots) <= {slot["name"] for slot in SCHEMA["slots"]}  # type: ignore[index]
+    assert set(found.requested_slots) <= {one["name"] for one in SCHEMA["slots"]}  # type: ignore[index]
     assert set(found.counts) <= set(COUNTS)
     assert "director" not in found.slot_values
     assert found.slot_values.get("seats", "1") in ("1", "2", "dontcare")

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
 from baselines.llm.functions import (
     call_function,
     call_functions,
-    parameter_names,
     safe_names,
     state_function,
 )
@@ -70,16 +68,6 @@ def test_the_function_that_records_a_state() -> None:
     }
 
 
-def test_a_strict_function_has_every_slot_and_lets_it_be_null() -> None:
-    function = state_function(SERVICE, strict=True)
-    values = function["parameters"]["properties"]["slot_values"]
-    assert function["strict"] is True
-    assert "maxItems" not in function["parameters"]["properties"]["requested_slots"]
-    assert values["required"] == ["title", "subtitles", "seats", "3-D_"]
-    assert values["properties"]["title"]["type"] == ["string", "null"]
-    assert values["properties"]["seats"]["enum"] == ["1", "2", "dontcare", None]
-
-
 def test_the_function_that_makes_a_call() -> None:
     ((name, (service, intent)),) = call_functions([SERVICE]).items()
     assert name == "Media_9__PlayFilm"
@@ -102,10 +90,3 @@ def test_names_are_safe_and_go_back(names: list[str]) -> None:
     for name, safe in found.items():
         assert re.fullmatch("[A-Za-z0-9_-]{1,64}", safe)
         assert safe == name or not re.fullmatch("[A-Za-z0-9_-]{1,64}", name)
-
-
-def test_names_of_the_sample_stay_as_they_are(sample: dict[str, pa.Table]) -> None:
-    for table in sample.values():
-        for schema in table["schema"].to_pylist()[::20]:
-            service = read_service(schema)
-            assert all(name == slot for slot, name in parameter_names(service).items())

@@ -55,18 +55,6 @@ def test_a_request_for_a_call() -> None:
     ]
 
 
-def test_a_request_for_text() -> None:
-    body = state_body(ROW, SERVICE, RequestSettings(model="m", answer="text"))
-    assert not {"tools", "tool_choice", "response_format"} & set(body)
-    system, user = body["messages"]
-    assert system["content"].endswith("as the JSON schema of its parameters describes them.\n")
-    assert user["content"].startswith('The API as a function:\n{"name": "Media_9", ')
-    assert user["content"].endswith(
-        "The dialogue:\nUser: I want to see Up.\nAssistant: For how many, and in 3-D?\n"
-        "User: Just me. Who made it?"
-    )
-
-
 # Of the body in JSON. A change of it makes answers that were paid for unusable, and calls for a
 # new number of ``functions.MAPPING``.
 GOLDEN = {

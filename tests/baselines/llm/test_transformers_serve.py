@@ -1,4 +1,4 @@
-"""A tiny random chat model behind ``transformers serve``, through to its report."""
+"""A tiny random chat model behind ``transformers serve``, through to its scores."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from baselines.llm.__main__ import main
-from baselines.report.__main__ import main as report
+from baselines.t5dst.tiny import tiny_tokenizer
 from sgdx_metric.__main__ import main as metric
 
 TEMPLATE = (
@@ -33,29 +32,19 @@ TEMPLATE = (
 def model(tmp_path_factory: pytest.TempPathFactory, sample: dict[str, pa.Table]) -> Path:
     """A chat model of two layers with random weights, and a tokenizer of the sample's words."""
     folder = tmp_path_factory.mktemp("model")
-    marks = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
-    tokenizer = Tokenizer(models.BPE(unk_token=marks["unk_token"]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    texts = sample["original"]["utterance"].to_pylist()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    tokenizer.train_from_iterator(
-        texts,
-        trainers.BpeTrainer(
-            vocab_size=1000, special_tokens=["<unk>", "<s>", "</s>"], initial_alphabet=alphabet
-        ),
-    )
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **marks)
-    fast.chat_template = TEMPLATE
-    fast.save_pretrained(folder)
+    tokenizer = tiny_tokenizer(sample["original"]["utterance"].to_pylist(), 1000)
+    tokenizer.chat_template = TEMPLATE
+    tokenizer.save_pretrained(folder)
     config = LlamaConfig(
-        vocab_size=len(fast),
+        vocab_size=len(tokenizer),
         hidden_size=64,
         intermediate_size=64,
         num_hidden_layers=2,
         num_attention_heads=2,
         max_position_embeddings=8192,
         bos_token_id=1,
-        eos_token_id=2,
+        eos_token_id=1,
+        pad_token_id=0,
     )
     LlamaForCausalLM(config).save_pretrained(folder)
     return folder
@@ -85,11 +74,7 @@ def url(model: Path) -> Iterator[str]:
 
 @pytest.mark.slow
 def test_a_random_model_says_nothing_that_can_be_read(
-    model: Path,
-    url: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    model: Path, url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "two.json").write_text('["1_00000", "1_00006"]')
     some = ["--source", "sample", "--dialogues", str(tmp_path / "two.json")]
@@ -97,9 +82,7 @@ def test_a_random_model_says_nothing_that_can_be_read(
     words = ["predict", *some, "--config", "original", "v5", "--model", str(model)]
     words += ["--base-url", url, "--output", str(run / "predictions"), "--set", "max_tokens=8"]
     assert main([*words, "--set", "no_such_field=1"]) == 2
-    said = capsys.readouterr().err
-    assert "refused a request with status 422" in said
-    assert "no_such_field" in said
+    assert "no_such_field" in capsys.readouterr().err
     assert main(words) == 0
     words = ["score", *some, "--predictions", str(run / "predictions")]
     assert metric([*words, "--output", str(run / "scores.json")]) == 0
@@ -107,12 +90,3 @@ def test_a_random_model_says_nothing_that_can_be_read(
     for variant in ("original", "v5"):
         counts = scores["predictions"][variant]["counts"]
         assert counts["invalid"] == counts["requests"] > 0
-    floor = f"{100 * scores['sgdx']['jga_orig']:.2f} %"
-    assert f"the empty state, whose JGA is {floor}." in capsys.readouterr().out
-    monkeypatch.setattr(
-        sys,
-        "argv",
-        ["report", str(run), "--source", "sample", "--output", str(tmp_path / "report")],
-    )
-    assert report() == 0
-    assert "<html" in (tmp_path / "report" / "index.html").read_text()

@@ -8,16 +8,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from baselines import evaluate
 from baselines.own_apis.suite import judge, read_suite
 from baselines.use import SHIPPED_MODEL, load_tracker
 from sgdx_metric.cli.paired_results import only_dialogues
 from sgdx_metric.cli.results import read_results
 
-from ...conftest import ROOT, Run
+from ...conftest import ROOT
+from ..conftest import command
 
 
-def test_it_tracks_dialogues_about_apis_that_it_has_never_seen() -> None:
-    verdicts = judge(load_tracker(str(SHIPPED_MODEL)), read_suite())
+@pytest.mark.parametrize(
+    ("chosen", "values"),
+    [(slice(4, None, 5), 22), pytest.param(slice(None), 139, marks=pytest.mark.slow)],
+)
+def test_it_tracks_dialogues_about_apis_that_it_has_never_seen(chosen: slice, values: int) -> None:
+    """One of the five dialogues about each API; all of them give the figure of docs/results.md."""
+    verdicts = judge(load_tracker(str(SHIPPED_MODEL)), read_suite()[chosen])
     (laundry,) = [one for one in verdicts if one.dialogue.dialogue_id == "laundry-5"]
     assert laundry.states[-1]["slot_values"] == {
         "collect_date": ["Wednesday"],
@@ -26,22 +33,21 @@ def test_it_tracks_dialogues_about_apis_that_it_has_never_seen() -> None:
         "service_kind": ["dry clean"],
     }
     right = sum(len(verdict.right) for verdict in verdicts)
-    assert right == pytest.approx(139, abs=3)  # CPUs round differently
-    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    assert "it finds 139 of 299 values" in page
+    assert right == pytest.approx(values, abs=max(1, values // 40))  # CPUs round differently
 
 
 @pytest.mark.release
-def test_its_figure_is_that_of_its_scores(run: Run, tmp_path: Path, release_archive: Path) -> None:
-    chosen = json.loads((ROOT / "results" / "test-292.json").read_text())["ids"][:24]
+def test_its_figure_is_that_of_its_scores(
+    tmp_path: Path, release_archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = json.loads((ROOT / "results" / "test-292.json").read_text())["ids"][:8]
     (tmp_path / "ids.json").write_text(json.dumps(chosen))
-    done = run(
-        "baselines.evaluate", "--model", str(SHIPPED_MODEL), "--source", str(release_archive),
-        "--config", "original", "--dialogues", "ids.json", "--output", "again",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    words: list[object] = ["--model", SHIPPED_MODEL, "--source", release_archive]
+    words += ["--config", "original", "--dialogues", tmp_path / "ids.json"]
+    words += ["--output", tmp_path / "again"]
+    assert command(monkeypatch, evaluate, *words) == 0
     published = read_results(SHIPPED_MODEL / "scores.json")
     kept = only_dialogues(published, chosen, "ids.json").jga["original"]
     again = read_results(tmp_path / "again" / "scores.json").jga["original"]
-    assert len(kept) > 150
+    assert len(kept) > 50
     assert np.mean(np.abs(kept - again) > 0.01) < 0.02  # CPUs round differently

@@ -46,17 +46,6 @@ def states(rows: list[Row]) -> list[tuple[str, list[str], list[Row]]]:
     return [(row["active_intent"], row["requested_slots"], row["slot_values"]) for row in rows]
 
 
-def test_predictions_have_the_frames_and_their_order(
-    tracker: OnePassTracker, rows: Dataset, tmp_path: Path
-) -> None:
-    predicted = track(tracker, rows, tmp_path).rows
-    assert [row["frame_id"] for row in predicted] == rows["frame_id"]
-    assert {row["variant"] for row in predicted} == {"v2"}
-    for row, frame in zip(predicted, rows):
-        slots = {slot["name"] for slot in frame["schema"]["slots"]}
-        assert {given["slot"] for given in row["slot_values"]} <= slots
-
-
 def test_autocast_predicts_with_an_encoder_in_bfloat16(
     tracker: OnePassTracker, rows: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:

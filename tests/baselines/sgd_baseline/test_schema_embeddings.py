@@ -12,32 +12,18 @@ from baselines.sgd_baseline.schema_embeddings import ElementTable, elements_of, 
 from baselines.sgd_baseline.tracker import SgdTracker
 from sgdx_dataset.schema import read_service
 
-NO_SLOTS: dict[str, Any] = {
-    "is_transactional": False,
-    "required_slots": [],
-    "optional_slots": [],
-    "result_slots": [],
-}
+from ..conftest import intent, slot
+
 CABS: dict[str, Any] = {
     "service_name": "Cabs_9",
     "description": "Rides",
     "intents": [
-        NO_SLOTS | {"name": "OrderCab", "description": "Call a cab"},
-        NO_SLOTS | {"name": "FindCab", "description": "Look for one"},
+        intent("OrderCab", "Call a cab", [], []),
+        intent("FindCab", "Look for one", [], []),
     ],
     "slots": [
-        {
-            "name": "to",
-            "description": "Where to",
-            "is_categorical": False,
-            "possible_values": ["Galway"],
-        },
-        {
-            "name": "seats",
-            "description": "How many",
-            "is_categorical": True,
-            "possible_values": ["1", "2"],
-        },
+        slot("to", "Where to") | {"possible_values": ["Galway"]},
+        slot("seats", "How many", "1", "2"),
     ],
 }
 VANS = CABS | {"service_name": "Vans_1", "intents": CABS["intents"][:1]}

@@ -54,25 +54,6 @@ def test_variants_together_are_variants_apart_for_one_pass_of_the_encoder(
     assert len(values) > 10
 
 
-def test_no_gold_reaches_a_prediction(
-    tracker: SgdTracker, test_rows: Dataset, tmp_path: Path
-) -> None:
-    def scramble(row: Row) -> Row:
-        return {
-            "active_intent": "Nonsense",
-            "requested_slots": ["nonsense"],
-            "slot_values": [{"slot": "nonsense", "values": ["nonsense"]}],
-            "slots": [{"slot": "nonsense", "start": 0, "exclusive_end": 1}],
-        }
-
-    scrambled = test_rows.map(scramble, features=test_rows.features)
-    assert scrambled["active_intent"] != test_rows["active_intent"]
-    expected = predictions(tracker, test_rows, tmp_path / "a")
-    assert predictions(tracker, scrambled, tmp_path / "b") == expected
-    bare = test_rows.remove_columns(["active_intent", "requested_slots", "slot_values", "slots"])
-    assert predictions(tracker, bare, tmp_path / "c") == expected
-
-
 def test_a_state_lasts_in_its_dialogue(
     tracker: SgdTracker, test_rows: Dataset, tmp_path: Path
 ) -> None:

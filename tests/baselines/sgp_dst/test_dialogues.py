@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from baselines.data.dialogues import Memory, State, gives_value, read_dialogues
+from baselines.data.dialogues import Memory, State, read_dialogues
 from baselines.data.frames import input_columns, training_columns
 from baselines.sgp_dst.batches import READS
 from sgdx_dataset import frames, load
@@ -59,8 +59,3 @@ def test_memory(cabs: Service) -> None:
     assert memory.offered["A"]["place"] == "Wells"  # the latest
     assert memory.succeeded == {"B"}
     assert memory.state("A") == State()
-
-
-def test_gives() -> None:
-    assert not gives_value(act("A", "OFFER", "place"))
-    assert not gives_value(act("A", "INFORM_COUNT", "count", "3"))

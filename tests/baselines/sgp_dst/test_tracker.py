@@ -11,7 +11,7 @@ import pytest
 from accelerate import Accelerator
 
 from baselines.data.dialogues import State, chunks_side_by_side, prediction_rows, read_dialogues
-from baselines.data.frames import GOLD, IDENTITY, input_columns, track, training_columns
+from baselines.data.frames import input_columns, training_columns
 from baselines.sgp_dst import tracking
 from baselines.sgp_dst.batches import READS
 from baselines.sgp_dst.questions import Question
@@ -68,25 +68,6 @@ def test_turns_of_all_dialogues_are_asked_together(
     assert sum(n for part, n in asked if part == "intent") == sum(
         len(turn.frames) for dialogue in dialogues for turn in dialogue.turns
     )
-
-
-def test_the_gold_state_is_out_of_reach(eager: SgpTracker, tmp_path: Path) -> None:
-    """With every gold column scrambled, or not there at all, the predictions stay as they are."""
-    gold = {*GOLD, "schema_slots"}
-    assert gold.isdisjoint({*IDENTITY, *READS})
-    rows = frames(load("original", "validation", "sample"))
-    rows = rows.select(range(40))
-    expected = track(eager, rows, tmp_path / "a").rows
-    values = [{"slot": "x", "values": ["y"]}]
-    scrambled = rows.map(
-        lambda row: (
-            {"active_intent": "x", "requested_slots": ["x"], "slot_values": values} | {"slots": []}
-        )
-    )
-    assert track(eager, scrambled, tmp_path / "b").rows == expected
-    without = rows.remove_columns(list(gold))
-    assert track(eager, without, tmp_path / "c").rows == expected
-    assert [row["frame_id"] for row in expected] == rows["frame_id"]
 
 
 def test_what_is_read_with_gold_is_tracked_without(eager: SgpTracker) -> None:
