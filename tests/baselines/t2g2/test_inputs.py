@@ -32,89 +32,47 @@ TURNS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a value", "SYSTEM | service_name=Hotels_1 | confirm,city, values = Rome | goodbye"),
-        (
-            "values and what is possible",
-            "SYSTEM | service_name=Hotels_1 | offer,city, values = Rome,Pisa | request,star_rating",
-        ),
-        (
-            "an intent and a slot of that name",
-            "SYSTEM | service_name=Hotels_1 | offer_intent,intent, values = BookHotel"
-            " | request,intent, values = rent,buy",
-        ),
-        (
-            "a count",
-            "SYSTEM | service_name=Hotels_1 | inform_count,count, values = 3 | notify_success",
-        ),
-        (
-            "two services",
-            "SYSTEM | service_name=Hotels_1 | inform,has_wifi, values = True"
-            " | service_name=Taxi_1 | req_more",
-        ),
-    ],
-)
-def test_naive(name: str, text: str) -> None:
-    assert naive_input(TURNS[name]) == text
+NAIVE = "SYSTEM | service_name=Hotels_1 | "
+SCHEMA = "SYSTEM | service_name=Hotels_1,description=Find and book hotels | "
+# What the naive, the schema-guided and the derived input of each turn are.
+TEXTS = {
+    "a value": (
+        f"{NAIVE}confirm,city, values = Rome | goodbye",
+        f"{SCHEMA}confirm,name=city,description=City of the hotel., values = Rome | goodbye",
+        "SYSTEM | City of the hotel is Rome. Have a good day.",
+    ),
+    "values and what is possible": (
+        f"{NAIVE}offer,city, values = Rome,Pisa | request,star_rating",
+        f"{SCHEMA}offer,name=city,description=City of the hotel., values = Rome,Pisa"
+        " | request,name=star_rating,description=How many stars the hotel has"
+        ",examples =1,2,3,4,5",
+        "SYSTEM | How many stars the hotel has? City of the hotel are Rome and Pisa.",
+    ),
+    "an intent and a slot of that name": (
+        f"{NAIVE}offer_intent,intent, values = BookHotel | request,intent, values = rent,buy",
+        f"{SCHEMA}offer_intent,intent, values = BookHotel"
+        " | request,name=intent,description=Rent or buy,examples =rent,buy, values = rent,buy",
+        "SYSTEM | Rent or buy? rent or buy? Do you want to book a room?",
+    ),
+    "a count": (
+        f"{NAIVE}inform_count,count, values = 3 | notify_success",
+        f"{SCHEMA}inform_count,count, values = 3 | notify_success",
+        "SYSTEM | There are 3 results. Your request was successful.",
+    ),
+    "two services": (
+        f"{NAIVE}inform,has_wifi, values = True | service_name=Taxi_1 | req_more",
+        f"{SCHEMA}inform,name=has_wifi,description=Whether the hotel has wifi"
+        ",examples =True,False, values = True"
+        " | service_name=Taxi_1,description=Rides in town | req_more",
+        "SYSTEM | Whether the hotel has wifi? Yes. Is there anything else I can help you with?",
+    ),
+}
 
 
-HOTEL = "SYSTEM | service_name=Hotels_1,description=Find and book hotels | "
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        (
-            "a value",
-            f"{HOTEL}confirm,name=city,description=City of the hotel., values = Rome | goodbye",
-        ),
-        (
-            "values and what is possible",
-            f"{HOTEL}offer,name=city,description=City of the hotel., values = Rome,Pisa"
-            " | request,name=star_rating,description=How many stars the hotel has"
-            ",examples =1,2,3,4,5",
-        ),
-        (
-            "an intent and a slot of that name",
-            f"{HOTEL}offer_intent,intent, values = BookHotel"
-            " | request,name=intent,description=Rent or buy,examples =rent,buy, values = rent,buy",
-        ),
-        ("a count", f"{HOTEL}inform_count,count, values = 3 | notify_success"),
-        (
-            "two services",
-            f"{HOTEL}inform,name=has_wifi,description=Whether the hotel has wifi"
-            ",examples =True,False, values = True"
-            " | service_name=Taxi_1,description=Rides in town | req_more",
-        ),
-    ],
-)
-def test_schema(name: str, text: str) -> None:
-    assert schema_input(TURNS[name]) == text
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a value", "SYSTEM | City of the hotel is Rome. Have a good day."),
-        (
-            "values and what is possible",
-            "SYSTEM | How many stars the hotel has? City of the hotel are Rome and Pisa.",
-        ),
-        (
-            "an intent and a slot of that name",
-            "SYSTEM | Rent or buy? rent or buy? Do you want to book a room?",
-        ),
-        ("a count", "SYSTEM | There are 3 results. Your request was successful."),
-        (
-            "two services",
-            "SYSTEM | Whether the hotel has wifi? Yes. Is there anything else I can help you with?",
-        ),
-    ],
-)
-def test_derived(name: str, text: str) -> None:
-    assert derived_input(TURNS[name]) == text
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts(name: str) -> None:
+    texts = (make(TURNS[name]) for make in (naive_input, schema_input, derived_input))
+    assert tuple(texts) == TEXTS[name]
 
 
 def test_t2g2(tmp_path: Path) -> None:

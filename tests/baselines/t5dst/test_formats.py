@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from baselines.t5dst.formats import FORMATS, Format, get_format, shuffled
-from baselines.t5dst.formats.values import AnswerState, allowed_value, restore_case, spoken
+from baselines.t5dst.formats.values import AnswerState, allowed_value, restore_case
 from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import Intent, Service, Slot
 
@@ -227,10 +227,6 @@ def test_shuffling_moves_elements_and_keeps_answers() -> None:
         state = prompt.decode(other, SAID, prompt.targets(other, GOLD))
         assert state.slot_values["subtitles"] == ["None"]
         assert state.slot_values["film"][0] == "Up"
-
-
-def test_spoken_has_every_turn() -> None:
-    assert spoken([], "Hi", "U:", "S:") == "U: Hi"
 
 
 def test_unknown_format() -> None:

@@ -11,9 +11,9 @@ from transformers import PreTrainedTokenizerFast
 
 from baselines.data.frames import GOLD
 from baselines.t5dst.formats import get_format
-from baselines.t5dst.inputs import Inputs, Texts, TokenLimits, special_tokens
+from baselines.t5dst.inputs import Inputs, Texts, TokenLimits
 from baselines.t5dst.tiny import tiny_tokenizer
-from sgdx_dataset import SgdxError, frames, load
+from sgdx_dataset import frames, load
 
 NAMES = ("t5dst", "t5dst-options", "d3st")  # d3st-joined has the inputs of d3st
 
@@ -68,12 +68,6 @@ def test_parts_tokenized_apart_are_the_joint_text_s_tokens(
         assert inputs.ids(index).tolist() == tokenizer(joint)["input_ids"]
 
 
-def test_no_room_for_the_schema_part(rows: Any, tokenizer: PreTrainedTokenizerFast) -> None:
-    texts = read(rows, "d3st")
-    with pytest.raises(SgdxError, match=r"^max_input: 16 tokens "):
-        Inputs(texts, tokenizer, get_format("d3st"), TokenLimits(16, 64))
-
-
 def test_batches(rows: Any, tokenizer: PreTrainedTokenizerFast) -> None:
     inputs = Inputs(read(rows, "t5dst", 0), tokenizer, get_format("t5dst"), TokenLimits(256, 32))
     batch = inputs.training_batch(np.array([0, 9, 40]))
@@ -118,7 +112,3 @@ def test_a_flat_mask(rows: Any, tokenizer: PreTrainedTokenizerFast) -> None:
     ]
     assert batches[0]["attention_mask"].shape == (3, 1, 1, batches[0]["input_ids"].shape[1])
     assert torch.equal(batches[1]["attention_mask"], batches[0]["attention_mask"][:, 0, 0].long())
-
-
-def test_special_tokens() -> None:
-    assert special_tokens(tiny_tokenizer(["a"], 300)) == ([], [1])
