@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -40,15 +40,7 @@ class Decision(msgspec.Struct):
 
 
 class WordingFigures(msgspec.Struct, rename={"v1_5": "v1-5"}):
-    """The figures of some calls or cases, as ``sgdx_metric.wording_figures`` has them.
-
-    Attributes:
-        by_variant: The mean under each wording.
-        original, reworded, v1_5, drop, worst, flips, sensitivity: The figures.
-        confidence: The 95 % interval of each; services have none.
-        p: The p-value of the drop.
-        frames: How many calls there are, of a service.
-    """
+    """The figures of some calls or cases, as ``sgdx_metric.wording_figures`` has them."""
 
     by_variant: dict[str, float | None]
     confidence: dict[str, tuple[float, float] | None] = {}
@@ -64,16 +56,10 @@ class WordingFigures(msgspec.Struct, rename={"v1_5": "v1-5"}):
 
 
 class MetricScores(WordingFigures):
-    """The figures of one metric over all wordings.
-
-    Attributes:
-        differences: Each wording against the original.
-        seen, unseen: The figures of calls of services in the train split, and of others; None for
-            APIs that are not SGD's.
-        by_service: The figures of each service, by its original name.
-    """
+    """The figures of one metric over all wordings."""
 
     differences: dict[str, Difference] = {}
+    # None for APIs that are not SGD's.
     seen: WordingFigures | None = None
     unseen: WordingFigures | None = None
     by_service: dict[str, WordingFigures] = {}
@@ -84,54 +70,28 @@ class MetricScores(WordingFigures):
 
 
 class PairedCalls(msgspec.Struct):
-    """The part `paired` of such a scores.json: the scores of every call.
+    """The part `paired` of such a scores.json: the scores of every call."""
 
-    Attributes:
-        frame_id: The ids of the frames that a call follows, in any order [calls].
-        seen: The original names of the services that are in the train split.
-        call_accuracy, call_name_accuracy, call_argument_accuracy: By variant, in the order of
-            `frame_id` [calls].
-    """
-
+    # The frames that a call follows, in any order.
     frame_id: Annotated[list[str], msgspec.Meta(min_length=1)]
+    # The original names of the services that are in the train split.
     seen: list[str]
+    # By variant, in the order of `frame_id` [calls].
     call_accuracy: Annotated[dict[str, list[Fraction]], msgspec.Meta(min_length=1)]
     call_name_accuracy: dict[str, list[Fraction]]
     call_argument_accuracy: dict[str, list[Fraction]]
 
 
-class CallScores(msgspec.Struct):
-    """What programs read of such a scores.json.
-
-    Attributes:
-        signature: The line that says how it was scored.
-        calls: The figures of each metric.
-        decision: How well it is decided whether to call, by variant; None where every turn that was
-            predicted is followed by a call.
-        frames: How many calls there are, of `all`, `seen` and `unseen` services.
-        dialogues: How many dialogues have a call.
-        paired: The scores of every call.
-        predictions: What the prediction files say of their system, by variant.
-    """
+class _CallScores(msgspec.Struct):
+    """What is read of such a scores.json to pair it with another."""
 
     signature: str
-    calls: Annotated[dict[str, MetricScores], msgspec.Meta(min_length=1)]
-    decision: dict[str, Decision | None]
-    frames: dict[str, int]
-    dialogues: int
     paired: PairedCalls
-    predictions: dict[str, dict[str, Any]] = {}
 
 
 @dataclass(frozen=True)
 class CallResults(PairedResults):
-    """The scores of calls in a scores.json.
-
-    Attributes:
-        scores: Its content. Of results that `only_dialogues` made, it stays that of all calls.
-    """
-
-    scores: CallScores
+    """The scores of calls in a scores.json."""
 
     def sums(self, members: Ints) -> Sums:
         """The sums over dialogues of some calls' scores, as `call_sums` has them."""
@@ -185,16 +145,8 @@ def _number(values: Floats) -> float | None:
 
 
 def parse_call_results(data: bytes, path: Path) -> CallResults:
-    """Parse the content of a scores.json of calls.
-
-    Args:
-        data: The content.
-        path: The file, for error messages.
-
-    Raises:
-        ScoreError, SgdxError: It is none.
-    """
-    scores = parse_json(data, CallScores, str(path), "a scores.json of calls")
+    """Parse the content of a scores.json of calls."""
+    scores = parse_json(data, _CallScores, str(path), "a scores.json of calls")
     paired = scores.paired
     by_metric = {metric: getattr(paired, metric) for metric in CALL_METRICS}
     frames = read_frames(scores.signature, paired.frame_id, paired.seen, path)
@@ -207,5 +159,4 @@ def parse_call_results(data: bytes, path: Path) -> CallResults:
         frame_ids=frames.frame_ids,
         frame_index=frames.frame_index,
         tables={metric: frames.table(by_metric[metric]) for metric in (CALL, *CALL_METRICS[:2])},
-        scores=scores,
     )

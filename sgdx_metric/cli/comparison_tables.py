@@ -52,17 +52,13 @@ _MEANS = ("original", "reworded", "v1-5")
 
 @dataclass(frozen=True)
 class TaskWords:
-    """How figures of a task are called.
+    """How figures of a task are called."""
 
-    Attributes:
-        unit: What a score is of.
-        deciding: The key of the figure by which one system is better than another.
-        of_variant: What the mean under one variant is called, in a line.
-        by_variant: The same in a title.
-    """
-
+    # What a score is of.
     unit: str
+    # The key of the figure by which one system is better than another.
     deciding: str
+    # What the mean under one variant is called, in a line and in a title.
     of_variant: str
     by_variant: str
 
@@ -111,11 +107,7 @@ def print_comparison(
 ) -> None:
     """Print which system is which, whether they differ, and a table of the headline figures.
 
-    Args:
-        result: What `compare` returned.
-        names: What the first and the second system are called.
-        details: Whether to print a table by service for each figure too, and one by variant.
-        console: Where to print.
+    With details each figure has a table by service, and there is one by variant.
     """
     for which, name in zip(("first", "second"), names):
         facts = [f"system acts: {result['system_acts'][which]}"]
@@ -195,13 +187,7 @@ def _compared(figures: dict[str, Any]) -> list[str]:
 
 
 def print_summary(result: dict[str, Any], names: Sequence[str], console: Console) -> None:
-    """Print the mean and the standard deviation of every headline figure over several runs.
-
-    Args:
-        result: What `summarise` returned.
-        names: What the runs are called.
-        console: Where to print.
-    """
+    """Print the mean and the standard deviation of every headline figure over several runs."""
     groups, words = result["groups"], _words(result)
     if words is _CALLS:
         _print_call_averages(groups, len(names), console)

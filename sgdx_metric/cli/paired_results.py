@@ -39,24 +39,17 @@ Tables = Mapping[str, Mapping[str, Floats]]
 
 @dataclass(frozen=True)
 class PairedResults(ABC):
-    """The scores of single frames in a scores.json, which are paired with another's.
-
-    Attributes:
-        path: The file.
-        signature: The line that says how it was scored.
-        parts: The parts of the signature, by key.
-        rules: The rules that the signature states.
-        frame_ids: The ids of the frames, or of those that a call follows, sorted [frames].
-        frame_index: Where those frames belong.
-        tables: The scores of every frame, the main metric first [frames].
-    """
+    """The scores of single frames in a scores.json, which are paired with another's."""
 
     path: Path
     signature: str
+    # What the signature states, by key.
     parts: dict[str, str]
     rules: Rules
+    # The frames, or those that a call follows, sorted [frames].
     frame_ids: pa.Array
     frame_index: FrameIndex
+    # The main metric comes first [frames].
     tables: Tables
 
     @property
@@ -74,46 +67,23 @@ class PairedResults(ABC):
 
     @abstractmethod
     def sums(self, members: Ints) -> Sums:
-        """The sums over dialogues of some frames' scores.
-
-        Args:
-            members: Positions of the frames [some frames].
-
-        Returns:
-            Sums whose first rows are the main metric under the variants.
-        """
+        """The sums over dialogues of the scores at some positions, the main metric's first."""
 
     @abstractmethod
     def statistics(self, means: Floats) -> Statistics:
-        """The figures that the variants allow, by name [...].
-
-        Args:
-            means: Mean scores of `sums` [..., rows].
-        """
+        """The figures that the variants allow, by name [...], of means of `sums` [..., rows]."""
 
     @abstractmethod
     def means_by_metric(self, means: Floats) -> dict[str, Statistics]:
-        """The means under each variant [...], by the beginning of the names of figures.
-
-        Args:
-            means: As for `statistics`.
-        """
+        """The means under each variant [...], by the beginning of the names of figures."""
 
     @abstractmethod
     def wording_sets(self) -> dict[str, list[str]]:
-        """The sets of wordings over which means are figures, by the end of the figure's name.
-
-        Raises:
-            SgdxError: There are too few wordings.
-        """
+        """The sets of wordings over which means are figures, by the end of the figure's name."""
 
     @abstractmethod
     def figures(self, members: Ints) -> tuple[dict[str, float | None], dict[str, float | None]]:
-        """The figures of some frames, and the main metric's mean under each variant.
-
-        Args:
-            members: As for `sums`.
-        """
+        """The figures of some frames, and the main metric's mean under each variant."""
 
 
 AnyResults = TypeVar("AnyResults", bound=PairedResults)
@@ -121,17 +91,13 @@ AnyResults = TypeVar("AnyResults", bound=PairedResults)
 
 @dataclass(frozen=True)
 class PairedFrames:
-    """Which frames a scores.json has single scores of, and how they were scored.
-
-    Attributes:
-        parts, rules, frame_ids, frame_index: As in `PairedResults`.
-        order: For each of `frame_ids` its position in the file [frames].
-    """
+    """Which frames a scores.json has single scores of, and how they were scored."""
 
     parts: dict[str, str]
     rules: Rules
     frame_ids: pa.Array
     frame_index: FrameIndex
+    # For each of `frame_ids` its position in the file [frames].
     order: Ints
 
     def table(self, by_variant: Mapping[str, Sequence[float | None]]) -> dict[str, Floats]:
@@ -150,17 +116,7 @@ def unit_of(parts: Mapping[str, str]) -> str:
 def read_frames(
     signature: str, frame_id: Sequence[str], seen: Collection[str], path: Path
 ) -> PairedFrames:
-    """Read which frames the part `paired` of a scores.json has scores of.
-
-    Args:
-        signature: The file's signature.
-        frame_id: The frames' ids, in any order.
-        seen: The original names of the services that are in the train split.
-        path: The file, for error messages.
-
-    Raises:
-        ScoreError, SgdxError: An id is malformed or there twice, or the signature is none.
-    """
+    """Read which frames, in any order, the part `paired` of a scores.json has scores of."""
     parts = signature_parts(signature, str(path))
     rules = rules_of(parts, str(path))
     for one_id in frame_id:
@@ -197,19 +153,7 @@ def check_complete(
 
 
 def only_dialogues(results: AnyResults, dialogue_ids: Sequence[str], where: str) -> AnyResults:
-    """The results of some dialogues alone.
-
-    Args:
-        results: The results.
-        dialogue_ids: The dialogues to keep, each once.
-        where: Where the ids are from, for the error message.
-
-    Returns:
-        Results with the signature and the frames of these dialogues.
-
-    Raises:
-        SgdxError: The results lack one of the dialogues.
-    """
+    """The results of some dialogues alone, with their signature; `where` names them in errors."""
     if lacking := sorted(set(dialogue_ids) - set(results.dialogue_ids())):
         raise SgdxError(
             f"{results.path}: lacks {len(lacking)} of the {len(dialogue_ids)} dialogues of "
@@ -222,14 +166,7 @@ def only_dialogues(results: AnyResults, dialogue_ids: Sequence[str], where: str)
 
 
 def only_services(results: AnyResults, services: Collection[str]) -> AnyResults:
-    """The results of some services alone, which go by their original names.
-
-    Returns:
-        Results with the signature and the frames of these services.
-
-    Raises:
-        SgdxError: The results have no frame of one of the services.
-    """
+    """The results of some services alone, by original names, with their signature."""
     service_names = results.frame_index.services()
     if lacking := sorted(set(services) - set(service_names)):
         raise SgdxError(
@@ -243,13 +180,7 @@ def only_services(results: AnyResults, services: Collection[str]) -> AnyResults:
 def _only_frames(
     results: AnyResults, members: Ints, mark: Mapping[str, str] = MappingProxyType({})
 ) -> AnyResults:
-    """The results of some frames alone, whose signature names their dialogues.
-
-    Args:
-        results: The results.
-        members: Positions of the frames [some frames].
-        mark: What else the signature then says, by key.
-    """
+    """The results of the frames at some positions, whose signature names their dialogues."""
     frame_ids = results.frame_ids.take(pa.array(members))
     ids = {frame_id.rsplit("/", 2)[0] for frame_id in frame_ids.to_pylist()}
     marks = {"dialogues": dialogues_mark(ids), **mark}
@@ -279,15 +210,7 @@ def wordings(parts: dict[str, str]) -> dict[str, str]:
 
 
 def check_part(first: PairedResults, second: PairedResults, key: str) -> None:
-    """Refuse two results whose signatures differ in a part.
-
-    Args:
-        first, second: The results.
-        key: The part's key.
-
-    Raises:
-        SgdxError: They differ.
-    """
+    """Refuse two results whose signatures differ in a part."""
     if first.part(key) != second.part(key):
         raise SgdxError(
             f"{second.path}: {key} is '{second.part(key)}' in the signature, and "
@@ -296,16 +219,7 @@ def check_part(first: PairedResults, second: PairedResults, key: str) -> None:
 
 
 def check_alike(first: PairedResults, second: PairedResults, free: Collection[str] = ()) -> None:
-    """Refuse two results that were not scored alike on the same frames.
-
-    Args:
-        first, second: The results.
-        free: Keys of the parts in which their signatures may differ.
-
-    Raises:
-        SgdxError: The signatures differ in another part, or the frames differ. The message names
-            what differs first.
-    """
+    """Refuse two results that were not scored alike, but for `free` parts, on the same frames."""
     first_marks, second_marks = wordings(first.parts), wordings(second.parts)
     for variant, mark in first_marks.items():
         if variant in second_marks and second_marks[variant] != mark:

@@ -28,17 +28,10 @@ def open_folder(
     columns: pa.Schema = REFERENCE,
     split: str | None = None,
 ) -> References:
-    """Open a folder of the Parquet files that `python -m sgdx_dataset frames` writes.
+    """Open a folder with the `VARIANT.parquet` that `python -m sgdx_dataset frames` writes.
 
-    Args:
-        folder: Has `VARIANT.parquet` for each of `variants`.
-        variants: The variants that will be asked for; their files are looked at now.
-        columns: The columns that frame rows are to have.
-        split: The split that the files must be of; None for any.
-
-    Raises:
-        SgdxError: A file is missing, is no Parquet file, lacks a column or is of another split; or
-            the files are of different releases.
+    The files of the variants are looked at now: they must be of one release, and of the split if
+    one is given.
     """
     names = list(variants)
     files = open_row_files(

@@ -15,32 +15,22 @@ from ..signature import split_name
 
 
 class FileFacts(msgspec.Struct):
-    """What a file of rows says in its metadata; None where it does not.
-
-    Attributes:
-        release: What data it is of.
-        data: The digest of what the rows are made from.
-        split: The rows' split.
-        dialogues: Of how many dialogues the file's are a choice.
-    """
+    """What a file of rows says in its metadata; None where it does not."""
 
     release: str | None = None
+    # The digest of what the rows are made from.
     data: str | None = None
     split: str | None = None
+    # Of how many dialogues the file's are a choice.
     dialogues: str | None = None
 
 
 @dataclass(frozen=True)
 class RowFiles:
-    """The files `VARIANT.parquet` of a folder.
-
-    Attributes:
-        folder: The folder.
-        facts: What the file of a variant says of itself.
-        table: The columns of a variant's file that are read.
-    """
+    """The files `VARIANT.parquet` of a folder."""
 
     folder: Path
+    # What the file of a variant says of itself, and those of its columns that are read.
     facts: Callable[[str], FileFacts]
     table: Callable[[str], pa.Table]
 
@@ -57,14 +47,9 @@ class RowFiles:
 def open_row_files(
     folder: Path, split: str | None, kind: str, columns: list[str], read: Callable[[Path], pa.Table]
 ) -> RowFiles:
-    """Open a folder of Parquet files; a file is looked at when it is asked for.
+    """Open a folder of Parquet files of "frame" or "turn" rows, which are looked at when asked for.
 
-    Args:
-        folder: The folder.
-        split: The split that the files must be of; None for any.
-        kind: What the rows are, "frame" or "turn", for error messages.
-        columns: The columns that a file must have.
-        read: Reads them from a file; raises SgdxError or ScoreError where it cannot be read.
+    Each must be of the split, if one is given, and have the columns, which `read` reads.
     """
 
     @cache

@@ -19,11 +19,7 @@ class _Signed(msgspec.Struct):
 
 
 def read_run(path: Path) -> PairedResults:
-    """Read a scores.json that `score` or `calls` wrote.
-
-    Raises:
-        ScoreError, SgdxError: The file cannot be read, or is no scores.json.
-    """
+    """Read a scores.json that `score` or `calls` wrote."""
     data = read_input(path)
     signature = parse_json(data, _Signed, str(path), "a scores.json").signature
     is_of_calls = "task:calls" in signature.split("|")
@@ -31,12 +27,7 @@ def read_run(path: Path) -> PairedResults:
 
 
 def read_runs(paths: Sequence[Path]) -> list[PairedResults]:
-    """Read the results of one system's runs.
-
-    Raises:
-        ScoreError, SgdxError: A file appears twice, is no scores.json, or was not scored like the
-            first: the signatures of one system's runs may differ in nothing.
-    """
+    """Read the results of one system's runs, whose signatures may differ in nothing."""
     for i, path in enumerate(paths):
         if any(path.resolve() == earlier.resolve() for earlier in paths[:i]):
             raise SgdxError(f"{path}: found this file twice, expected each run once")

@@ -15,24 +15,15 @@ from .runs import read_runs
 
 
 def summarise(paths: Sequence[Path]) -> dict[str, Any]:
-    """Average the figures of several runs that were scored alike on the same frames.
-
-    Args:
-        paths: Files that `score` wrote, two or more.
+    """Average the figures of two or more runs that were scored alike on the same frames.
 
     Returns:
         `signature`, which all files share; `runs`, their number; and `groups`. For all, seen and
-        unseen frames a group has `frames`, their number; `jga_orig`,
-        `jga_v1-5`, `relative_difference`, `ss_jga`, the other headline figures and, with variants
-        beside the paper's, those over all of them, such as `ss_jga(v1..v5+mine)`; and `by_variant`,
-        the joint goal accuracy under each variant. Each figure has its `mean`, its sample standard
-        deviation `sd` (that of the population is estimated with n - 1) and its `values`, one a run
-        in the order of `paths`. All are fractions; a figure that is undefined in a run has neither
-        mean nor deviation.
-
-    Raises:
-        SgdxError: There are fewer than two files, one appears twice or no scores.json, or the
-            signatures or the frames differ.
+        unseen frames a group has `frames`, their number, the headline figures, those over further
+        variants, such as `ss_jga(v1..v5+mine)`, and `by_variant`, the joint goal accuracy under
+        each. Each figure has its `mean`, its sample standard deviation `sd` (that of the population
+        is estimated with n - 1) and its `values`, one a run. All are fractions; a figure that is
+        undefined in a run has neither mean nor deviation.
     """
     if len(paths) < 2:
         raise SgdxError(
