@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from accelerate import Accelerator
 
 from baselines.sgd_baseline.model import SgdProvenance
 from baselines.sgd_baseline.modeling import SgdBaselineModel
@@ -17,7 +16,6 @@ from baselines.trained import (
     answer_batches,
     fingerprint,
     load_trained,
-    predict_in_chunks,
     read_provenance,
 )
 from baselines.training.batching import Ints
@@ -37,21 +35,6 @@ def test_answers_come_in_the_order_of_the_inputs() -> None:
     assert answer_batches(LENGTHS, OPTIONS, answer) == [0, 10, 20, 30, 40, 50, 60]
     assert batches == [[1, 5], [3, 4], [0, 6], [2]]
     assert answer_batches(LENGTHS[:0], OPTIONS, answer) == []
-
-
-def test_a_chunk_that_is_there_is_not_predicted_again(tmp_path: Path) -> None:
-    predicted: list[int] = []
-
-    def predict(batch: Ints) -> list[int]:
-        predicted.extend(batch.tolist())
-        return [10 * index for index in batch.tolist()]
-
-    arguments = (Accelerator(cpu=True), LENGTHS, OPTIONS, predict, tmp_path)
-    assert predict_in_chunks(*arguments) == [0, 10, 20, 30, 40, 50, 60]
-    assert predicted == [1, 5, 3, 4, 0, 6, 2]  # longest first
-    (tmp_path / "000001.json").unlink()
-    assert predict_in_chunks(*arguments) == [0, 10, 20, 30, 40, 50, 60]
-    assert predicted[7:] == [4, 0, 6]
 
 
 def test_other_weights_options_or_inputs_have_another_folder() -> None:

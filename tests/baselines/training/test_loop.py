@@ -19,8 +19,6 @@ from baselines import train
 from baselines.t5dst.settings import T5Settings
 from baselines.training import loop
 from baselines.training.optimizer import learning_rate
-from baselines.training.settings import read_recipe
-from sgdx_dataset import SgdxError
 
 from ...conftest import ROOT
 from ..conftest import command, write_recipe
@@ -157,25 +155,3 @@ def test_rates() -> None:
     )  # fmt: skip
     rates = [learning_rate(step, settings) for step in range(10)]
     assert rates == [0.5, 1.0, 1.0, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("model: [", r"r.yaml: while parsing"),
-        ("model: tiny", "r.yaml: Object missing required field"),
-        ("modle: tiny", "r.yaml: Object contains unknown field `modle`"),
-        ("steps: 0", r"r.yaml: Expected `int` >= 1 - at `\$.steps`"),
-        ("- 1", "r.yaml: Expected `object`, got `array`"),
-        ("learning_rate: .nan", r"r.yaml: Expected `float` >= 0.0 - at `\$.learning_rate`"),
-        ("weight_decay: .inf", r"r.yaml: Expected `float` <= 1e\+30 - at `\$.weight_decay`"),
-        ("clip: -1.0", r"r.yaml: Expected `float` > 0.0 - at `\$.clip`"),
-        ("seed: -1", r"r.yaml: Expected `int` >= 0 - at `\$.seed`"),
-        ("precision: fp8", r"r.yaml: Invalid enum value 'fp8' - at `\$.precision`"),
-    ],
-)
-def test_a_recipe_at_fault(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "r.yaml").write_text(text)
-    with pytest.raises(SgdxError, match=message) as error:
-        read_recipe(tmp_path / "r.yaml", T5Settings)
-    assert "\n" not in str(error.value)
