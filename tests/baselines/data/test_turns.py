@@ -1,28 +1,18 @@
-"""The guard of generators: what reaches one, and what one may be trained on."""
+"""Turn rows: their original names, and which a generator may be trained on."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 import pytest
 from datasets import Dataset
 
 from baselines.data.turns import (
-    GOLD,
-    IDENTITY,
-    INPUTS,
-    generate,
-    input_columns,
-    training_columns,
     training_turns,
     turn_rows,
 )
-from baselines.system import Generator, Predictions
-from baselines.t2g2.generator import T2G2Generator
 from baselines.t2g2.settings import T2G2Settings
 from baselines.training.settings import Augment
 from baselines.training.task import Provenance
@@ -39,42 +29,6 @@ SETTINGS = T2G2Settings(
 @pytest.fixture(scope="module")
 def rows() -> Dataset:
     return turn_rows(load("v2", "test", "sample"), "test", "sample")
-
-
-def generator_that(look: Callable[[Row], Any], *reads: str) -> Generator:
-    """A generator that declares some inputs and looks at something of each row."""
-
-    class Looking(Generator):
-        NAME: ClassVar[str] = "looking"
-        READS: ClassVar[tuple[str, ...]] = reads
-
-        def predict(self, rows: Dataset, chunks: Path) -> Predictions:
-            return Predictions([{"saw": look(row)} for row in rows], {})
-
-    return Looking()
-
-
-@pytest.mark.parametrize("column", [*GOLD, "prompt", "seen", "seen_domain"])
-def test_a_generator_that_looks_at_gold_fails(rows: Dataset, column: str, tmp_path: Path) -> None:
-    with pytest.raises(KeyError, match=column):
-        generate(generator_that(lambda row: row[column], *INPUTS), rows, tmp_path)
-
-
-@pytest.mark.parametrize("column", [*GOLD, "prompt"])
-def test_a_generator_cannot_declare_gold(rows: Dataset, column: str, tmp_path: Path) -> None:
-    greedy = generator_that(lambda row: row[column], "actions", column)
-    with pytest.raises(SgdxError, match=f"asks to read {column}, expected only actions, intent"):
-        generate(greedy, rows, tmp_path)
-
-
-def test_what_is_declared_is_all_that_is_there(rows: Dataset) -> None:
-    assert input_columns(rows, ["actions"]).column_names == [*IDENTITY, "actions"]
-    assert input_columns(rows, ()).column_names == list(IDENTITY)
-    shown = training_columns(rows, T2G2Generator.READS)
-    both = {"original_actions", "original_intent"}
-    assert set(shown.column_names) == {*IDENTITY, "actions", "intent", "schemas", *both, *GOLD}
-    assert shown["utterance"] == rows["utterance"]
-    assert set(T2G2Generator.READS) <= set(INPUTS)
 
 
 def test_the_original_names_have_the_same_acts_and_values(rows: Dataset) -> None:

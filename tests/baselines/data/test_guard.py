@@ -1,0 +1,93 @@
+"""The guard: what reaches a tracker or a generator, and how one fails that asks for more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from datasets import Dataset
+
+from baselines.data import frames, turns
+from baselines.system import SYSTEMS, Generator, Predictions, Tracker, get_system
+from baselines.t2g2.generator import T2G2Generator
+from sgdx_dataset import SgdxError, load
+from sgdx_dataset import frames as frame_rows
+
+Row = dict[str, Any]
+BLIND = ("history", "utterance", "schema")
+GOLD = {
+    "frames": [*frames.GOLD, "seen", "schema_slots"],
+    "turns": [*turns.GOLD, "prompt", "seen", "seen_domain"],
+}
+EACH = [(kind, column) for kind, columns in GOLD.items() for column in columns]
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, Dataset]:
+    data = load("v2", "test", "sample")
+    return {"frames": frame_rows(data), "turns": turns.turn_rows(data, "test", "sample")}
+
+
+def predict(kind: str, rows: Dataset, look: Callable[[Row], Any], *reads: str) -> list[Any]:
+    """What a system saw that declares some inputs and looks at something of each row."""
+
+    class Looking(Tracker if kind == "frames" else Generator):  # type: ignore[misc]
+        NAME: ClassVar[str] = "looking"
+        READS: ClassVar[tuple[str, ...]] = reads
+
+        def predict(self, rows: Dataset, chunks: Path) -> Predictions:
+            return Predictions([{"saw": look(row)} for row in rows], {})
+
+    run = frames.track if kind == "frames" else turns.generate
+    return [row["saw"] for row in run(Looking(), rows, Path("none")).rows]
+
+
+def last_acts(row: Row) -> Any:
+    return [turn["actions"] for turn in row["history"]]
+
+
+@pytest.mark.parametrize(("kind", "column"), EACH)
+def test_who_looks_at_gold_fails(rows: dict[str, Dataset], kind: str, column: str) -> None:
+    inputs = frames.INPUTS if kind == "frames" else turns.INPUTS
+    with pytest.raises(KeyError, match=column):
+        predict(kind, rows[kind], lambda row: row[column], *inputs)
+
+
+@pytest.mark.parametrize(("kind", "column"), EACH)
+def test_nobody_can_declare_gold(rows: dict[str, Dataset], kind: str, column: str) -> None:
+    with pytest.raises(SgdxError, match=f"asks to read {column}, "):
+        predict(kind, rows[kind], lambda row: row[column], column)
+
+
+def test_acts_are_for_those_who_declare_them(rows: dict[str, Dataset]) -> None:
+    given = rows["frames"]
+    with pytest.raises(KeyError, match="actions"):
+        predict("frames", given, last_acts, *BLIND)
+    seen = predict("frames", given, last_acts, *BLIND, "system_acts")
+    assert seen == [last_acts(row) for row in given]
+    assert sum(len(acts) for saw in seen for acts in saw) > 300
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_system_declares_inputs_alone(name: str) -> None:
+    system_class = get_system(name)
+    assert name == system_class.NAME
+    assert set(system_class.READS) <= set(
+        frames.INPUTS if system_class.ROWS == "frames" else turns.INPUTS
+    )
+    assert ("system_acts" in system_class.READS) is (name in ("lexical", "sgp_dst", "onepass"))
+
+
+def test_training_sees_gold_besides(rows: dict[str, Dataset]) -> None:
+    shown = frames.training_columns(rows["frames"], BLIND)
+    assert set(shown.column_names) == {*frames.IDENTITY, *BLIND, *frames.GOLD}
+    assert "actions" not in shown[5]["history"][0]
+    assert shown["slot_values"] == rows["frames"]["slot_values"]
+    shown = turns.training_columns(rows["turns"], T2G2Generator.READS)
+    both = {"original_actions", "original_intent"}
+    assert set(shown.column_names) == {
+        *turns.IDENTITY, "actions", "intent", "schemas", *both, *turns.GOLD,
+    }  # fmt: skip
+    assert shown["utterance"] == rows["turns"]["utterance"]
