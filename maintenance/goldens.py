@@ -80,11 +80,6 @@ def read_rows(path: Path) -> list[Json]:
     return [row for row in map(json.loads, lines) if "metadata" not in row]
 
 
-def write_rows(path: Path, rows: Iterable[Json]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-
-
 def digest(value: Json) -> str:
     """A digest of a JSON value, whose floats count to 9 places."""
     text = json.dumps(_rounded(value), sort_keys=True)
@@ -178,48 +173,44 @@ def compared_turns(_: Path) -> Json:
 # ---- the sample corpus
 
 
-def _kind(kinds: int, *words: object) -> int:
-    """A number below ``kinds`` that looks drawn, and is always the same for these words."""
-    return zlib.crc32("/".join(map(str, words)).encode()) % kinds
+NAMES = {"frame_id", "turn_id", "id", "variant", "slot", "service", "name"}
 
 
-def _gold(wording: str, *columns: str) -> list[Json]:
+def damaged(value: Json, place: str) -> Json:
+    """A JSON value of which some texts and lists are changed, always the same ones."""
+    kind = zlib.crc32(place.encode()) % 12
+    if isinstance(value, dict):
+        return {k: v if k in NAMES else damaged(v, f"{place}/{k}") for k, v in value.items()}
+    if isinstance(value, list):
+        items = [damaged(item, f"{place}/{number}") for number, item in enumerate(value)]
+        return items[:-1] if kind == 0 and len(items) > 1 else items
+    if isinstance(value, str) and kind < 3:
+        return (value[: len(value) // 2], value.upper(), "dontcare")[kind]
+    return value
+
+
+def write_damaged(folder: Path, wording: str, rows: Iterable[Json]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps(damaged(row, f"{wording}/{number}")) for number, row in enumerate(rows)]
+    (folder / f"{wording}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def gold(wording: str, *columns: str) -> list[Json]:
+    columns = ("frame_id", "variant", *columns)
     table = frame_tables(open_release("sample"), "test", wording, list(columns))
     rows: list[Json] = table.to_pylist()
     return rows
 
 
-def damaged_states(folder: Path, wording: str) -> None:
-    """Write the gold states of a wording, of which about half are made wrong."""
-    columns = ("frame_id", "variant", "active_intent", "requested_slots", "slot_values")
-    rows = _gold(wording, *columns)
-    for row in rows:
-        kind, slots = _kind(12, wording, row["frame_id"]), row["slot_values"]
-        if kind == 0:
-            row["slot_values"] = slots[:-1]
-        elif kind in (1, 2) and slots:  # a fuzzy match scores part of this
-            slots[0]["values"] = [slots[0]["values"][0][: 3 * kind]]
-        elif kind == 3:
-            row["active_intent"] = "NONE"
-        elif kind == 4:
-            row["requested_slots"] = row["requested_slots"][1:]
-        elif kind == 5 and slots:
-            slots[-1]["values"] = ["dontcare"]
-    write_rows(folder / f"{wording}.jsonl", rows)
-
-
 def damaged_release(folder: Path, wording: str) -> None:
-    """Write the gold states in the release's layout, some values in capitals and some shortened."""
+    """Write the dialogues of a wording in the release's layout, with damaged states."""
     run("sgdx_dataset export --source sample --split test --config", wording, "--output", folder)
     for path in folder.glob("test/dialogues_*.json"):
         dialogues = read(path)
-        for dialogue in dialogues:
-            for turn in dialogue["turns"]:
-                for frame in turn["frames"]:
-                    for slot, values in frame.get("state", {}).get("slot_values", {}).items():
-                        kind = _kind(4, wording, dialogue["dialogue_id"], turn["utterance"], slot)
-                        if kind < 2:
-                            values[:] = [values[0].upper() if kind else values[0][:-2]]
+        frames = [f for dialogue in dialogues for turn in dialogue["turns"] for f in turn["frames"]]
+        for number, frame in enumerate(frames):
+            if "state" in frame:
+                frame["state"] = damaged(frame["state"], f"{wording}/{path.name}/{number}")
         path.write_text(json.dumps(dialogues), encoding="utf-8")
 
 
@@ -227,27 +218,27 @@ def states(folder: Path) -> Json:
     """Scores of the lexical tracker and of damaged gold states, under all rules."""
     run("baselines.predict --tracker lexical --source sample --output", folder / "lexical")
     for wording in WORDINGS:
-        damaged_states(folder / "damaged", wording)
-        damaged_release(folder / "release" / wording, wording)
-    release = folder / "release"
-    score = "sgdx_metric score --source sample"
-    lexical, damaged = folder / "lexical.json", folder / "damaged.json"
-    run(score, "--predictions", folder / "lexical", "--output", lexical)
-    frames = folder / "frames.jsonl"
-    run(score, "--predictions", folder / "damaged", "--output", damaged, "--per-frame", frames)
+        state = gold(wording, "active_intent", "requested_slots", "slot_values")
+        write_damaged(folder / "damaged", wording, state)
+        damaged_release(folder / wording, wording)
+    score, frames = "sgdx_metric score --source sample --predictions", folder / "frames.jsonl"
+    release = (f"--predictions={name}={folder / name / 'test'}" for name in WORDINGS)
+    pair = (folder / "lexical.json", folder / "damaged.json")
+    run(score, folder / "lexical", "--output", pair[0])
+    run(score, folder / "damaged", "--output", pair[1], "--per-frame", frames)
 
     def changed(*options: str) -> Json:
-        return scored(score, "--predictions", folder / "damaged", *options)
+        return scored(score, folder / "damaged", *options)
 
     def compare(*options: str) -> Json:
-        return scored("sgdx_metric compare", lexical, damaged, *options, output="--json")
+        return scored("sgdx_metric compare", *pair, *options, output="--json")
 
     return {
-        "lexical": figures(read(lexical)),
+        "lexical": figures(read(pair[0])),
         "lexical's rows": predicted(folder / "lexical"),
-        "damaged": figures(read(damaged)),
+        "damaged": figures(read(pair[1])),
         "damaged, frames": digest(read_rows(frames)),
-        "release": scored(score, *(f"--predictions={w}={release / w / 'test'}" for w in WORDINGS)),
+        "release": scored("sgdx_metric score --source sample", *release),
         "turns": changed("--joint-acc-across-turn"),
         "no fuzzy match": changed("--no-fuzzy-match"),
         "zero mean dropped": changed("--zero-mean", "drop"),
@@ -259,106 +250,69 @@ def states(folder: Path) -> Json:
     }
 
 
-def damaged_calls(folder: Path, wording: str, decides: bool) -> None:
-    """Write the gold calls of a wording, some of them wrong; with ``decides`` for all turns."""
-    rows = []
-    for frame in _gold(wording, "frame_id", "variant", "service", "service_call"):
-        call, kind = frame["service_call"], _kind(10, decides, wording, frame["frame_id"])
-        if call is None and not decides:
-            continue
-        row = {key: frame[key] for key in ("frame_id", "variant")}
-        if call is None:
-            made = {"service": frame["service"], "method": "Unknown", "parameters": []}
-            call = made if kind == 0 else None
-        else:
-            call, parameters = {"service": frame["service"], **call}, call["parameters"]
-            if kind == 0 and decides:
-                call = None
-            elif kind == 1:
-                call["method"] = "Unknown"
-            elif kind == 2:
-                call["parameters"] = parameters[1:]
-            elif kind in (3, 4):
-                value = parameters[0]["value"]
-                call["parameters"] = [{**parameters[0], "value": value[:-1]}, *parameters[1:]]
-        rows.append({**row, "service_call": call})
-    write_rows(folder / f"{wording}.jsonl", rows)
-
-
 def calls(folder: Path) -> Json:
     """Scores of damaged gold calls, with and without the decision to call."""
-    scores = {}
-    for name, decides in (("calls", False), ("decisions", True)):
-        for wording in WORDINGS:
-            damaged_calls(folder / name, wording, decides)
-        path = folder / f"{name}.json"
-        options = ("--predictions", folder / name, "--output", path)
-        run("sgdx_metric calls --source sample", *options)
-        scores[name] = figures(read(path))
-    compare = ("sgdx_metric compare", folder / "calls.json", folder / "decisions.json")
-    scores["compare"] = scored(*compare, output="--json")
-    scores["compare over both"] = scored(*compare, "--over", "both", output="--json")
-    return scores
+    for wording in WORDINGS:
+        decisions = gold(wording, "service", "service_call")
+        for number, row in enumerate(decisions):
+            service, call = row.pop("service"), row["service_call"]
+            if call is None and number % 9 == 0:
+                call = {"method": "Unknown", "parameters": []}
+            row["service_call"] = call and {"service": service, **call}
+        write_damaged(folder / "decisions", wording, decisions)
+        made = [row for row in decisions if row["service_call"]]
+        made = [row for row in made if row["service_call"]["method"] != "Unknown"]
+        write_damaged(folder / "calls", wording, made)
+    pair = (folder / "calls.json", folder / "decisions.json")
+    for path in pair:
+        run(
+            "sgdx_metric calls --source sample --predictions",
+            path.with_suffix(""),
+            "--output",
+            path,
+        )
+    compare = ("sgdx_metric compare", *pair)
+    return {
+        "calls": figures(read(pair[0])),
+        "decisions": figures(read(pair[1])),
+        "compare": scored(*compare, output="--json"),
+        "compare over both": scored(*compare, "--over", "both", output="--json"),
+    }
 
 
 def tools(folder: Path) -> Json:
     """Scores of the demo's program on the sample tools, and of its answers damaged."""
-    run("sgdx_tools demo --output", folder / "demo")
-    for path in (folder / "demo" / "run").glob("*.jsonl"):
-        if path.name == "answers.jsonl":
-            continue
-        rows = read_rows(path)
-        for row in rows:
-            if row["calls"] and (kind := _kind(6, path.stem, row["id"])) < 3:
-                arguments = row["calls"][0]["arguments"]
-                for name in list(arguments)[:1]:
-                    changed = {"unknown": 1}, {name: f" {arguments[name]}"}, {name: None}
-                    row["calls"][0]["arguments"] = arguments | changed[kind]
-        write_rows(folder / "damaged" / path.name, rows)
-    score = ("sgdx_tools score --quiet", folder / "demo" / "my_api", "--predictions")
-    answers = {p.stem: digest(read_rows(p)) for p in sorted((folder / "demo/run").glob("v*.jsonl"))}
+    demo = folder / "demo"
+    run("sgdx_tools demo --output", demo)
+    paths = [path for path in (demo / "run").glob("*.jsonl") if path.name != "answers.jsonl"]
+    for path in paths:
+        write_damaged(folder / "damaged", path.stem, read_rows(path))
+    score = ("sgdx_tools score --quiet", demo / "my_api", "--predictions")
+    rules = ("exact", "bfcl", "fuzzy")
     return {
-        "demo": scored(*score, folder / "demo" / "run"),
-        "answers": answers,
-        **{
-            rules: scored(*score, folder / "damaged", "--rules", rules)
-            for rules in ("exact", "bfcl", "fuzzy")
-        },
+        "demo": scored(*score, demo / "run"),
+        "rows": {path.stem: digest(read_rows(path)) for path in sorted(paths)},
+        **{rule: scored(*score, folder / "damaged", "--rules", rule) for rule in rules},
     }
-
-
-def damaged_turns(source: Path, target: Path) -> None:
-    """Write a file of responses, of which some lose their end and some say that of another."""
-    rows = read_rows(source)
-    key = next(name for name in rows[0] if name not in ("turn_id", "variant"))
-    texts = [row[key] for row in rows]
-    for place, row in enumerate(rows):
-        kind = _kind(6, source.stem, row["turn_id"])
-        if kind < 2:
-            row[key] = texts[place - 1] if kind else " ".join(texts[place].split()[:4])
-    write_rows(target, rows)
 
 
 def turns(folder: Path) -> Json:
     """Scores of responses that are copied, made from descriptions, empty, and damaged."""
-    for system in ("gold", "derived", "empty"):
-        copies = ("--system", system, "--source", "sample", "--output", folder / system)
-        run("baselines.copies", *copies)
+    systems = ("gold", "derived", "empty")
+    for system in systems:
+        run("baselines.copies --source sample --system", system, "--output", folder / system)
     for path in (folder / "gold").glob("*.jsonl"):
-        damaged_turns(path, folder / "damaged" / path.name)
+        write_damaged(folder / "damaged", path.stem, read_rows(path))
     score = ("sgsacc_metric score --source sample --cache", folder / "cache", "--predictions")
-    judged = {}
-    for system in ("gold", "derived", "empty", "damaged"):
-        options = (folder / system, "--nli", "lexical", "--output", folder / f"{system}.json")
-        run(*score, *options)
-        judged[system] = figures(read(folder / f"{system}.json"))
-    damaged = (*score, folder / "damaged")
+    for system in (*systems, "damaged"):
+        run(*score, folder / system, "--nli", "lexical", "--output", folder / f"{system}.json")
+    made = (*score, folder / "damaged")
     pair = (folder / "derived.json", folder / "damaged.json")
     return {
-        **judged,
-        "rows": {name: predicted(folder / name) for name in ("gold", "derived", "empty")},
-        "no model": scored(*damaged),
-        "extended": scored(*damaged, "--nli", "lexical", "--rules", "extended", "--no-context"),
+        **{system: figures(read(folder / f"{system}.json")) for system in (*systems, "damaged")},
+        "rows": {system: predicted(folder / system) for system in systems},
+        "no model": scored(*made),
+        "extended": scored(*made, "--nli", "lexical", "--rules", "extended", "--no-context"),
         "compare": scored("sgsacc_metric compare", *pair, output="--json"),
     }
 
