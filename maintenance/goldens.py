@@ -423,7 +423,7 @@ def eight_steps(recipe: Json, folder: Path) -> Json:
     if recipe["model"].startswith("outputs/"):
         recipe["model"] = str(folder / Path(recipe["model"]).name)
     for settings in recipe.get("parts", {"": recipe}).values():
-        settings["steps"] = 8
+        settings |= {"steps": 8, "warmup": 0.25}
     often = dict.fromkeys(("log_every", "save_every", "evaluate_every"), 8)
     return recipe | often | {"evaluate_frames": 8, "precision": "fp32"}
 
