@@ -36,12 +36,12 @@ def evaluate(request: Request, output: Path) -> None:
         ScoreError: The predictions cannot be scored.
     """
     record = _read_record(output)
-    header = predict(request, output / "predictions")
-    if header is None:
+    headers = predict(request, output / "predictions")
+    if headers is None:
         return
     data = request.data
     facts = {
-        **header,
+        "headers": headers,
         "release": data.release.version(),
         "configs": list(request.configs),
         "versions": versions(),

@@ -22,6 +22,7 @@ import msgspec
 from datasets import concatenate_datasets
 
 from sgdx_dataset import SgdxError
+from sgdx_metric.cli.headers import Header
 
 from .command_line import (
     ParagraphFormatter,
@@ -35,9 +36,8 @@ from .command_line import (
 )
 from .data.frames import SYSTEM_ACTS
 from .data.kinds import rows_for
-from .data.prediction_files import is_finished, write_predictions
+from .data.prediction_files import finished_names, write_predictions
 from .data.requested import RequestedData
-from .source_code import class_digest
 from .system import (
     PredictionOptions,
     System,
@@ -76,20 +76,22 @@ class Request:
     precision: Precision | None = None
 
 
-def predict(request: Request, output: Path) -> dict[str, Any] | None:
-    """Write the predictions for each config into ``CONFIG.jsonl``; finished files are kept.
+def predict(request: Request, output: Path) -> dict[str, Header] | None:
+    """Write the predictions for each config into ``CONFIG.jsonl``.
+
+    Files that have the header that they would have are kept.
 
     Args:
         request: Which system to run on which data.
         output: Folder for the files.
 
     Returns:
-        The metadata that the headers of all files have in common; None in all processes but the
-        first, which alone writes.
+        The header of each config's file, without counts and versions; None in all processes but
+        the first, which alone writes.
 
     Raises:
-        SgdxError: The model, the source or a config cannot be used, the folder holds predictions of
-            another run, or another run is writing there.
+        SgdxError: The model, the source or a config cannot be used, or another run is writing in
+            the folder.
     """
     accelerator = _accelerator(request)
     with _exclusive(output, accelerator):
@@ -110,45 +112,56 @@ def _exclusive(output: Path, accelerator: Accelerator | None) -> Iterator[None]:
 
 def _predict(
     request: Request, output: Path, accelerator: Accelerator | None
-) -> dict[str, Any] | None:
+) -> dict[str, Header] | None:
     first = accelerator is None or accelerator.is_main_process
     numerics, arithmetic = _numerics(request, accelerator)
     system = _load(request, accelerator)
-    header = {
-        "model": request.model,
-        "tracker": request.system_class.NAME,
-        "program": class_digest(type(system)),
-        **system.describe(),
-        **arithmetic,
-        **request.data.facts(),
-    }
-    if request.system_class.ROWS == "frames":
-        header["system_acts"] = SYSTEM_ACTS in system.READS
-    paths = {config: output / f"{config}.jsonl" for config in request.configs}
-    variants = {c: {"variant": c, **request.data.facts_of(c)} for c in paths}
-    missing = [c for c, path in paths.items() if not is_finished(path, {**header, **variants[c]})]
+    headers = _headers(request, system, arithmetic)
+    finished = finished_names(output, headers)
+    missing = [config for config in request.configs if config not in finished]
     if missing:
         row_functions = rows_for(request.system_class)
         rows = [request.data.rows(config, row_functions.rows_of) for config in missing]
-        chunks = output / "chunks" / _digest({"header": header, "variants": variants})
+        chunks = output / "chunks" / _digest(headers)
         with numerics:
             predicted = row_functions.predict(system, concatenate_datasets(rows), chunks)
-        metadata = {**header, **({"counts": predicted.counts} if predicted.counts else {})}
-        if is_trainable(request.system_class):
-            metadata["versions"] = versions()
+        made_with = versions() if is_trainable(request.system_class) else {}
         if first:
             for config in missing:
+                header = msgspec.structs.replace(
+                    headers[config], counts=predicted.counts, versions=made_with
+                )
                 of_variant = [row for row in predicted.rows if row["variant"] == config]
-                write_predictions(paths[config], {**metadata, **variants[config]}, of_variant)
+                write_predictions(output / f"{config}.jsonl", header, of_variant)
             shutil.rmtree(output / "chunks", ignore_errors=True)
             if predicted.counts:
                 print(f"predicted {in_words(predicted.counts)}")
     if accelerator is not None:
         accelerator.wait_for_everyone()
-    return header if first else None
+    return headers if first else None
 
 
-def _digest(facts: dict[str, Any]) -> str:
+def _headers(request: Request, system: System, arithmetic: dict[str, Any]) -> dict[str, Header]:
+    """The header of each config's file, without counts and versions."""
+    is_tracker = request.system_class.ROWS == "frames"
+    facts = {
+        "model": request.model,
+        "tracker": request.system_class.NAME,
+        **system.describe(),
+        **arithmetic,
+        **({"system_acts": SYSTEM_ACTS in system.READS} if is_tracker else {}),
+    }
+    oracle = facts.pop("oracle", None)  # which every reader looks for beside the system's facts
+    task = "state" if is_tracker else "turns"
+    return {
+        config: Header(
+            task=task, variant=config, oracle=oracle, system=facts, **request.data.facts(config)
+        )
+        for config in request.configs
+    }
+
+
+def _digest(facts: object) -> str:
     """A digest of JSON values, for the name of the folder of the partial results of a run."""
     return hashlib.sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()[:16]
 

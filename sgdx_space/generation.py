@@ -9,8 +9,8 @@ import gradio as gr
 import pandas as pd
 
 from sgdx_dataset import SgdxError
+from sgdx_metric.cli.headers import check_one_system
 from sgdx_metric.cli.inputs import stated_dialogues
-from sgdx_metric.cli.systems import check_one_system
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 from sgsacc_metric.cli.predictions import dialogues_of, read_predictions
@@ -97,7 +97,7 @@ def _read_dropped(paths: Sequence[Path], split: str) -> dict[str, ResponsesOfVar
             expected = "one file for each of original and v1 to v5"
             raise ScoreError(f"{path}: found variant '{variant}', expected {expected}")
         predictions[variant] = read_predictions(path, split, variant)
-    check_one_system({name: read.metadata for name, read in predictions.items()})
+    check_one_system({name: read.header for name, read in predictions.items()})
     return predictions
 
 

@@ -18,11 +18,11 @@ from sgdx_dataset.release.remembered import resolve_source
 from sgdx_metric.calls import CALL_REFERENCE, report_calls
 from sgdx_metric.cli.explain import STATE_LINES, TaskLines, explain
 from sgdx_metric.cli.explain_calls import CALL_LINES
+from sgdx_metric.cli.headers import check_one_system
 from sgdx_metric.cli.inputs import Inputs, stated_dialogues
 from sgdx_metric.cli.predictions import Predictions, are_calls, read_states_or_calls
 from sgdx_metric.cli.references import References, open_references
 from sgdx_metric.cli.score import CALLS, STATES, Scored, Task, score_against
-from sgdx_metric.cli.systems import check_one_system
 from sgdx_metric.report import report
 from sgdx_metric.robustness import RIGHT, variation
 from sgdx_metric.rows import PREDICTION, REFERENCE, ScoreError
@@ -164,7 +164,7 @@ def read_dropped(paths: list[str]) -> Tracked:
             expected = "one file for each of original and v1 to v5"
             raise ScoreError(f"{path}: found variant '{variant}', expected {expected}")
         predictions[variant] = read_states_or_calls(path, _SPLIT, variant)
-    check_one_system({name: read.metadata for name, read in predictions.items()})
+    check_one_system({name: read.header for name, read in predictions.items()})
     return predictions
 
 

@@ -19,10 +19,11 @@ class _Row(msgspec.Struct):
 def stated_variant(path: Path) -> str:
     """The variant that a prediction file's first line names; the original where it names none."""
     line = read_input(path).partition(b"\n")[0]
-    first = parse_header(line, _Row, path)
-    if first is None:
-        first = parse_json(line, _Row, f"{path}:1", "a line of predictions")
-    return first.variant or ORIGINAL
+    header = parse_header(line, path)
+    if header is None:
+        row = parse_json(line, _Row, f"{path}:1", "a line of predictions")
+        return row.variant or ORIGINAL
+    return header.variant or ORIGINAL
 
 
 def shown_problem(error: Exception, paths: Sequence[str] | None = None) -> str:

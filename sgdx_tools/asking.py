@@ -11,7 +11,7 @@ from baselines.llm.asking import ask, open_answers
 from baselines.llm.endpoint import base_url, host_of
 from baselines.llm.estimate import Estimate, TokenCounter, body_tokens
 from baselines.llm.options import read_headers, read_limits, read_parameters, read_prices
-from baselines.llm.program import HOST, program_digest, split_command
+from baselines.llm.program import HOST, split_command
 from baselines.llm.providers import PROVIDERS
 from baselines.llm.requests import RequestSettings
 from baselines.llm.tables import prediction_line
@@ -46,8 +46,7 @@ def read_plan(options: Namespace) -> ToolPlan:
     host = f"{HOST}{options.command}" if options.command else server
     tool_set = read_tool_set(options.tools)
     names = list(dict.fromkeys(options.wording or tool_set.wordings))
-    program = program_digest(options.command) if options.command else ""
-    return ToolPlan(tool_set, names, settings, host, options.repeats, options.distractors, program)
+    return ToolPlan(tool_set, names, settings, host, options.repeats, options.distractors)
 
 
 def run_plan(options: Namespace) -> int:

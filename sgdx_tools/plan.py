@@ -17,6 +17,7 @@ from baselines.llm.answer_file import AnswerFile
 from baselines.llm.program import HOST
 from baselines.llm.requests import RequestSettings, custom_id, request_key
 from sgdx_dataset import SgdxError
+from sgdx_metric.cli.headers import Header
 
 from .answers import read_calls
 from .data import Case, Json, Tool, ToolSet
@@ -56,7 +57,6 @@ class ToolPlan:
         host: The server or program that is asked, without credentials.
         repeats: How often every request is sent.
         distractors: How many other tools a model is shown beside those of a case.
-        program: Digest of the program that is asked; empty for a server.
     """
 
     tool_set: ToolSet
@@ -65,7 +65,6 @@ class ToolPlan:
     host: str
     repeats: int = 1
     distractors: int = 0
-    program: str = ""
 
     def __post_init__(self) -> None:
         if not self.tool_set.cases:
@@ -114,7 +113,7 @@ class ToolPlan:
             **self.settings.fields(how),
             "messages": shown["messages"],
         }
-        host = f"{self.host}{self.program}"
+        host = self.host
         if self.host.startswith(HOST):  # a program may answer by the case's id, a model cannot
             host += f"|{case.id}"
         for repeat in range(1, self.repeats + 1):
@@ -158,21 +157,25 @@ class ToolPlan:
         """Whether an answer cannot be read."""
         return bool(read_calls(body).counts["invalid"])
 
-    def header(self, name: str) -> Json:
+    def header(self, name: str) -> Header:
         """What the header of a prediction file says of the run, its answers aside."""
-        facts = self.settings.facts()
-        return {
-            "model": self.settings.model,
-            "host": self.host,
-            **({"program": self.program} if self.program else {}),
-            **{key: facts[key] for key in ("provider", "parameters", "omitted") if key in facts},
-            "tool_choice": "auto",
-            "variant": name,
-            "repeats": self.repeats,
-            "distractors": self.distractors,
-            "source": self.tool_set.path,
-            "data": data_digest(self.tool_set, name),
-        }
+        settings = self.settings
+        return Header(
+            task="tools",
+            variant=name,
+            source=self.tool_set.path,
+            data=data_digest(self.tool_set, name),
+            system={
+                "model": settings.model,
+                "host": self.host,
+                "provider": settings.provider.name,
+                "parameters": settings.fields({}),
+                "omitted": list(settings.omitted),
+                "tool_choice": settings.tool_choice,
+                "repeats": self.repeats,
+                "distractors": self.distractors,
+            },
+        )
 
     def missing_counts(self, answers: AnswerFile) -> Counter[str]:
         """How many requests have no answer, by wording."""

@@ -15,19 +15,13 @@ from typing import Any
 import msgspec
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import read_input, write_bytes
+from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import parse_json
-from sgdx_metric.cli.headers import check_keys
+from sgdx_metric.cli.headers import Header, check_header, parse_header
 
-from .data import Json, ToolSet
+from .data import ToolSet
 
 ANSWERS = "answers.jsonl"  # what a run keeps beside its predictions
-# What a header says of who made the calls, and how; where two files both say it, it is the same.
-OF_SYSTEM = (
-    "model", "host", "provider", "program", "parameters", "omitted", "tool_choice", "distractors",
-)  # fmt: skip
-# What is compared of a header.
-COMPARED = (*OF_SYSTEM, "variant", "data")
 
 
 class MadeCall(msgspec.Struct, frozen=True):
@@ -64,16 +58,12 @@ class PredictionFile(msgspec.Struct, frozen=True):
     """The predictions under one wording.
 
     Attributes:
-        metadata: What the file's header says; empty without one.
+        header: What the file says of itself.
         predictions: For each run, the prediction of each case by its id.
     """
 
-    metadata: Json
+    header: Header
     predictions: Sequence[Mapping[str, Prediction]]
-
-
-class _Line(msgspec.Struct):
-    metadata: Json | None = None
 
 
 def read_predictions(folder: Path, tool_set: ToolSet) -> dict[str, PredictionFile]:
@@ -111,26 +101,19 @@ def read_prediction_file(path: Path, variant: str, ids: Iterable[str]) -> Predic
     Raises:
         SgdxError: As for ``read_predictions``.
     """
-    metadata: Json = {}
+    header = Header()
     predictions = []
     for number, line in enumerate(read_input(path).splitlines(), 1):
         where = f"{path}:{number}"
-        if number == 1 and b'"metadata"' in line:
-            stated = parse_json(line, _Line, where, "a header").metadata
-            if stated is not None:
-                metadata = stated
-                check_keys(metadata, COMPARED, where)
-                if (own := metadata.get("variant", variant)) != variant:
-                    raise SgdxError(
-                        f"{where}: metadata: variant is {own!r:.80}, expected {variant!r}"
-                    )
-                continue
-        if line.strip():
+        if number == 1 and (stated := parse_header(line, path)) is not None:
+            header = stated
+            check_header(header, path, variant=variant)
+        elif line.strip():
             prediction = parse_json(line, Prediction, where, "a prediction")
             if prediction.variant != variant:
                 raise SgdxError(f"{where}: variant is {prediction.variant!r}, expected {variant!r}")
             predictions.append((where, prediction))
-    return PredictionFile(metadata, _runs(predictions, set(ids), str(path)))
+    return PredictionFile(header, _runs(predictions, set(ids), str(path)))
 
 
 def predictions_from_rows(rows: Iterable[Any], tool_set: ToolSet) -> dict[str, PredictionFile]:
@@ -153,7 +136,7 @@ def predictions_from_rows(rows: Iterable[Any], tool_set: ToolSet) -> dict[str, P
         raise SgdxError("predictions: found no rows, expected one for each case")
     ids = {case.id for case in tool_set.cases}
     return {
-        name: PredictionFile({}, _runs(predictions[name], ids, f"predictions for {name}"))
+        name: PredictionFile(Header(), _runs(predictions[name], ids, f"predictions for {name}"))
         for name in tool_set.wordings
         if name in predictions
     }
@@ -188,13 +171,3 @@ def _runs(
                 f" {min(missing)}"
             )
     return [runs[repeat] for repeat in sorted(runs)]
-
-
-def write_prediction_file(path: Path, metadata: Json, predictions: Iterable[Prediction]) -> None:
-    """Write predictions after a header line, completely or not at all.
-
-    Raises:
-        SgdxError: The file cannot be written.
-    """
-    lines = [{"metadata": metadata}, *predictions]
-    write_bytes(path, msgspec.json.Encoder().encode_lines(lines))

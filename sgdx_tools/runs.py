@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from baselines.data.prediction_files import is_finished
+import msgspec
+
+from baselines.data.prediction_files import finished_names, write_predictions
 from baselines.llm.answer_file import AnswerFile
 from baselines.llm.functions import Json
 from baselines.llm.predictions import AnswerTally
@@ -14,18 +16,13 @@ from sgdx_dataset import SgdxError
 
 from .answers import read_calls
 from .plan import ToolPlan
-from .predictions import Prediction, write_prediction_file
+from .predictions import Prediction
 
 
 def unfinished_names(plan: ToolPlan, output: Path) -> list[str]:
-    """The wordings without predictions in a folder.
-
-    Raises:
-        SgdxError: A file holds another run's predictions.
-    """
-    return [
-        name for name in plan.names if not is_finished(output / f"{name}.jsonl", plan.header(name))
-    ]
+    """The wordings without predictions in a folder, or with others than would be made."""
+    finished = finished_names(output, {name: plan.header(name) for name in plan.names})
+    return [name for name in plan.names if name not in finished]
 
 
 def write_run(
@@ -43,8 +40,10 @@ def write_run(
             tally = AnswerTally()
             predictions = list(_predictions(plan, name, answers, tally))
             figures[name] = tally.facts(price)
-            header = {**plan.header(name), **figures[name], "versions": versions()}
-            write_prediction_file(output / f"{name}.jsonl", header, predictions)
+            header = msgspec.structs.replace(
+                plan.header(name), counts=figures[name], versions=versions()
+            )
+            write_predictions(output / f"{name}.jsonl", header, predictions)
     return figures
 
 

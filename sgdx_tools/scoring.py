@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from sgdx_dataset import SgdxError
 from sgdx_metric.call_rules import score_case
 from sgdx_metric.calls import TASK_SUCCESS, task_success
+from sgdx_metric.cli.headers import check_one_system
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.robustness import flipped, mean_defined, variation
 from sgdx_metric.variants import ORIGINAL
@@ -21,7 +23,6 @@ from .data import Case, Json, Rule, ToolSet
 from .elements import Outcome, rank_elements
 from .folder import CASES, read_tool_set
 from .predictions import (
-    OF_SYSTEM,
     Prediction,
     PredictionFile,
     predictions_from_rows,
@@ -124,7 +125,7 @@ def report_scores(
             name: sum(p.invalid for run in file.predictions for p in run.values())
             for name, file in files.items()
         },
-        "predictions": {name: file.metadata for name, file in files.items()},
+        "predictions": {name: msgspec.to_builtins(file.header) for name, file in files.items()},
         "signature": signature(tool_set, files, rules),
     }
 
@@ -137,33 +138,17 @@ def check_files(tool_set: ToolSet, files: Mapping[str, PredictionFile]) -> None:
     """
     for name, file in files.items():
         _check_same_words(tool_set, name, file)
-    _check_one_system(files)
+    check_one_system({name: file.header for name, file in files.items()})
 
 
 def _check_same_words(tool_set: ToolSet, name: str, file: PredictionFile) -> None:
     """Raise ``SgdxError`` where predictions were made from other words, tools or conversations."""
-    digest, own = data_digest(tool_set, name), file.metadata.get("data")
+    digest, own = data_digest(tool_set, name), file.header.data
     if own not in (None, digest):
         raise SgdxError(
             f"predictions for {name}: were made from other tools, words or conversations than those"
             f" of {tool_set.path}: found {own}, expected {digest}; run again"
         )
-
-
-def _check_one_system(files: Mapping[str, PredictionFile]) -> None:
-    """Raise ``SgdxError`` where wordings were predicted by different systems, or in other ways."""
-    first: dict[str, str] = {}
-    for name, file in files.items():
-        for key in OF_SYSTEM:
-            if (value := file.metadata.get(key)) is None:
-                continue
-            other = first.setdefault(key, name)
-            if value != files[other].metadata[key]:
-                raise SgdxError(
-                    f"predictions for {name}: {key} is {value!r:.80}, and"
-                    f" {files[other].metadata[key]!r:.80} in those for {other}: expected the"
-                    " predictions of one system"
-                )
 
 
 def score_wording(

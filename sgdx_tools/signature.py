@@ -24,7 +24,7 @@ def signature(tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rul
     the number and the digest of the cases, ``tools`` those of the tools.
     """
     makers = {tool_set.wordings[name].made_by for name in files if name != ORIGINAL}
-    distractors = {str(file.metadata.get("distractors", 0)) for file in files.values()} - {"0"}
+    distractors = {str(file.header.system.get("distractors", 0)) for file in files.values()} - {"0"}
     parts = {
         "variants": "+".join(
             name if name == ORIGINAL else f"{name}@{wording_digest(tool_set.wordings[name])}"

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sgdx_dataset import SgdxError
+from sgdx_metric.cli.headers import Header
 from sgsacc_metric.cli.references import References
-from sgsacc_metric.cli.selection import select_turns, turns_mark
+from sgsacc_metric.cli.selection import select_turns
 from sgsacc_metric.rows import Turn
 
 from ..data.prediction_files import write_predictions
 from ..data.requested import RequestedData
-from ..source_code import files_digest, source_files
 from .derived import derived
 from .templates import from_templates, read_templates
 
@@ -28,13 +28,11 @@ class CopySystem:
     Attributes:
         name: One of SYSTEMS.
         say: Returns its response to a turn.
-        program: A digest of the code that makes its responses, and of its templates.
         wording: The schema variant of the turns that it gets; None for each variant's own.
     """
 
     name: str
     say: Say
-    program: str
     wording: str | None = None
 
 
@@ -57,17 +55,15 @@ def copy_system(name: str, templates: Path | None = None) -> CopySystem:
             f"--system {name}: found {'no' if templates is None else 'a'} --templates DIR, expected"
             " it with the system templates and with no other"
         )
-    files = source_files(Path(__file__))
     if templates is not None:
         by_service = read_templates(templates)
-        program = files_digest([*files, *sorted(templates.glob("*.tsv"))])
-        return CopySystem(name, lambda turn: from_templates(turn, by_service), program, "original")
+        return CopySystem(name, lambda turn: from_templates(turn, by_service), "original")
     say: dict[str, Say] = {
         "gold": lambda turn: turn.utterance,
         "derived": derived,
         "empty": lambda turn: "",
     }
-    return CopySystem(name, say[name], files_digest(files))
+    return CopySystem(name, say[name])
 
 
 def generate(
@@ -100,14 +96,7 @@ def generate(
             {"turn_id": turn.turn_id, "variant": config, "utterance": system.say(turn)}
             for turn in turns
         ]
-        header = {
-            "model": f"copy of {system.name}",
-            "program": system.program,
-            "input": system.name,
-            **data.facts(),
-            **({"turns": turns_mark(turns)} if single else {}),
-            "variant": config,
-            **data.facts_of(config),
-        }
+        facts = {"model": f"copy of {system.name}", "input": system.name}
+        header = Header(task="turns", variant=config, system=facts, **data.facts(config))
         paths.append(write_predictions(output / f"{config}.jsonl", header, rows))
     return paths

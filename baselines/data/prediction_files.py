@@ -10,7 +10,11 @@ from typing import Any
 import msgspec
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.files import write_bytes
+from sgdx_metric.cli.headers import Header, first_difference, read_header
+
+from ..command_line import is_first
 
 Row = dict[str, Any]
 
@@ -38,61 +42,57 @@ def prediction_row(
     }
 
 
-def write_predictions(path: Path, metadata: Row, rows: Iterable[Row]) -> Path:
+def write_predictions(path: Path, header: Header, rows: Iterable[Any]) -> Path:
     """Write a header line ``{"metadata": ...}`` and one line for each prediction row.
 
     Args:
         path: The file to write; it is written completely or not at all.
-        metadata: How the rows were made: at least ``model``, ``split``, ``variant`` and
-            ``system_acts``.
+        header: How the rows were made.
         rows: Prediction rows as ``prediction_row`` makes them.
 
     Returns:
         ``path``.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(path, msgspec.json.Encoder().encode_lines([{"metadata": metadata}, *rows]))
+    write_bytes(path, msgspec.json.Encoder().encode_lines([{"metadata": header}, *rows]))
     return path
 
 
-def is_finished(path: Path, metadata: Row) -> bool:
-    """Whether a prediction file exists already, made by the same model of the same data.
+def finished_names(folder: Path, headers: Mapping[str, Header]) -> list[str]:
+    """The names whose predictions are in a folder already, as they would be made again.
 
-    Where only the content of the data or the code of the program has changed since, what is there
-    is out of date: one line says so, and the file is to be made again.
+    A note says which those are, and another one by what fact other predictions differ.
 
     Args:
-        path: The file that ``write_predictions`` writes.
-        metadata: Expected metadata of the header, which may have further entries.
-
-    Raises:
-        SgdxError: The header differs, so the file holds the predictions of another run.
+        folder: Has ``NAME.jsonl`` for predictions that were made before.
+        headers: The header that each file would have, but for counts and versions.
     """
-    if not path.exists():
-        return False
+    finished = []
+    for name, header in headers.items():
+        path = folder / f"{name}.jsonl"
+        if not path.exists():
+            continue
+        if key := _difference(path, header):
+            _note(f"{path}: its {key} differs from this run's: predicting again")
+        else:
+            finished.append(name)
+    if finished:
+        what = f"the predictions for {', '.join(finished)} are kept"
+        _note(f"{folder}: {what}, remove them to predict again")
+    return finished
+
+
+def _note(text: str) -> None:
+    if is_first():
+        print(f"note: {escape_controls(text)}", file=sys.stderr)
+
+
+def _difference(path: Path, header: Header) -> str:
+    """The first key by which the header of a file is another than expected; empty if none is."""
     try:
-        with path.open("rb") as file:
-            header = msgspec.json.decode(file.readline(), type=dict[str, dict[str, Any]])
-        header_metadata = header.get("metadata", {})
-    except (ValueError, RecursionError):  # it is not JSON, or not UTF-8
-        header_metadata = {}
-    expected: Row = msgspec.json.decode(msgspec.json.encode(metadata))
-    differing = [key for key, value in expected.items() if header_metadata.get(key) != value]
-    changed = {
-        "data": f"the data of {expected.get('source')} have",
-        "program": f"the program of {expected.get('model')} has",
-    }
-    if differing and all(key in changed and key in header_metadata for key in differing):
-        what = " and ".join(changed[key] for key in differing)
-        print(
-            f"note: {path}: {what} changed since these predictions were made: predicting again",
-            file=sys.stderr,
-        )
-        return False
-    if differing:
-        key = differing[0]
-        raise SgdxError(
-            f"{path}: holds another run's predictions: {key} is {header_metadata.get(key)!r}, "
-            f"expected {expected[key]!r}; give another --output"
-        )
-    return True
+        found = msgspec.structs.replace(read_header(path), counts={}, versions={})
+    except SgdxError:
+        found = Header()
+    found_facts, facts = (msgspec.json.decode(msgspec.json.encode(h)) for h in (found, header))
+    key = first_difference(found_facts, facts)
+    return first_difference(found.system, facts.get("system", {})) if key == "system" else key

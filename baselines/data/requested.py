@@ -14,7 +14,8 @@ from datasets import Dataset
 from sgdx_dataset import VARIANTS, SgdxError, frames, load, open_release
 from sgdx_dataset.release.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
-from sgdx_metric.variants import fingerprint, schema_digest, short_digest
+from sgdx_metric.subset import dialogues_mark
+from sgdx_metric.variants import fingerprint, schema_digest
 
 from .augment import RowsOf
 
@@ -57,28 +58,19 @@ class RequestedData:
             dialogues = dialogues.select(_places(dialogues, self.dialogues, self.split))
         return rows_of(dialogues, self.split, self.source)
 
-    def facts(self) -> dict[str, Any]:
-        """What the headers of all prediction files say about the data.
+    def facts(self, config: str) -> dict[str, Any]:
+        """What the header of a schema variant's prediction file says about the data.
 
-        ``source`` is the source without its folders, which are nobody else's business.
-        ``dialogues`` is present if only some dialogues are predicted. It identifies them as the
-        signature of a score does, by their number and the first 8 hex digits of a SHA-256 of their
-        sorted ids.
+        ``source`` is the source without its folders, which are nobody else's business, and ``data``
+        the digest of all that the rows are made from (``Release.data_digest``). ``dialogues`` is
+        present if only some are predicted, and ``wording`` if it is the user's own. They identify
+        both as the signature of a score does.
         """
         facts = {"source": self.release.public_name, "split": self.split}
-        if self.dialogues is None:
-            return facts
-        ids = sorted(read_dialogue_ids(self.dialogues, self.split))
-        return {**facts, "dialogues": f"{len(ids)}@{short_digest(ids)}"}
-
-    def facts_of(self, config: str) -> dict[str, str]:
-        """What the header of a schema variant's prediction file says about the data besides.
-
-        ``data`` is the digest of all that its rows are made from (``Release.data_digest``).
-        ``wording`` is the fingerprint of a wording of the user's own, as the signature of a score
-        has it.
-        """
-        return {**self._wording(config), "data": self.release.data_digest(self.split, config)}
+        if self.dialogues is not None:
+            facts["dialogues"] = dialogues_mark(read_dialogue_ids(self.dialogues, self.split))
+        facts["data"] = self.release.data_digest(self.split, config)
+        return facts | self._wording(config)
 
     def _wording(self, config: str) -> dict[str, str]:
         if config not in self.variants:

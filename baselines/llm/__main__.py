@@ -40,7 +40,7 @@ from .options import (
     read_settings,
 )
 from .plan import Plan
-from .predictions import DONE, finished_names, write_finished
+from .predictions import DONE, unfinished_names, write_finished
 from .program import split_command
 from .tables import (
     check_table,
@@ -142,7 +142,7 @@ def _predict(options: Namespace) -> int:
     read_headers(options)
     plan, limits = read_plan(options, program), read_limits(options)
     with open_answers(options.output, options.answers) as answers:
-        if len(finished_names(plan, options.output)) == len(plan.names):
+        if not unfinished_names(plan, options.output):
             print(*(options.output / f"{name}.jsonl" for name in plan.names), sep="\n")
             return 0
         ask(options, plan, plan.count(), answers, plan.settings.provider, limits)
@@ -152,7 +152,6 @@ def _predict(options: Namespace) -> int:
 def _requests(options: Namespace) -> None:
     plan = read_plan(options)
     with open_answers(options.output, options.answers) as answers:
-        finished_names(plan, options.output)  # raises if the folder has another run's predictions
         files, count = write_requests(plan, answers, options.output / "requests")
     print(f"{count} requests; collect reads the answers", file=sys.stderr)
     print(*files, sep="\n")
@@ -161,7 +160,6 @@ def _requests(options: Namespace) -> None:
 def _collect(options: Namespace) -> int:
     plan = read_plan(options)
     with open_answers(options.output, options.answers) as answers:
-        finished_names(plan, options.output)  # raises if the folder has another run's predictions
         counts = collect(plan, answers, options.files)
         print(f"lines: {format_counts(counts) or 'none'}", file=sys.stderr)
         return _write(plan, answers, options)

@@ -14,7 +14,6 @@ from typing import Any, Self
 
 from sgdx_dataset import SgdxError
 
-from .endpoint import is_error
 from .functions import Json
 
 
@@ -57,9 +56,7 @@ class AnswerFile:
                 answer = json.loads(line)
                 if "body" not in answer:
                     raise KeyError("body")
-                # Earlier versions have kept the errors of gateways.
-                if not is_error(answer["body"]):
-                    self._offsets.setdefault(answer["key"], offset)
+                self._offsets.setdefault(answer["key"], offset)
             except (ValueError, KeyError, TypeError, RecursionError):
                 raise SgdxError(
                     f"{self._path}:{number}: found no answer, expected an object with key and body;"

@@ -66,6 +66,9 @@ def ask(
         with _progress(count) as advance:
             counts = run_program(options.command, plan, answers, advance, line_of)
         print(f"sent: {format_counts(counts) or 'nothing'}", file=sys.stderr)
+        if counts["cached"]:
+            text = "earlier answers are kept; if the program has changed, remove answers.jsonl"
+            print(f"note: {text}", file=sys.stderr)
         return
     send = connect(base_url(options.base_url, provider), provider=provider, headers=headers)
     with _progress(count) as advance:

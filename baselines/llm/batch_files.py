@@ -95,8 +95,7 @@ def collect(plan: Plan, answers: AnswerFile, files: Iterable[Path]) -> Counter[s
         answers: Where answers are kept.
         files: JSON Lines, as a provider gives them back for files of ``write_requests``, or as a
             system that is no language model writes them: ``{"custom_id": ..., "state": {...}}``. A
-            ``custom_id`` ends with the beginning of its request's key; one of an earlier version,
-            without it, is taken by its variant and frame alone.
+            ``custom_id`` ends with the beginning of its request's key.
 
     Returns:
         The number of lines of each kind: ``answered``; ``failed``, which report an error;
@@ -132,7 +131,7 @@ def _keep(line: bytes, keys: dict[str, list[str]], answers: AnswerFile, where: s
     name = answer.get("custom_id") if isinstance(answer, dict) else None
     if not isinstance(name, str):
         return "unreadable"
-    name, key = _without_key(name)
+    name, _, key = name.rpartition("|")
     if name not in keys:
         return "unknown"
     if not any(request_key.startswith(key) for request_key in keys[name]):
@@ -149,12 +148,6 @@ def _keep(line: bytes, keys: dict[str, list[str]], answers: AnswerFile, where: s
         return "repeated"
     answers.add(free[0], name, body)
     return "answered"
-
-
-def _without_key(custom_id: str) -> tuple[str, str]:
-    """A request's name, and the beginning of its key that the batch file put behind it."""
-    name, _, key = custom_id.rpartition("|")
-    return (name, key) if name.count("|") == 2 else (custom_id, "")
 
 
 def answer_in(line: Any) -> Any:

@@ -14,7 +14,7 @@ from sgdx_dataset.io.arguments import split_pairs
 from ..command_line import read_data
 from .endpoint import base_url, host_of
 from .plan import Plan
-from .program import HOST, program_digest
+from .program import HOST
 from .providers import OPENAI, PROVIDERS
 from .requests import AnswerForm, RequestSettings, TaskName, ToolChoice
 from .sending import OnRefusal, SendLimits, read_invalid_limit
@@ -297,8 +297,7 @@ def read_plan(options: argparse.Namespace, program: str | None = None) -> Plan:
     retries = getattr(options, "retry_invalid", 0)  # an estimate has no such option
     if program and retries:
         raise SgdxError("--retry-invalid: expected only for a server, not with --command")
-    digest = program_digest(program) if program else ""
-    plan = Plan(data, configs, settings, host, options.repeats, retries, digest)
+    plan = Plan(data, configs, settings, host, options.repeats, retries)
     if not plan.dialogues:
         raise SgdxError("found no dialogues, expected one at least")
     return plan

@@ -77,8 +77,6 @@ class Plan:
         repeats: How often every request is sent. With more than 1 there is one schema variant, and
             the predictions are called ``r1``, ``r2``, and so on.
         retry_invalid: How often a request is sent again after an invalid answer.
-        program: Digest of the program that is asked; empty for a server. Answers of a program that
-            has changed since are asked for again.
     """
 
     data: RequestedData
@@ -87,7 +85,6 @@ class Plan:
     host: str
     repeats: int = 1
     retry_invalid: int = 0
-    program: str = ""
 
     def __post_init__(self) -> None:
         if self.repeats < 1 or self.retry_invalid < 0:
@@ -153,8 +150,7 @@ class Plan:
         rows = self.tables[config].rows(dialogue)
         for frames, services, body in _bodies(rows, self.tables[config], self.settings):
             attempts = range(self.retry_invalid + 1)
-            seed, host = self.settings.provider.seed, self.host + self.program
-            bodies = [with_seed(body, attempt, seed) for attempt in attempts]
+            bodies = [with_seed(body, attempt, self.settings.provider.seed) for attempt in attempts]
             yield Request(
                 custom_id(name, frames[0]["frame_id"], repeat),
                 dialogue,
@@ -162,7 +158,7 @@ class Plan:
                 services,
                 bodies,
                 [
-                    request_key(each_body, host, repeat, attempt if each_body is body else 0)
+                    request_key(each_body, self.host, repeat, attempt if each_body is body else 0)
                     for attempt, each_body in zip(attempts, bodies)
                 ],
             )

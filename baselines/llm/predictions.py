@@ -11,8 +11,9 @@ from statistics import fmean
 import msgspec
 
 from sgdx_dataset.io.files import write_bytes
+from sgdx_metric.cli.headers import Header
 
-from ..data.prediction_files import is_finished, write_predictions
+from ..data.prediction_files import finished_names, write_predictions
 from ..training.run_folder import versions
 from .answer_file import AnswerFile
 from .answers import total_counts, why_invalid
@@ -23,41 +24,26 @@ from .usage import Price, Usage, usage_of
 DONE = "done.json"
 
 
-def header(plan: Plan) -> Json:
-    """What the headers of all prediction files of a run have in common."""
-    return {
-        "model": plan.settings.model,
+def header(plan: Plan, name: str) -> Header:
+    """The header of a prediction file, without counts and versions."""
+    config, _ = plan.names[name]
+    facts = {
         "tracker": "llm",
         "host": plan.host,
-        **({"program": plan.program} if plan.program else {}),
         **plan.settings.facts(),
         "mapping": MAPPING,
         "services": "dialogue" if plan.settings.task == "calls" else "frame",
         "retry_invalid": plan.retry_invalid,
-        **plan.data.facts(),
         "system_acts": False,
     }
+    task = plan.settings.task
+    return Header(task=task, variant=name, system=facts, **plan.data.facts(config))
 
 
-def own_header(plan: Plan, name: str) -> Json:
-    """What the header of one file has in addition to ``header``."""
-    config, repeat = plan.names[name]
-    own: Json = {"variant": name, **plan.data.facts_of(config)}
-    return own | ({"repeat": repeat, "of_variant": config} if plan.repeats > 1 else {})
-
-
-def finished_names(plan: Plan, output: Path) -> list[str]:
-    """The names of the predictions that are in a folder already.
-
-    Raises:
-        SgdxError: A file holds another run's predictions.
-    """
-    common = header(plan)
-    return [
-        name
-        for name in plan.names
-        if is_finished(output / f"{name}.jsonl", {**common, **own_header(plan, name)})
-    ]
+def unfinished_names(plan: Plan, output: Path) -> list[str]:
+    """The names without predictions in a folder, or with others than would be made."""
+    finished = finished_names(output, {name: header(plan, name) for name in plan.names})
+    return [name for name in plan.names if name not in finished]
 
 
 def write_finished(
@@ -80,15 +66,14 @@ def write_finished(
     """
     done, missing = done_dialogues(plan, answers)
     written: dict[str, Json] = {}
-    common = header(plan)
     for name in plan.names:
         if missing[name]:
             continue
         tally = AnswerTally()
         rows = list(tally.rows(plan, name, answers))
         figures = tally.facts(price)
-        metadata = {**common, **own_header(plan, name), **figures, "versions": versions()}
-        write_predictions(output / f"{name}.jsonl", metadata, rows)
+        stated = msgspec.structs.replace(header(plan, name), counts=figures, versions=versions())
+        write_predictions(output / f"{name}.jsonl", stated, rows)
         written[name] = figures
     if +missing:
         write_bytes(output / DONE, msgspec.json.encode(done) + b"\n")
@@ -140,7 +125,7 @@ class AnswerTally:
             self._refusals[_ascii_name(str(error.get("code") or error["refused_with"]))] += 1
         for answer_line in lines:
             self._usage += usage_of(answer_line["body"])
-            # Answers to batches, of programs and of earlier versions have no time.
+            # Answers to batches and of programs have no time.
             if "seconds" in answer_line:
                 self._seconds.append(float(answer_line["seconds"]))
         for key, names in (("model", self._models), ("system_fingerprint", self._fingerprints)):
@@ -149,14 +134,12 @@ class AnswerTally:
         self._dates.append(str(line.get("at", "")))
 
     def facts(self, price: Price | None) -> Json:
-        """Figures for the header of the prediction file."""
+        """The counts for the header of the prediction file."""
         asked_again = self._answers - self._requests
         figures: Json = {
-            "counts": {
-                "requests": self._requests,
-                "asked_again": asked_again,
-                **total_counts(self._counts),
-            },
+            "requests": self._requests,
+            "asked_again": asked_again,
+            **total_counts(self._counts),
             "invalid_because": dict(self._reasons.most_common()),
             **({"refusals": dict(self._refusals.most_common(5))} if self._refusals else {}),
             "tokens": self._usage.facts(),

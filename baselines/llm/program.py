@@ -16,12 +16,10 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import IO, Any
 
 from sgdx_dataset import SgdxError
 
-from ..source_code import files_digest, module_file, source_files
 from .answer_file import AnswerFile
 from .batch_files import answer_in
 from .endpoint import MOST_BYTES
@@ -104,27 +102,6 @@ def split_command(line: str) -> list[str]:
     if not arguments:
         raise SgdxError("--command: found no program, expected one with its arguments")
     return arguments
-
-
-def program_digest(line: str) -> str:
-    """A digest of the program that a command line names: one that is mended is another one.
-
-    It is of the files that the line names, of the file of MODULE after ``-m``, and of what Python
-    files among them import from their own folders. It is empty where the line names no file.
-
-    Raises:
-        SgdxError: The line cannot be split.
-    """
-    words = split_command(line)
-    files: list[Path] = []
-    for previous, word in zip(["", *words], words):
-        try:
-            path = module_file(word) if previous == "-m" else Path(word)
-            if path and path.is_file():
-                files += source_files(path)
-        except (OSError, ValueError):  # such as a text that is too long for a name
-            continue
-    return files_digest(files) if files else ""
 
 
 def request_line(request: Request) -> Json:

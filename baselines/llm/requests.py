@@ -96,18 +96,17 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
         return {name: value for name, value in fields.items() if name not in self.omitted}
 
     def facts(self) -> Json:
-        """What the header of a prediction file says of the settings, the model aside."""
-        parameters = self.fields({})
-        facts: Json = {"task": self.task, "answer": self.answer, "strict": self.strict}
+        """What the header of a prediction file says of the settings."""
+        facts: Json = {"model": self.model, "answer": self.answer, "strict": self.strict}
         if self.provider is not OPENAI:
             facts["provider"] = self.provider.name
         if self.task == "calls":
             facts["tool_choice"] = self.tool_choice
-            facts |= {"distractors": self.distractors} if self.distractors else {}
+            facts["distractors"] = self.distractors
         prompt = hashlib.sha256(instruction(self.task, self.answer).encode()).hexdigest()
         return facts | {
             "prompt": prompt,
-            "parameters": parameters,
+            "parameters": self.fields({}),
             "omitted": list(self.omitted),
         }
 

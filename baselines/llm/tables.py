@@ -98,8 +98,9 @@ def sending_line(report: SendingReport, price: Price | None) -> str:
 
 
 def prediction_line(name: str, figures: Json) -> str:
-    """One line about a prediction file, from the figures in its header."""
-    line = f"{name}: {format_counts(figures['counts'])}"
+    """One line about a prediction file, from the counts in its header."""
+    numbers = {key: value for key, value in figures.items() if isinstance(value, int)}
+    line = f"{name}: {format_counts(numbers)}"
     if figures["tokens"]["in"]:
         line += f"; tokens {figures['tokens']['in']} in, {figures['tokens']['out']} out"
     if "cost" in figures:
@@ -111,12 +112,12 @@ def done_line(figures_of_files: Iterable[Json], task: TaskName) -> str:
     """The last line of a run: which share of the answers could not be read, and why.
 
     Args:
-        figures_of_files: The figures in the header of each prediction file.
+        figures_of_files: The counts in the header of each prediction file.
         task: What was asked for.
     """
     requests, reasons = 0, Counter[str]()
     for figures in figures_of_files:
-        requests += figures["counts"]["requests"]
+        requests += figures["requests"]
         reasons.update(figures["invalid_because"])
     invalid = reasons.total()
     if not invalid:

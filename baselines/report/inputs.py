@@ -21,7 +21,7 @@ from .cells import printable
 from .choice import ALL_FRAMES, FrameChoice, choose_frames
 from .data import ReferenceData, open_references, open_source
 from .generation.runs import GeneratorRun, Validation, read_generator_run, read_validation
-from .run_files import find_scores, read_header
+from .run_files import find_scores
 from .runs import TrackerRun, read_tracker_run
 from .systems import SystemGroup, TrackerGroup, group_runs
 from .tools.runs import SIGNATURE as TOOLS
@@ -193,12 +193,5 @@ def _open_data(
 
 def _stated_data(run: TrackerRun) -> dict[str, Stated]:
     """What the predictions of each variant say that they were made from."""
-    headers = {variant: read_header(path) for variant, path in run.predictions.items()}
-    return {
-        variant: (_text(header.get("source")), _text(header.get("data")))
-        for variant, header in headers.items()
-    }
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+    headers = run.results.scores.predictions
+    return {variant: (header.source, header.data) for variant, header in headers.items()}

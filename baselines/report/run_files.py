@@ -10,7 +10,7 @@ from typing import Any
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
-from sgdx_metric.cli.headers import parse_header
+from sgdx_metric.cli.headers import Header
 from sgdx_metric.cli.predictions import prediction_paths
 
 from ..training.run_folder import read_log
@@ -21,25 +21,21 @@ LogLine = dict[str, float]
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What a run's files record of the system that made its predictions.
+    """What a run's files record of the system that made its predictions."""
 
-    Attributes:
-        metadata: What the predictions state about the system; empty where they state nothing.
-        settings: The recipe that the model was trained with; empty where it is not at hand.
-        logs: The lines of the training's log, by sub-model ("" for a model that has none); empty
-            where there is no log.
-    """
-
-    metadata: Mapping[str, Any]
+    # What the predictions say of it; empty where they say nothing.
+    system: Mapping[str, Any]
+    # The recipe that the model was trained with; empty where it is not at hand.
     settings: Mapping[str, Any]
+    # The lines of the training's log, by sub-model ("" for a model that has none).
     logs: Mapping[str, Sequence[LogLine]]
 
     @property
     def trainings(self) -> list[Mapping[str, Any]]:
         """What is recorded of the training of the model, and of its sub-models if it has any."""
-        parts = self.metadata.get("parts")
+        parts = self.system.get("parts")
         sub_models = parts.values() if isinstance(parts, dict) else ()
-        records = (self.metadata, *sub_models, self.settings)
+        records = (self.system, *sub_models, self.settings)
         return [record for record in records if isinstance(record, Mapping)]
 
 
@@ -78,30 +74,21 @@ def find_predictions(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
     return paths if set(paths) == set(variants) else {}
 
 
-def read_record(scores: Path, predictions: Mapping[str, Path]) -> RunRecord:
+def read_record(scores: Path, predictions: Mapping[str, Header]) -> RunRecord:
     """Read what is recorded beside a file of scores, and in the folder of the model if it has one.
 
     Args:
         scores: The file of scores. ``run.json`` and ``log.jsonl`` are looked for beside it, and
             then in the folder of the model that the predictions name.
-        predictions: The prediction files by variant, whose first line is read where there is no
-            ``run.json``.
-
-    Raises:
-        SgdxError: A file is malformed.
+        predictions: What the scores say of the predictions that were scored, by variant.
     """
+    system = next((header.system for header in predictions.values()), {})
+    model = Path(str(system.get("model") or scores.parent))
     record = _read_object(scores.parent / "run.json")
-    metadata = _object_at(record, "evaluation") or _read_metadata(predictions)
-    for key in ("tracker", "model"):
-        if not isinstance(metadata.get(key) or "", str):
-            found = f"the {key} of its predictions is {metadata[key]!r}"
-            raise SgdxError(f"{scores}: {found}, expected a text")
-    model = Path(str(metadata.get("model") or scores.parent))
     training = record if "record" in record else _read_object(model / "run.json")
-    recipe = _object_at(training, "record")
     return RunRecord(
-        metadata,
-        _object_at(recipe, "settings"),
+        system,
+        _object_at(_object_at(training, "record"), "settings"),
         _read_logs(scores.parent) or _read_logs(model),
     )
 
@@ -111,25 +98,6 @@ def _read_logs(folder: Path) -> dict[str, list[LogLine]]:
     logs = {"": folder / "log.jsonl"}
     logs |= {log.parent.name: log for log in sorted(folder.glob("*/log.jsonl"))}
     return {name: read_log(log.parent) for name, log in logs.items() if log.is_file()}
-
-
-def _read_metadata(predictions: Mapping[str, Path]) -> dict[str, Any]:
-    """What the first prediction file states about itself; {} where it states nothing."""
-    path = next(iter(predictions.values()), None)
-    return read_header(path) if path is not None else {}
-
-
-def read_header(path: Path) -> dict[str, Any]:
-    """What a prediction file states about itself; {} where it states nothing, or is a folder.
-
-    Raises:
-        SgdxError: Its first line begins as one of metadata does, and is none.
-    """
-    if not path.is_file():
-        return {}
-    with path.open("rb") as file:
-        line = file.readline()
-    return parse_header(line, dict[str, Any], path) or {}
 
 
 def _read_object(path: Path) -> dict[str, Any]:

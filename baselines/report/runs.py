@@ -20,11 +20,8 @@ from sgdx_metric.columns import Ints
 from .cells import printable
 from .run_files import RunRecord, find_predictions, read_record
 
-# What differs between two runs of one system, or says where a run was made and not what it is.
-_NOT_THE_SYSTEM = {
-    "seed", "model", "weights", "counts", "versions", "source", "configs", "split", "variant",
-    "dialogues", "dtype", "schemas", "overlaps",
-}  # fmt: skip
+# Facts of a training, in which the runs of one system differ that are of several seeds.
+_OF_TRAINING = {"seed", "weights", "keep_bias", "schemas", "overlaps", "parts"}
 # What an augmentation changes in the record of a run.
 _AUGMENTATION = {"augment", "train", "oracle"}
 # A group of fewer frames or turns is marked as small.
@@ -94,17 +91,15 @@ class ScoredRun(ABC):
             without_augmentation: Whether to leave the augmentation out too, so that runs which
                 differ in it alone have the same key.
         """
-        metadata, settings = self.record.metadata, self.record.settings
-        if not metadata:  # Nothing is known, so it is a system of its own.
+        system = self.record.system
+        if not system:  # Nothing is known, so it is a system of its own.
             return str(self.path)
-        omitted = _NOT_THE_SYSTEM | (_AUGMENTATION if without_augmentation else set())
-        key = {
-            "facts": _without(metadata, omitted),
-            "settings": _without(settings, omitted),
-            "model": settings.get("model") or "",
-        }
+        omitted = _OF_TRAINING | (_AUGMENTATION if without_augmentation else set())
+        # A trained model is named by its run.
+        facts = _without(system, omitted | ({"model"} if "weights" in system else set()))
+        key = [facts, _without(self.record.settings, omitted)]
         if not without_augmentation:
-            key["schemas"] = self.augmentation
+            key.append(self.augmentation)
         return msgspec.json.encode(key, order="deterministic").decode()
 
     def system_name(self) -> str:
@@ -113,12 +108,11 @@ class ScoredRun(ABC):
         It says what was trained on what. Where no recipe is at hand it says the model instead, as
         in ``llm (some-model)``; where nothing at all is known, the name of the folder.
         """
-        metadata = self.record.metadata
-        system = metadata.get("tracker")
+        system, prompt_format = (self.record.system.get(key) for key in ("tracker", "format"))
         if not system:
             return printable(name_of_path(self.path), _LONGEST_NAME)
         data = self._training_data()
-        in_brackets = [str(metadata["format"])] if metadata.get("format") else []
+        in_brackets = [str(prompt_format)] if prompt_format else []
         if not data and self.base_model:
             in_brackets.append(self.base_model)
         name = f"{system} ({', '.join(in_brackets)})" if in_brackets else str(system)
@@ -127,9 +121,9 @@ class ScoredRun(ABC):
     @property
     def base_model(self) -> str:
         """The model that training began with, or else the model; empty where that says nothing."""
-        model = self.record.settings.get("model") or self.record.metadata.get("model") or ""
+        model = self.record.settings.get("model") or self.record.system.get("model") or ""
         name = _last_folder(str(model))
-        return "" if name in (self.record.metadata.get("tracker"), "tiny") else name
+        return "" if name in (self.record.system.get("tracker"), "tiny") else name
 
     def _training_data(self) -> str:
         """How much of the train split was trained on; empty where that is not recorded."""
@@ -257,7 +251,7 @@ def read_tracker_run(path: Path, file: Path) -> TrackerRun:
     return TrackerRun(
         path=path,
         signature=results.signature,
-        record=read_record(file, predictions),
+        record=read_record(file, results.scores.predictions),
         results=results,
         predictions=predictions,
     )

@@ -34,13 +34,12 @@ from sgdx_dataset.io.arguments import (
     paths_by_name,
     split_pairs,
 )
-from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.release.schema import split_name
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.cli.files import write_json
+from sgdx_metric.cli.headers import Header, check_data, check_one_system, is_oracle
 from sgdx_metric.cli.predictions import prediction_paths
-from sgdx_metric.cli.systems import Metadata, check_data, check_one_system, is_oracle
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.subset import dialogues_mark
 from sgsacc_metric.candidates import APPENDIX_B, RULES, candidates
@@ -59,6 +58,7 @@ from sgsacc_metric.rows import Prediction, Turn
 from sgsacc_metric.scoring import utterances_by_variant
 
 from ..command_line import ParagraphFormatter, add_source, run_command, source_of
+from ..data.prediction_files import write_predictions
 
 RERANKED = "reranked"
 BEST_OF = "oracle"  # in the table and in rerank.json: the best possible choice
@@ -227,13 +227,13 @@ def read_system(
     ((name, folder),) = split_pairs("--predictions", [argument], "NAME=DIR, as in ft=outputs/ft")
     utterances: dict[str, list[str]] = {}
     likelihoods: dict[str, list[float]] = {}
-    metadata: dict[str, Metadata] = {}
+    headers: dict[str, Header] = {}
     own = references.release.own_variants if references.release else ()
     for variant, path in prediction_paths(Path(folder), [*CONFIGS, *own]).items():
         predictions = read_predictions(path, references.split, variant)
-        metadata[variant] = predictions.metadata
+        headers[variant] = predictions.header
         mark = references.fingerprints([variant]).get(variant)
-        check_data(predictions.metadata, variant, references.data(variant), mark)
+        check_data(predictions.header, variant, references.data(variant), mark)
         utterances |= utterances_by_variant(turns, predictions.rows, split_turns)
         scores = {
             row.turn_id: row.score
@@ -243,8 +243,8 @@ def read_system(
         }
         turn_scores = [scores[turn.turn_id] for turn in turns]
         likelihoods[variant] = [float("-inf") if s is None else s for s in turn_scores]
-    check_one_system(metadata)
-    return System(name, utterances, likelihoods, is_oracle(metadata))
+    check_one_system(headers)
+    return System(name, utterances, likelihoods, is_oracle(headers))
 
 
 def _systems(
@@ -301,8 +301,7 @@ def _score_all(
 
 def _write(
     output: Path,
-    header: dict[str, Any],
-    facts: Mapping[str, Mapping[str, str | None]],
+    headers: Mapping[str, Header],
     turns: Sequence[Turn],
     systems: Sequence[System],
     picks: Mapping[str, Sequence[int]],
@@ -323,9 +322,7 @@ def _write(
                     "fidelity": fidelity[variant][turn],
                 }
             )
-        metadata = {**header, "variant": variant, **facts[variant]}
-        lines = [{"metadata": metadata}, *rows]
-        write_bytes(output / f"{variant}.jsonl", msgspec.json.Encoder().encode_lines(lines))
+        write_predictions(output / f"{variant}.jsonl", headers[variant], rows)
 
 
 def _print(tables: Mapping[str, Mapping[str, dict[str, Any]]], console: Console) -> None:
@@ -355,27 +352,30 @@ def run(options: argparse.Namespace) -> None:
     ]
     scoring = Options(rules=options.rules)
     picks, fidelity = rerank(turns, systems, Judge(models[0]), scoring.rules)
-    header = {
-        "split": split,
+    facts = {
         "model": f"reranked of {', '.join(system.name for system in systems)}",
         "nli": nli_name(models[0]),
         "evaluator": options.evaluator,
         "rules": scoring.rules,
-        "oracle": any(system.oracle for system in systems),
     }
-    if references.release:
-        header["source"] = references.release.public_name
-    if options.dialogues:
-        header["dialogues"] = dialogues_mark(read_dialogue_ids(options.dialogues, split))
-    if options.turns:
-        header["turns"] = turns_mark(turns)
+    is_of_oracle = any(system.oracle for system in systems)
     marks = references.fingerprints(list(picks))
-    facts = {
-        variant: {"data": references.data(variant)}
-        | ({"wording": marks[variant]} if variant in marks else {})
+    ids = read_dialogue_ids(options.dialogues, split) if options.dialogues else ()
+    headers = {
+        variant: Header(
+            task="turns",
+            variant=variant,
+            split=split,
+            source=references.release.public_name if references.release else None,
+            data=references.data(variant),
+            wording=marks.get(variant),
+            dialogues=dialogues_mark(ids) if ids else None,
+            oracle=is_of_oracle,
+            system=facts,
+        )
         for variant in picks
     }
-    _write(options.output, header, facts, turns, systems, picks, fidelity)
+    _write(options.output, headers, turns, systems, picks, fidelity)
     tables = {
         nli_name(model): _score_all(references, every, turns, systems, picks, model, scoring)
         for model in models
@@ -384,7 +384,9 @@ def run(options: argparse.Namespace) -> None:
         system.name: {v: indices.count(i) / len(indices) for v, indices in picks.items()}
         for i, system in enumerate(systems)
     }
-    write_json({**header, "chosen": shares, "figures": tables}, options.output / "rerank.json")
+    record = {**facts, "split": split, "oracle": is_of_oracle, "turns": turns_mark(turns)}
+    record |= {"chosen": shares, "figures": tables}
+    write_json(record, options.output / "rerank.json")
     _print(tables, Console(width=120))
     print(f"chosen by {nli_name(models[0])}, whose own figures are biased towards its choice")
 

@@ -146,17 +146,12 @@ class _Record(msgspec.Struct):
     extended: list[Count] = []
 
 
-class _Evaluation(msgspec.Struct):
-    split: str = "test"
-
-
 class _Training(msgspec.Struct):
     """What the ``run.json`` of a training has at least."""
 
     record: _Record
     oracle: bool
     versions: dict[str, str]
-    evaluation: _Evaluation | msgspec.UnsetType = msgspec.UNSET
 
 
 def check_output(output: Path, record: dict[str, Any], resume: bool) -> list[int]:

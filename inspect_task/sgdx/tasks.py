@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 from inspect_ai import Task, task
@@ -50,16 +51,18 @@ from inspect_ai.util import JSONSchema
 from baselines.data.frames import frame_rows
 from baselines.data.requested import RequestedData
 from baselines.llm.answers import CallReading, Reading
-from baselines.llm.functions import MAPPING
 from baselines.llm.plan import Answered, Plan, Request
+from baselines.llm.predictions import header
 from baselines.llm.requests import AnswerForm, RequestSettings
 from sgdx_dataset import SgdxError
 from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE, score_calls
+from sgdx_metric.cli.headers import Header
 from sgdx_metric.columns import Floats
 from sgdx_metric.robustness import flipped, worst_case
 from sgdx_metric.rows import PREDICTION, REFERENCE
 from sgdx_metric.scoring import score_frames
-from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS, short_digest
+from sgdx_metric.subset import dialogues_mark
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 HOST = "inspect_ai"
 _WORDINGS = "original,v1,v2,v3,v4,v5"
@@ -125,14 +128,13 @@ def _plan(
 
 def _task(plan: Plan, score: Callable[[dict[str, Request], Plan], Scorer]) -> Task:
     requests = {request.custom_id: request for request in plan.requests()}
-    facts = {**plan.settings.facts(), "mapping": MAPPING, **plan.data.facts()}
-    variant_facts = {name: plan.data.facts_of(name) for name in plan.names}
+    headers = {name: header(plan, name) for name in plan.names}
     return Task(
         dataset=[_sample(request) for request in requests.values()],
         solver=_ask(requests, plan),
         scorer=score(requests, plan),
         config=GenerateConfig(temperature=0, seed=0, max_tokens=1024),
-        metadata={"sgdx": json.dumps(facts), "sgdx_variants": json.dumps(variant_facts)},
+        metadata={"sgdx": msgspec.json.encode(headers).decode()},
     )
 
 
@@ -374,37 +376,28 @@ def predictions_of(log: Any) -> Predictions:
     whole = sorted({_dialogue_of(name) for name in planned} - lacking)
     if not whole:
         raise SgdxError(f"{log.location}: found no dialogue that has all of its answers")
-    facts = json.loads(metadata["sgdx"])
-    if lacking:
-        facts["dialogues"] = f"{len(whole)}@{short_digest(whole)}"
+    headers = msgspec.json.decode(metadata["sgdx"], type=dict[str, Header])
     rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for name, record in scored.items():
         if _dialogue_of(name) in lacking:
             continue
-        # Logs of earlier versions have one row a sample.
-        of_sample = json.loads(record.get("predictions") or f"[{record['prediction']}]")
+        of_sample = json.loads(record["predictions"])
         variant = of_sample[0]["variant"]
         rows[variant] += of_sample
         counts[variant]["requests"] += 1
         for key, number in record["counts"].items():
             counts[variant][key] += number
-    services = "dialogue" if facts.get("task") == "calls" else "frame"
-    header = {"model": log.eval.model, "tracker": "llm", "host": HOST, **facts}
-    header |= {"services": services, "system_acts": False, "dates": [log.eval.created]}
-    variant_facts = json.loads(metadata.get("sgdx_variants", "{}"))
-    files = {
-        name: (
-            {
-                **header,
-                "variant": name,
-                **variant_facts.get(name, {}),
-                "counts": {"invalid": 0, **counts[name]},
-            },
-            sorted(predicted, key=lambda row: str(row["frame_id"])),
+    files = {}
+    for name, predicted in rows.items():
+        stated = headers[name]
+        stated = msgspec.structs.replace(
+            stated,
+            system={**stated.system, "model": log.eval.model},
+            counts={"invalid": 0, **counts[name], "dates": [log.eval.created]},
+            dialogues=dialogues_mark(whole) if lacking else stated.dialogues,
         )
-        for name, predicted in rows.items()
-    }
+        files[name] = stated, sorted(predicted, key=lambda row: str(row["frame_id"]))
     return Predictions(files, whole, len(lacking))
 
 
@@ -423,6 +416,6 @@ class Predictions:
         lacking: How many others the run was to ask about.
     """
 
-    files: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]
+    files: dict[str, tuple[Header, list[dict[str, Any]]]]
     dialogues: list[str]
     lacking: int

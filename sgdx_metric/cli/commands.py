@@ -16,6 +16,7 @@ from .comparison_tables import print_comparison, print_summary
 from .explain import STATE_LINES, TaskLines, broken_frames, explain, find_flips, frame_row
 from .explain_calls import CALL_LINES, only_called
 from .files import check_apart, check_output, write_json
+from .headers import check_data, check_one_system
 from .inputs import Inputs, stated_dialogues
 from .predictions import (
     Predictions,
@@ -26,7 +27,6 @@ from .predictions import (
 )
 from .references import References
 from .score import check_services, note_subset, score_api_calls
-from .systems import check_data, check_one_system
 from .terminal import (
     print_broken,
     print_explanation,
@@ -130,11 +130,11 @@ def run_explain(args: argparse.Namespace) -> None:
         raise SgdxError("explain: expected one of FRAME_ID, --changed FIRST SECOND and --flips")
     inputs = _inputs(args, args.dialogues)
     predictions = inputs.read(read_states_or_calls)
-    check_one_system({name: variant.metadata for name, variant in predictions.items()})
+    check_one_system({name: variant.header for name, variant in predictions.items()})
     task = CALL_LINES if are_calls(predictions) else STATE_LINES
     references = inputs.open_references(predictions, task.references)
     for name, variant in predictions.items():
-        check_data(variant.metadata, name, references.data(name), None)
+        check_data(variant.header, name, references.data(name), None)
     rules = Rules(not args.no_fuzzy_match)
     if args.changed:
         _explain_changed(predictions, references, task, args.changed, rules, inputs)

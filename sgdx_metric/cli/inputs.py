@@ -118,7 +118,7 @@ class Inputs:
 
             return open_folder(self.references, predictions, columns, self.split)
         stated = {
-            name: (variant.metadata.source, variant.metadata.data)
+            name: (variant.header.source, variant.header.data)
             for name, variant in predictions.items()
         }
         return open_references(self.source, self.split, self.own_variants, columns, stated)
@@ -141,9 +141,9 @@ def stated_dialogues(
             same.
     """
     stated = {
-        name: of_variant.metadata.dialogues
+        name: of_variant.header.dialogues
         for name, of_variant in predictions.items()
-        if of_variant.metadata.dialogues is not None
+        if of_variant.header.dialogues is not None
     }
     ids: list[str] = []
     for name, mark in stated.items():

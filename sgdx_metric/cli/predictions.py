@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -32,8 +32,7 @@ from ..rows import (
     arrow_table,
 )
 from ..variants import PAPER_VARIANTS
-from .headers import PredictionLines, read_prediction_lines
-from .systems import Metadata
+from .headers import NO_HEADER, Header, PredictionLines, read_prediction_lines
 
 Rows = TypeVar("Rows")
 # What the official scorer writes into the directory of predictions that it scored.
@@ -205,7 +204,7 @@ class Predictions(Generic[Rows]):
 
     Attributes:
         rows: Prediction rows. Those of dialogue states are a table with the columns of PREDICTION.
-        metadata: What the file states about itself; a directory states nothing.
+        header: What the file says of itself; a directory says nothing.
         by_user_turn: Whether the rows come from the release's layout. That layout knows a frame by
             its service under the variant's name and by the place of its user turn among the
             dialogue's user turns: `frame_id` is `<dialogue>/<place>/<service>` until
@@ -213,7 +212,7 @@ class Predictions(Generic[Rows]):
     """
 
     rows: Rows
-    metadata: Metadata = field(default_factory=Metadata)
+    header: Header = NO_HEADER
     by_user_turn: bool = False
 
 
@@ -276,7 +275,7 @@ def read_states_or_calls(path: Path, split: str, variant: str) -> Predictions[pa
     """
     if path.is_dir():
         return read_predictions(path, split, variant)
-    file = read_prediction_lines(path, split, variant)
+    file = read_prediction_lines(path, split=split, variant=variant)
     first = next((line for _, line in file.numbered()), b"{}")
     with suppress(msgspec.DecodeError, RecursionError):  # which the rows' reader tells
         if msgspec.json.decode(first, type=_AnyRow).service_call is not msgspec.UNSET:
@@ -309,7 +308,8 @@ def _read_lines(
     schema: pa.Schema,
 ) -> Predictions[pa.Table]:
     """Read the rows of a JSONL file, each of which must be of a kind."""
-    return _parse_rows(read_prediction_lines(path, split, variant), path, variant, kind, schema)
+    file = read_prediction_lines(path, split=split, variant=variant)
+    return _parse_rows(file, path, variant, kind, schema)
 
 
 def _parse_rows(
@@ -328,7 +328,7 @@ def _parse_rows(
         for number, line in file.numbered():
             parse_json(line, object, f"{path}:{number}", "a prediction row")
         raise
-    return Predictions(rows, file.metadata)
+    return Predictions(rows, file.header)
 
 
 def _are_rows(data: bytes, variant: str, kind: type[Prediction] | type[CallPrediction]) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -26,6 +26,7 @@ from ..robustness import (
 )
 from ..units import unit_scores
 from ..variants import ORIGINAL, PAPER_VARIANTS, wider_set
+from .headers import Header
 from .paired_results import (
     Fraction,
     PairedResults,
@@ -93,7 +94,7 @@ class Scores(msgspec.Struct):
     frames: dict[str, int]
     paired: PairedScores
     # What the prediction files say of themselves, by variant.
-    predictions: dict[str, dict[str, Any]] = {}
+    predictions: dict[str, Header] = {}
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import msgspec
 import pyarrow as pa
 
 from sgdx_dataset.io.console import escape_controls
@@ -29,18 +30,17 @@ from .files import (
     write_per_frame,
     write_scores,
 )
-from .inputs import Inputs, stated_dialogues
-from .predictions import Predictions, note_lacking, read_calls, read_predictions, with_frame_ids
-from .references import References
-from .systems import (
-    Metadata,
-    about_system,
+from .headers import (
+    Header,
     check_data,
     check_one_system,
     is_oracle,
     system_acts,
     unread_answers,
 )
+from .inputs import Inputs, stated_dialogues
+from .predictions import Predictions, note_lacking, read_calls, read_predictions, with_frame_ids
+from .references import References
 from .terminal import print_calls, print_scores, print_unread, terminal
 
 _Scores = TypeVar("_Scores")
@@ -74,17 +74,13 @@ class Scored(Generic[_Scores]):
         variants: The scores by variant.
         setup: Which data was scored and how.
         dialogues: How many dialogues were scored under each variant.
-        metadata: What the predictions say of themselves, by variant.
+        headers: What the predictions say of themselves, by variant.
     """
 
     variants: dict[str, _Scores]
     setup: Setup
     dialogues: int
-    metadata: dict[str, Metadata]
-
-    def about_system(self) -> dict[str, dict[str, Any]]:
-        """What the predictions say of the system, by variant."""
-        return {name: about_system(metadata) for name, metadata in self.metadata.items()}
+    headers: dict[str, Header]
 
 
 @dataclass(frozen=True)
@@ -146,8 +142,9 @@ def score_states(
     outputs.check(inputs)
     scored = score_variants(STATES, inputs, rules, acts)
     scores = report(scored.variants, replace(scored.setup, over=over))
-    about = scored.about_system()
-    scores["predictions"] = {name: about[name] for name in scores["variants"]}
+    scores["predictions"] = {
+        name: msgspec.to_builtins(scored.headers[name]) for name in scores["variants"]
+    }
     scores["paired"] = paired(scored.variants)
     if outputs.per_frame:
         write_per_frame(scored.variants, outputs.per_frame)
@@ -158,13 +155,13 @@ def score_states(
     if outputs.scores:
         write_scores(scores, outputs.scores)
     if verbose:
-        stated = any(metadata.dialogues for metadata in scored.metadata.values())
+        stated = any(header.dialogues for header in scored.headers.values())
         if scored.setup.subset and stated and not (inputs.dialogues or inputs.services):
             note_subset(scored.setup.subset)
         note_lacking(inputs.predictions, scored.variants)
         _warn(scores, scored.setup.oracle)
         print_scores(scores, terminal())
-        unread = unread_answers(scored.metadata)
+        unread = unread_answers(scored.headers)
         print_unread(unread, empty_state_jga(scored.variants), terminal())
     return scores
 
@@ -186,7 +183,7 @@ def score_api_calls(
     Outputs(output).check(inputs)
     scored = score_variants(CALLS, inputs, rules)
     scores = report_calls(scored.variants, scored.dialogues, replace(scored.setup, over=over))
-    scores["predictions"] = scored.about_system()
+    scores["predictions"] = msgspec.to_builtins(scored.headers)
     scores["paired"] = paired(scored.variants, CALL_METRICS)
     if output:
         write_scores(scores, output)
@@ -214,7 +211,7 @@ def score_variants(
     named_ids = inputs.named_dialogues()
     predictions = inputs.read(task.read)
     chosen_ids = named_ids or stated_dialogues(predictions, dialogue_ids_of)
-    check_one_system({name: variant.metadata for name, variant in predictions.items()})
+    check_one_system({name: variant.header for name, variant in predictions.items()})
     references = inputs.open_references(predictions, task.columns)
     return score_against(references, task, predictions, chosen_ids, inputs, rules, acts)
 
@@ -242,9 +239,9 @@ def score_against(
     Raises:
         ScoreError, SgdxError: The predictions are not those of the references' frames.
     """
-    metadata = {name: variant.metadata for name, variant in predictions.items()}
+    headers = {name: variant.header for name, variant in predictions.items()}
     errata = _errata(inputs, references) if inputs.without_errata else None
-    acts = system_acts(metadata, acts)
+    acts = system_acts(headers, acts)
     scores: dict[str, _Scores] = {}
     wordings: dict[str, str] = {}
     subset: Subset | None = None
@@ -254,7 +251,7 @@ def score_against(
         rows = with_frame_ids(variant, frames)
         if own_wordings([name]):
             wordings[name] = references.fingerprint(name, frames)
-        check_data(variant.metadata, name, references.data(name), wordings.get(name))
+        check_data(variant.header, name, references.data(name), wordings.get(name))
         if chosen_ids:
             subset = subset_of(
                 frames, chosen_ids, str(inputs.dialogues or f"predictions for {name}")
@@ -284,14 +281,14 @@ def score_against(
         release=references.release,
         rules=rules,
         system_acts=acts,
-        oracle=is_oracle(metadata),
-        made_elsewhere=any(stated.data is None for stated in metadata.values()),
+        oracle=is_oracle(headers),
+        made_elsewhere=any(header.data is None for header in headers.values()),
         wordings=wordings,
         subset=subset,
         services=inputs.services,
         errata=errata.mark if errata else "",
     )
-    return Scored(scores, setup, dialogues, metadata)
+    return Scored(scores, setup, dialogues, headers)
 
 
 def _errata(inputs: Inputs, references: References) -> Errata:

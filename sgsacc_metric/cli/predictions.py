@@ -12,14 +12,14 @@ from ..rows import Prediction
 
 def read_predictions(path: Path, split: str, variant: str) -> Predictions[list[Prediction]]:
     """Read one variant's predictions."""
-    file = read_prediction_lines(path, split, variant)
+    file = read_prediction_lines(path, split=split, variant=variant)
     rows = []
     for number, line in file.numbered():
         row = decode_json(line, Prediction, f"{path}:{number}", "a prediction row")
         if row.variant != variant:
             raise ScoreError(f"{path}:{number}: variant is '{row.variant}', not '{variant}'")
         rows.append(row)
-    return Predictions(rows, file.metadata)
+    return Predictions(rows, file.header)
 
 
 def dialogues_of(rows: list[Prediction]) -> set[str]:

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from sgdx_metric.cli.files import check_output
+from sgdx_metric.cli.headers import check_data, check_one_system, is_oracle
 from sgdx_metric.cli.inputs import stated_dialogues
 from sgdx_metric.cli.predictions import (
     Predictions,
@@ -14,12 +17,6 @@ from sgdx_metric.cli.predictions import (
     prediction_paths,
 )
 from sgdx_metric.cli.score import note_subset, warn_of_oracle
-from sgdx_metric.cli.systems import (
-    about_system,
-    check_data,
-    check_one_system,
-    is_oracle,
-)
 from sgdx_metric.cli.terminal import terminal
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.subset import Subset
@@ -84,7 +81,7 @@ class Inputs:
         responses = {
             variant: read_predictions(path, self.split, variant) for variant, path in paths.items()
         }
-        check_one_system({name: read.metadata for name, read in responses.items()})
+        check_one_system({name: read.header for name, read in responses.items()})
         return responses
 
     def open_references(
@@ -92,7 +89,7 @@ class Inputs:
     ) -> References:
         """Open what the turns come from."""
         stated = {
-            name: (read.metadata.source, read.metadata.data)
+            name: (read.header.source, read.header.data)
             for name, read in (predictions or {}).items()
         }
         return open_references(self.source, self.references, self.split, self.own_variants, stated)
@@ -201,13 +198,13 @@ def score_predictions(
 def origin_of(references: References, predictions: Mapping[str, ResponsesOfVariant]) -> Origin:
     """What files of one system say of how they were made, if they fit the data."""
     marks = references.fingerprints(list(predictions))
-    metadata = {name: read.metadata for name, read in predictions.items()}
-    for name, stated in metadata.items():
-        check_data(stated, name, references.data(name), marks.get(name))
+    headers = {name: read.header for name, read in predictions.items()}
+    for name, header in headers.items():
+        check_data(header, name, references.data(name), marks.get(name))
     return Origin(
-        oracle=is_oracle(metadata),
-        made_elsewhere=any(stated.data is None for stated in metadata.values()),
-        by_variant={name: about_system(stated) for name, stated in metadata.items()},
+        oracle=is_oracle(headers),
+        made_elsewhere=any(header.data is None for header in headers.values()),
+        by_variant=msgspec.to_builtins(headers),
     )
 
 

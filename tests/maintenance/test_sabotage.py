@@ -237,8 +237,8 @@ SABOTAGES = {
         f"{_TOOLS}/test_scoring.py -k is_won"),
     # --- baselines ---
     "predictions are emptied": Sabotage(
-        "baselines/data/prediction_files.py", "metadata}, *rows]",
-        'metadata}, *({**row, "slot_values": []} for row in rows)]',
+        "baselines/data/prediction_files.py", "header}, *rows]",
+        'header}, *({**row, "slot_values": []} for row in rows)]',
         "tests/baselines/data/test_prediction_files.py"),
     "a resumed run is not compared": Sabotage(
         "baselines/training/run_folder.py",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sgdx_metric.cli.headers import Header
 from sgdx_metric.rows import PREDICTION, REFERENCE
 
 Row = dict[str, Any]
@@ -69,7 +70,9 @@ def six_variants(scores: dict[str, list[bool]]) -> tuple[list[Row], list[Row]]:
 
 
 def written(path: Path, rows: list[Row], **metadata: Any) -> Path:
-    """A prediction file, with a header line if there is metadata."""
+    """A prediction file, with a header line if there is metadata; other keys are the system's."""
+    system = {key: metadata.pop(key) for key in {*metadata} - {*Header.__struct_fields__}}
+    metadata |= {"system": system} if system else {}
     header = [{"metadata": metadata}] if metadata else []
     path.write_text("\n".join(map(json.dumps, [*header, *rows])), encoding="utf-8")
     return path

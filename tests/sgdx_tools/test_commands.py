@@ -47,7 +47,8 @@ def test_run_and_score_a_program(
     assert "requests 24, answered 24, strange lines 1" in err
     first, *lines = (output / "v1.jsonl").read_text().splitlines()
     header = json.loads(first)["metadata"]
-    assert (header["variant"], header["repeats"], header["distractors"]) == ("v1", 2, 0)
+    assert header["variant"] == "v1"
+    assert (header["system"]["repeats"], header["system"]["distractors"]) == (2, 0)
     assert header["counts"]["requests"] == 8
     assert json.loads(lines[0]) == {"id": "a", "variant": "v1", "calls": RIGHT["v1"]["a"]}
     assert json.loads(lines[1])["repeat"] == 2

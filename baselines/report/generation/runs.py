@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
+from sgdx_metric.cli.headers import Header
 from sgdx_metric.cli.paired_results import SYSTEM_PARTS
 from sgdx_metric.signature import signature_parts
 from sgsacc_metric.signature import NAME
 
-from ..run_files import find_predictions, read_record
+from ..run_files import read_record
 from ..runs import ScoredRun, data_caveats
 
 
@@ -102,7 +103,7 @@ class GeneratorScores(msgspec.Struct):
     sgdx: TurnRobustnessScores
     conventions: dict[str, dict[str, dict[str, Any]]]
     counts: TurnCounts
-    predictions: dict[str, dict[str, Any]] = {}
+    predictions: dict[str, Header] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +136,7 @@ class GeneratorRun(ScoredRun):
     def input(self) -> str:
         """What the generator was given, such as ``derived``; empty where it is not recorded."""
         record = self.record
-        name = record.metadata.get("input") or record.settings.get("input") or ""
+        name = record.system.get("input") or record.settings.get("input") or ""
         return name if isinstance(name, str) else ""
 
 
@@ -186,7 +187,7 @@ def read_generator_run(path: Path, file: Path) -> GeneratorRun:
 
     Args:
         path: What the user gave.
-        file: Its scores.json, which may have ``predictions`` or ``VARIANT.jsonl`` beside it.
+        file: Its scores.json.
 
     Raises:
         ScoreError, SgdxError: A file is malformed.
@@ -196,12 +197,7 @@ def read_generator_run(path: Path, file: Path) -> GeneratorRun:
     signature_parts(scores.signature, str(file), NAME)
     if not scores.counts.turns.get("all") or not scores.variants:
         raise SgdxError(f"{path}: found no turns in scores.json, expected at least one")
-    # `score` writes SYSTEM.json beside the folder SYSTEM of predictions as often as into it.
-    folder = file.with_suffix("") if file.with_suffix("").is_dir() else file.parent
-    predictions = find_predictions(folder, list(scores.variants))
-    record = read_record(file, predictions)
-    if not record.metadata and scores.predictions:  # There is nothing but the scores.
-        record = replace(record, metadata=next(iter(scores.predictions.values())))
+    record = read_record(file, scores.predictions)
     return GeneratorRun(path=path, signature=scores.signature, record=record, scores=scores)
 
 

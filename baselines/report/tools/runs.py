@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -13,6 +12,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
 from sgdx_metric.cli.call_results import Decision, MetricScores
+from sgdx_metric.cli.headers import Header, unread_answers
 
 from ..runs import data_caveats, system_caveats
 
@@ -60,7 +60,7 @@ class ToolScores(msgspec.Struct):
     elements: list[ElementScore] = []
     noise: dict[str, Noise] = {}
     invalid: dict[str, int] = {}
-    predictions: dict[str, dict[str, Any]] = {}
+    predictions: dict[str, Header] = {}
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class ToolRun:
     @property
     def name(self) -> str:
         """The model, or the program without its path, that was asked; or else the folder."""
-        headers: Mapping[str, Any] = next(iter(self.scores.predictions.values()), {})
-        program, *arguments = str(headers.get("model") or self.path.resolve().name).split(" ")
+        system = next((header.system for header in self.scores.predictions.values()), {})
+        program, *arguments = str(system.get("model") or self.path.resolve().name).split(" ")
         is_path = Path(program).is_absolute()
         return " ".join([Path(program).name if is_path else program, *arguments])
 
@@ -101,12 +101,8 @@ class ToolRun:
         by_model = [f"reworded by {words}"] if words and words != "unknown" else []
         if not self.scores.frames:
             return [*by_model, *_unread(invalid)]
-        counts = {name: headers.get("counts") for name, headers in self.scores.predictions.items()}
-        invalid = {
-            name: count["invalid"]
-            for name, count in counts.items()
-            if isinstance(count, dict) and count.get("invalid")
-        }
+        unread = unread_answers(self.scores.predictions)
+        invalid = {name: count for name, (count, _) in unread.items() if count}
         of_data = data_caveats(self.parts, self.scores.frames.get("all", 0), "calls")
         return [*system_caveats(self.is_oracle, False), *of_data, *_unread(invalid)]
 

@@ -144,13 +144,10 @@ def test_templates_say_the_same_under_every_wording(tmp_path: Path) -> None:
     )
     metadata = reworded[0]["metadata"]
     assert metadata == {
-        "model": "copy of templates", "program": system.program, "input": "templates",
+        "task": "turns", "system": {"model": "copy of templates", "input": "templates"},
         "source": "sample", "split": "test", "dialogues": "1@a2b18ed3",
         "variant": "v3", "data": open_release("sample").data_digest("test", "v3"),
     }  # fmt: skip
-    template = tmp_path / f"{turns[0].service}.tsv"
-    template.write_text(template.read_text() + "\n")
-    assert copy_system("templates", tmp_path).program != system.program
     assert [row["utterance"] for row in original[1:]] == [row["utterance"] for row in reworded[1:]]
     assert all(row["turn_id"].startswith("1_00000/") for row in reworded[1:]) and original[1:]
 
@@ -188,7 +185,6 @@ def test_responses_are_of_the_data_that_are_there(tmp_path: Path) -> None:
     after, utterances = gold()
     assert utterances == {"Hello."}
     assert before["data"] != after["data"]
-    assert before["turns"] == after["turns"] == "2@a73014ba"
     assert before["source"] == "source"
 
 

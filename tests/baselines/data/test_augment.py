@@ -301,6 +301,6 @@ def test_every_tracker_takes_one_and_says_so(
             assert json.loads(config.read_text())["sgdx"]["augment"] == seen["augment"]
     asked = ("--model", run, "--source", "sample", "--split", "validation", "--config", "v2")
     assert command(monkeypatch, predict, *asked, "--output", tmp_path) == 0
-    header = json.loads((tmp_path / "v2.jsonl").read_text().splitlines()[0])["metadata"]
+    header = json.loads((tmp_path / "v2.jsonl").read_text().splitlines()[0])["metadata"]["system"]
     assert header["train"] == ["original", *CORRUPT]
     assert header.get("augment", header.get("parts", {}).get("copy", {}).get("augment"))

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
-from baselines.data.prediction_files import is_finished, prediction_row, write_predictions
-from sgdx_dataset import SgdxError
+from baselines.data.prediction_files import finished_names, prediction_row, write_predictions
+from sgdx_metric.cli.headers import Header
 
-HEADER = {"model": "m", "split": "test", "variant": "v1", "system_acts": False}
+HEADER = Header(
+    variant="v1", split="test", system={"model": "m", "system_acts": False, "tracks": ("a",)}
+)
 FRAME = {"frame_id": "1_00000/0/Cabs_1", "variant": "v1"}
 
 
@@ -18,7 +23,7 @@ def test_rows_are_written_as_they_are(tmp_path: Path) -> None:
     row = prediction_row(FRAME, "OrderCab", ["price"], {"to": ["the station"]})
     path = write_predictions(tmp_path / "p" / "v1.jsonl", HEADER, [row])
     assert [json.loads(line) for line in path.read_bytes().splitlines()] == [
-        {"metadata": HEADER},
+        {"metadata": msgspec.json.decode(msgspec.json.encode(HEADER))},
         {
             **FRAME,
             "active_intent": "OrderCab",
@@ -28,10 +33,23 @@ def test_rows_are_written_as_they_are(tmp_path: Path) -> None:
     ]
 
 
-def test_a_finished_file_is_of_one_run(tmp_path: Path) -> None:
+def test_predictions_are_kept_while_their_header_would_be_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "v1.jsonl"
-    assert not is_finished(path, HEADER)
-    write_predictions(path, HEADER, [])
-    assert is_finished(path, HEADER)
-    with pytest.raises(SgdxError, match="holds another run's predictions: model is 'm'"):
-        is_finished(path, HEADER | {"model": "n"})
+    assert finished_names(tmp_path, {"v1": HEADER}) == []
+    write_predictions(path, replace(HEADER, counts={"frames": 1}, versions={"torch": "2"}), [])
+    assert finished_names(tmp_path, {"v1": HEADER, "v2": HEADER}) == ["v1"]
+    assert str(tmp_path) in capsys.readouterr().err
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"data": "0123456789abcdef"}, "data"),
+        ({"oracle": True}, "oracle"),
+        ({"system": {**HEADER.system, "model": "n"}}, "model"),
+        ({"system": {"model": "m", "tracks": ["a"]}}, "system_acts"),
+        ({"system": {**HEADER.system, "seed": 1}}, "seed"),
+    ]
+    for changes, key in cases:
+        assert finished_names(tmp_path, {"v1": replace(HEADER, **changes)}) == []
+        assert f"{path}: its {key} differs" in capsys.readouterr().err
+    path.write_text("no header")
+    assert finished_names(tmp_path, {"v1": HEADER}) == []

@@ -17,7 +17,7 @@ import pytest
 
 from baselines.llm.__main__ import main
 from baselines.llm.plan import Plan
-from baselines.llm.program import program_digest, request_line
+from baselines.llm.program import request_line
 from baselines.llm.requests import RequestSettings
 from sgdx_dataset.release.open import SAMPLE
 from sgdx_metric.__main__ import main as metric
@@ -75,14 +75,19 @@ def test_a_model_that_is_always_right_scores_1(
     assert "system-acts:no" in scores["signature"]
     header, rows = read(output / "v5.jsonl")
     assert len(rows) == 26
-    assert header["model"] == "m"
-    assert header["host"] == stand_in.url
+    assert header["system"]["model"] == "m"
+    assert header["system"]["host"] == stand_in.url
     assert header["counts"]["requests"] == 26
     assert header["counts"]["invalid"] == 0
-    assert header["tokens"] == {"in": 26 * 900, "cached": 26 * 400, "out": 26 * 50, "reasoning": 0}
-    assert header["cost"] == pytest.approx(26 * (500 * 2 + 400 * 1 + 50 * 10) / 1e6)
-    assert header["served_models"] == {"gold": 26}
-    assert 0.02 <= header["seconds_per_answer"] < 30
+    assert header["counts"]["tokens"] == {
+        "in": 26 * 900,
+        "cached": 26 * 400,
+        "out": 26 * 50,
+        "reasoning": 0,
+    }
+    assert header["counts"]["cost"] == pytest.approx(26 * (500 * 2 + 400 * 1 + 50 * 10) / 1e6)
+    assert header["counts"]["served_models"] == {"gold": 26}
+    assert 0.02 <= header["counts"]["seconds_per_answer"] < 30
     assert not any(KEY in file.read_text() for file in tmp_path.rglob("*") if file.is_file())
     sent = len(stand_in.bodies)
     assert ask("predict", *arguments) == 0
@@ -190,39 +195,6 @@ for line in sys.stdin:
 """
 
 
-def test_a_program_that_was_mended_is_asked_again(
-    three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    program = tmp_path / "system.py"
-    program.write_text(PROGRAM)
-    arguments = ("--dialogues", three, "--command", f"{sys.executable} {program}")
-    answers = ("--answers", tmp_path / "answers" / "a.jsonl")
-    assert ask("predict", *arguments, *answers, "--output", tmp_path / "out") == 0
-    before = read(tmp_path / "out" / "original.jsonl")
-    program.write_text(PROGRAM.replace("lower() in said", "lower() not in said"))
-    assert ask("predict", *arguments, *answers, "--output", tmp_path / "out") == 0
-    err = capsys.readouterr().err
-    assert "the program of m has changed since these predictions were made" in err
-    after = read(tmp_path / "out" / "original.jsonl")
-    assert before[0]["program"] != after[0]["program"]
-    assert before[1] != after[1]
-
-
-def test_the_program_after_m_is_known_by_its_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "asked_module.py").write_text("from asked_words import WORDS")
-    (tmp_path / "asked_words.py").write_text("WORDS = 1")
-    lines = ("python -m asked_module", f"python {tmp_path / 'asked_module.py'}")
-    before = [program_digest(line) for line in lines]
-    assert before[0] == before[1] != ""
-    (tmp_path / "asked_words.py").write_text("WORDS = 2")
-    after = [program_digest(line) for line in lines]
-    assert after[0] == after[1] != before[0]
-    assert program_digest("python -m no_such_module") == program_digest("echo -m 10") == ""
-
-
 def test_a_program_is_asked(
     plan: Plan, three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -233,7 +205,7 @@ def test_a_program_is_asked(
     said = capsys.readouterr().err
     assert "strange lines" in said
     header, rows = read(tmp_path / "out" / "original.jsonl")
-    assert header["host"] == f"command:{command}"
+    assert header["system"]["host"] == f"command:{command}"
     assert any(row["slot_values"] for row in rows)
     line = request_line(next(plan.requests()))
     assert set(line) == {"custom_id", "frame", "body"}
@@ -344,15 +316,17 @@ def test_a_refusal_is_one_line(
     assert said.count("\n") == 1
 
 
-def test_predictions_of_another_run_are_kept(
+def test_another_run_is_asked_and_the_answers_of_both_are_kept(
     three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ("--dialogues", three, "--output", tmp_path / "out", "--base-url", stand_in.url)
     assert ask("predict", *arguments) == 0
     sent = len(stand_in.bodies)
-    assert ask("predict", *arguments, "--set", "temperature=1") == 2
-    assert "holds another run's predictions: parameters is" in capsys.readouterr().err
-    assert len(stand_in.bodies) == sent
+    assert ask("predict", *arguments, "--set", "temperature=1") == 0
+    assert "original.jsonl: its parameters differs" in capsys.readouterr().err
+    assert len(stand_in.bodies) == 2 * sent
+    assert ask("predict", *arguments) == 0
+    assert len(stand_in.bodies) == 2 * sent
 
 
 def test_calls_are_asked_for_and_written(three: Path, stand_in: StandIn, tmp_path: Path) -> None:
@@ -379,7 +353,7 @@ def test_what_cannot_be_read_stands_beside_the_score(
         "done, WARNING: 52 of 52 answers (100.0 %) could not be read and count as the empty state: "
         "empty 52"
     )
-    assert read(output / "v5.jsonl")[0]["invalid_because"] == {"empty": 26}
+    assert read(output / "v5.jsonl")[0]["counts"]["invalid_because"] == {"empty": 26}
     words = ["--source", "sample", "--dialogues", str(three), "--predictions", str(output)]
     assert metric(["score", *words, "--output", str(tmp_path / "scores.json")]) == 0
     said = capsys.readouterr().out
@@ -445,5 +419,5 @@ def test_predictions_of_changed_data_are_made_again(
         file.write_text(json.dumps(dialogues))
     capsys.readouterr()
     assert main([*arguments, str(tmp_path / "out")]) == 0
-    assert "have changed since" in capsys.readouterr().err
+    assert "original.jsonl: its data differs" in capsys.readouterr().err
     assert len(stand_in.bodies) > sent

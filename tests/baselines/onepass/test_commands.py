@@ -63,7 +63,7 @@ def test_without_acts_and_with_changed_schemas(
     assert command(monkeypatch, train, "--config", recipe, "--output", run) == 0
     arguments = ("--model", run, "--config", "v1", "--dialogues", three, "--output", out)
     assert command(monkeypatch, predict, *arguments) == 0
-    metadata = json.loads((out / "v1.jsonl").read_text().splitlines()[0])["metadata"]
+    metadata = json.loads((out / "v1.jsonl").read_text().splitlines()[0])["metadata"]["system"]
     assert metadata["system_acts"] is metadata["acts"] is False
     assert (metadata["tracker"], metadata["utterances"]) == ("onepass", 4)
 
@@ -89,7 +89,7 @@ def test_all_settings_together(
         options = ("--model", run, "--config", "v3", "--acts", acts, "--dialogues", three)
         assert command(monkeypatch, predict, *options, "--output", tmp_path / acts) == 0
         lines = (tmp_path / acts / "v3.jsonl").read_text().splitlines()
-        metadata = json.loads(lines[0])["metadata"]
+        metadata = json.loads(lines[0])["metadata"]["system"]
         assert metadata["system_acts"] is (acts == "true")
         assert metadata["acts"] == "sometimes"
         written[acts] = lines[1:]
@@ -109,7 +109,7 @@ def test_prediction_files(
     arguments = ("--model", trained, "--config", "v3", "--dialogues", three, "--output", tmp_path)
     assert command(monkeypatch, predict, *arguments) == 0
     lines = (tmp_path / "v3.jsonl").read_text().splitlines()
-    metadata = json.loads(lines[0])["metadata"]
+    metadata = json.loads(lines[0])["metadata"]["system"]
     assert metadata["system_acts"] is metadata["acts"] is True
     assert metadata["train"] == ["original"]
     assert len(lines) == 1 + 26

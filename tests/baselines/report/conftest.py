@@ -71,7 +71,9 @@ def write_run(
         metadata: What the predictions state about the tracker.
     """
     (folder / "predictions").mkdir(parents=True)
-    header = {"split": "test", "system_acts": False, **metadata}
+    oracle = metadata.pop("oracle", False)
+    system = {"system_acts": False, **metadata}
+    header = {"split": "test", "source": "sample", "oracle": oracle, "system": system}
     scores = {}
     for variant, rows in gold.items():
         changed = json.loads(json.dumps(rows))
@@ -84,9 +86,8 @@ def write_run(
         scores[variant] = score_frames(data.frames(variant), table, variant)
     setup = Setup("test", "sample", system_acts="no")
     result = report(scores, setup) | {"paired": paired(scores)}
+    result["predictions"] = {variant: {**header, "variant": variant} for variant in gold}
     write_scores(result, folder / "scores.json")
-    record = {"evaluation": {**header, "source": "sample", "configs": list(gold)}}
-    (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
     return folder
 
 

@@ -129,9 +129,9 @@ def test_seeds_become_one_row(generators: Path, tmp_path: Path) -> None:
         for group_scores in (sgdx, *groups, *sgdx["by_service"].values()):
             group_scores["ser_orig"] = 0.01 * (seed + 1)
         values.append(1.0 + seed)
+        facts = {"tracker": "t2g2", "input": "derived", "seed": seed}
+        scores["predictions"] = {name: {"system": facts} for name in scores["variants"]}
         (folder / "scores.json").write_text(json.dumps(scores))
-        metadata = {"tracker": "t2g2", "input": "derived", "seed": seed, "oracle": False}
-        (folder / "run.json").write_text(json.dumps({"evaluation": metadata}))
     group = only_group(tmp_path / "0", tmp_path / "1" / "scores.json")
     (system,) = group.systems
     assert system.label == "t2g2 [2 seeds]"

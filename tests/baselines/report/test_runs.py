@@ -10,21 +10,23 @@ from pathlib import Path
 import pytest
 
 from baselines.report.inputs import read_tracker
-from baselines.report.run_files import read_record
 from baselines.report.runs import data_caveats
 from sgdx_dataset import SgdxError
 from sgdx_metric.rows import ScoreError
 
 
 def test_scores_alone_go_by_their_folder(runs: dict[str, Path], tmp_path: Path) -> None:
-    shutil.copy(runs["plain-0"] / "scores.json", tmp_path / "scores.json")
+    scores = json.loads((runs["plain-0"] / "scores.json").read_text())
+    del scores["predictions"]
+    (tmp_path / "scores.json").write_text(json.dumps(scores))
     run = read_tracker(tmp_path / "scores.json")
     assert run.system_name() == tmp_path.name
-    assert (run.record.metadata, run.predictions) == ({}, {})
+    assert (run.record.system, run.predictions) == ({}, {})
     for variant in ("original", "v1", "v2", "v3", "v4", "v5"):  # beside it, not in a folder
         shutil.copy(runs["plain-0"] / "predictions" / f"{variant}.jsonl", tmp_path)
     run = read_tracker(tmp_path / "scores.json")
-    assert len(run.predictions) == 6 and run.record.metadata["tracker"] == "t5dst"
+    assert len(run.predictions) == 6
+    assert read_tracker(runs["plain-0"]).record.system["tracker"] == "t5dst"
 
 
 @pytest.mark.parametrize(
@@ -46,11 +48,12 @@ def test_what_must_stand_beside_the_figures(
 
 
 def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
-    shutil.copytree(runs["backtrans"], tmp_path / "run")
-    record = json.loads((tmp_path / "run" / "run.json").read_text())
-    record["evaluation"] |= {"oracle": True, "augment": {"schemas": "oracle", "ratio": 0.5}}
-    (tmp_path / "run" / "run.json").write_text(json.dumps(record))
-    run = read_tracker(tmp_path / "run")
+    scores = json.loads((runs["backtrans"] / "scores.json").read_text())
+    scores["signature"] = scores["signature"].replace("|ci:", "|oracle:yes|ci:")
+    for header in scores["predictions"].values():
+        header["system"]["augment"] = {"schemas": "oracle", "ratio": 0.5}
+    (tmp_path / "scores.json").write_text(json.dumps(scores))
+    run = read_tracker(tmp_path)
     settings: dict[str, object] = {"model": "encoders/minilm/model"}
     named = replace(run, record=replace(run.record, settings=settings))
     assert named.system_name() == "t5dst (minilm), oracle x 0.5"  # "model" says nothing
@@ -92,11 +95,3 @@ def test_a_folder_without_scores(runs: dict[str, Path], tmp_path: Path) -> None:
     shutil.copytree(runs["plain-0"] / "predictions", tmp_path / "predictions")
     with pytest.raises(SgdxError, match=r"found predictions but no scores\.json"):
         read_tracker(tmp_path)
-
-
-@pytest.mark.parametrize("key", ["tracker", "model"])
-def test_predictions_that_say_no_text_of_themselves(key: str, tmp_path: Path) -> None:
-    path = tmp_path / "v1.jsonl"
-    path.write_text(json.dumps({"metadata": {"model": "m", "tracker": "t", key: 5}}) + "\n")
-    with pytest.raises(SgdxError, match=f"{key} .* 5"):
-        read_record(tmp_path / "scores.json", {"v1": path})

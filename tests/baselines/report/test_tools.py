@@ -82,7 +82,7 @@ def test_a_program_goes_by_its_name(run: Path) -> None:
         ("/opt/venv/bin/python -m my.reader", "python -m my.reader"),
         ("org/model", "org/model"),
     ):
-        scores["predictions"] = {"original": {"model": model}}
+        scores["predictions"] = {"original": {"system": {"model": model}}}
         path.write_text(json.dumps(scores))
         assert read_inputs([run], None, None).tools[0].name == name
 

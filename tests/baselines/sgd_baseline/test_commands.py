@@ -107,22 +107,21 @@ def test_prediction_files(
     metadata = json.loads(lines[0])["metadata"]
     said = {
         "tracker": "sgd_baseline",
-        "variant": "v3",
-        "split": "test",
         "system_acts": False,
         "reads": "the system's last utterance and the user's, and no dialogue act",
-        "oracle": False,
         "tracks": ["active_intent", "requested_slots", "slot_values"],
         "max_turn": 64,
     }
-    assert {name: metadata[name] for name in said} == said
+    assert {name: metadata["system"][name] for name in said} == said
+    assert (metadata["variant"], metadata["split"], metadata["oracle"]) == ("v3", "test", False)
     assert len(lines) == 1 + 26
     # Both configs at once: half as many turns again as there are would show here.
     assert metadata["counts"]["frames"] == 2 * 26 > 2 * metadata["counts"]["turns"]
     assert "system-acts:no" in json.loads((tmp_path / "scores.json").read_text())["signature"]
     (checkpoint,) = (trained / "checkpoints").iterdir()
-    # Another model's predictions are not overwritten.
-    assert command(monkeypatch, evaluate, "--model", checkpoint, *shared) == 2
+    assert command(monkeypatch, evaluate, "--model", checkpoint, *shared) == 0
+    again = json.loads((files / "v3.jsonl").read_text().splitlines()[0])["metadata"]
+    assert again["system"]["model"] == str(checkpoint)
 
 
 def test_auto_model_takes_the_project_s_code(trained: Path) -> None:

@@ -86,9 +86,9 @@ def test_predictions_under_two_configs_are_scored(
     files = tmp_path / "predictions"
     assert sorted(path.name for path in files.iterdir()) == ["original.jsonl", "v3.jsonl"]
     metadata = json.loads((files / "v3.jsonl").open().readline())["metadata"]
-    assert metadata["system_acts"] is True
-    words = {name: metadata[name] for name in ("train", "augment", "overlaps", "oracle")}
-    assert words == {"train": ["original"], "augment": None, "overlaps": 0, "oracle": False}
+    assert (metadata["oracle"], metadata["system"]["system_acts"]) == (False, True)
+    words = {name: metadata["system"][name] for name in ("train", "augment", "overlaps")}
+    assert words == {"train": ["original"], "augment": None, "overlaps": 0}
     assert "system-acts:yes" in json.loads((tmp_path / "scores.json").read_text())["signature"]
 
 

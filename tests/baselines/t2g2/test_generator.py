@@ -221,10 +221,13 @@ def test_an_evaluated_run_shows_its_scores_on_its_card(
     )
     header, *rows = rows_of(place / "predictions" / "v3.jsonl")
     assert header["metadata"].items() >= {
-        "split": "test", "variant": "v3", "input": "derived", "beams": 2, "length_penalty": 0.6,
-        "oracle": False, "train": ["original"],
+        "task": "turns", "split": "test", "variant": "v3", "oracle": False
     }.items()  # fmt: skip
-    assert "system_acts" not in header["metadata"]
+    system = header["metadata"]["system"]
+    assert system.items() >= {
+        "input": "derived", "beams": 2, "length_penalty": 0.6, "train": ["original"]
+    }.items()  # fmt: skip
+    assert "system_acts" not in system
     assert {row["variant"] for row in rows} == {"v3"}
     assert all(row["score"] < 0 for row in rows)
     assert command(monkeypatch, publish, "--model", place) == 0

@@ -77,10 +77,10 @@ def test_training_evaluation_and_prediction_share_one_precision(
         assert command(monkeypatch, predict, *some) == 0
     assert found == {torch.bfloat16}
     with (tmp_path / "v1.jsonl").open() as file:
-        assert json.loads(file.readline())["metadata"]["precision"] == "bf16"
+        assert json.loads(file.readline())["metadata"]["system"]["precision"] == "bf16"
     capsys.readouterr()
-    assert command(monkeypatch, predict, *some, "--precision", "fp32") == 2
-    assert "precision is 'bf16', expected 'fp32'" in capsys.readouterr().err
+    assert command(monkeypatch, predict, *some, "--precision", "fp32") == 0
+    assert "v1.jsonl: its precision differs" in capsys.readouterr().err
 
 
 def test_a_run_records_what_auto_was_resolved_to(

@@ -92,27 +92,6 @@ def test_the_source_that_predictions_name_is_taken(
     assert "|release:sample|" in signature_of(tmp_path)
 
 
-def test_another_wording_than_the_predicted_one_is_refused(
-    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
-) -> None:
-    (tmp_path / "mine.json").write_text('{"Cabs_1": {"description": "Rides"}}')
-    rows = [{**row, "variant": "mine"} for row in gold["original"]]
-    path = written(tmp_path / "p.jsonl", rows, wording="0123abcd")
-    words = ("--source", "sample", "--variant", "mine=mine.json", "--predictions", f"mine={path}")
-    done = command(*SCORE, *words)
-    assert done.returncode == 2
-    assert "predictions for mine: wording is 0123abcd, and the references' is " in done.stderr
-
-
-def test_a_wording_of_ones_own_is_none_of_v1_to_v5(
-    tmp_path: Path, command: Run, gold: dict[str, list[Row]]
-) -> None:
-    path = written(tmp_path / "p.jsonl", gold["v1"], wording="0123abcd")
-    done = command(*SCORE, "--source", "sample", "--predictions", f"v1={path}")
-    assert done.returncode == 2
-    assert "predictions for v1: wording is 0123abcd, expected none" in done.stderr
-
-
 def test_a_wording_is_the_same_where_the_data_are(
     tmp_path: Path, command: Run, gold: dict[str, list[Row]]
 ) -> None:
@@ -149,50 +128,6 @@ def test_a_variant_that_a_folder_lacks_is_told(
     for variant in ("v1", "v3"):
         (tmp_path / "p" / f"{variant}.jsonl").unlink()
     assert command(*SCORE, "--source", "sample", "--predictions", "p").stderr == ""
-
-
-@pytest.mark.parametrize("number", [None, 1])
-def test_calls_among_other_functions_are_no_wordings_cost(
-    number: int | None, tmp_path: Path, command: Run, gold: dict[str, list[Row]]
-) -> None:
-    """A header without distractors had none."""
-    words = ["--source", "sample"]
-    for variant, distractors in {"original": number, "v1": 20}.items():
-        header = {"model": "m"} | ({"distractors": distractors} if distractors else {})
-        path = written(tmp_path / f"{variant}.jsonl", gold[variant], **header)
-        words += ["--predictions", f"{variant}={path}"]
-    done = command(*SCORE, *words)
-    assert done.returncode == 2
-    assert f"v1: distractors is 20, and {number or 0} in those for original" in done.stderr
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        "parts",
-        "provider",
-        "templates",
-        "answer",
-        "host",
-        "precision",
-        "parameters",
-        "augment",
-        "keep_bias",
-        "shuffle",
-        "utterances",
-    ],
-)
-def test_files_that_were_made_otherwise_are_refused(
-    key: str, tmp_path: Path, command: Run, gold: dict[str, list[Row]]
-) -> None:
-    words = ["--source", "sample"]
-    for variant, value in {"original": "one", "v1": "two"}.items():
-        header = {"model": "m", "tracker": "llm", key: value}
-        path = written(tmp_path / f"{variant}.jsonl", gold[variant], **header)
-        words += ["--predictions", f"{variant}={path}"]
-    done = command(*SCORE, *words)
-    assert done.returncode == 2
-    assert f'predictions for v1: {key} is "two", and "one" in those for original' in done.stderr
 
 
 def test_a_subset_of_another_split_is_refused(

@@ -33,20 +33,6 @@ def changed(**keys: Any) -> str:
     return json.dumps({key: value for key, value in row.items() if value is not None})
 
 
-def test_jsonl_with_header(tmp_path: Path) -> None:
-    header = {"split": "test", "variant": "original", "system_acts": False, "model": "any"}
-    path = written(tmp_path / "p.jsonl", json.dumps({"metadata": header}), GOOD, "", GOOD)
-    found = read_predictions(path, "test", "original")
-    assert (found.metadata.system_acts, found.metadata.model) == (False, "any")
-    row = prediction({"city": ["Rome"]}) | {"slots": None}
-    assert found.rows.to_pylist() == [row, row]
-
-
-def test_jsonl_without_header_says_nothing_of_system_acts(tmp_path: Path) -> None:
-    found = read_predictions(written(tmp_path / "p.jsonl", GOOD), "test", "original")
-    assert found.metadata.system_acts is None
-
-
 def test_keys_of_its_own_and_long_values_are_no_matter(tmp_path: Path) -> None:
     row = prediction({"city": ["x" * 2_000_000]}) | {"score": [1.5, {"deep": None}]}
     path = written(tmp_path / "p.jsonl", GOOD, json.dumps(row), GOOD)
@@ -94,24 +80,6 @@ def test_keys_of_its_own_and_long_values_are_no_matter(tmp_path: Path) -> None:
 def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
     path = written(tmp_path / "p.jsonl", GOOD, line)
     with pytest.raises(SgdxError, match=f"p.jsonl:2: .*{re.escape(message)}"):
-        read_predictions(path, "test", "original")
-
-
-@pytest.mark.parametrize(
-    ("header", "message"),
-    [
-        ({"split": "train"}, "metadata: split is 'train', not 'test'"),
-        ({"variant": "v3"}, "metadata: variant is 'v3', not 'original'"),
-        ({"system_acts": "yes"}, "Expected `bool | null`, got `str` - at `$.metadata.system_acts`"),
-        (
-            3,
-            "Expected `object`, got `int` - at `$.metadata`",
-        ),
-    ],
-)
-def test_a_bad_header_is_named(tmp_path: Path, header: object, message: str) -> None:
-    path = written(tmp_path / "p.jsonl", json.dumps({"metadata": header}), GOOD)
-    with pytest.raises(SgdxError, match=f"p.jsonl:1: .*{re.escape(message)}"):
         read_predictions(path, "test", "original")
 
 

@@ -20,15 +20,13 @@ OTHER = "0123456789abcdef"
 def rewritten(copies: Path, folder: Path, **changes: Any) -> Path:
     """A folder with the gold responses, under headers with changes for each variant.
 
-    A change is a value for both variants, or a pair of values for original and v1; None leaves the
-    entry out. Without changes the files have no header.
+    None leaves an entry out. Without changes the files have no header.
     """
     folder.mkdir(exist_ok=True)
-    for i, name in enumerate(("original", "v1")):
+    for name in ("original", "v1"):
         header, _, rows = (copies / "gold" / f"{name}.jsonl").read_text().partition("\n")
         metadata = json.loads(header)["metadata"]
-        for key, value in changes.items():
-            metadata[key] = value[i] if isinstance(value, tuple) else value
+        metadata |= changes
         metadata = {key: value for key, value in metadata.items() if value is not None}
         text = f"{json.dumps({'metadata': metadata})}\n{rows}" if changes else rows
         (folder / f"{name}.jsonl").write_text(text)
@@ -39,7 +37,7 @@ def test_what_responses_were_made_from_stands_in_the_signature(
     copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, changes, part in (
-        ("stated", {"seed": 1}, "|nli:none|ci:"),
+        ("stated", {"task": "turns"}, "|nli:none|ci:"),
         ("unstated", {"data": None}, "|predictions:made-elsewhere|ci:"),
         ("oracle", {"oracle": True}, "|oracle:yes|ci:"),
         ("elsewhere", {}, "|nli:none|predictions:made-elsewhere|ci:"),
@@ -57,45 +55,6 @@ def test_what_responses_were_made_from_stands_in_the_signature(
     assert comparison["oracle"] == {"first": "no", "second": "yes"}
     files = [tmp_path / "elsewhere.json", tmp_path / "stated.json"]
     assert main(["compare", *map(str, files)]) == 0
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"model": ("a", "b")}, 'predictions for v1: model is "b", and "a" in those for original'),
-        ({"oracle": (True, False)}, "predictions for v1: oracle is false, and true in those for"),
-        ({"beams": (1, 4)}, "predictions for v1: beams is 4, and 1 in those for original"),
-        ({"data": OTHER}, f"predictions for original: were made from data {OTHER} (source sample)"),
-    ],
-)
-def test_mixed_systems_and_other_data_are_refused(
-    changes: dict[str, Any],
-    message: str,
-    copies: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    folder = rewritten(copies, tmp_path / "mixed", **changes)
-    words = [*SOURCE, "--predictions", folder]
-    output = tmp_path / "scores.json"
-    assert message in error_of(capsys, "score", *words, "--output", output)
-    assert not output.exists()
-    if "data" in changes:
-        assert message in error_of(capsys, "explain", "1_00000/1", *words)
-
-
-def test_another_wording_is_refused(
-    copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "words.json").write_text('{"Museums_1": {"slots": {"city": "town"}}}')
-    rows = (copies / "gold" / "original.jsonl").read_text().partition("\n")[2]
-    header = json.dumps({"metadata": {"variant": "mine", "wording": "0123abcd"}})
-    path = tmp_path / "mine.jsonl"
-    path.write_text(header + "\n" + rows.replace('"original"', '"mine"'))
-    words = [*SOURCE, "--variant", f"mine={tmp_path / 'words.json'}", "--evaluator", "mine"]
-    words += ["--predictions", f"mine={path}", "--output", str(tmp_path / "s.json")]
-    expected = "predictions for mine: wording is 0123abcd, and the references' is "
-    assert expected in error_of(capsys, "score", *words)
 
 
 def test_the_source_and_the_dialogues_that_responses_name_are_taken(

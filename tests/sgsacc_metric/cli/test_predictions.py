@@ -18,7 +18,7 @@ def test_bad_predictions(copies: Path, tmp_path: Path, capsys: pytest.CaptureFix
             [*lines, lines[-1]],
             "predictions for v1: turn 2_00009/9 appears twice, expected once",
         ),
-        "split": ([header, *lines[1:]], "v1.jsonl:1: metadata: split is 'validation', not 'test'"),
+        "split": ([header, *lines[1:]], "v1.jsonl:1: metadata: split is "),
         "variant": (
             [line.replace('"v1"', '"v2"') for line in lines[1:]],
             "v1.jsonl:1: variant is 'v2'",

@@ -46,7 +46,7 @@ def test_a_wording_has_one_fingerprint_wherever_it_is_read(tmp_path: Path) -> No
     assert open_references(str(source), None, "test", own).fingerprints(["mine"]) == {
         "mine": of_frames
     }
-    assert RequestedData(str(source), "test", own).facts_of("mine")["wording"] == of_frames
+    assert RequestedData(str(source), "test", own).facts("mine")["wording"] == of_frames
 
 
 def test_folders_that_are_none(tmp_path: Path) -> None:
