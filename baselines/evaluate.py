@@ -36,12 +36,10 @@ def evaluate(request: Request, output: Path) -> None:
         ScoreError: The predictions cannot be scored.
     """
     record = _read_record(output)
-    headers = predict(request, output / "predictions")
-    if headers is None:
+    if not predict(request, output / "predictions"):
         return
     data = request.data
     facts = {
-        "headers": headers,
         "release": data.release.version(),
         "configs": list(request.configs),
         "versions": versions(),

@@ -76,7 +76,7 @@ class Request:
     precision: Precision | None = None
 
 
-def predict(request: Request, output: Path) -> dict[str, Header] | None:
+def predict(request: Request, output: Path) -> bool:
     """Write the predictions for each config into ``CONFIG.jsonl``.
 
     Files that have the header that they would have are kept.
@@ -86,8 +86,7 @@ def predict(request: Request, output: Path) -> dict[str, Header] | None:
         output: Folder for the files.
 
     Returns:
-        The header of each config's file, without counts and versions; None in all processes but
-        the first, which alone writes.
+        Whether this is the first of the processes, which alone writes.
 
     Raises:
         SgdxError: The model, the source or a config cannot be used, or another run is writing in
@@ -110,9 +109,7 @@ def _exclusive(output: Path, accelerator: Accelerator | None) -> Iterator[None]:
         yield
 
 
-def _predict(
-    request: Request, output: Path, accelerator: Accelerator | None
-) -> dict[str, Header] | None:
+def _predict(request: Request, output: Path, accelerator: Accelerator | None) -> bool:
     first = accelerator is None or accelerator.is_main_process
     numerics, arithmetic = _numerics(request, accelerator)
     system = _load(request, accelerator)
@@ -138,7 +135,7 @@ def _predict(
                 print(f"predicted {in_words(predicted.counts)}")
     if accelerator is not None:
         accelerator.wait_for_everyone()
-    return headers if first else None
+    return first
 
 
 def _headers(request: Request, system: System, arithmetic: dict[str, Any]) -> dict[str, Header]:
@@ -285,7 +282,7 @@ def main() -> int:
         request, output = parse_request(
             "baselines.predict", __doc__, "folder for CONFIG.jsonl of each wording"
         )
-        if predict(request, output) is not None:
+        if predict(request, output):
             print(*(output / f"{config}.jsonl" for config in request.configs), sep="\n")
 
     return run_command("baselines.predict", run)
