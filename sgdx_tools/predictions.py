@@ -2,8 +2,8 @@
 
 A line is ``{"id": CASE, "variant": WORDING, "calls": [{"name", "arguments"}]}``, in the wording's
 names; ``calls`` is ``[]`` where none was made. ``repeat`` counts runs from 1 where a case was asked
-several times. ``invalid`` is true where an answer could not be read. The first line may be
-``{"metadata": {...}}``.
+several times. ``invalid`` is true where an answer could not be read. The first line may be a
+header.
 """
 
 from __future__ import annotations

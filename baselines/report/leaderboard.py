@@ -21,6 +21,7 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, staged
 from sgdx_dataset.io.json import decode_json, parse_json
+from sgdx_metric.cli.headers import Header
 from sgdx_metric.signature import NAME as STATES
 from sgdx_metric.signature import signature_parts
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
@@ -97,6 +98,7 @@ _DATA = ("release", "dialogues", "turns", "nli")
 class _Scores(msgspec.Struct):
     signature: str
     sgdx: msgspec.Raw
+    predictions: dict[str, Header] = {}
 
 
 class _Intervals(msgspec.Struct):
@@ -117,16 +119,10 @@ class _Record(msgspec.Struct):
     settings: _Training
 
 
-class _Evaluation(msgspec.Struct):
-    train: list[str] = []
-    augment: _Augmentation | None = None
-
-
 class _RunFile(msgspec.Struct):
     """What ``run.json`` says of the training."""
 
     record: _Record | None = None
-    evaluation: _Evaluation = msgspec.field(default_factory=_Evaluation)
 
 
 @dataclass(frozen=True)
@@ -202,18 +198,23 @@ def _read_run(file: Path) -> Run:
         parts,
         decode_json(msgspec.json.encode(figures), dict[str, float | None], str(file), what),
         decode_json(scores.sgdx, _Intervals, str(file), what).confidence,
-        _read_training(file.with_name("run.json")),
+        _read_training(file, scores.predictions),
     )
 
 
-def _read_training(file: Path) -> str:
+def _read_training(scores: Path, predictions: Mapping[str, Header]) -> str:
     """The schemas and the number of dialogues that a model was trained on; a dash if unknown."""
-    if not file.is_file():
+    file = scores.with_name("run.json")
+    record = (
+        parse_json(read_file(file), _RunFile, str(file), "a run.json").record
+        if file.is_file()
+        else None
+    )
+    system = next((header.system for header in predictions.values()), {})
+    if record is None and "train" not in system:
         return NO_VALUE
-    run = parse_json(read_file(file), _RunFile, str(file), "a run.json")
-    if run.record is None and not run.evaluation.train:
-        return NO_VALUE
-    training = run.record.settings if run.record else _Training(run.evaluation.augment)
+    stated = msgspec.json.encode({"augment": system.get("augment")})
+    training = record.settings if record else decode_json(stated, _Training, str(scores), "facts")
     text = "original"
     if training.augment:
         ratio = "" if training.augment.ratio == 1 else f" x {training.augment.ratio:g}"

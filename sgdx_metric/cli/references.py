@@ -129,30 +129,21 @@ def stated_release(
             what `sgdx_dataset prepare` was given, unless predictions were made from another.
         split: "train", "validation" or "test".
         own: The user's own schema variants: a directory or an overlay by name.
-        stated: What the predictions of each variant say that they were made from. Those of earlier
-            versions name a source and have no digest.
-
-    Raises:
-        SgdxError: The source cannot be opened.
+        stated: What the predictions of each variant say that they were made from.
     """
     from sgdx_dataset import open_release
 
-    named = [name for name, _ in stated.values() if name]
+    named = [name for name, data in stated.values() if name and data]
     others = sources_named(named[0]) if named and source is None else []
-    has_digests = any(data for _, data in stated.values())
-
-    def is_stated(release: Release) -> bool:
-        return _is_stated(release, split, stated) if has_digests else release.source in others
-
     if not others:
         return open_release(announced_source(source), own)
     # Nothing may have been prepared, or it may not be there any more.
     with suppress(SgdxError):
-        if is_stated(default := open_release(source, own)):
+        if _is_stated(default := open_release(source, own), split, stated):
             return default
     for name in others:
         release = open_release(name, own)
-        if is_stated(release):
+        if _is_stated(release, split, stated):
             print(
                 f"note: the source is {escape_controls(name)}, which the predictions were made "
                 "from; --source names another",

@@ -35,12 +35,16 @@ FIGURES = {
 }
 
 
-def add(folder: Path, signature: str = STATES, run: Any = None, **figures: Any) -> None:
+def add(
+    folder: Path, signature: str = STATES, run: Any = None, system: Any = None, **figures: Any
+) -> None:
     """Write the folder of a row, with FIGURES but for those given; reworded is jga_v1-5."""
     folder.mkdir(parents=True)
     if "reworded" in figures:
         figures["jga_v1-5"] = figures.pop("reworded")
     scores = {"signature": signature, "sgdx": FIGURES | figures, "paired": {}}
+    if system:
+        scores["predictions"] = {"original": {"system": system}}
     (folder / "scores.json").write_text(json.dumps(scores))
     if run:
         (folder / "run.json").write_text(json.dumps(run))
@@ -63,7 +67,7 @@ def test_rows_of_trackers(tmp_path: Path) -> None:
     results = tmp_path / "results"
     settings = {"augment": {"schemas": "backtrans", "ratio": 0.2}, "train_dialogues": 1217}
     add(results / "first", run={"record": {"settings": settings}})
-    add(results / "better", run={"evaluation": {"train": ["original"]}}, reworded=0.9)
+    add(results / "better", system={"train": ["original"], "augment": None}, reworded=0.9)
     add(results / "old", run={"evaluation": {}}, reworded=0.2, jga_worst=None)
     of_subset = STATES.replace("|frames:900", "|dialogues:292@b0e1edf2|frames:90")
     add(results / "few", of_subset + "|predictions:made-elsewhere")
