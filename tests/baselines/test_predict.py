@@ -132,15 +132,6 @@ def test_a_killed_run_goes_on_from_its_chunks(
         assert len(lines(output / name)) == len(lines(predicted / name))
 
 
-def test_another_model_s_predictions_are_not_overwritten(
-    predicted: Path, trained: Path, three: Path, refuse: Refuse
-) -> None:
-    arguments = ("--model", trained, "--dialogues", three, "--output", predicted)
-    message = refuse(predict, *arguments, "--config", "v5", "--split", "validation")
-    assert "v5.jsonl: holds another run's" in message
-    assert "split is 'test', expected 'validation'" in message
-
-
 def test_the_gold_state_is_out_of_reach(trained: Path, tmp_path: Path) -> None:
     assert set(GOLD).isdisjoint({*IDENTITY, *INPUTS})
     rows = frames(load("v2", "test", "sample")).select(range(12))
