@@ -339,7 +339,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def files(folder: Path) -> Json:
-    """An export, a build, rows and statistics of the sample, and rewordings of its schemas."""
+    """Exports, a build, rows, statistics and a subset of the sample."""
     dataset = {
         "export v3": "export --config v3",
         "export original": "export --config original",
