@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
-import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -15,11 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 import torch
+from filelock import FileLock
 
-from baselines import predict, train
-from baselines.training import chunks, loop
-from sgdx_dataset.io.files import write_bytes
-from sgdx_dataset.release.open import SAMPLE
+from baselines import train
+from baselines.training import loop
 
 # Here and in processes that tests start: sums of floats depend on how many threads share them.
 torch.set_num_threads(1)
@@ -115,35 +112,6 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     monkeypatch.setattr(loop, "_step", killed)
 
 
-def stopped_prediction(model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Stop a prediction after its first chunk, which then gets an intent put in by hand.
-
-    Args:
-        model: The model that predicts.
-        folder: A new folder for a copy of the sample corpus and for the predictions, ``out``.
-        monkeypatch: Restores what is changed to stop it.
-
-    Returns:
-        The arguments of the prediction but for the value of ``--output``.
-    """
-    shutil.copytree(SAMPLE, folder / "source")
-    (folder / "two.txt").write_text("1_00000\n2_00000\n")
-    arguments: list[object] = [
-        *("--model", model, "--source", folder / "source", "--dialogues", folder / "two.txt"),
-        *("--config", "original", "--chunk-size", 1, "--output"),
-    ]
-
-    def write_first(path: Path, content: bytes) -> None:
-        if path.name != "000000.json":
-            raise KeyboardInterrupt
-        write_bytes(path, re.sub(rb'("active_intent":")[^"]*', rb"\1Xanadu", content))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(chunks, "write_bytes", write_first)
-        assert command(patch, predict, *arguments, folder / "out") == 130
-    return arguments
-
-
 def change_the_data(source: Path) -> None:
     """Let all users and systems of the test split say something else."""
     for file in (source / "test").glob("dialogues_*.json"):
@@ -155,28 +123,22 @@ def change_the_data(source: Path) -> None:
         file.write_text(json.dumps(dialogues))
 
 
-def check_that_chunks_are_of_their_data(
-    model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A stopped prediction goes on from its chunk, but not where the data have changed since."""
-    arguments = stopped_prediction(model, folder / "same", monkeypatch)
-    assert command(monkeypatch, predict, *arguments, folder / "same" / "out") == 0
-    assert "Xanadu" in (folder / "same" / "out" / "original.jsonl").read_text()
-    arguments = stopped_prediction(model, folder / "changed", monkeypatch)
-    change_the_data(folder / "changed" / "source")
-    for output in (folder / "changed" / "out", folder / "new"):
-        assert command(monkeypatch, predict, *arguments, output) == 0
-    predictions = (folder / "changed" / "out" / "original.jsonl").read_bytes()
-    assert predictions == (folder / "new" / "original.jsonl").read_bytes()
-    assert b"Xanadu" not in predictions
-
-
 def train_once(factory: pytest.TempPathFactory, tracker: str, **changes: Any) -> Path:
-    """The folder of a run, trained in this process by a recipe of ``write_recipe``."""
-    folder = factory.mktemp("trained")
-    recipe = write_recipe(folder / "recipe.yaml", tracker, **changes)
-    with pytest.MonkeyPatch.context() as patch:
-        assert command(patch, train, "--config", recipe, "--output", folder / "run") == 0
+    """The folder of a run by a recipe of ``write_recipe``, which all tests share and none changes.
+
+    Also those in other processes of pytest, of which one trains while the others wait.
+    """
+    base = factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    named = (f"{name}={value}" for name, value in changes.items())
+    folder = shared / "-".join(("run", tracker, *named))
+    with FileLock(f"{folder}.lock"):
+        if not (folder / "run" / "README.md").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            recipe = write_recipe(folder / "recipe.yaml", tracker, **changes)
+            with pytest.MonkeyPatch.context() as patch:
+                assert command(patch, train, "--config", recipe, "--output", folder / "run") == 0
     return folder / "run"
 
 
@@ -214,20 +176,6 @@ def intent(name: str, description: str, required: list[str], optional: list[str]
         "optional_slots": [{"slot": other, "value": ""} for other in optional],
         "result_slots": [],
     }
-
-
-STATE = {"active_intent", "requested_slots", "slot_values"}
-
-
-def state_of_the_cards_dialogue(run: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """What the first example of a run's card prints: the state at a dialogue's end."""
-    card = (run / "README.md").read_text()
-    assert "2147483647" not in card
-    assert "license: apache-2.0\n" in card
-    capsys.readouterr()
-    exec(re.findall(r"```python\n(.*?)```", card, re.DOTALL)[0], {})  # noqa: S102
-    state: dict[str, Any] = ast.literal_eval(capsys.readouterr().out.splitlines()[-1])
-    return state
 
 
 Refuse = Callable[..., str]  # a command's module and arguments to its one line of error

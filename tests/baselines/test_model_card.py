@@ -1,4 +1,4 @@
-"""The model card: its figures are the scores, and its first example tracks a dialogue."""
+"""The model card: its figures are the scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from huggingface_hub import ModelCard
 
 from baselines import evaluate, publish
 
-from .conftest import STATE, command, state_of_the_cards_dialogue
+from .conftest import command
 
 
 @pytest.fixture
@@ -78,7 +78,3 @@ def test_a_card_names_the_base_model(model: Path) -> None:
     (model / "run.json").write_text(json.dumps(run))
     publish.publish(model, None)
     assert ModelCard.load(model / "README.md").data.base_model == "google-t5/t5-base"
-
-
-def test_the_card_tracks_a_dialogue(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert set(state_of_the_cards_dialogue(trained, capsys)) == STATE

@@ -31,7 +31,8 @@ def test_a_pushed_model_is_the_model(
     three: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run = train_once(tmp_path_factory, kind)
+    run = tmp_path / "run"
+    shutil.copytree(train_once(tmp_path_factory, kind), run)
     shared = ("--config", "original", "v3", "--dialogues", three)
     assert command(monkeypatch, predict, "--model", run, "--output", tmp_path / "own", *shared) == 0
     name = f"you/{kind}-sample"

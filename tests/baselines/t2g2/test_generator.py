@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -40,47 +35,6 @@ from .conftest import KINDS, PREFIX
 
 BOTH = pytest.mark.parametrize("kind", KINDS)
 CHOSEN = "1_00000\n"
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """The models in a run folder and in its checkpoints, to the byte."""
-    files = [*folder.glob("*.safetensors"), *folder.glob("checkpoints/*/*"), folder / "config.json"]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
-
-
-def losses(folder: Path) -> list[float]:
-    lines = map(json.loads, (folder / "log.jsonl").read_text().splitlines())
-    return [line["loss"] for line in lines if "loss" in line]
-
-
-@BOTH
-def test_broken_off_and_resumed_it_ends_in_the_same_bytes(
-    kind: str, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", "t2g2", **KINDS[kind])
-    assert command(monkeypatch, broken_off, "--config", recipe, "--output", tmp_path / "run") == 0
-    assert contents(tmp_path / "run") == contents(unbroken)
-    assert losses(tmp_path / "run") == losses(unbroken)
-
-
-@pytest.mark.posix
-@pytest.mark.slow
-@BOTH
-def test_killed_and_resumed_it_ends_in_the_same_bytes(
-    kind: str, unbroken: Path, run: Run, tmp_path: Path
-) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", "t2g2", **KINDS[kind])
-    arguments = ["baselines.train", "--config", recipe, "--output", tmp_path / "run"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen([sys.executable, "-m", *map(str, arguments)], env=environment) as process:
-        checkpoints = tmp_path / "run" / "checkpoints"
-        while process.poll() is None and not list(checkpoints.glob("step-*")):
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-    assert [folder.name for folder in checkpoints.glob("step-*")] == ["step-00000002"]
-    done = run(*arguments, "--resume")
-    assert done.returncode == 0, done.stderr
-    assert contents(tmp_path / "run") == contents(unbroken)
 
 
 @pytest.mark.slow
@@ -347,22 +301,6 @@ def test_what_cannot_be_said_or_loaded(
     (place / "config.json").write_text('{"sgdx": {"tracker": "t5dst"}}')
     with pytest.raises(SgdxError, match="config.json: sgdx: .* missing required field `input`"):
         load_generator(str(place))
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"input": "t2g2"}, "templates: found None with the input t2g2"),
-        ({"templates": "x"}, "templates: found 'x' with the input derived"),
-        ({"input": "gold"}, "Invalid enum value 'gold'"),
-        ({**PREFIX, "gradient_checkpointing": True}, "gradient_checkpointing: found true"),
-        ({"prefix": 0}, "Expected `int` >= 1"),
-    ],
-)
-def test_a_recipe_at_fault(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
-    with pytest.raises(SgdxError, match=re.escape(message)) as error:
-        read_recipe(write_recipe(tmp_path / "r.yaml", "t2g2", **changed), T2G2Settings)
-    assert "\n" not in str(error.value)
 
 
 def test_shipped_recipes_are_whole() -> None:
