@@ -30,7 +30,7 @@ def test_an_evaluated_run_shows_its_scores_on_its_card(
     assert command(monkeypatch, evaluate, *arguments) == 0
     found = json.loads((run / "run.json").read_text())
     assert found["record"] == record
-    assert found["evaluation"]["tracker"] == "t5dst"
+    assert found["evaluation"]["configs"] == ["original", "v1", "v2"]
     assert command(monkeypatch, publish, "--model", run) == 0
     card = ModelCard.load(run / "README.md")
     metadata = card.data.to_dict()
