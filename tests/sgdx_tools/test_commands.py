@@ -7,11 +7,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from baselines.llm.requests import RequestSettings
 from sgdx_tools.__main__ import main
 from sgdx_tools.demo import SAMPLE
 from sgdx_tools.folder import read_tool_set
+from sgdx_tools.plan import ToolPlan
 
 from .conftest import CASES, RIGHT, Rows, rows
 
@@ -34,6 +37,16 @@ def program(tmp_path: Path) -> str:
     script = tmp_path / "replay.py"
     script.write_text(REPLAY.format(right=str(tmp_path / "right.json")))
     return f"{sys.executable} {script}"
+
+
+def test_a_program_may_answer_by_the_case_and_a_model_cannot(folder: Path) -> None:
+    """Two cases with one conversation are two requests to a program, and one to a model."""
+    alike = tuple(msgspec.structs.replace(CASES[1], id=case_id) for case_id in "bx")
+    tool_set = msgspec.structs.replace(read_tool_set(folder), cases=alike)
+    settings = RequestSettings(model="m", task="calls")
+    for host, count in (("command:x", 2), ("http://localhost", 1)):
+        plan = ToolPlan(tool_set, ["original"], settings, host)
+        assert len({request.keys[0] for request in plan.requests()}) == count
 
 
 def test_run_and_score_a_program(

@@ -38,6 +38,8 @@ def test_never_another_form_of_the_right_value_nor_one_that_is_said() -> None:
     rome = act("OFFER", "city", "Rome", canonical=["rome"])
     said = {str(wrong(rome, seed)) for seed in range(40)}
     assert said == {"['Pisa']", "['Siena']"}
+    caput = act("OFFER", "city", "Caput Mundi", canonical=["rome"])
+    assert {str(wrong(caput, seed)) for seed in range(40)} == {"['Pisa']", "['Siena']"}
     assert {str(wrong(rome, seed, prompt="Not siena.")) for seed in range(40)} == {"['Pisa']"}
     assert wrong(rome, utterance="Rome, Pisa, Siena?") is None
     # A value inside a word is not said.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 import os
 import re
@@ -20,6 +21,7 @@ from sgdx_dataset.io.files import file_digest
 from sgdx_dataset.release.checksums import checksums
 from sgdx_dataset.release.open import SAMPLE, open_release
 from sgdx_dataset.release.release import Release
+from sgdx_dataset.release.tar_stream import TarStream
 from sgdx_dataset.rows.dialogue_rows import dialogue_tables
 
 TOP = "dstc8-schema-guided-dialogue-0123abc"
@@ -334,6 +336,34 @@ def test_a_tar_that_attacks(tmp_path: Path, attack: str) -> None:
     assert str(error.value).startswith(f"{archive}: ")
     assert time.process_time() - start < 20
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000  # kB
+
+
+def test_a_tar_is_read_up_to_its_limit() -> None:
+    stream = TarStream(io.BytesIO(bytes(2048)), 1024)
+    assert stream.read(1024) == bytes(1024)
+    with pytest.raises(ValueError, match="over 1024 bytes"):
+        stream.read(1)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "same"),
+    [
+        ("test/dialogues_001.json", "No, thanks.", "Not today.", False),
+        ("dev/dialogues_001.json", "No, thanks.", "Not today.", True),
+        ("test/schema.json", "lets flats", "lets houses", False),
+        ("sgd_x/data/v1/test/schema.json", "lets flats", "lets houses", False),
+        ("sgd_x/data/v2/test/schema.json", "lets flats", "lets houses", True),
+        ("dev/schema.json", "lets flats", "lets houses", True),
+    ],
+)
+def test_a_digest_of_data_is_of_what_their_rows_are_made_from(
+    mini: Path, file: str, old: str, new: str, same: bool
+) -> None:
+    before = open_release(mini).data_digest("test", "v1")
+    text = (mini / file).read_text()
+    assert old in text
+    (mini / file).write_text(text.replace(old, new))
+    assert (open_release(mini).data_digest("test", "v1") == before) == same
 
 
 def test_a_zip_with_a_name_that_is_no_utf_8(mini: Path) -> None:

@@ -148,6 +148,13 @@ def test_json_is_read_as_yaml_is(tmp_path: Path) -> None:
     assert import_document(tmp_path, document).tools == import_openapi(LIBRARY).tools
 
 
+def test_a_parameter_in_the_path_is_required(tmp_path: Path) -> None:
+    """Whether it says so or not: there is no path without it."""
+    places = ("path", "query")
+    listed = [{"name": place, "in": place, "schema": {"type": "string"}} for place in places]
+    assert only_schema(tmp_path, parameters=listed)["required"] == ["path"]
+
+
 def test_schemas_of_3_1_stay_as_they_are(tmp_path: Path) -> None:
     schema = {
         "type": ["object", "null"],
