@@ -56,7 +56,9 @@ def test_command_writes_a_file_that_is_read_again(
     assert (written["split"], written["seed"], written["count"], written["of"]) == (
         *("validation", 1, 6, 19),
     )
-    assert read_dialogue_ids(file) == written["ids"]
+    assert read_dialogue_ids(file) == read_dialogue_ids(file, "dev") == written["ids"]
+    with pytest.raises(SgdxError):  # dialogues of two splits may have one id
+        read_dialogue_ids(file, "test")
     ids = subset(open_release("sample"), "validation", 19, seed=1).ids
     assert written["ids"] == list(ids[:6]) and len(set(ids)) == 19
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[app]")
@@ -9,7 +11,7 @@ pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[a
 from baselines.own_apis.suite import read_suite
 from baselines.use import load_tracker
 from sgdx_dataset import SgdxError
-from sgdx_space.own_schema import read_service, read_utterances, reworded, states_table
+from sgdx_space.own_schema import _cells, read_service, read_utterances, reworded, states_table
 
 SERVICE = {
     "service_name": "Cabs",
@@ -74,6 +76,12 @@ def test_values_that_differ_between_the_wordings_are_marked() -> None:
     assert f"<code>portion</code>{same}large</span>" in table
     assert f"<code>own_cup</code>{different}True</span>" in table
     assert f"<code>reusable_mug</code>{different}–</span>" in table
+
+
+def test_a_value_is_no_markup() -> None:
+    said: dict[str, Any] = {"slot_values": {"drink": ["<b>tea</b>"]}}
+    (cell,) = _cells([{"slots": [{"name": "drink"}]}], [said])
+    assert "&lt;b&gt;tea&lt;/b&gt;" in cell and "<b>" not in cell
 
 
 def test_what_is_no_service_is_refused() -> None:

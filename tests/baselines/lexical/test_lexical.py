@@ -98,6 +98,7 @@ def test_a_dialogue() -> None:
 def test_offers_are_copied_only_when_taken() -> None:
     state = ServiceState()
     turn(state, "No, something else", act("OFFER", "dropoffCity", "Wells"))
+    turn(state, "Great, but another one", act("OFFER", "dropoffCity", "Wells"))
     assert state.slots == {}
     turn(state, "Great", act("OFFER", "dropoffCity", "Wells"), act("OFFER", "fare", "$9"))
     assert state.slots == {"dropoffCity": "Wells"}  # a fare is in no call, so in no state

@@ -277,6 +277,17 @@ def test_an_estimate_sends_nothing(three: Path, capsys: pytest.CaptureFixture[st
     assert "all" in capsys.readouterr().out
 
 
+def test_requests_that_are_equal_are_counted_once(
+    three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "same.json").write_text("{}")
+    own = ("--variant", f"same={tmp_path / 'same.json'}", "--config", "original", "same")
+    assert ask("estimate", "--dialogues", three, *own, "--json") == 0
+    original, same = json.loads(capsys.readouterr().out)
+    assert (original["requests"], original["repeated"]) == (26, 0)
+    assert (same["requests"], same["repeated"], same["tokens_in"]) == (26, 26, 0)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

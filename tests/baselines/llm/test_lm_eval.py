@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import os
 import re
 import subprocess
@@ -75,6 +76,14 @@ def test_answers_under_one_wording_count_as_empty(
     assert scores["jga_v1-5"] == pytest.approx(0.8)
     assert (scores["jga_worst"], scores["flips"]) == (0, 1)
     assert scores["invalid"] == pytest.approx(1 / 6)
+
+
+def test_figures_without_their_wordings_are_undefined(task: ModuleType, dialogues: Path) -> None:
+    few = task.documents(source="sample", dialogues=str(dialogues), variants="original")
+    documents = list(few["test"])
+    scores = figures(task, documents, [document["target"] for document in documents])
+    assert scores["jga_orig"] == 1.0
+    assert math.isnan(scores["jga_v1-5"]) and math.isnan(scores["ss_jga"])
 
 
 def test_a_prompt_has_no_gold(documents: list[dict[str, Any]]) -> None:

@@ -395,6 +395,12 @@ def test_tokens_are_read_from_any_answer() -> None:
         assert usage_of(strange) == Usage()
 
 
+def test_tokens_that_were_cached_have_their_own_price() -> None:
+    """Of 1,000 tokens 400 were cached: 600 x 2.5 + 400 x 1.25 + 10 x 10, by the million."""
+    usage = Usage(sent=1000, cached=400, made=10, reasoning=5)
+    assert usage.cost(Price(2.5, 1.25, 10)) == pytest.approx(0.0021)
+
+
 @pytest.mark.parametrize("text", ["1,2", "a,b,c", "1,2,-3", "1,2,inf", ""])
 def test_a_wrong_price(text: str) -> None:
     with pytest.raises(SgdxError, match="expected IN,CACHED,OUT"):

@@ -10,6 +10,7 @@ from baselines.report.analysis import analyse
 from baselines.report.data import ReferenceData
 from baselines.report.inputs import read_tracker
 from baselines.report.numbers import Estimate, changes_by_variant, headline_estimates
+from baselines.report.runs import TrackerRun
 from baselines.report.systems import TrackerGroup, TrackerSystem, group_runs
 from baselines.report.verdict import tracker_verdict
 
@@ -36,6 +37,33 @@ def test_the_leader_and_what_rewording_costs_it(group: TrackerGroup, runs: dict[
         f"It falls most under {variant}, to {100 * scores['by_variant'][variant]:.1f}"
     )
     assert all_six.text.endswith(f"it has {100 * scores['jga_worst']:.1f} %")
+
+
+def test_an_oracle_leads_only_oracles(
+    group: TrackerGroup, runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oracles = {runs["backtrans"]}
+    monkeypatch.setattr(TrackerRun, "oracle", property(lambda run: run.folder in oracles))
+    verdict = tracker_verdict(group, {})
+    assert verdict is not None and verdict.sentences[0].text.startswith("t5dst: ")
+    oracles.update(runs.values())
+    verdict = tracker_verdict(group, {})
+    assert verdict is not None and verdict.sentences[0].text.startswith("t5dst, backtrans: ")
+
+
+def test_a_lead_that_may_be_chance_is_none(
+    group: TrackerGroup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def little(first: TrackerSystem, second: TrackerSystem) -> dict[str, Estimate]:
+        return {"jga_v1-5": Estimate(0.01, (-0.001, 0.021))}
+
+    monkeypatch.setattr("baselines.report.verdict.paired_differences", little)
+    verdict = tracker_verdict(group, {})
+    assert verdict is not None
+    assert verdict.sentences[1] == (
+        "The next, t5dst, cannot be told from it: 1.0 points lower",
+        "-0.1 to 2.1",
+    )
 
 
 def test_a_gain_is_no_negative_cost(group: TrackerGroup, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -217,6 +217,7 @@ def test_case_is_restored_from_whole_words() -> None:
     assert restore_case("la rosa", "To La  Rosa, not La Rosalia") == "La  Rosa"
     assert restore_case("rome", "Romeo waits") == "rome"
     assert restore_case("a (b", "see A (B") == "A (B"
+    assert restore_case("san jose", "San Jose? No: to SAN JOSE, from san joseph") == "SAN JOSE"
 
 
 def test_shuffling_moves_elements_and_keeps_answers() -> None:
