@@ -35,12 +35,17 @@ class Sabotage(NamedTuple):
     tests: str
 
 
-_RELEASE = "tests/sgdx_dataset/release/test_release.py"
-_PREPARE = "tests/sgdx_dataset/hub/test_prepare.py"
+_DATASET = "tests/sgdx_dataset"
+_RELEASE = f"{_DATASET}/release/test_release.py"
+_PREPARE = f"{_DATASET}/hub/test_prepare.py"
 _METRIC = "tests/sgdx_metric"
+_SGSACC = "tests/sgsacc_metric"
 _TOOLS = "tests/sgdx_tools"
-_SENDING = "tests/baselines/llm/test_sending.py"
-_FAULTS = "tests/baselines/training/test_faults.py"
+_BASELINES = "tests/baselines"
+_LLM = f"{_BASELINES}/llm"
+_SENDING = f"{_LLM}/test_sending.py"
+_TRAINING = f"{_BASELINES}/training"
+_FAULTS = f"{_TRAINING}/test_faults.py"
 
 SABOTAGES = {
     # --- sgdx_dataset ---
@@ -70,10 +75,65 @@ SABOTAGES = {
     "files are written in place": Sabotage(
         "sgdx_dataset/io/files.py", "        staging.write_bytes(content)\n",
         "        target.write_bytes(content)\n        staging.write_bytes(content)\n",
-        "tests/sgdx_dataset/io/test_files.py -k in_place"),
+        f"{_DATASET}/io/test_files.py -k in_place"),
     "a key that appears twice is accepted": Sabotage(
         "sgdx_dataset/io/json.py", "object_pairs_hook=_refuse_repeated_keys, ", "",
-        "tests/sgdx_dataset/io/test_json.py"),
+        f"{_DATASET}/io/test_json.py"),
+    "an archive's paths lead out of it": Sabotage(
+        "sgdx_dataset/release/archives.py", ' or ".." in path.split("/"):', ":",
+        f"{_RELEASE} -k climbs"),
+    "a tar is unpacked without a limit": Sabotage(
+        "sgdx_dataset/release/tar_stream.py", "if self._position > self._limit:", "if False:",
+        f"{_RELEASE} -k up_to_its_limit"),
+    "a digest of data is of the dialogues alone": Sabotage(
+        "sgdx_dataset/release/release.py", "made_from = [dialogues, schemas, ",
+        "made_from = [dialogues, ", f"{_RELEASE} -k digest_of_data"),
+    "a rewording may change values": Sabotage(
+        "sgdx_dataset/release/schema.py",
+        '"possible_values", slot.possible_values\n', '"possible_values", []\n',
+        f"{_DATASET}/release/test_schema.py -k not_line_up"),
+    "results keep the old names": Sabotage(
+        "sgdx_dataset/release/schema.py",
+        "[new.get(slot, slot) for slot in intent.result_slots],", "intent.result_slots,",
+        f"{_DATASET}/rewording/test_compose.py -k intents_follow"),
+    "values are canonical by what is said later": Sabotage(
+        "sgdx_dataset/rows/canonical_values.py",
+        "before = turn_said[match] <= states.turn[repeated]", "before = turn_said[match] >= 0",
+        f"{_DATASET}/rows/test_canonical_values.py"),
+    "the history has the user's acts": Sabotage(
+        "sgdx_dataset/rows/frame_rows.py", "system_actions = np.flatnonzero(~users[turn])",
+        "system_actions = np.arange(len(turn))",
+        f"{_DATASET}/rows/test_frame_rows.py -k no_gold_act"),
+    "a first turn answers another dialogue": Sabotage(
+        "sgdx_dataset/rows/turn_rows.py", "(system_turns > first_turn) & (speaker", "(speaker",
+        f"{_DATASET}/rows/test_turn_rows.py -k prompt"),
+    "the last rows of a data set are not built": Sabotage(
+        "sgdx_dataset/hub/build.py", "    if pending:\n        yield pa.concat_tables(pending)\n",
+        "", f"{_DATASET}/hub/test_build.py -k loads_and_streams"),
+    "an export replaces what is there": Sabotage(
+        "sgdx_dataset/hub/export.py", "if (output / folder).exists():", "if False:",
+        f"{_DATASET}/hub/test_export.py -k left_alone"),
+    "an upload removes the files of others": Sabotage(
+        "sgdx_dataset/hub/upload.py",
+        "paths.keys() & set(uploaded) - files.keys()", "paths.keys() - files.keys()",
+        f"{_DATASET}/hub/test_upload.py"),
+    "sentences of SGD get into an overlay": Sabotage(
+        "sgdx_dataset/rewording/backtranslate.py",
+        '"" if pair.text in self.originals else pair.text', "pair.text",
+        f"{_DATASET}/rewording/test_backtranslate.py -k original_descriptions"),
+    "some words of v1 to v5 are no leak": Sabotage(
+        "sgdx_dataset/rewording/leaks.py", "equal > limit * len(new)", "equal > len(new)",
+        f"{_DATASET}/rewording/test_leaks.py -k some_services"),
+    "a leak hides among other schemas": Sabotage(
+        "sgdx_dataset/rewording/leaks.py", "for group in (*digests.values(), together)",
+        "for group in (together,)", f"{_DATASET}/rewording/test_leaks.py -k beside"),
+    "a subset of another split is scored": Sabotage(
+        "sgdx_dataset/subset.py",
+        "if split is not None and split_name(sample.split) != split_name(split):", "if False:",
+        f"{_DATASET}/test_subset.py -k command_writes"),
+    "aliases of a document repeat without end": Sabotage(
+        "sgdx_dataset/io/yaml.py", "if total > MAX_DOCUMENT_NODES:", "if False:",
+        f"{_DATASET}/io/test_yaml.py -k refused"),
     # --- sgdx_metric ---
     "the joint goal accuracy is halved": Sabotage(
         "sgdx_metric/scoring.py", "    return joint\n", "    return joint / 2\n",
@@ -95,28 +155,13 @@ SABOTAGES = {
     "a value that is lost is no change": Sabotage(
         "sgdx_metric/change.py", "np.where(has_value, ~keeps_value, had_value)",
         "np.where(has_value, ~keeps_value, False)", f"{_METRIC}/test_change.py -k by_hand"),
-    "the order of words counts": Sabotage(
-        "sgdx_metric/fuzzy.py", '" ".join(sorted(words.split()))', '" ".join(words.split())',
-        f"{_METRIC}/test_fuzzy.py -k literal"),
     "deviations are those of a population": Sabotage(
         "sgdx_metric/robustness.py", "scores.std(axis=0, ddof=1)", "scores.std(axis=0)",
         f"{_METRIC}/test_report.py -k headline"),
-    "the worst case leaves out undefined scores": Sabotage(
-        "sgdx_metric/robustness.py", "scores.min(axis=0))", "np.nanmin(scores, axis=0))",
-        f"{_METRIC}/test_report.py -k flips_by_hand"),
-    "half right is wrong": Sabotage(
-        "sgdx_metric/robustness.py", "(most >= RIGHT)", "(most > RIGHT)",
-        f"{_METRIC}/test_report.py -k equal_the_plain"),
-    "a mean over v1 to v5 is of fewer": Sabotage(
-        "sgdx_metric/robustness.py", "if len(means) == len(PAPER_VARIANTS) else None",
-        "if means else None", f"{_METRIC}/test_report.py -k not_there"),
     "a drop is a gain": Sabotage(
         "sgdx_metric/robustness.py", 'statistics["jga_v1-5"] - statistics["jga_orig"]}',
         'statistics["jga_orig"] - statistics["jga_v1-5"]}',
         f"{_METRIC}/test_report.py -k over_wordings"),
-    "unseen services are the seen ones": Sabotage(
-        "sgdx_metric/units.py", "np.flatnonzero(~self.seen)", "np.flatnonzero(self.seen)",
-        f"{_METRIC}/test_report.py -k seen_unseen"),
     "groups of seen and unseen services change places": Sabotage(
         "sgdx_metric/report.py", "SEEN: frames.seen, UNSEEN: ~frames.seen",
         "SEEN: ~frames.seen, UNSEEN: frames.seen", f"{_METRIC}/test_report.py -k groups_carry"),
@@ -138,18 +183,6 @@ SABOTAGES = {
         "sgdx_metric/bootstrap.py", "large = np.abs(right[name] - left[name]) >= np.abs(value)",
         "large = right[name] - left[name] >= value",
         f"{_METRIC}/test_bootstrap.py -k share_of_swaps"),
-    "wordings are drawn with the dialogues": Sabotage(
-        "sgdx_metric/bootstrap.py", "np.ones_like(weights) if over == WORDINGS else weights",
-        "weights", f"{_METRIC}/test_bootstrap.py -k drawn_apart"),
-    "as many runs are drawn as there are": Sabotage(
-        "sgdx_metric/bootstrap.py", "number = max(len(runs) - 1, 1)", "number = len(runs)",
-        f"{_METRIC}/cli/test_summarise.py -k spread"),
-    "a parameter that does not matter is an argument": Sabotage(
-        "sgdx_metric/calls.py", 'if parameter["value"].strip().lower() != DONTCARE', "if True",
-        f"{_METRIC}/test_calls.py -k a_call"),
-    "a dialogue fails by calls that are nearly right": Sabotage(
-        "sgdx_metric/calls.py", "np.bincount(position, accuracy < RIGHT",
-        "np.bincount(position, accuracy < 1", f"{_METRIC}/test_calls.py -k task"),
     "recall is precision": Sabotage(
         "sgdx_metric/calls.py", "hits / int(needed.sum())", "hits / int(called.sum())",
         f"{_METRIC}/test_calls.py -k stands_apart"),
@@ -159,9 +192,6 @@ SABOTAGES = {
     "arguments that nobody expects are right": Sabotage(
         "sgdx_metric/call_rules.py", " or any(key not in expected for key in value):", ":",
         f"{_METRIC}/test_call_rules.py -k exact"),
-    "calls are matched as they come": Sabotage(
-        "sgdx_metric/call_rules.py", "return max(best, product)\n", "return best or product\n",
-        f"{_METRIC}/test_call_rules.py -k matched"),
     "a required argument may be left out": Sabotage(
         "sgdx_metric/call_rules.py",
         'if any(name not in arguments for name in schema.get("required", ())):', "if False:",
@@ -175,21 +205,42 @@ SABOTAGES = {
     "a wording's fingerprint is of its names": Sabotage(
         "sgdx_metric/variants.py", '[slot["name"], slot["description"], slot["possible_values"]]',
         '[slot["name"], slot["possible_values"]]', f"{_METRIC}/test_signature.py -k fingerprint"),
-    "frames that are won are called broken": Sabotage(
-        "sgdx_metric/cli/explain.py", "np.flatnonzero(after < before)",
-        "np.flatnonzero(after > before)", f"{_METRIC}/cli/test_compare.py -k broke"),
     "states of the release's layout go to the turn after": Sabotage(
         "sgdx_metric/cli/predictions.py",
         "for user_turn, (index, turn) in enumerate(users):",
         "for user_turn, (index, turn) in enumerate(users, 1):",
         f"{_METRIC}/cli/test_predictions.py -k directory_gives"),
-    "spans before the utterance are accepted": Sabotage(
-        "sgdx_metric/rows.py", "Meta(ge=0, le=2**31 - 1)", "Meta(le=2**31 - 1)",
-        f"{_METRIC}/cli/test_faults.py -k field_of_a_prediction"),
     "predictions keep what the errata leave out": Sabotage(
         "sgdx_metric/cli/errata.py",
         "    for row in guesses:\n        _drop_values(row, names)\n", "",
         f"{_METRIC}/cli/test_errata.py -k whatever_its_name"),
+    # --- sgsacc_metric ---
+    "short utterances have no penalty": Sabotage(
+        "sgsacc_metric/bleu.py", "np.where(is_positive, penalty, 0.0))", "0.0)",
+        f"{_SGSACC}/test_bleu.py"),
+    "what is entailed in its context is not": Sabotage(
+        "sgsacc_metric/claims.py", "any(map(entails, (*self.alone, *self.in_context)))",
+        "any(map(entails, self.alone))", f"{_SGSACC}/test_claims.py"),
+    "a tie is entailment": Sabotage(
+        "sgsacc_metric/nli.py", "return entailment > max(others)",
+        "return entailment >= max(others)", f"{_SGSACC}/test_nli.py -k highest"),
+    "entailment is contradiction": Sabotage(
+        "sgsacc_metric/models.py",
+        "return entailment, neutral[0] if neutral else None, contradiction",
+        "return contradiction, neutral[0] if neutral else None, entailment",
+        f"{_SGSACC}/test_models.py -k classes"),
+    "a tampered value is the right one in other words": Sabotage(
+        "sgsacc_metric/negatives.py", "(*action.values, *_canonical(action))}", "action.values}",
+        f"{_SGSACC}/test_negatives.py -k never"),
+    "a model that is fooled passes validation": Sabotage(
+        "sgsacc_metric/gold.py", "(self.entailed is False or self.fooled is True)",
+        "self.entailed is False", f"{_SGSACC}/test_gold.py -k tampered"),
+    "turns of two services are of the first": Sabotage(
+        "sgsacc_metric/units.py", "(turn.dialogue_id, turn.service), len(number_of)",
+        "(turn.dialogue_id, turn.dialogue_id), len(number_of)", f"{_SGSACC}/test_units.py"),
+    "the worst slot error rate is the best": Sabotage(
+        "sgsacc_metric/robustness.py", '1.0 - worst if metric == "ser" else worst', "worst",
+        f"{_SGSACC}/test_robustness.py"),
     # --- sgdx_tools ---
     "a loss at the limit is above it": Sabotage(
         "sgdx_tools/scoring.py", "100 * interval[1] < -max_drop", "100 * interval[1] <= -max_drop",
@@ -203,28 +254,18 @@ SABOTAGES = {
     "a model gives an element another one's name": Sabotage(
         "sgdx_tools/model_words.py", "elif text in others:", "elif False:",
         f"{_TOOLS}/test_rewording.py -k other_elements"),
-    "turns of a dialogue are dialogues": Sabotage(
-        "sgdx_tools/scoring.py",
-        'f"d {case.dialogue}" if case.dialogue else f"c {case.id}"', 'f"c {case.id}"',
-        f"{_TOOLS}/test_scoring.py -k right_calls"),
     "flips are those of a mean over runs": Sabotage(
         "sgdx_tools/scoring.py", '_OF_ONE_RUN = ("worst", "flips", "sensitivity")',
         "_OF_ONE_RUN = ()", f"{_TOOLS}/test_scoring.py -k repeats_give"),
     "cases without a prediction are left out": Sabotage(
         "sgdx_tools/predictions.py", "if len(run) < len(ids):", "if not run:",
         f"{_TOOLS}/test_scoring.py -k faults_of"),
-    "two tools get one name": Sabotage(
-        "sgdx_tools/folder.py", "        if other != i:\n", "        if False:\n",
-        f"{_TOOLS}/test_folder.py -k faults"),
     "a call that is never right is expected": Sabotage(
         "sgdx_tools/folder.py", "if unknown and not layout.is_open():", "if False:",
         f"{_TOOLS}/test_folder.py -k faults_of_cases"),
     "a schema requires the old names": Sabotage(
         "sgdx_tools/json_schema.py", "return [names.get(name, name) for name in value]",
         "return value", f"{_TOOLS}/test_json_schema.py -k everything"),
-    "of two keys of one name the first is lost": Sabotage(
-        "sgdx_tools/json_schema.py", "if len(renamed) < len(value):", "if False:",
-        f"{_TOOLS}/test_json_schema.py -k cannot_be_lost"),
     "alternatives keep the old names": Sabotage(
         "sgdx_tools/json_schema.py",
         "return {ANY_OF: [self._value(item, paths) for item in value[ANY_OF]]}", "return value",
@@ -235,15 +276,110 @@ SABOTAGES = {
     "words are not given credit for what they win": Sabotage(
         "sgdx_tools/elements.py", '"net": lost[element] - won[element]', '"net": lost[element]',
         f"{_TOOLS}/test_scoring.py -k is_won"),
+    "a program answers for another case": Sabotage(
+        "sgdx_tools/plan.py", 'host += f"|{case.id}"', "pass",
+        f"{_TOOLS}/test_commands.py -k by_the_case"),
+    "an error in place of an answer is no call": Sabotage(
+        "sgdx_tools/answers.py", 'raise ValueError("an error in place of an answer")', "return",
+        f"{_TOOLS}/test_bad_input.py -k answers"),
+    "an optional argument of BFCL is required": Sabotage(
+        "sgdx_tools/importing/bfcl.py", '"" if required else {ABSENT: True}', '""',
+        f"{_TOOLS}/importing/test_bfcl.py -k alternatives"),
+    "only canonical values of SGD are right": Sabotage(
+        "sgdx_tools/importing/sgd.py", "[*spoken.get(slot.name, []), canonical]", "[canonical]",
+        f"{_TOOLS}/importing/test_sgd.py"),
+    "a parameter in a path may be left out": Sabotage(
+        "sgdx_tools/importing/openapi.py", ' or parameter["in"] == "path":', ":",
+        f"{_TOOLS}/importing/test_openapi.py -k in_the_path"),
+    "a new version differs in more than its words": Sabotage(
+        "sgdx_tools/rewording.py",
+        "if _without_titles(schema) != _without_titles(other.parameters):", "if False:",
+        f"{_TOOLS}/test_rewording.py -k another_version"),
     # --- baselines ---
     "predictions are emptied": Sabotage(
         "baselines/data/prediction_files.py", "header}, *rows]",
         'header}, *({**row, "slot_values": []} for row in rows)]',
-        "tests/baselines/data/test_prediction_files.py"),
+        f"{_BASELINES}/data/test_prediction_files.py"),
+    "another run's predictions are taken": Sabotage(
+        "baselines/data/prediction_files.py", "    if differing:\n        key = differing[0]",
+        "    if False:\n        key = differing[0]",
+        f"{_BASELINES}/data/test_prediction_files.py -k one_run"),
+    "a tracker is given the gold states": Sabotage(
+        "baselines/data/frames.py", "return _selected(rows, reads, ())",
+        "return _selected(rows, reads, GOLD)",
+        f"{_BASELINES}/data/test_frames.py -k looks_at_gold"),
+    "the system's acts are for all trackers": Sabotage(
+        "baselines/data/frames.py",
+        'return rows if SYSTEM_ACTS in reads or "history" not in reads else _without_acts(rows)',
+        "return rows", f"{_BASELINES}/data/test_frames.py -k acts_are_for"),
+    "predictions deny that they read the system's acts": Sabotage(
+        "baselines/predict.py", "SYSTEM_ACTS in system.READS", "False",
+        f"{_BASELINES}/test_evaluate.py -k header_says"),
+    "training reads v1 to v5 unasked": Sabotage(
+        "baselines/data/frames.py", "if more.oracle and not oracle:", "if False:",
+        f"{_BASELINES}/data/test_augment.py -k own_schemas"),
+    "a copy of v1 to v5 makes no oracle": Sabotage(
+        "baselines/data/augment.py", "augment.schemas == ORACLE or leak.oracle)",
+        "augment.schemas == ORACLE)", f"{_BASELINES}/data/test_augment.py -k own_schemas"),
+    "two slots have one span": Sabotage(
+        "baselines/onepass/decode.py", "span.start < other.end", "span.start < other.start",
+        f"{_BASELINES}/onepass/test_decode.py -k next_one"),
+    "models learn to copy at any time": Sabotage(
+        "baselines/onepass/labels.py", "return frame.first or gold.intent != frame.intent",
+        "return True", f"{_BASELINES}/onepass/test_labels.py -k right_time"),
+    "a value that is not there is said": Sabotage(
+        "baselines/sgd_baseline/decode.py", "nowhere = score <= start[:, CLS] + end[:, CLS]",
+        "nowhere = score < 0", f"{_BASELINES}/sgd_baseline/test_decode.py -k not_in_the_turn"),
+    "a state forgets the turns before": Sabotage(
+        "baselines/sgd_baseline/states.py",
+        "last[group] = last.get(group, {}) | change.slot_values",
+        "last[group] = change.slot_values", f"{_BASELINES}/sgd_baseline/test_states.py"),
+    "the less likely slot has the string": Sabotage(
+        "baselines/sgp_dst/rules.py", "span.score > best[span.text].score",
+        "span.score < best[span.text].score", f"{_BASELINES}/sgp_dst/test_rules.py -k likelier"),
+    "copies replace what is set": Sabotage(
+        "baselines/sgp_dst/rules.py",
+        "{slot: v for slot, v in values.items() if slot not in self.values}", "values",
+        f"{_BASELINES}/sgp_dst/test_rules.py -k only_what_is_unset"),
+    "the value None is no value": Sabotage(
+        "baselines/t5dst/formats/values.py",
+        "return f'\"{value}\"' if _RESERVED.fullmatch(value) else value", "return value",
+        f"{_BASELINES}/t5dst/test_formats.py -k literal_texts"),
+    "a value is spelt as it was said first": Sabotage(
+        "baselines/t5dst/formats/values.py", "return spellings[-1]", "return spellings[0]",
+        f"{_BASELINES}/t5dst/test_formats.py -k case_is"),
+    "an offer is taken by who wants another": Sabotage(
+        "baselines/lexical/rules.py", " and _NO.search(utterance) is None", "",
+        f"{_BASELINES}/lexical/test_lexical.py -k offers_are"),
+    "a likely response is chosen before a faithful one": Sabotage(
+        "baselines/t2g2/rerank.py", "(fidelity[i][turn], likelihoods[i][turn], -i)",
+        "(likelihoods[i][turn], fidelity[i][turn], -i)",
+        f"{_BASELINES}/t2g2/test_rerank.py -k who_is_chosen"),
+    "batches of a step count alike": Sabotage(
+        "baselines/training/loop.py",
+        "return [weight * count / total for weight in tensors]", "return [1.0] * len(weights)",
+        f"{_TRAINING}/test_step.py -k unequal"),
+    "every step has the same random numbers": Sabotage(
+        "baselines/training/loop.py", "(settings.seed, step, position)",
+        "(settings.seed, position)", f"{_TRAINING}/test_loop.py -k kill_and_resume"),
+    "a resumed run forgets its optimizer": Sabotage(
+        "baselines/training/checkpoint.py",
+        "state.setdefault(parameter, {})[key] = tensor\n",
+        "state.setdefault(parameter, {})[key] = tensor * 0\n",
+        f"{_TRAINING}/test_loop.py -k kill_and_resume"),
+    "the first step learns nothing": Sabotage(
+        "baselines/training/optimizer.py", "(step + 1) / warmup", "step / warmup",
+        f"{_TRAINING}/test_loop.py -k rates"),
+    "a mean of weights forgets the past": Sabotage(
+        "baselines/training/averaging.py", "weights, 1 - past)", "weights, past)",
+        f"{_TRAINING}/test_averaging.py -k by_hand"),
+    "all epochs have one order": Sabotage(
+        "baselines/training/batching.py", "np.random.default_rng((seed, number))",
+        "np.random.default_rng(seed)", f"{_TRAINING}/test_batching.py -k epochs_differ"),
     "a resumed run is not compared": Sabotage(
         "baselines/training/run_folder.py",
         "if before.get(name) != now.get(name) and name != _EXPECTED:", "if False:",
-        "tests/baselines/training/test_run_folder.py"),
+        f"{_TRAINING}/test_run_folder.py"),
     "a model is replaced file by file": Sabotage(
         "baselines/training/checkpoint.py", "    staging.rename(folder / READY)\n",
         "    for file in sorted(staging.iterdir()):\n        file.replace(folder / file.name)\n",
@@ -259,6 +395,49 @@ SABOTAGES = {
     "a gateway's error is an answer": Sabotage(
         "baselines/llm/endpoint.py", "return bool(error) and not refused", "return False",
         f"{_SENDING} -k status_200"),
+    "a password stands in the headers of files": Sabotage(
+        "baselines/llm/endpoint.py", 'f"{host}{port}", parts.path', "parts.netloc, parts.path",
+        f"{_SENDING} -k credentials"),
+    "tokens that were cached cost twice": Sabotage(
+        "baselines/llm/usage.py", "fresh = self.sent - self.cached", "fresh = self.sent",
+        f"{_SENDING} -k own_price"),
+    "equal requests are paid for twice": Sabotage(
+        "baselines/llm/estimate.py", "            counted_keys.add(request.keys[0])\n", "",
+        f"{_LLM}/test_commands.py -k counted_once"),
+    "one request more is sent than allowed": Sabotage(
+        "baselines/llm/sending.py", ">= limits.max_requests:", "> limits.max_requests:",
+        f"{_SENDING} -k number_of_requests"),
+    "an answer that is invalid is asked for in vain": Sabotage(
+        "baselines/llm/plan.py",
+        "bodies = [with_seed(body, attempt, seed) for attempt in attempts]",
+        "bodies = [body for attempt in attempts]", f"{_SENDING} -k invalid_answer"),
+    "a draft that was cut off is the answer": Sabotage(
+        "baselines/llm/answers.py",
+        '    if counts["truncated"]:  # what is whole in it may be a draft, or a part\n',
+        "    if False:\n", f"{_LLM}/test_answers.py -k cut_off"),
+    "a half-written answer is kept": Sabotage(
+        "baselines/llm/answer_file.py", "self._file.truncate(offset)\n                break",
+        "break", f"{_LLM}/test_answer_file.py -k half_written"),
+    "undefined figures are zero in the harness": Sabotage(
+        "lm_eval_task/task.py", 'float("nan") if value is None', "0.0 if value is None",
+        f"{_LLM}/test_lm_eval.py -k without_their"),
+    "a tracker sees what the user says next": Sabotage(
+        "baselines/use.py", '"history": history[:turn],', '"history": history[: turn + 1],',
+        f"{_BASELINES}/test_use.py -k ones_own"),
+    "an oracle leads those that saw nothing": Sabotage(
+        "baselines/report/verdict.py",
+        "[s for s in group.systems if not s.first.oracle] or list(group.systems)",
+        "list(group.systems)", f"{_BASELINES}/report/test_verdict.py -k oracle_leads"),
+    "a lead by chance is a lead": Sabotage(
+        "baselines/report/verdict.py", "    if low > 0:\n", "    if low > -1:\n",
+        f"{_BASELINES}/report/test_verdict.py -k chance"),
+    "words of others are markup of a report": Sabotage(
+        "baselines/report/cells.py", '.replace("<", "&lt;")', "",
+        f"{_BASELINES}/report/test_page.py -k no_markup"),
+    # --- sgdx_space ---
+    "values are markup of the Space": Sabotage(
+        "sgdx_space/own_schema.py", "{escape(value) or", "{value or",
+        "tests/sgdx_space/test_own_schema.py -k markup"),
 }  # fmt: skip
 
 

@@ -43,7 +43,7 @@ def test_an_oracle_leads_only_oracles(
     group: TrackerGroup, runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     oracles = {runs["backtrans"]}
-    monkeypatch.setattr(TrackerRun, "oracle", property(lambda run: run.folder in oracles))
+    monkeypatch.setattr(TrackerRun, "oracle", property(lambda run: run.path in oracles))
     verdict = tracker_verdict(group, {})
     assert verdict is not None and verdict.sentences[0].text.startswith("t5dst: ")
     oracles.update(runs.values())
