@@ -115,5 +115,5 @@ def test_a_header_says_what_its_rows_were_made_from(
         header = header_of(out / "v1.jsonl")
         digests[header["source"]] = header["data"]
         assert "private" not in json.dumps(header)
-        assert header["system_acts"] is True
+        assert header["system"]["system_acts"] is True
     assert digests["source"] == digests["sample"]

@@ -301,9 +301,8 @@ SABOTAGES = {
         'header}, *({**row, "slot_values": []} for row in rows)]',
         f"{_BASELINES}/data/test_prediction_files.py"),
     "another run's predictions are taken": Sabotage(
-        "baselines/data/prediction_files.py", "    if differing:\n        key = differing[0]",
-        "    if False:\n        key = differing[0]",
-        f"{_BASELINES}/data/test_prediction_files.py -k one_run"),
+        "baselines/data/prediction_files.py", "if key := _difference(path, header):",
+        'if key := "":', f"{_BASELINES}/data/test_prediction_files.py -k would_be_the_same"),
     "a tracker is given the gold states": Sabotage(
         "baselines/data/frames.py", "return _selected(rows, reads, ())",
         "return _selected(rows, reads, GOLD)",
@@ -408,9 +407,8 @@ SABOTAGES = {
         "baselines/llm/sending.py", ">= limits.max_requests:", "> limits.max_requests:",
         f"{_SENDING} -k number_of_requests"),
     "an answer that is invalid is asked for in vain": Sabotage(
-        "baselines/llm/plan.py",
-        "bodies = [with_seed(body, attempt, seed) for attempt in attempts]",
-        "bodies = [body for attempt in attempts]", f"{_SENDING} -k invalid_answer"),
+        "baselines/llm/plan.py", "with_seed(body, attempt, self.settings.provider.seed) for",
+        "body for", f"{_SENDING} -k invalid_answer"),
     "a draft that was cut off is the answer": Sabotage(
         "baselines/llm/answers.py",
         '    if counts["truncated"]:  # what is whole in it may be a draft, or a part\n',
