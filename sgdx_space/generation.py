@@ -9,7 +9,7 @@ import gradio as gr
 import pandas as pd
 
 from sgdx_dataset import SgdxError
-from sgdx_metric.cli.headers import check_one_system
+from sgdx_metric.cli.headers import check_one_system, stated_variant
 from sgdx_metric.cli.inputs import stated_dialogues
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
@@ -21,7 +21,7 @@ from sgsacc_metric.cli.tables import bleu_table, published_table, robustness_tab
 from sgsacc_metric.lexical import LexicalNli
 from sgsacc_metric.rows import Prediction, Turn
 
-from .uploads import shown_problem, stated_variant
+from .uploads import shown_problem
 
 _VARIANTS = (ORIGINAL, *PAPER_VARIANTS)
 _INTRODUCTION = """
@@ -92,7 +92,7 @@ def _read_dropped(paths: Sequence[Path], split: str) -> dict[str, ResponsesOfVar
     """The files of one system, each of which is for another variant."""
     predictions: dict[str, ResponsesOfVariant] = {}
     for path in paths:
-        variant = stated_variant(path)
+        variant = stated_variant(path) or ORIGINAL
         if variant in predictions or variant not in _VARIANTS:
             expected = "one file for each of original and v1 to v5"
             raise ScoreError(f"{path}: found variant '{variant}', expected {expected}")

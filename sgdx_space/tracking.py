@@ -18,7 +18,7 @@ from sgdx_dataset.release.remembered import resolve_source
 from sgdx_metric.calls import CALL_REFERENCE, report_calls
 from sgdx_metric.cli.explain import STATE_LINES, TaskLines, explain
 from sgdx_metric.cli.explain_calls import CALL_LINES
-from sgdx_metric.cli.headers import check_one_system
+from sgdx_metric.cli.headers import check_one_system, stated_variant
 from sgdx_metric.cli.inputs import Inputs, stated_dialogues
 from sgdx_metric.cli.predictions import Predictions, are_calls, read_states_or_calls
 from sgdx_metric.cli.references import References, open_references
@@ -40,7 +40,7 @@ from .tracking_views import (
     services_plot,
     talk,
 )
-from .uploads import shown_problem, stated_variant
+from .uploads import shown_problem
 
 _VARIANTS = (ORIGINAL, *PAPER_VARIANTS)
 _SAMPLE = "sample"
@@ -159,7 +159,7 @@ def read_dropped(paths: list[str]) -> Tracked:
     """Read the prediction files of one system; each file's first line names its variant."""
     predictions: Tracked = {}
     for path in map(Path, paths):
-        variant = stated_variant(path)
+        variant = stated_variant(path) or ORIGINAL
         if variant in predictions or variant not in _VARIANTS:
             expected = "one file for each of original and v1 to v5"
             raise ScoreError(f"{path}: found variant '{variant}', expected {expected}")

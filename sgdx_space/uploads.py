@@ -1,29 +1,8 @@
-"""What the tabs do with the files that a visitor drops: name their variant, show what is wrong."""
+"""What the tabs show of the files that a visitor drops: what is wrong with them."""
 
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-
-import msgspec
-
-from sgdx_dataset.io.files import read_input
-from sgdx_dataset.io.json import parse_json
-from sgdx_metric.cli.headers import parse_header
-from sgdx_metric.variants import ORIGINAL
-
-
-class _Row(msgspec.Struct):
-    variant: str | None = None
-
-
-def stated_variant(path: Path) -> str:
-    """The variant that a prediction file's first line names; the original where it names none."""
-    line = read_input(path).partition(b"\n")[0]
-    header = parse_header(line, path)
-    if header is None:
-        row = parse_json(line, _Row, f"{path}:1", "a line of predictions")
-        return row.variant or ORIGINAL
-    return header.variant or ORIGINAL
 
 
 def shown_problem(error: Exception, paths: Sequence[str] | None = None) -> str:

@@ -43,6 +43,11 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 NO_HEADER = Header()
+_LONGEST = 1_000_000  # bytes of a first line; a longer one is no header of ours
+
+
+class _Row(msgspec.Struct):
+    variant: str | None = None
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True):
@@ -56,12 +61,28 @@ def parse_header(line: bytes, path: Path) -> Header | None:
     return parse_json(line, _Line, f"{path}:1", "a header of predictions").metadata
 
 
+def stated_variant(path: Path) -> str | None:
+    """The variant that the first line of a prediction file names, be it a header or a row."""
+    line = _first_line(path)
+    header = parse_header(line, path)
+    if header is not None:
+        return header.variant
+    return parse_json(line, _Row, f"{path}:1", "a line of predictions").variant
+
+
 def read_header(path: Path) -> Header:
     """The header of a prediction file; an empty one where it has none, or is a folder."""
     if not path.is_file():
         return NO_HEADER
-    with path.open("rb") as file:
-        return parse_header(file.readline(), path) or NO_HEADER
+    return parse_header(_first_line(path), path) or NO_HEADER
+
+
+def _first_line(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.readline(_LONGEST)
+    except OSError as error:
+        raise SgdxError(f"{path}: {error.strerror}") from None
 
 
 def check_header(header: Header, path: Path, **expected: str) -> None:

@@ -32,12 +32,11 @@ from ..rows import (
     arrow_table,
 )
 from ..variants import PAPER_VARIANTS
-from .headers import NO_HEADER, Header, PredictionLines, read_prediction_lines
+from .headers import NO_HEADER, Header, PredictionLines, read_prediction_lines, stated_variant
 
 Rows = TypeVar("Rows")
 # What the official scorer writes into the directory of predictions that it scored.
 _SCORER_OUTPUT = "dialogues_and_metrics.json"
-_LONGEST_FIRST_LINE = 1_000_000  # bytes; a longer one is no header of ours
 
 
 def parse_predictions(arguments: Sequence[str]) -> dict[str, Path] | Path:
@@ -129,11 +128,6 @@ class _AnyRow(msgspec.Struct):
     service_call: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-class _StatedVariant(msgspec.Struct):
-    variant: str | None = None
-    metadata: "_StatedVariant | None" = None
-
-
 def note_unscored(predictions: Mapping[str, Path] | Path, variants: Sequence[str]) -> None:
     """Note on standard error the prediction files of a folder that are of no variant asked for.
 
@@ -146,11 +140,8 @@ def note_unscored(predictions: Mapping[str, Path] | Path, variants: Sequence[str
     for path in sorted(predictions.glob("*.jsonl")):
         if path.stem in variants or not path.is_file():
             continue
-        with path.open("rb") as file:
-            line = file.readline(_LONGEST_FIRST_LINE)
-        with suppress(msgspec.DecodeError, RecursionError):
-            stated = msgspec.json.decode(line, type=_StatedVariant)
-            if (stated.metadata or stated).variant is not None:
+        with suppress(SgdxError):  # another file beside predictions
+            if stated_variant(path) is not None:
                 others.append(path.stem)
     if others:
         names = escape_controls(", ".join(others))
