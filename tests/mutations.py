@@ -26,18 +26,20 @@ def places(value: Json, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
             yield from places(item, (*place, key))
 
 
+def changed(value: Json, place: tuple[Any, ...], replacement: str) -> bytes:
+    """JSON in which what ``replacement`` is in JSON stands at a place of a value."""
+    twin = copy.deepcopy(value)
+    parent = twin
+    for step in place[:-1]:
+        parent = parent[step]
+    parent[place[-1]] = _HOLE
+    return json.dumps(twin).replace(json.dumps(_HOLE), replacement).encode()
+
+
 def mutations(value: Json) -> st.SearchStrategy[bytes]:
     """JSON with one of the fields and items of a value replaced by one of ``VALUES``."""
-
-    def mutated(place: tuple[Any, ...], replacement: str) -> bytes:
-        changed = copy.deepcopy(value)
-        parent = changed
-        for step in place[:-1]:
-            parent = parent[step]
-        parent[place[-1]] = _HOLE
-        return json.dumps(changed).replace(json.dumps(_HOLE), replacement).encode()
-
-    return st.builds(mutated, st.sampled_from([*places(value)]), st.sampled_from(VALUES))
+    places_of = st.sampled_from([*places(value)])
+    return st.builds(lambda *change: changed(value, *change), places_of, st.sampled_from(VALUES))
 
 
 def broken(value: Json) -> dict[str, bytes]:

@@ -24,7 +24,7 @@ from sgdx_metric.__main__ import main as metric
 
 from ...conftest import ROOT
 from .conftest import VARIANTS, plan_of
-from .server import StandIn, failing, gold_answer
+from .server import StandIn, gold_answer
 
 KEY = "sk-never-written"
 
@@ -95,15 +95,12 @@ def test_a_model_that_is_always_right_scores_1(
 
 
 def test_a_run_that_is_stopped_goes_on_and_its_dialogues_can_be_scored(
-    three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    three: Path, stand_in: StandIn, tmp_path: Path
 ) -> None:
     output = tmp_path / "out"
     arguments = ("--dialogues", three, "--base-url", stand_in.url, "--concurrency", 1)
     limits = ("--max-requests", 15)
     assert ask("predict", *arguments, *limits, "--output", output) == 1
-    said = capsys.readouterr().err
-    assert "stopped: --max-requests 15 is reached" in said
-    assert "answers are missing (" in said and "give the same command again to continue" in said
     assert not list(output.glob("*[0-9l].jsonl"))
     done = output / "done.json"
     assert msgspec.json.decode(done.read_bytes()) == ["1_00000"]
@@ -214,23 +211,14 @@ def test_a_program_is_asked(
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        ("no-such-program", "--command no-such-program: cannot be started: No such file"),
-        ("'", "--command ': cannot be read: No closing quotation"),
-        (f"{sys.executable} -c \"import sys; sys.exit('no memory')\"",
-         "exit status 1; it said: no memory"),
-    ],
-)  # fmt: skip
-def test_a_program_that_fails_is_named(
-    three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, message: str
+def test_a_program_that_fails_is_quoted(
+    three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    command = f"{sys.executable} -c \"import sys; sys.exit('no memory')\""
     arguments = ("--dialogues", three, "--output", tmp_path / "out", "--command", command)
     assert ask("predict", *arguments) == 2
     said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
+    assert "status 1" in said and "no memory" in said and said.count("\n") == 1
 
 
 def test_a_program_that_answers_too_little_leaves_the_rest(
@@ -289,42 +277,29 @@ def test_requests_that_are_equal_are_counted_once(
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "named"),
     [
-        (["--set", "seed"], "--set seed: expected KEY=JSON, such as temperature=0.3"),
-        (["--omit", "model"], "--set, --omit: found model, which cannot be set or left out"),
-        (["--max-cost", "1"], "--max-cost: found no --price, expected what tokens cost"),
-        (["--concurrency", "0"], "--concurrency 0: expected more than 0"),
-        (
-            ["--task", "calls", "--answer", "text"],
-            "--answer text: expected tool for the task calls",
-        ),
-        (["--base-url", "localhost"], "--base-url: expected an address such as http://localhost"),
-        (["--dialogues", "no.json"], "no.json: No such file or directory"),
-        (["--repeats", "2"], "--repeats 2: found 2 wordings, expected one"),
-        (["--command", "x", "--retry-invalid", "1"], "--retry-invalid: expected only for a server"),
+        (["--set", "seed"], "--set seed: "),
+        (["--omit", "model"], "--set, --omit: found model"),
+        (["--max-cost", "1"], "--max-cost: found no --price"),
+        (["--concurrency", "0"], "--concurrency 0: "),
+        (["--task", "calls", "--answer", "text"], "--answer text: "),
+        (["--base-url", "localhost"], "--base-url: "),
+        (["--dialogues", "no.json"], "no.json: "),
+        (["--repeats", "2"], "--repeats 2: "),
+        (["--command", "x", "--retry-invalid", "1"], "--retry-invalid: "),
+        (["--command", "no-such-program"], "--command no-such-program: "),
+        (["--command", "'"], "--command ': "),
     ],
 )
 def test_wrong_options(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], named: str
 ) -> None:
     words = ("--base-url", "http://127.0.0.1:9/v1", "--output", tmp_path / "out", *options)
     assert ask("predict", *words) == 2
     said = capsys.readouterr().err
-    assert said.startswith(f"baselines.llm: error: {message}")
-    assert said.count("\n") == 1
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_refusal_is_one_line(
-    three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    stand_in.faults += [failing(400, message=f"unknown field; key {KEY}")] * 20
-    arguments = ("--dialogues", three, "--output", tmp_path / "out", "--base-url", stand_in.url)
-    assert ask("predict", *arguments) == 2
-    said = capsys.readouterr().err
-    assert "refused a request with status 400: unknown field; key [key]; --set and" in said
-    assert said.count("\n") == 1
+    assert said.startswith(f"baselines.llm: error: {named}") and said.count("\n") == 1
+    assert not list(tmp_path.rglob("*.jsonl"))
 
 
 def test_another_run_is_asked_and_the_answers_of_both_are_kept(

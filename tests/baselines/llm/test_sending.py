@@ -79,27 +79,24 @@ def test_no_more_is_under_way_than_allowed(plan: Plan, stand_in: StandIn, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("fault", "message"),
+    ("fault", "said"),
     [
-        (failing(400, message="no such field\nseed"),
-         "refused a request with status 400: no such field seed; --set and --omit change"),
-        (failing(401), "refused a request with status 401: status 401; the key is read from "),
-        (failing(404), "refused a request with status 404"),
-        ((422, {}, b'{"detail": "Unexpected fields: seed"}'),
-         'status 422: {"detail": "Unexpected fields: seed"}; --omit leaves out fields that'),
-        (failing(429, "insufficient_quota"), "refused a request with status 429"),
+        (failing(400, message="no such field\nseed"), "400: no such field seed"),
+        (failing(401), "401"),
+        (failing(404), "404"),
+        ((422, {}, b'{"detail": "Unexpected fields: seed"}'), "Unexpected fields: seed"),
+        (failing(429, "insufficient_quota"), "429"),
     ],
-)  # fmt: skip
+)
 def test_a_refusal_ends_the_run_in_one_line(
-    plan: Plan, stand_in: StandIn, tmp_path: Path, fault: Any, message: str
+    plan: Plan, stand_in: StandIn, tmp_path: Path, fault: Any, said: str
 ) -> None:
     stand_in.faults.append(fault)
     limits = SendLimits(concurrency=2, on_refusal="stop")
     with pytest.raises(SgdxError) as error:
         sent(plan, tmp_path / "a.jsonl", connect(stand_in.url), limits)
-    assert message in str(error.value)
-    assert str(error.value).startswith(stand_in.url)
-    assert "\n" not in str(error.value)
+    message = str(error.value)
+    assert message.startswith(stand_in.url) and said in message and "\n" not in message
     assert len(stand_in.bodies) <= 3
 
 
@@ -226,18 +223,6 @@ def test_an_answer_without_an_end_is_not_kept(stand_in: StandIn) -> None:
     stand_in.faults.append((200, {}, b'"' + b"x" * 3_000_000 + b'"'))
     with pytest.raises(LaterError, match="over 1000000 bytes"):
         asyncio.run(connect(stand_in.url, most_bytes=1_000_000)({"model": "m"}))  # type: ignore[arg-type]
-
-
-def test_a_long_wait_is_told_once(plan: Plan, tmp_path: Path) -> None:
-    async def send(body: Json) -> Json:
-        raise LaterError("status 429: later", 3600.0, too_many=True)
-
-    told: list[str] = []
-    with AnswerFile(tmp_path / "a.jsonl") as answers, pytest.raises(TimeoutError):
-        sending = send_all(plan, answers, send, SendLimits(), say=told.append)
-        asyncio.run(asyncio.wait_for(sending, 0.5))
-    (line,) = told
-    assert "asks to wait 3600 seconds (status 429: later)" in line
 
 
 def test_an_address_is_shown_without_credentials() -> None:

@@ -6,10 +6,8 @@ both files are damaged. What a command takes all the same must not change what i
 
 from __future__ import annotations
 
-import copy
 import json
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from sgdx_metric.__main__ import main
 from sgdx_metric.cli.predictions import read_predictions
 from sgdx_metric.cli.summarise import summarise
 
+from ...mutations import VALUES, changed, places
 from ..frames import prediction, state
 from .test_summarise import RUNS, scores_json
 
@@ -28,37 +27,7 @@ ROW = prediction({"city": ["Rome", "Roma"]}, requested_slots=["name"]) | {
     "slots": [{"slot": "city", "start": 3, "exclusive_end": 7}]
 }
 GOOD = json.dumps(ROW).encode()
-VALUES: tuple[Any, ...] = (None, True, "", "x" * 10_000, -1, float("inf"), [], {})
 DEEP = b"[" * 100_000 + b"]" * 100_000
-
-Place = tuple[str | int, ...]
-
-
-def places_of(value: Any, place: Place = ()) -> Iterator[Place]:
-    """The places of all values in a JSON value, its own first."""
-    yield place
-    if isinstance(value, list):
-        value = dict(enumerate(value))
-    for key, item in value.items() if isinstance(value, dict) else ():
-        yield from places_of(item, (*place, key))
-
-
-def changed(value: Any, place: Place, new: Any) -> Any:
-    """A copy of a JSON value with another value at a place."""
-    if not place:
-        return new
-    twin = copy.deepcopy(value)
-    inner = twin
-    for key in place[:-1]:
-        inner = inner[key]
-    inner[place[-1]] = new
-    return twin
-
-
-def dumped(value: Any) -> bytes:
-    """JSON, in which infinity is a number that is too large for any float."""
-    return json.dumps(value).replace("Infinity", "1e400").encode()
-
 
 # What a row may hold at these places, so that it is read as it stands.
 TEXTS = {
@@ -73,7 +42,7 @@ TEXTS = {
 LISTS = {("requested_slots",), ("slot_values",), ("slots",)}
 
 
-def may_hold(place: Place, value: Any) -> bool:
+def may_hold(place: tuple[Any, ...], value: Any) -> bool:
     return (
         (place in TEXTS and isinstance(value, str))
         or (place in LISTS and value == [])
@@ -81,13 +50,13 @@ def may_hold(place: Place, value: Any) -> bool:
     )
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value)[:8])
-def test_every_field_of_a_prediction_row(tmp_path: Path, value: Any) -> None:
+@pytest.mark.parametrize("new", VALUES, ids=lambda new: new[:8])
+def test_every_field_of_a_prediction_row(tmp_path: Path, new: str) -> None:
     path = tmp_path / "p.jsonl"
-    for place in places_of(ROW):
-        row = changed(ROW, place, value)
-        path.write_bytes(GOOD + b"\n" + dumped(row))
-        if may_hold(place, value):
+    for place in places(ROW):
+        path.write_bytes(GOOD + b"\n" + changed(ROW, place, new))
+        if may_hold(place, json.loads(new)):
+            row = json.loads(changed(ROW, place, new))
             read = read_predictions(path, "test", "original").rows.to_pylist()
             assert read == [ROW, row], place
             continue
@@ -161,21 +130,21 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return scores_json(tmp_path_factory.mktemp("run") / "scores.json", RUNS[0])
 
 
-def may_be_undefined(place: Place, value: Any) -> bool:
+def may_be_undefined(place: tuple[Any, ...], value: Any) -> bool:
     """Whether this is a frame's score that is undefined, or a part that is not compared."""
     is_score = place[:1] == ("paired",) and len(place) == 4 and value is None
     not_compared = ("variants",), ("paired", "joint_change_accuracy")
     return is_score or (place in not_compared and value == {})
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value)[:8])
-def test_every_field_of_scores_json(tmp_path: Path, run: Path, value: Any) -> None:
+@pytest.mark.parametrize("new", VALUES, ids=lambda new: new[:8])
+def test_every_field_of_scores_json(tmp_path: Path, run: Path, new: str) -> None:
     scores = json.loads(run.read_text())
     read = {key: scores[key] for key in ("signature", "paired")}
     path = tmp_path / "other.json"
-    for place in [*places_of(read), ("variants",), ("sgdx",), ("sgdx", "seen")]:
-        path.write_bytes(dumped(changed(scores, place, value)))
-        if may_be_undefined(place, value):
+    for place in [*places(read), ("variants",), ("sgdx",), ("sgdx", "seen")]:
+        path.write_bytes(changed(scores, place, new))
+        if may_be_undefined(place, json.loads(new)):
             assert summarise([run, path])["runs"] == 2
             continue
         with pytest.raises((ScoreError, SgdxError)) as caught:
