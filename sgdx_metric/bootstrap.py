@@ -58,7 +58,8 @@ def sums_by_dialogue(rows: Floats, dialogue: Ints) -> Sums:
     # An undefined score adds 0 to its dialogue's total and 0 to the number that it is divided by.
     totals = [np.bincount(position, row, len(dialogues)) for row in np.nan_to_num(rows)]
     numbers = [np.bincount(position, row, len(dialogues)) for row in 1.0 - np.isnan(rows)]
-    return Sums(np.stack(totals, axis=1), np.stack(numbers, axis=1))
+    shape = (len(rows), len(dialogues))  # there may be no row
+    return Sums(np.reshape(totals, shape).T, np.reshape(numbers, shape).T)
 
 
 def with_replacement(random: np.random.Generator, draws: int, dialogues: int) -> Floats:

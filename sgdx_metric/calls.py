@@ -4,7 +4,7 @@ It is scored in the frames after whose user turn the system makes a call. Only t
 gold call are scored, so reluctance to call is not counted as misreading.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .bootstrap import Statistics, Sums
 from .columns import (
     AlignedRows,
     Bools,
@@ -27,6 +26,7 @@ from .columns import (
     positions,
     strings,
 )
+from .core import Sample, Scores
 from .report import check_same_frames
 from .robustness import RIGHT
 from .rows import REFERENCE, ScoreError
@@ -34,13 +34,13 @@ from .scoring import CANONICAL
 from .signature import OFFICIAL, Rules, Setup, signature
 from .slots import SchemaSlots, score_slots
 from .units import ALL, SEEN, UNSEEN, FrameIndex, index_frames
-from .variants import ORIGINAL
+from .variants import ORIGINAL, PAPER_VARIANTS
 from .wording_figures import (
-    differences,
+    case_differences,
+    case_figures,
+    case_scores,
     over_wordings,
     wording_figures,
-    wording_statistics,
-    wording_sums,
 )
 
 CALL_METRICS = ("call_name_accuracy", "call_argument_accuracy", "call_accuracy")
@@ -264,17 +264,25 @@ def report_calls(
     frame_index = index_frames(first.frame_id, first.seen)
     groups = frame_index.groups()
     accuracy = {name: variants[name].scores[CALL] for name in names}
+    zero_mean = setup.rules.zero_mean
     of_metrics = {
-        metric: _of_metric(
-            {name: variants[name].scores[metric] for name in names}, frame_index, groups, setup
+        metric: _of_groups(
+            {name: variants[name].scores[metric] for name in names}, frame_index, setup, False
         )
         for metric in CALL_METRICS
     }
-    of_metrics[TASK_SUCCESS] = _of_task(accuracy, frame_index, groups, setup)
-    of_metrics[CALL]["differences"] = differences(accuracy, frame_index.dialogue)
+    of_metrics[TASK_SUCCESS] = _of_groups(accuracy, frame_index, setup, True)
+    every = case_scores(accuracy, frame_index.dialogue, zero_mean)
+    of_metrics[CALL]["differences"] = case_differences(every)
     of_metrics[CALL]["by_service"] = {
         service: {
-            **_figures_of(accuracy, frame_index, groups[service], setup.rules),
+            **wording_figures(
+                case_scores(
+                    {name: row[groups[service]] for name, row in accuracy.items()},
+                    frame_index.dialogue[groups[service]],
+                    zero_mean,
+                )
+            ),
             "frames": len(groups[service]),
         }
         for service in frame_index.services()
@@ -289,51 +297,29 @@ def report_calls(
     }
 
 
-def _of_metric(
-    scores: Mapping[str, Floats],
-    frame_index: FrameIndex,
-    groups: Mapping[str, Ints],
-    setup: Setup,
+def _of_groups(
+    scores: Mapping[str, Floats], frame_index: FrameIndex, setup: Setup, of_tasks: bool
 ) -> dict[str, Any]:
-    """The figures of one metric, for all, seen and unseen services."""
-    figures = {
-        group: over_wordings(
-            {name: of_variant[groups[group]] for name, of_variant in scores.items()},
-            frame_index.dialogue[groups[group]],
-            setup.rules.zero_mean,
-            setup.over,
-        )
-        for group in (ALL, SEEN, UNSEEN)
-    }
-    return {**figures.pop(ALL), **figures}
+    """The figures of calls, or of the tasks of their dialogues, for all, seen and unseen services.
 
-
-def _of_task(
-    scores: Mapping[str, Floats],
-    frame_index: FrameIndex,
-    groups: Mapping[str, Ints],
-    setup: Setup,
-) -> dict[str, Any]:
-    """The figures of the success of whole dialogues, for all, seen and unseen services."""
+    Args:
+        scores: The scores of the calls by wording; for tasks, their accuracies [calls].
+        frame_index: Where the calls belong.
+        setup: How they were scored.
+        of_tasks: Whether the figures are of tasks.
+    """
+    groups = frame_index.groups()
     figures = {}
     for group in (ALL, SEEN, UNSEEN):
         members = groups[group]
         dialogue = frame_index.dialogue[members]
-        success = {
-            name: task_success(of_variant[members], dialogue) for name, of_variant in scores.items()
-        }
-        figures[group] = over_wordings(
-            success, np.unique(dialogue), setup.rules.zero_mean, setup.over
-        )
+        of_group = {name: row[members] for name, row in scores.items()}
+        if of_tasks:
+            of_group = {name: task_success(row, dialogue) for name, row in of_group.items()}
+            dialogue = np.unique(dialogue)
+        of_cases = case_scores(of_group, dialogue, setup.rules.zero_mean)
+        figures[group] = over_wordings(of_cases, setup.over)
     return {**figures.pop(ALL), **figures}
-
-
-def _figures_of(
-    scores: Mapping[str, Floats], frame_index: FrameIndex, members: Ints, rules: Rules
-) -> dict[str, Any]:
-    """What `wording_figures` returns for some calls."""
-    of_members = {name: of_variant[members] for name, of_variant in scores.items()}
-    return wording_figures(of_members, frame_index.dialogue[members], rules.zero_mean)
 
 
 def task_success(accuracy: Floats, dialogue: Ints) -> Floats:
@@ -349,55 +335,37 @@ def task_success(accuracy: Floats, dialogue: Ints) -> Floats:
     return success
 
 
-def call_sums(
+def call_samples(
     tables: Mapping[str, Mapping[str, Floats]], dialogue: Ints, zero_mean: str = "0"
-) -> Sums:
-    """Sum up the scores of some calls over each of their dialogues.
-
-    The rows of the sums are those of `wording_sums`, for each metric of COMPARED in turn.
+) -> tuple[Sample, Sample]:
+    """Some calls, and the tasks of their dialogues, summed up for the figures of COMPARED.
 
     Args:
         tables: The scores by metric of CALL_METRICS, and by wording [calls].
         dialogue: The number of each call's dialogue [calls].
         zero_mean: As in `Rules`.
-    """
-    success = {name: task_success(row, dialogue) for name, row in tables[CALL].items()}
-    sums = [
-        wording_sums(success, np.unique(dialogue), zero_mean)
-        if metric == TASK_SUCCESS
-        else wording_sums(tables[metric], dialogue, zero_mean)
-        for metric in COMPARED
-    ]
-    return Sums(
-        np.hstack([of_metric.total for of_metric in sums]),
-        np.hstack([of_metric.number for of_metric in sums]),
-    )
-
-
-def call_statistics(means: Floats, wordings: Sequence[str]) -> Statistics:
-    """The figures that the wordings allow, from mean scores of `call_sums`.
-
-    Args:
-        means: Mean scores [..., rows].
-        wordings: The wordings in the order of the rows.
 
     Returns:
-        By a key such as `call_accuracy.drop`, the figures of every metric of COMPARED [...].
+        A sample of the calls and one of the dialogues, whose figures have keys such as
+        `call_accuracy.drop`. Where all wordings but the original are v1 to v5, their mean is
+        `reworded` alone.
     """
-    statistics = {}
-    for metric, of_metric in zip(COMPARED, np.split(means, len(COMPARED), axis=-1), strict=True):
-        for figure, values in wording_statistics(of_metric, list(wordings)).items():
-            statistics[f"{metric}.{figure}"] = values
-    return statistics
+    wordings = list(tables[CALL])
+    success = {name: task_success(row, dialogue) for name, row in tables[CALL].items()}
+    rows = {metric: np.stack(list(by_wording.values())) for metric, by_wording in tables.items()}
+    calls = Scores(wordings, dialogue, rows, zero_mean)
+    tasks = Scores(
+        wordings, np.unique(dialogue), {TASK_SUCCESS: np.stack([*success.values()])}, zero_mean
+    )
+    is_paper = {*wordings} - {ORIGINAL} == {*PAPER_VARIANTS}
 
+    def sample(scores: Scores) -> Sample:
+        figures = {
+            key: figure
+            for metric in scores.metrics
+            for key, figure in case_figures(scores, metric, f"{metric}.").items()
+            if not (is_paper and key.endswith(".v1-5"))
+        }
+        return Sample(scores, figures)
 
-def call_means(means: Floats, wordings: Sequence[str]) -> dict[str, Statistics]:
-    """The means under each wording, by metric of COMPARED, from mean scores of `call_sums`.
-
-    Args:
-        means, wordings: As for `call_statistics`.
-    """
-    return {
-        metric: {name: of_metric[..., i] for i, name in enumerate(wordings)}
-        for metric, of_metric in zip(COMPARED, np.split(means, len(COMPARED), axis=-1), strict=True)
-    }
+    return sample(calls), sample(tasks)

@@ -15,10 +15,11 @@ from .api import acts_word, score_lines
 from .bootstrap import bootstrap
 from .change import changed_slots
 from .columns import column
+from .core import Sample
 from .f1 import requested_slots
 from .fuzzy import fuzzy_scores
-from .report import report
-from .robustness import HEADLINE
+from .report import HEADLINE, report
+from .robustness import variation
 from .rows import Prediction, Reference, json_lines
 from .scoring import score_frames
 from .signature import Rules, Setup

@@ -8,36 +8,43 @@ from typing import Any
 
 import numpy as np
 
-from .bootstrap import (
-    DIALOGUES,
-    RESAMPLES,
-    Interval,
-    Statistics,
-    Sums,
-    bootstrap,
-    compared,
-    compared_over_wordings,
-    crossed_intervals,
-    sums_by_dialogue,
-)
+from .bootstrap import DIALOGUES, RESAMPLES, compared, compared_over_wordings
 from .columns import Floats, Ints
-from .robustness import flipped, mean_defined, variation, worst_case
+from .core import Figures, Sample, Scores, differences
+from .robustness import mean_defined
 from .variants import ORIGINAL, PAPER_VARIANTS
 
 # The figures of a metric over wordings, which have 95 % intervals.
 FIGURES = ("original", "reworded", "v1-5", "drop", "sensitivity", "worst", "flips")
+_METRIC = "score"
 
 
-def over_wordings(
-    scores: Mapping[str, Floats], dialogue: Ints, zero_mean: str = "0", over: str = DIALOGUES
-) -> dict[str, Any]:
+def case_scores(scores: Mapping[str, Floats], dialogue: Ints, zero_mean: str = "0") -> Scores:
+    """One metric's scores in [0, 1] by wording, NaN where undefined [cases], as `Scores`."""
+    return Scores(list(scores), dialogue, {_METRIC: np.stack(list(scores.values()))}, zero_mean)
+
+
+def case_figures(scores: Scores, metric: str = _METRIC, prefix: str = "") -> Figures:
+    """FIGURES of a metric, under their names behind a prefix."""
+    wordings = scores.wordings
+    reworded = [name for name in wordings if name != ORIGINAL]
+    figures: Figures = {
+        "original": (metric, lambda means: means.under(ORIGINAL)),
+        "reworded": (metric, lambda means: means.over(reworded)),
+        "v1-5": (metric, lambda means: means.over(PAPER_VARIANTS)),
+        "drop": (metric, lambda means: means.over(reworded) - means.under(ORIGINAL)),
+        "sensitivity": (metric, lambda means: means.sensitivity(reworded)),
+        "worst": (metric, lambda means: means.worst(wordings)),
+        "flips": (metric, lambda means: means.flips(wordings)),
+    }
+    return {f"{prefix}{key}": figure for key, figure in figures.items()}
+
+
+def over_wordings(scores: Scores, over: str = DIALOGUES) -> dict[str, Any]:
     """Sum up the scores of the same cases under any wordings.
 
     Args:
-        scores: Scores in [0, 1] by wording, NaN where undefined [cases].
-        dialogue: The number of each case's dialogue; what is drawn for intervals are dialogues.
-            Cases on their own are each a dialogue [cases].
-        zero_mean: What the sensitivity makes of a case that scores 0 throughout, as in `Rules`.
+        scores: What `case_scores` returned. Cases on their own are each a dialogue.
         over: What the intervals are over: "dialogues", "wordings" or "both". Over wordings all but
             the original are drawn, and figures that are no means over wordings have no interval.
 
@@ -51,162 +58,49 @@ def over_wordings(
         undefined, or needs a wording that is not there, is None: `sensitivity`, `worst` and
         `flips` need two.
     """
-    names = list(scores)
-    sums = wording_sums(scores, dialogue, zero_mean)
-    count = len(sums.total)
-    intervals = (
-        bootstrap(lambda weights: wording_statistics(sums.means(weights), names), count)
-        if over == DIALOGUES
-        else _crossed(sums, names, over)
-    )
+    sample = Sample(scores, case_figures(scores))
+    intervals = sample.intervals(over, [name for name in scores.wordings if name != ORIGINAL])
     return {
-        **wording_figures(scores, dialogue, zero_mean),
-        "p": _p_of_drop(sums, names, over),
+        **_figures(sample),
+        "p": _p_of_drop(sample, over),
         "confidence": {key: intervals.get(key) for key in FIGURES},
     }
 
 
-def wording_figures(
-    scores: Mapping[str, Floats], dialogue: Ints, zero_mean: str = "0"
-) -> dict[str, Any]:
-    """What `over_wordings` returns, without what takes resamples: `by_variant` and FIGURES.
+def case_differences(scores: Scores) -> dict[str, dict[str, float | None]]:
+    """How far the scores under each wording are from the original's, as `differences` has it."""
+    return differences(scores, _METRIC)
 
-    Args:
-        scores, dialogue, zero_mean: As for `over_wordings` [cases].
-    """
-    sums = wording_sums(scores, dialogue, zero_mean)
-    count = len(sums.total)
-    whole = wording_statistics(sums.means(np.ones((1, count))), list(scores)) if count else {}
+
+def wording_figures(scores: Scores) -> dict[str, Any]:
+    """What `over_wordings` returns, without what takes resamples: `by_variant` and FIGURES."""
+    return _figures(Sample(scores, case_figures(scores)))
+
+
+def _figures(sample: Sample) -> dict[str, Any]:
+    rows = zip(sample.scores.wordings, sample.scores.metrics[_METRIC], strict=True)
     return {
-        "by_variant": {name: mean_defined(of_variant) for name, of_variant in scores.items()},
-        **{key: _number(whole.get(key)) for key in FIGURES},
+        "by_variant": {name: mean_defined(row) for name, row in rows},
+        **dict.fromkeys(FIGURES),
+        **sample.values(),
     }
 
 
-def _crossed(sums: Sums, names: list[str], over: str) -> dict[str, Interval]:
-    """The intervals of the means over wordings, where wordings are drawn.
-
-    Args:
-        sums: What `wording_sums` returned.
-        names: The wordings, in the order of the first rows.
-        over: "wordings" or "both".
-    """
-    reworded = [i for i, name in enumerate(names) if name != ORIGINAL]
-    are_papers = sorted(names[i] for i in reworded) == sorted(PAPER_VARIANTS)
-
-    def statistic(weights: Floats, shares: Floats) -> Statistics:
-        means = sums.means(weights)
-        statistics = {"reworded": (means[:, reworded] * shares).sum(axis=1)}
-        if are_papers:
-            statistics["v1-5"] = statistics["reworded"]
-        if ORIGINAL in names:
-            statistics["original"] = means[:, names.index(ORIGINAL)]
-            statistics["drop"] = statistics["reworded"] - statistics["original"]
-        return statistics
-
-    return crossed_intervals(statistic, len(sums.total), len(reworded), over)
-
-
-def differences(scores: Mapping[str, Floats], dialogue: Ints) -> dict[str, dict[str, float | None]]:
-    """How far the scores under each wording are from those under the original.
-
-    Args:
-        scores, dialogue: As for `over_wordings` [cases].
-
-    Returns:
-        For each wording but the original `difference`, its 95 % interval from `low` to `high`, and
-        `p` of paired approximate randomisation; None without the original.
-    """
-    names = list(scores)
-    others = [name for name in names if name != ORIGINAL]
-    comparisons: dict[str, Any] = {}
-    if ORIGINAL in names and others and len(dialogue):
-        sums = wording_sums(scores, dialogue, "0")
-        original = sums.only([names.index(ORIGINAL)] * len(others))
-        comparisons = compared(
-            original,
-            sums.only([names.index(name) for name in others]),
-            lambda means: {name: means[..., i] for i, name in enumerate(others)},
-            RESAMPLES,
-        )
-    undefined = {"difference": None, "interval": None, "p": None}
-    of_wordings = {}
-    for name in others:
-        against = comparisons.get(name, undefined)
-        low, high = against["interval"] or (None, None)
-        of_wordings[name] = {
-            "difference": against["difference"],
-            "low": low,
-            "high": high,
-            "p": against["p"],
-        }
-    return of_wordings
-
-
-def wording_sums(scores: Mapping[str, Floats], dialogue: Ints, zero_mean: str) -> Sums:
-    """Sums over each dialogue, of the scores by wording and then of what they say together.
-
-    The rows are the wordings in their order, and then variation, worst case and flips.
-
-    Args:
-        scores, dialogue, zero_mean: As for `over_wordings` [cases].
-    """
-    by_variant = np.stack(list(scores.values()))
-    reworded = [name != ORIGINAL for name in scores]
-    rows = np.vstack(
-        [
-            by_variant,
-            variation(by_variant[reworded], zero_mean),
-            worst_case(by_variant),
-            flipped(by_variant),
-        ]
-    )
-    return sums_by_dialogue(rows, dialogue)
-
-
-def wording_statistics(means: Floats, names: list[str]) -> Statistics:
-    """Those of FIGURES that the wordings give [...].
-
-    Args:
-        means: Means of the rows of `wording_sums` [..., rows].
-        names: The wordings, in the order of the first rows.
-    """
-    reworded = [i for i, name in enumerate(names) if name != ORIGINAL]
-    paper = [i for i, name in enumerate(names) if name in PAPER_VARIANTS]
-    statistics = {}
-    if ORIGINAL in names:
-        statistics["original"] = means[..., names.index(ORIGINAL)]
-    if reworded:
-        statistics["reworded"] = means[..., reworded].mean(axis=-1)
-    if len(paper) == len(PAPER_VARIANTS):
-        statistics["v1-5"] = means[..., paper].mean(axis=-1)
-    if len(statistics) > 1 and ORIGINAL in names:
-        statistics["drop"] = statistics["reworded"] - statistics["original"]
-    if len(reworded) > 1:
-        statistics["sensitivity"] = means[..., len(names)]
-    if len(names) > 1:
-        statistics["worst"] = means[..., len(names) + 1]
-        statistics["flips"] = means[..., len(names) + 2]
-    return statistics
-
-
-def _p_of_drop(sums: Sums, names: list[str], over: str) -> float | None:
+def _p_of_drop(sample: Sample, over: str) -> float | None:
     """The p-value of the drop, over what its interval is over.
 
     Over dialogues it is of `randomisation`, where a dialogue's two sides change places as a whole;
     over wordings, or both, of the resamples of `compared_over_wordings`.
     """
-    others = [i for i, name in enumerate(names) if name != ORIGINAL]
-    if ORIGINAL not in names or not others or not len(sums.total):
+    wordings = sample.scores.wordings
+    others = [name for name in wordings if name != ORIGINAL]
+    if ORIGINAL not in wordings or not others or not len(sample.sums.total):
         return None
-    original, reworded = sums.only([names.index(ORIGINAL)] * len(others)), sums.only(others)
+    original = sample.under(_METRIC, [ORIGINAL] * len(others))
+    reworded = sample.under(_METRIC, others)
     if over != DIALOGUES:
         p: float | None = compared_over_wordings([original], [reworded], over)["p"]
         return p
     drop = compared(original, reworded, lambda means: {"drop": means.mean(axis=-1)}, RESAMPLES)
     p = drop["drop"]["p"]
     return p
-
-
-def _number(values: Floats | None) -> float | None:
-    return None if values is None or np.isnan(values[0]) else float(values[0])

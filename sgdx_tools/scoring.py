@@ -17,7 +17,7 @@ from sgdx_metric.cli.headers import check_one_system
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.robustness import flipped, mean_defined, variation
 from sgdx_metric.variants import ORIGINAL
-from sgdx_metric.wording_figures import differences, over_wordings
+from sgdx_metric.wording_figures import case_differences, case_scores, over_wordings
 
 from .data import Case, Json, Rule, ToolSet
 from .elements import Outcome, rank_elements
@@ -239,13 +239,14 @@ def _figures(runs: Mapping[str, Floats], dialogue: Ints) -> dict[str, Any]:
     Scores are means over the runs; figures of `_OF_ONE_RUN` are of the first.
     """
     means = {name: values.mean(axis=0) for name, values in runs.items()}
-    figures = over_wordings(means, dialogue)
+    figures = over_wordings(case_scores(means, dialogue))
     if any(len(values) > 1 for values in runs.values()):
-        first = over_wordings({name: values[0] for name, values in runs.items()}, dialogue)
+        of_first = {name: values[0] for name, values in runs.items()}
+        first = over_wordings(case_scores(of_first, dialogue))
         for figure in _OF_ONE_RUN:
             figures[figure] = first[figure]
             figures["confidence"][figure] = first["confidence"][figure]
-    return figures | {"differences": differences(means, dialogue)}
+    return figures | {"differences": case_differences(case_scores(means, dialogue))}
 
 
 def repeat_noise(runs: Floats) -> dict[str, float | int | None]:

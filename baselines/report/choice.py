@@ -14,7 +14,7 @@ from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.cli.paired_results import only_dialogues, only_services
 from sgdx_metric.cli.results import GroupScores, Results
 from sgdx_metric.columns import Ints
-from sgdx_metric.robustness import HEADLINE, confidence
+from sgdx_metric.report import HEADLINE, confidence, headline
 from sgdx_metric.signature import split_name
 from sgdx_metric.units import ALL, SEEN, UNSEEN
 
@@ -72,7 +72,7 @@ def _scored_anew(results: Results) -> Results:
         name: _group_scores(results, members, name in with_intervals)
         for name, members in groups.items()
     }
-    _, by_variant = results.figures(groups[ALL])
+    by_variant = results.by_variant(groups[ALL]).values()
     sgdx = msgspec.structs.replace(
         results.scores.sgdx,
         **msgspec.structs.asdict(scores.pop(ALL)),
@@ -82,19 +82,15 @@ def _scored_anew(results: Results) -> Results:
         by_service=scores,
     )
     counts = {name: len(groups[name]) for name in with_intervals}
-    variants: dict[str, dict[str, dict[str, float | None]]] = {name: {} for name in results.jga}
-    anew = msgspec.structs.replace(results.scores, sgdx=sgdx, frames=counts, variants=variants)
+    no_metrics: dict[str, dict[str, dict[str, float | None]]] = {v: {} for v in results.variants}
+    anew = msgspec.structs.replace(results.scores, sgdx=sgdx, frames=counts, variants=no_metrics)
     return replace(results, scores=anew)
 
 
 def _group_scores(results: Results, members: Ints, has_intervals: bool) -> GroupScores:
-    figures, _ = results.figures(members)
-    index, rules = results.frame_index, results.rules
-    intervals = (
-        confidence(results.jga, index, members, rules, beside=results.beside)
-        if has_intervals
-        else {}
-    )
+    sample = results.sample(members)
+    figures = headline(sample)
+    intervals = confidence(sample) if has_intervals else {}
     return GroupScores(
         **{key.replace("-", "_"): figures[key] for key in HEADLINE},
         mean={},

@@ -11,9 +11,11 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 
 from sgdx_dataset.schema import Slot
-from sgdx_metric.bootstrap import Sums, bootstrap
+from sgdx_metric.bootstrap import bootstrap
 from sgdx_metric.columns import Floats, Ints
-from sgdx_metric.robustness import dialogue_sums, headline_statistics, mean_defined, variation
+from sgdx_metric.core import Figures, Means, Sample, means_under, pooled
+from sgdx_metric.report import state_sample
+from sgdx_metric.robustness import mean_defined, variation
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .analysis import Analysis
@@ -24,6 +26,7 @@ from .systems import TrackerSystem
 
 # A slot's change is shown where so many frames give it a value, as that of fewer says little.
 FEWEST_FRAMES = 5
+NO_FIGURES: Figures = {}
 
 
 class Estimate(NamedTuple):
@@ -33,21 +36,23 @@ class Estimate(NamedTuple):
     interval: tuple[float, float] | None
 
 
-def system_sums(system: TrackerSystem, frames: Ints | None = None) -> Sums:
-    """The sums over dialogues of all of a system's runs, whose means are the means over runs.
+def system_sample(
+    system: TrackerSystem, frames: Ints | None = None, also: Figures = NO_FIGURES
+) -> Sample:
+    """All of a system's runs as one sample, whose means are means over the runs.
 
     Args:
         system: The system.
-        frames: Positions of the frames to sum over; None for all.
+        frames: Positions of the frames; None for all.
+        also: Figures beside those of ``state_figures``.
     """
-    first = system.first.results
     if frames is None:
-        frames = np.arange(len(first.frame_ids))
-    sums = [
-        dialogue_sums(run.results.jga, first.frame_index, frames, first.rules)
-        for run in system.runs
+        frames = np.arange(len(system.first.results.frame_ids))
+    samples = [
+        state_sample({"jga": r.joint["jga"]}, r.frame_index, frames, r.rules, also)
+        for r in (run.results for run in system.runs)
     ]
-    return Sums(sum(s.total for s in sums), sum(s.number for s in sums))  # type: ignore[arg-type]
+    return pooled(samples)
 
 
 def headline_scores(system: TrackerSystem, frames: Ints) -> dict[str, float]:
@@ -59,13 +64,14 @@ def headline_scores(system: TrackerSystem, frames: Ints) -> dict[str, float]:
         system: The system.
         frames: Positions of the frames.
     """
-    sums = system_sums(system, frames)
-    means = sums.means(np.ones((1, len(sums.total))))
-    variants = list(system.first.results.jga)
-    scores = {name: float(v[0]) for name, v in headline_statistics(means, variants).items()}
+    scores = _numbers(system_sample(system, frames).values())
     if {"jga_orig", "jga_v1-5"} <= scores.keys() and scores["jga_orig"]:
         scores["relative_difference"] = scores["jga_v1-5"] / scores["jga_orig"] - 1
     return scores
+
+
+def _numbers(values: Mapping[str, float | None]) -> dict[str, float]:
+    return {key: np.nan if value is None else value for key, value in values.items()}
 
 
 def frames_by_service(system: TrackerSystem) -> dict[str, Ints]:
@@ -76,15 +82,13 @@ def frames_by_service(system: TrackerSystem) -> dict[str, Ints]:
 
 def paired_differences(first: TrackerSystem, second: TrackerSystem) -> dict[str, Estimate]:
     """The second system's headline scores less the first's, each with its paired interval."""
-    first_sums, second_sums = system_sums(first), system_sums(second)
-    variants = list(first.first.results.jga)
+    left, right = system_sample(first), system_sample(second)
 
     def difference(weights: Floats) -> dict[str, Floats]:
-        left = headline_statistics(first_sums.means(weights), variants)
-        right = headline_statistics(second_sums.means(weights), variants)
-        return {name: right[name] - left[name] for name in left}
+        ours, theirs = (s.statistics(s.sums.means(weights)) for s in (left, right))
+        return {name: theirs[name] - ours[name] for name in ours}
 
-    return _estimates(difference, len(first_sums.total))
+    return _estimates(difference, len(left.sums.total))
 
 
 def headline_estimates(system: TrackerSystem) -> dict[str, Estimate]:
@@ -92,29 +96,18 @@ def headline_estimates(system: TrackerSystem) -> dict[str, Estimate]:
 
     They are means over the runs, with intervals that are paired within the system.
     """
-    sums, variants = system_sums(system), list(system.first.results.jga)
-
-    def statistic(weights: Floats) -> dict[str, Floats]:
-        scores = headline_statistics(sums.means(weights), variants)
-        if {"jga_orig", "jga_v1-5"} <= scores.keys():
-            scores["drop"] = scores["jga_orig"] - scores["jga_v1-5"]
-        return scores
-
-    return _estimates(statistic, len(sums.total))
+    loss: Figures = {"drop": ("jga", lambda m: m.under(ORIGINAL) - m.over(PAPER_VARIANTS))}
+    return _sample_estimates(system_sample(system, also=loss))
 
 
 def changes_by_variant(system: TrackerSystem) -> dict[str, Estimate]:
     """A system's joint goal accuracy under each rewording less that under the original."""
-    sums, variants = system_sums(system), list(system.first.results.jga)
 
-    def changes(weights: Floats) -> dict[str, Floats]:
-        means = sums.means(weights)
-        original = means[..., variants.index(ORIGINAL)]
-        return {
-            name: means[..., i] - original for i, name in enumerate(variants) if name != ORIGINAL
-        }
+    def change(name: str) -> Callable[[Means], Floats]:
+        return lambda means: means.under(name) - means.under(ORIGINAL)
 
-    return _estimates(changes, len(sums.total)) if ORIGINAL in variants else {}
+    reworded = [name for name in system.first.results.variants if name != ORIGINAL]
+    return _variant_estimates(system, {name: ("jga", change(name)) for name in reworded})
 
 
 def net_intervals(
@@ -163,13 +156,18 @@ def _net_losses(analysis: Analysis, element: SchemaElement) -> tuple[Ints, Float
 
 def means_by_variant(system: TrackerSystem) -> dict[str, Estimate]:
     """A system's joint goal accuracy under each variant, a mean over the runs."""
-    sums, variants = system_sums(system), list(system.first.results.jga)
+    return _variant_estimates(system, means_under("jga", system.first.results.variants))
 
-    def means(weights: Floats) -> dict[str, Floats]:
-        rows = sums.means(weights)
-        return {name: rows[..., i] for i, name in enumerate(variants)}
 
-    return _estimates(means, len(sums.total))
+def _variant_estimates(system: TrackerSystem, figures: Figures) -> dict[str, Estimate]:
+    """Figures of all frames under each variant, as means over the runs."""
+    every = np.arange(len(system.first.results.frame_ids))
+    scores = [run.results.sample(every).scores for run in system.runs]
+    return _sample_estimates(pooled([Sample(of_run, figures) for of_run in scores]))
+
+
+def _sample_estimates(sample: Sample) -> dict[str, Estimate]:
+    return _estimates(lambda w: sample.statistics(sample.sums.means(w)), len(sample.sums.total))
 
 
 def _estimates(
@@ -235,7 +233,7 @@ def flip_shares(system: TrackerSystem, variants: Sequence[str]) -> Floats:
 
     A mean over the runs; right under the variant of the row, wrong under that of the column.
     """
-    shares = [_flip_shares(run.results.jga, variants) for run in system.runs]
+    shares = [_flip_shares(run.results.joint["jga"], variants) for run in system.runs]
     return np.asarray(np.mean(shares, axis=0))
 
 

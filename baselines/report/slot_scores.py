@@ -164,7 +164,8 @@ def _joint(schema: SchemaSlots, score: Floats, count: int) -> Floats:
 
 def _check_scores(run: TrackerRun, variant: str, joint: Floats, data: ReferenceData) -> None:
     """Refuse predictions that do not give the scores in scores.json."""
-    different = ~np.isclose(joint, run.results.jga[variant], rtol=0, atol=1e-9, equal_nan=True)
+    stored = run.results.joint["jga"][variant]
+    different = ~np.isclose(joint, stored, rtol=0, atol=1e-9, equal_nan=True)
     if different.any():
         first = run.results.frame_ids[int(np.flatnonzero(different)[0])]
         raise SgdxError(

@@ -9,7 +9,7 @@ import numpy as np
 
 from sgdx_metric.cli.results import GroupScores
 from sgdx_metric.columns import Ints
-from sgdx_metric.robustness import BESIDE
+from sgdx_metric.report import BESIDE
 from sgdx_metric.scoring import METRICS
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
@@ -56,7 +56,7 @@ def comparison(group: TrackerGroup, services_shown: Sequence[str] = _SERVICES) -
     rows = []
     # Not all references have canonical values.
     runs = [run for system in group.systems for run in system.runs]
-    beside = [name for name in BESIDE if any(name in run.results.beside for run in runs)]
+    beside = [name for name in BESIDE if any(name in run.results.joint for run in runs)]
     figures = [(f"{name}_{mean}", f"{name}_{key}") for name in beside for mean, key in _MEANS]
     for system in group.systems:
         for services in services_shown:

@@ -1,18 +1,18 @@
 """Read the scores.json that `calls` writes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
-import numpy as np
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.json import parse_json
 
-from ..bootstrap import Statistics, Sums
-from ..calls import CALL, CALL_METRICS, call_means, call_statistics, call_sums
-from ..columns import Floats, Ints
+from ..calls import CALL, CALL_METRICS, COMPARED, call_samples
+from ..columns import Ints
+from ..core import Sample
 from ..units import ALL, SEEN, UNSEEN
 from ..variants import ORIGINAL, PAPER_VARIANTS
 from .paired_results import (
@@ -93,55 +93,30 @@ class _CallScores(msgspec.Struct):
 class CallResults(PairedResults):
     """The scores of calls in a scores.json."""
 
-    def sums(self, members: Ints) -> Sums:
-        """The sums over dialogues of some calls' scores, as `call_sums` has them."""
+    def samples(self, members: Ints) -> Sequence[Sample]:
+        """Some calls, and the tasks of their dialogues, as `call_samples` has them."""
         tables = {
             metric: {variant: scores[members] for variant, scores in by_variant.items()}
             for metric, by_variant in self.tables.items()
         }
-        return call_sums(tables, self.frame_index.dialogue[members], self.rules.zero_mean)
+        return call_samples(tables, self.frame_index.dialogue[members], self.rules.zero_mean)
 
-    def statistics(self, means: Floats) -> Statistics:
-        """The figures that the variants allow, such as `call_accuracy.drop` [...].
-
-        Where all wordings but the original are v1 to v5, their mean is `reworded` alone.
-        """
-        statistics = call_statistics(means, self.variants)
-        if {*self.variants} - {ORIGINAL} == {*PAPER_VARIANTS}:
-            return {
-                name: values for name, values in statistics.items() if not name.endswith(".v1-5")
-            }
-        return statistics
-
-    def means_by_metric(self, means: Floats) -> dict[str, Statistics]:
-        """The means under each variant [...] of each metric of COMPARED."""
-        return call_means(means, self.variants)
-
-    def wording_sets(self) -> dict[str, list[str]]:
-        """All wordings but the original as `.reworded`; `.v1-5`, where others are among them."""
+    def wording_means(self) -> dict[str, tuple[str, Sequence[str]]]:
+        """Such as `call_accuracy.reworded`; `.v1-5`, where others are among the wordings."""
         reworded = [name for name in self.variants if name != ORIGINAL]
         if len(reworded) < 2:
             raise SgdxError(
                 f"{self.path}: found calls under {', '.join(self.variants)}, expected two or more "
                 "wordings beside the original, because wordings are drawn"
             )
-        sets = {".reworded": reworded}
+        sets: dict[str, Sequence[str]] = {".reworded": reworded}
         if {*PAPER_VARIANTS} < {*reworded}:
-            sets[".v1-5"] = list(PAPER_VARIANTS)
-        return sets
-
-    def figures(self, members: Ints) -> tuple[dict[str, float | None], dict[str, float | None]]:
-        """The figures of `statistics`, and the call accuracy under each variant."""
-        sums = self.sums(members)
-        means = sums.means(np.ones((1, len(sums.total))))
-        return (
-            {name: _number(values) for name, values in self.statistics(means).items()},
-            {name: _number(row) for name, row in self.means_by_metric(means)[CALL].items()},
-        )
-
-
-def _number(values: Floats) -> float | None:
-    return None if np.isnan(values[0]) else float(values[0])
+            sets[".v1-5"] = PAPER_VARIANTS
+        return {
+            f"{metric}{mark}": (metric, wordings)
+            for metric in COMPARED
+            for mark, wordings in sets.items()
+        }
 
 
 def parse_call_results(data: bytes, path: Path) -> CallResults:

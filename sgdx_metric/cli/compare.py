@@ -1,6 +1,6 @@
 """Compare two systems' scores.json: by how much they differ, and whether that could be chance."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,17 +9,9 @@ import numpy as np
 
 from sgdx_dataset.subset import read_dialogue_ids
 
-from ..bootstrap import (
-    DIALOGUES,
-    RESAMPLES,
-    TRIALS,
-    Statistics,
-    Sums,
-    compared,
-    compared_over_wordings,
-    compared_runs,
-)
-from ..columns import Floats, Ints
+from .. import core
+from ..bootstrap import DIALOGUES, RESAMPLES, TRIALS
+from ..columns import Ints
 from .paired_results import (
     SYSTEM_PARTS,
     PairedResults,
@@ -86,18 +78,11 @@ def compare(
     every = np.arange(len(first_run.frame_ids))
     several = len(first) > 1 or len(second) > 1
     groups = first_run.frame_index.groups()
+    compared_groups = {name: _compared(sides, members, over) for name, members in groups.items()}
+    by_variant = {}
     if over == DIALOGUES:
-        compared_groups = {
-            name: _compared(sides, members, first_run.statistics)
-            for name, members in groups.items()
-        }
-        variants = first_run.variants
-        by_variant = _compared(sides, every, lambda means: _by_variant(means, variants))
-    else:
-        compared_groups = {
-            name: _compared_over_wordings(sides, members, over) for name, members in groups.items()
-        }
-        by_variant = {}
+        first_samples, second_samples = ([run.by_variant(every) for run in side] for side in sides)
+        by_variant = core.compare(first_samples, second_samples)
     return {
         "signature": _common_signature(first_run, second_run, over),
         "system_acts": {
@@ -144,45 +129,21 @@ def _with_common_tables(sides: Sides) -> Sides:
     return first, second
 
 
-def _by_variant(means: Floats, variants: Sequence[str]) -> Statistics:
-    return {name: means[..., i] for i, name in enumerate(variants)}
-
-
-def _compared(
-    sides: Sides, members: Ints, statistic: Callable[[Floats], Statistics]
-) -> dict[str, Any]:
-    """Figures of both systems for some frames, compared; {} for no frames."""
-    first, second = _sums(sides, members)
-    if not len(members):
-        return {}
-    if len(first) == len(second) == 1:
-        return compared(first[0], second[0], statistic)
-    return compared_runs(first, second, statistic)
-
-
-def _compared_over_wordings(sides: Sides, members: Ints, over: str) -> dict[str, Any]:
-    """The means over wordings of both systems for some frames, compared; {} for no frames."""
-    run = sides[0][0]
-    sets = run.wording_sets()
-    first, second = _sums(sides, members)
-    if not len(members):
-        return {}
-    # The position of each row in place of its mean.
-    positions = run.means_by_metric(np.arange(first[0].total.shape[1], dtype=np.float64))
-    comparisons = {}
-    for metric, rows in positions.items():
-        for name, wordings in sets.items():
-            of_set = [int(rows[wording]) for wording in wordings]
-            comparisons[f"{metric}{name}"] = compared_over_wordings(
-                [sums.only(of_set) for sums in first], [sums.only(of_set) for sums in second], over
-            )
+def _compared(sides: Sides, members: Ints, over: str) -> dict[str, Any]:
+    """The figures of both systems for some frames, compared; {} for no frames."""
+    means = sides[0][0].wording_means() if over != DIALOGUES else {}
+    first, second = ([run.samples(members) for run in side] for side in sides)
+    comparisons: dict[str, Any] = {}
+    # Calls, and the tasks of their dialogues, are compared apart: they are other items.
+    for ours, theirs in zip(zip(*first), zip(*second)):
+        if over == DIALOGUES:
+            comparisons |= core.compare(ours, theirs)
+        else:
+            of_these = {
+                key: mean for key, mean in means.items() if mean[0] in ours[0].scores.metrics
+            }
+            comparisons |= core.compare_over_wordings(ours, theirs, of_these, over)
     return comparisons
-
-
-def _sums(sides: Sides, members: Ints) -> tuple[list[Sums], list[Sums]]:
-    """The sums over dialogues of each run."""
-    first, second = ([run.sums(members) for run in side] for side in sides)
-    return first, second
 
 
 def _common_signature(first: PairedResults, second: PairedResults, over: str) -> str:

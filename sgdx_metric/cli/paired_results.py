@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
 
-from ..bootstrap import Statistics, Sums
 from ..columns import Floats, Ints, positions
+from ..core import Sample, means_under
 from ..signature import NAME, Rules, rules_of, signature_parts
 from ..subset import dialogues_mark
 from ..units import FrameIndex, index_frames
@@ -66,24 +66,23 @@ class PairedResults(ABC):
         return self.parts.get(key, _DEFAULT_PARTS.get(key, "unstated"))
 
     @abstractmethod
-    def sums(self, members: Ints) -> Sums:
-        """The sums over dialogues of the scores at some positions, the main metric's first."""
+    def samples(self, members: Ints) -> Sequence[Sample]:
+        """Some frames [some frames], or calls, summed up; tasks of dialogues of calls apart."""
 
     @abstractmethod
-    def statistics(self, means: Floats) -> Statistics:
-        """The figures that the variants allow, by name [...], of means of `sums` [..., rows]."""
+    def wording_means(self) -> dict[str, tuple[str, Sequence[str]]]:
+        """By the key of each mean over wordings its metric in `samples`, and the wordings."""
 
-    @abstractmethod
-    def means_by_metric(self, means: Floats) -> dict[str, Statistics]:
-        """The means under each variant [...], by the beginning of the names of figures."""
+    def figures(self, members: Ints) -> dict[str, float | None]:
+        """The figures of some frames, or calls, that the variants give; None if undefined."""
+        return {
+            key: value for sample in self.samples(members) for key, value in sample.values().items()
+        }
 
-    @abstractmethod
-    def wording_sets(self) -> dict[str, list[str]]:
-        """The sets of wordings over which means are figures, by the end of the figure's name."""
-
-    @abstractmethod
-    def figures(self, members: Ints) -> tuple[dict[str, float | None], dict[str, float | None]]:
-        """The figures of some frames, and the main metric's mean under each variant."""
+    def by_variant(self, members: Ints) -> Sample:
+        """The main metric of some frames, or calls, under each variant as a figure."""
+        scores = self.samples(members)[0].scores
+        return Sample(scores, means_under(next(iter(scores.metrics)), scores.wordings))
 
 
 AnyResults = TypeVar("AnyResults", bound=PairedResults)

@@ -9,8 +9,8 @@ import numpy as np
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import staged
 
-from ..bootstrap import bootstrap
-from ..robustness import dialogue_sums
+from ..core import Sample, means_under
+from ..report import state_sample
 from ..scoring import FrameScores
 from ..signature import Rules
 from ..units import index_frames
@@ -53,11 +53,8 @@ def jga_by_variant(
     first = variants[names[0]]
     frame_index = index_frames(first.frame_id, first.seen)
     jga = {name: variants[name].scores["joint_goal_accuracy"] for name in names}
-    sums = dialogue_sums(jga, frame_index, np.arange(len(frame_index.dialogue)), rules)
-    intervals = bootstrap(
-        lambda weights: {n: sums.means(weights)[:, i] for i, n in enumerate(names)},
-        len(sums.total),
-    )
+    scores = state_sample({"jga": jga}, frame_index, np.arange(len(first.seen)), rules).scores
+    intervals = Sample(scores, means_under("jga", names)).intervals()
     ends = 100 * np.array([intervals.get(name) or [0.0, 0.0] for name in names]).T
     figure = Figure(figsize=(max(4.5, 0.9 * len(names)), 4), layout="constrained", dpi=150)
     axes = figure.add_subplot()

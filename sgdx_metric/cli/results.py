@@ -1,30 +1,19 @@
 """Read scores.json, the file that `score` writes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
-import numpy as np
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import parse_json
 
-from ..bootstrap import Statistics, Sums
 from ..columns import Floats, Ints
-from ..report import PAIRED
-from ..robustness import (
-    BESIDE,
-    Beside,
-    dialogue_sums,
-    headline,
-    headline_statistics,
-    mean_defined,
-    tables,
-)
-from ..units import unit_scores
+from ..core import Figures, Sample
+from ..report import DROP, JOINT, PAIRED, headline, state_sample
 from ..variants import ORIGINAL, PAPER_VARIANTS, wider_set
 from .headers import Header
 from .paired_results import (
@@ -105,54 +94,38 @@ class Results(PairedResults):
     scores: Scores
 
     @property
-    def jga(self) -> Mapping[str, Floats]:
-        """Joint goal accuracy by variant [frames]."""
-        return self.tables["joint_goal_accuracy"]
+    def joint(self) -> dict[str, Mapping[str, Floats]]:
+        """The joint accuracies that are known, by the names of JOINT and by variant [frames]."""
+        return {name: self.tables[m] for name, m in JOINT.items() if m in self.tables}
 
-    @property
-    def beside(self) -> Beside:
-        """The accuracies beside it likewise, those that the file has, by the names of BESIDE."""
-        return {
-            name: self.tables[metric] for name, metric in BESIDE.items() if metric in self.tables
-        }
+    def sample(self, members: Ints, also: Figures = DROP) -> Sample:
+        """Some frames summed up, as `state_sample` does."""
+        return state_sample(self.joint, self.frame_index, members, self.rules, also)
 
-    def sums(self, members: Ints) -> Sums:
-        """The sums over dialogues of some frames' scores, as `dialogue_sums` has them."""
-        return dialogue_sums(self.jga, self.frame_index, members, self.rules, self.beside)
+    def samples(self, members: Ints) -> Sequence[Sample]:
+        """Some frames summed up for the headline figures."""
+        return [self.sample(members, {})]
 
-    def statistics(self, means: Floats) -> Statistics:
-        """The headline figures that the variants allow, such as `jga_v1-5` [...]."""
-        return headline_statistics(means, self.variants, list(self.beside))
+    def figures(self, members: Ints) -> dict[str, float | None]:
+        """The headline figures of some frames, but for the drop; None if undefined."""
+        figures = headline(self.sample(members))
+        return {key: value for key, value in figures.items() if key != "drop"}
 
-    def means_by_metric(self, means: Floats) -> dict[str, Statistics]:
-        """The means under each variant [...], under `jga` and the names of `beside`."""
-        return tables(means, self.variants, list(self.beside))
-
-    def wording_sets(self) -> dict[str, list[str]]:
-        """The paper's wordings as `_v1-5`; where there are others, all, as `(v1..v5+mine)`."""
+    def wording_means(self) -> dict[str, tuple[str, Sequence[str]]]:
+        """Such as `jga_v1-5`, and where there are other wordings, `jga(v1..v5+mine)`."""
         if not set(PAPER_VARIANTS) <= set(self.variants):
             raise SgdxError(
                 f"{self.path}: found scores under {', '.join(self.variants)}, expected v1 to v5 "
                 "among them, because wordings are drawn"
             )
-        sets = {"_v1-5": list(PAPER_VARIANTS)}
+        sets: dict[str, Sequence[str]] = {"_v1-5": PAPER_VARIANTS}
         if wider := wider_set(self.variants):
             sets[f"({wider})"] = [name for name in self.variants if name != ORIGINAL]
-        return sets
-
-    def figures(self, members: Ints) -> tuple[dict[str, float | None], dict[str, float | None]]:
-        """What `headline` returns but for the drop, and the mean under each variant."""
-        turn = self.frame_index.turn[members]
-
-        def of_units(by_variant: Mapping[str, Floats]) -> Floats:
-            scores = np.stack([by_variant[name][members] for name in self.jga])
-            return unit_scores("joint_goal_accuracy", scores, turn, self.rules)
-
-        jga = of_units(self.jga)
-        beside = {name: of_units(of_name) for name, of_name in self.beside.items()}
-        figures = headline(jga, self.variants, self.rules, beside)
-        means = {name: mean_defined(row) for name, row in zip(self.variants, jga, strict=True)}
-        return {name: value for name, value in figures.items() if name != "drop"}, means
+        return {
+            f"{name}{mark}": (name, wordings)
+            for name in self.joint
+            for mark, wordings in sets.items()
+        }
 
 
 def read_results(path: Path) -> Results:

@@ -40,12 +40,13 @@ def summarise(paths: Sequence[Path]) -> dict[str, Any]:
 
 def _group(runs: Sequence[PairedResults], members: Ints) -> dict[str, Any]:
     """The figures of some frames, averaged over the runs."""
-    figures, by_variant = zip(*(run.figures(members) for run in runs), strict=True)
+    figures = [run.figures(members) for run in runs]
+    by_variant = [run.by_variant(members).values() for run in runs]
     return {
         "frames": len(members),
-        **{name: _spread([of_run[name] for of_run in figures]) for name in figures[0]},
+        **{name: _spread([of_run.get(name) for of_run in figures]) for name in figures[0]},
         "by_variant": {
-            name: _spread([of_run[name] for of_run in by_variant]) for name in by_variant[0]
+            name: _spread([of_run.get(name) for of_run in by_variant]) for name in runs[0].variants
         },
     }
 

@@ -20,11 +20,11 @@ from sgdx_metric.bootstrap import (
     with_replacement,
 )
 from sgdx_metric.columns import Floats
-from sgdx_metric.robustness import dialogue_sums, headline_statistics
+from sgdx_metric.core import Sample
+from sgdx_metric.report import state_sample
 from sgdx_metric.signature import OFFICIAL, Rules
 from sgdx_metric.units import index_frames
 
-VARIANTS = ["original", "v1", "v2"]
 # Dialogue 1 has two turns, the first of two frames; dialogue 2 has one frame.
 IDS = ["1/0/A_1", "1/0/B_1", "1/2/A_1", "2/0/A_1"]
 JGA = {
@@ -35,32 +35,66 @@ JGA = {
 PLACE = index_frames(pa.array(IDS), np.array([True, False, True, True]))
 
 
-def test_sums_of_dialogues_by_hand() -> None:
-    sums = dialogue_sums(JGA, PLACE, np.arange(4), OFFICIAL)
-    varies = 2**0.5  # of 1 and 0; equal scores vary by 0
-    # Then the worst of the three wordings and whether they are on two sides of 0.5: of the first
-    # dialogue's frames the worst are 1, 0 and 0, and the last two flip.
-    totals = [[2, 1.5, 1.5, 0, 1, 2], [0.5, 1, 0, pytest.approx(varies), 0, 1]]
-    assert sums.total.tolist() == totals
-    assert sums.number.tolist() == [[3] * 6, [1] * 6]
+def original(means: Floats) -> Statistics:
+    """The mean of the first row as the only figure."""
+    return {"jga_orig": means[..., 0]}
 
 
-def test_sums_of_turns_by_hand() -> None:
-    sums = dialogue_sums(JGA, PLACE, np.arange(4), Rules(joint_acc_across_turn=True))
-    assert sums.total[:, :3].tolist() == [[1, 0.5, 0.5], [0.5, 1, 0]]
+def sample(rules: Rules = OFFICIAL, group: str = "all") -> Sample:
+    return state_sample({"jga": JGA}, PLACE, PLACE.groups()[group], rules)
+
+
+def figures_of_dialogue(place: int, of: Sample) -> dict[str, float]:
+    """The figures of one dialogue alone."""
+    weights = np.zeros((1, len(of.sums.total)))
+    weights[0, place] = 1
+    return {key: value[0] for key, value in of.statistics(of.sums.means(weights)).items()}
+
+
+def test_figures_of_dialogues_by_hand() -> None:
+    # Of the first dialogue's frames the worst scores are 1, 0 and 0, and the last two flip.
+    assert figures_of_dialogue(0, sample()) == pytest.approx(
+        {
+            "jga_orig": 2 / 3,
+            "ss_jga": 0,  # v1 and v2 are equal
+            "jga_worst(original+v1+v2)": 1 / 3,
+            "flips(original+v1+v2)": 2 / 3,
+        }
+    )
+    assert figures_of_dialogue(1, sample()) == pytest.approx(
+        {
+            "jga_orig": 0.5,
+            "ss_jga": 2**0.5,  # of 1 and 0
+            "jga_worst(original+v1+v2)": 0,
+            "flips(original+v1+v2)": 1,
+        }
+    )
+
+
+def test_figures_of_turns_by_hand() -> None:
+    of_turns = sample(Rules(joint_acc_across_turn=True))
     # Turns of 0, 0.5, 0.5 and of 1, 0, 0: the worst is 0, and both are on two sides of 0.5.
-    assert sums.total[:, 4:].tolist() == [[0, 2], [0, 1]]
-    assert sums.number[:, :3].tolist() == [[2] * 3, [1] * 3]
+    assert figures_of_dialogue(0, of_turns) == pytest.approx(
+        {
+            "jga_orig": 0.5,
+            "ss_jga": 0,
+            "jga_worst(original+v1+v2)": 0,
+            "flips(original+v1+v2)": 1,
+        }
+    )
 
 
 def test_dropped_frames_are_not_counted() -> None:
-    sums = dialogue_sums(JGA, PLACE, np.arange(4), Rules(zero_mean="drop"))
-    assert sums.number[:, 3].tolist() == [2, 1]
+    """Of the three frames of the first dialogue, the last is wrong under v1 and v2."""
+    all_frames, dropped = sample(), sample(Rules(zero_mean="drop"))
+    assert (all_frames.sums.number == [[3] * 6, [1] * 6]).all()
+    assert sorted(dropped.sums.number[0]) == [2, 3, 3, 3, 3, 3]
 
 
 def test_group_of_services_has_its_own_dialogues() -> None:
-    sums = dialogue_sums(JGA, PLACE, PLACE.groups()["B_1"], OFFICIAL)
-    assert sums.total[:, :3].tolist() == [[0, 0.5, 0.5]]
+    of_group = sample(group="B_1")
+    assert len(of_group.sums.total) == 1
+    assert figures_of_dialogue(0, of_group)["jga_orig"] == 0
 
 
 def test_a_draw_takes_as_many_dialogues_with_replacement() -> None:
@@ -76,7 +110,7 @@ def test_interval_has_the_width_that_theory_gives() -> None:
     """400 dialogues of 5 equal frames, half of them right: as 400 independent observations."""
     total = np.array([[0.0, 0.0]] * 200 + [[5.0, 5.0]] * 200)
     sums = Sums(total, np.full_like(total, 5))
-    found = bootstrap(lambda weights: headline_statistics(sums.means(weights), ["original"]), 400)
+    found = bootstrap(lambda weights: original(sums.means(weights)), 400)
     low, high = found["jga_orig"] or (0, 0)
     standard_error = (0.5 * 0.5 / 400) ** 0.5
     assert (low, high) == pytest.approx(
@@ -92,7 +126,7 @@ def test_interval_holds_the_truth_19_times_in_20() -> None:
         sums = Sums(np.tile(right[:, None], 2).astype(float), np.ones((60, 2)))
 
         def statistic(weights: Floats, sums: Sums = sums) -> Statistics:
-            return headline_statistics(sums.means(weights), ["original"])
+            return original(sums.means(weights))
 
         low, high = bootstrap(statistic, 60)["jga_orig"] or (0, 0)
         held += low <= 0.5 <= high
@@ -108,9 +142,7 @@ def test_p_is_the_share_of_swaps_with_as_large_a_difference() -> None:
     change = (second.total - first.total)[:, 0]
     every = [abs(change @ signs) >= abs(observed) for signs in product((1, -1), repeat=8)]
     difference = {"jga_orig": np.array([observed / 32])}
-    p = randomisation(
-        first, second, lambda means: headline_statistics(means, ["original"]), difference
-    )["jga_orig"]
+    p = randomisation(first, second, original, difference)["jga_orig"]
     assert p == pytest.approx(sum(every) / len(every), abs=0.02)
 
 
@@ -120,16 +152,17 @@ def test_a_p_is_never_zero() -> None:
     p = randomisation(
         wrong,
         right,
-        lambda means: headline_statistics(means, ["original"]),
+        original,
         {"jga_orig": np.ones(1)},
     )
     assert p == {"jga_orig": 1 / 10_001}
 
 
 def test_equal_systems_do_not_differ() -> None:
-    sums = dialogue_sums(JGA, PLACE, np.arange(4), OFFICIAL)
+    of_frames = sample()
+    sums = of_frames.sums
     none = {"jga_orig": np.zeros(1), "ss_jga": np.zeros(1)}
-    assert randomisation(sums, sums, lambda means: headline_statistics(means, VARIANTS), none) == {
+    assert randomisation(sums, sums, of_frames.statistics, none) == {
         "jga_orig": 1,
         "ss_jga": 1,
     }

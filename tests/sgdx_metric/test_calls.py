@@ -20,7 +20,7 @@ from sgdx_metric.calls import (
 )
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import Setup
-from sgdx_metric.wording_figures import differences, over_wordings
+from sgdx_metric.wording_figures import case_differences, case_scores, over_wordings
 
 from .call_rows import GOLD, REFERENCES, STATE, call, predictions, reference, table
 
@@ -121,7 +121,7 @@ def test_figures_over_any_wordings() -> None:
         "mine": np.array([1.0, 1.0, 1.0, 0.0, 1.0, 0.0]),
         "theirs": np.array([1.0, 1.0, 0.0, 0.0, 1.0, 0.0]),
     }
-    figures = over_wordings(scores, dialogue)
+    figures = over_wordings(case_scores(scores, dialogue))
     assert figures["by_variant"] == pytest.approx({"original": 5 / 6, "mine": 4 / 6, "theirs": 0.5})
     assert figures["original"] == pytest.approx(5 / 6)
     assert figures["reworded"] == pytest.approx(7 / 12)
@@ -134,21 +134,22 @@ def test_figures_over_any_wordings() -> None:
     assert figures["confidence"]["drop"] == pytest.approx([-0.75, 0.0])
     # Of the 8 ways to swap dialogues, all are as far: only the second dialogue differs.
     assert figures["p"] == 1.0
-    found = differences(scores, dialogue)
+    found = case_differences(case_scores(scores, dialogue))
     # The dialogues lose 0, 2 and 0 of 2 calls: all three may be the second one, or none.
     assert found["theirs"]["difference"] == pytest.approx(-2 / 6)
     assert (found["theirs"]["low"], found["theirs"]["high"]) == (-1.0, 0.0)
     assert list(found) == ["mine", "theirs"]
-    assert differences({"mine": scores["mine"]}, dialogue)["mine"]["p"] is None
+    assert case_differences(case_scores({"mine": scores["mine"]}, dialogue))["mine"]["p"] is None
 
 
 def test_undefined_scores_and_single_wordings() -> None:
     dialogue = np.arange(3)
-    figures = over_wordings({"mine": np.array([1.0, np.nan, 0.0])}, dialogue)
+    figures = over_wordings(case_scores({"mine": np.array([1.0, np.nan, 0.0])}, dialogue))
     assert figures["by_variant"] == {"mine": 0.5}
     assert figures["reworded"] == 0.5
     assert {figures[key] for key in ("original", "drop", "p", "worst", "sensitivity")} == {None}
-    nothing = over_wordings({"original": np.array([]), "v1": np.array([])}, np.array([], dtype=int))
+    none = {"original": np.array([]), "v1": np.array([])}
+    nothing = over_wordings(case_scores(none, np.array([], dtype=int)))
     assert nothing["drop"] is None and nothing["by_variant"] == {"original": None, "v1": None}
 
 

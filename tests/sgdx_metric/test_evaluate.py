@@ -21,8 +21,7 @@ import pyarrow as pa
 import pytest
 
 from sgdx_metric.cli.install import install
-from sgdx_metric.report import report
-from sgdx_metric.robustness import HEADLINE
+from sgdx_metric.report import HEADLINE, report
 from sgdx_metric.scoring import score_variants
 from sgdx_metric.signature import Setup
 

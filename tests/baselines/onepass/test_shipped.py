@@ -47,7 +47,7 @@ def test_its_figure_is_that_of_its_scores(
     words += ["--output", tmp_path / "again"]
     assert command(monkeypatch, evaluate, *words) == 0
     published = read_results(SHIPPED_MODEL / "scores.json")
-    kept = only_dialogues(published, chosen, "ids.json").jga["original"]
-    again = read_results(tmp_path / "again" / "scores.json").jga["original"]
+    kept = only_dialogues(published, chosen, "ids.json").joint["jga"]["original"]
+    again = read_results(tmp_path / "again" / "scores.json").joint["jga"]["original"]
     assert len(kept) > 50
     assert np.mean(np.abs(kept - again) > 0.01) < 0.02  # CPUs round differently

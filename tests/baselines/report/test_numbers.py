@@ -21,7 +21,7 @@ from baselines.report.numbers import (
 from baselines.report.systems import TrackerGroup, group_runs
 from sgdx_dataset.schema import Slot
 from sgdx_metric.bootstrap import compared
-from sgdx_metric.robustness import dialogue_sums, headline_statistics
+from sgdx_metric.report import state_sample
 
 from .conftest import VARIANTS, sgdx_part
 
@@ -30,10 +30,11 @@ def test_a_paired_interval_is_that_of_the_metric(runs: dict[str, Path]) -> None:
     trackers = [read_tracker(runs[name]) for name in ("plain-0", "backtrans")]
     (group,) = group_runs(trackers)
     results = [tracker.results for tracker in trackers]
-    left, right = (dialogue_sums(r.jga, r.frame_index, np.arange(273), r.rules) for r in results)
-    expected = compared(
-        left, right, lambda means: headline_statistics(means, list(results[0].jga)), 10
+    left, right = (
+        state_sample({"jga": r.joint["jga"]}, r.frame_index, np.arange(273), r.rules, {})
+        for r in results
     )
+    expected = compared(left.sums, right.sums, left.statistics, 10)
     differences = paired_differences(*group.systems)
     assert list(differences) == ["jga_orig", "jga_v1-5", "ss_jga", "jga_worst", "flips"]
     for name, difference in differences.items():
@@ -71,7 +72,7 @@ def test_means_by_variant_are_known(group: TrackerGroup, runs: dict[str, Path]) 
 def test_flips_are_of_frames_right_here_and_wrong_there(group: TrackerGroup) -> None:
     run = group.systems[2].first
     shares = flip_shares(group.systems[2], VARIANTS)
-    right, wrong = run.results.jga["v1"] == 1, run.results.jga["v5"] < 1
+    right, wrong = run.results.joint["jga"]["v1"] == 1, run.results.joint["jga"]["v5"] < 1
     assert shares[1, 5] == pytest.approx((right & wrong).mean()) and shares[1, 5] > 0
     assert np.diag(shares).tolist() == [0] * 6
 
