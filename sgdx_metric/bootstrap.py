@@ -59,7 +59,7 @@ def sums_by_dialogue(rows: Floats, dialogue: Ints) -> Sums:
     totals = [np.bincount(position, row, len(dialogues)) for row in np.nan_to_num(rows)]
     numbers = [np.bincount(position, row, len(dialogues)) for row in 1.0 - np.isnan(rows)]
     shape = (len(rows), len(dialogues))  # there may be no row
-    return Sums(np.reshape(totals, shape).T, np.reshape(numbers, shape).T)
+    return Sums(*(np.array(s, dtype=np.float64).reshape(shape).T for s in (totals, numbers)))
 
 
 def with_replacement(random: np.random.Generator, draws: int, dialogues: int) -> Floats:

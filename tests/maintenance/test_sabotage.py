@@ -158,16 +158,26 @@ SABOTAGES = {
     "deviations are those of a population": Sabotage(
         "sgdx_metric/robustness.py", "scores.std(axis=0, ddof=1)", "scores.std(axis=0)",
         f"{_METRIC}/test_report.py -k headline"),
+    "the worst case leaves out undefined scores": Sabotage(
+        "sgdx_metric/robustness.py", "scores.min(axis=0))", "np.nanmin(scores, axis=0))",
+        f"{_METRIC}/test_report.py -k flips_by_hand"),
+    "half right is wrong": Sabotage(
+        "sgdx_metric/robustness.py", "(most >= RIGHT)", "(most > RIGHT)",
+        f"{_METRIC}/test_report.py -k equal_the_plain"),
+    "a mean over v1 to v5 is of fewer": Sabotage(
+        "sgdx_metric/core.py", "means = [self.under(wording) for wording in wordings]",
+        "means = [self.under(name) for name in wordings if name in self.wordings]",
+        f"{_METRIC}/test_report.py -k not_there"),
     "a drop is a gain": Sabotage(
-        "sgdx_metric/robustness.py", 'statistics["jga_v1-5"] - statistics["jga_orig"]}',
-        'statistics["jga_orig"] - statistics["jga_v1-5"]}',
+        "sgdx_metric/report.py", "m.over(PAPER_VARIANTS) - m.under(ORIGINAL)",
+        "m.under(ORIGINAL) - m.over(PAPER_VARIANTS)",
         f"{_METRIC}/test_report.py -k over_wordings"),
     "groups of seen and unseen services change places": Sabotage(
         "sgdx_metric/report.py", "SEEN: frames.seen, UNSEEN: ~frames.seen",
         "SEEN: ~frames.seen, UNSEEN: frames.seen", f"{_METRIC}/test_report.py -k groups_carry"),
     "intervals are over turns": Sabotage(
         "sgdx_metric/units.py", '_codes(frame_id, "(/[^/]*){2}$")',
-        '_codes(frame_id, "(/[^/]*){1}$")', f"{_METRIC}/test_bootstrap.py -k sums_of_dialogues"),
+        '_codes(frame_id, "(/[^/]*){1}$")', f"{_METRIC}/test_bootstrap.py -k figures_of_turns"),
     "intervals hold 90 %": Sabotage(
         "sgdx_metric/bootstrap.py", "(0.025, 0.975)", "(0.05, 0.95)",
         f"{_METRIC}/test_bootstrap.py -k theory"),
