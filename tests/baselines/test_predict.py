@@ -15,7 +15,6 @@ import pytest
 import torch
 
 from baselines import evaluate, predict
-from sgdx_metric import __main__ as metric
 
 from ..conftest import ROOT, Run
 from .conftest import LAUNCH, Refuse, command
@@ -55,17 +54,6 @@ def test_a_file_says_how_it_was_made(predicted: Path, trained: Path) -> None:
     assert metadata["counts"]["cut"]["inputs"] > 0
     assert len(rows) == 6 + 8 + 12
     assert {row["variant"] for row in rows} == {"v5"}
-
-
-def test_the_metric_takes_them(
-    predicted: Path, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arguments = ("score", "--predictions", predicted, "--dialogues", three)
-    scores = tmp_path / "scores.json"
-    assert command(monkeypatch, metric, *arguments, "--output", scores) == 0
-    signature = json.loads(scores.read_text())["signature"]
-    assert "|variants:original+v5|" in signature
-    assert "|system-acts:no|" in signature
 
 
 def test_a_tiny_model_is_asked_on_one_thread(

@@ -193,17 +193,19 @@ def test_impossible_statuses_are_closed(restaurants: Service, vocabulary: Vocabu
     assert closed[:, SAY].tolist() == [False, False, True, False, False]
 
 
+GOLD = GoldFrame(
+    "ReserveTable",
+    {"time": ["8"], "party_size": ["3"], "restaurant": ["Luigi's"], "day": ["never said"]},
+    frozenset({"price"}),
+    {"time": [(8, 9)]},
+)
+
+
 def test_labels_as_tensors(restaurants: Service, vocabulary: Vocabulary) -> None:
     frame = frame_of(restaurants, carried={})
-    gold = GoldFrame(
-        "ReserveTable",
-        {"time": ["8"], "party_size": ["3"], "restaurant": ["Luigi's"], "day": ["never said"]},
-        frozenset({"price"}),
-        {"time": [(8, 9)]},
-    )
     items = [item(frame, vocabulary)]
     batch = make_batch(items, 0)
-    labels = label_batch(items, [labels_of(frame, gold)], batch)
+    labels = label_batch(items, [labels_of(frame, GOLD)], batch)
     assert labels["intent_label"].tolist() == [1]
     assert labels["requested_label"].tolist() == [1, 0, 0, 0, 0]
     assert labels["scored"].tolist() == [False, True, True, True, False]
@@ -217,15 +219,9 @@ def test_an_overfitted_model_says_what_it_learnt(
     restaurants: Service, vocabulary: Vocabulary
 ) -> None:
     frame = frame_of(restaurants, carried={})
-    gold = GoldFrame(
-        "ReserveTable",
-        {"time": ["8"], "party_size": ["3"], "restaurant": ["Luigi's"]},
-        frozenset({"price"}),
-        {"time": [(8, 9)]},
-    )
     items = [item(frame, vocabulary)]
     batch = make_batch(items, 0)
-    batch |= label_batch(items, [labels_of(frame, gold)], batch)
+    batch |= label_batch(items, [labels_of(frame, GOLD)], batch)
     model = untrained(ENCODERS["bert"])
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     for _ in range(40):

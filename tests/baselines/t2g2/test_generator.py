@@ -8,7 +8,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import torch
 from huggingface_hub import ModelCard
@@ -20,15 +19,13 @@ from baselines.system import recorded_name
 from baselines.t2g2 import beams
 from baselines.t2g2.generator import bleu
 from baselines.t2g2.model import Base, T2G2Provenance, load_generator
-from baselines.t2g2.settings import T2G2Settings
 from baselines.t5dst.model import generation_settings, save_model
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
 from baselines.trained import read_provenance
-from baselines.training.settings import read_recipe
 from baselines.use import load_tracker, say
 from sgdx_dataset import SgdxError
 
-from ...conftest import ROOT, Run
+from ...conftest import Run
 from ..conftest import LAUNCH, command, write_recipe
 from ..training import broken_off
 from .conftest import KINDS, PREFIX
@@ -84,15 +81,6 @@ def test_training_falls_and_leaves_the_base_of_a_prefix(kind: str, unbroken: Pat
     first = load_file(unbroken / "initial" / "model.safetensors")
     now = model.base.state_dict()  # type: ignore[union-attr]
     assert all(torch.equal(now[name], weight) for name, weight in first.items())
-
-
-def test_augmented_training_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", "t2g2", steps=1, evaluate_every=1, train_dialogues=2)
-    given = ("--config", recipe, "--output", tmp_path / "run", "--augment", "backtrans")
-    assert command(monkeypatch, train, *given) == 0
-    provenance = read_provenance(str(tmp_path / "run"), T2G2Provenance)
-    assert provenance.train == ("original", "backtrans-ja", "backtrans-ko", "backtrans-zh")
-    assert not provenance.oracle
 
 
 @pytest.fixture
@@ -301,32 +289,6 @@ def test_what_cannot_be_said_or_loaded(
     (place / "config.json").write_text('{"sgdx": {"tracker": "t5dst"}}')
     with pytest.raises(SgdxError, match="config.json: sgdx: .* missing required field `input`"):
         load_generator(str(place))
-
-
-def test_shipped_recipes_are_whole() -> None:
-    recipes = {path.stem: path for path in (ROOT / "baselines/t2g2/config").glob("*.yaml")}
-    of_t2g2 = {f"paper_{name}" for name in ("naive", "schema", "t2g2")}
-    assert set(recipes) == {"paper_ft", "paper_pt", "smoke", "smoke_prefix"} | of_t2g2
-    for path in recipes.values():
-        settings = read_recipe(path, T2G2Settings)
-        assert settings.augment is None
-        for said in ("Hardware:", "Time:", "Result:", "Source:"):
-            assert f"# {said}" in path.read_text()
-    paper = read_recipe(recipes["paper_ft"], T2G2Settings)
-    assert (paper.model, paper.batch_size, paper.learning_rate) == ("google-t5/t5-small", 8, 1e-4)
-    assert paper.steps == 3 * -(-164_982 // 8)
-    tuned = read_recipe(recipes["paper_pt"], T2G2Settings)
-    assert msgspec.structs.replace(tuned, prefix=None) == paper
-    assert (tuned.prefix, tuned.prefix_hidden) == (10, 384)
-    for name in of_t2g2:
-        settings = read_recipe(recipes[name], T2G2Settings)
-        assert (settings.model, settings.steps) == ("google-t5/t5-small", 5000)
-        assert settings.input == name.removeprefix("paper_")
-        assert settings.batch_size == settings.token_budget // settings.max_input * 4 == 128
-        assert (settings.templates is not None) == (name == "paper_t2g2")
-    for name in ("paper_ft", "paper_pt"):  # what differs from the paper is said
-        text = recipes[name].read_text()
-        assert "heckpoint" in text and "precision" in text.partition("tracker:")[0]
 
 
 def test_bleu_of_dev_is_a_fraction() -> None:
