@@ -316,11 +316,11 @@ SABOTAGES = {
     "a tracker is given the gold states": Sabotage(
         "baselines/data/frames.py", "return _selected(rows, reads, ())",
         "return _selected(rows, reads, GOLD)",
-        f"{_BASELINES}/data/test_frames.py -k looks_at_gold"),
+        f"{_BASELINES}/data/test_guard.py -k looks_at_gold"),
     "the system's acts are for all trackers": Sabotage(
         "baselines/data/frames.py",
         'return rows if SYSTEM_ACTS in reads or "history" not in reads else _without_acts(rows)',
-        "return rows", f"{_BASELINES}/data/test_frames.py -k acts_are_for"),
+        "return rows", f"{_BASELINES}/data/test_guard.py -k acts_are_for"),
     "predictions deny that they read the system's acts": Sabotage(
         "baselines/predict.py", "SYSTEM_ACTS in system.READS", "False",
         f"{_BASELINES}/test_evaluate.py -k header_says"),
