@@ -222,9 +222,11 @@ def test_a_cache_that_cannot_be_written(mini: Path, tmp_path: Path) -> None:
 
 
 def test_load_does_not_touch_the_prepared_cache(mini: Path, hugging_face_home: Path) -> None:
+    prepared = hugging_face_home / "datasets" / "sgdx"
+    before = sorted(prepared.rglob("*"))
     assert load("v2", "test", mini)[0]["services"] == ["Flats_12"]
     assert load("v2", source=mini)["train"].num_rows == 2
-    assert not (hugging_face_home / "datasets" / "sgdx").exists()
+    assert sorted(prepared.rglob("*")) == before
 
 
 def test_what_map_keeps_beside_the_rows_does_not_make_them_stale(mini: Path) -> None:
