@@ -153,11 +153,15 @@ class Sample:
         """The figures [...] of the means of the rows [..., rows]."""
         return _computed(self.figures, self._means(lambda row: means[..., self._places[row]]))
 
+    def resampled(self, weights: Floats) -> Statistics:
+        """The figures [draws] of the dialogues under weights [draws, dialogues]."""
+        return self.statistics(self.sums.means(weights))
+
     def values(self) -> dict[str, float | None]:
         """The figures of the items as they are; None for one that is undefined."""
         if not len(self.sums.total):
             return {}
-        statistics = self.statistics(self.sums.means(np.ones((1, len(self.sums.total)))))
+        statistics = self.resampled(np.ones((1, len(self.sums.total))))
         return {
             key: None if np.isnan(value[0]) else float(value[0])
             for key, value in statistics.items()
@@ -173,7 +177,7 @@ class Sample:
         """
         count, wordings = len(self.sums.total), self.scores.wordings
         if over == DIALOGUES:
-            return bootstrap(lambda weights: self.statistics(self.sums.means(weights)), count)
+            return bootstrap(self.resampled, count)
         if not set(drawn) <= set(wordings):
             return {}
 
@@ -193,12 +197,6 @@ class Sample:
     def under(self, metric: str, wordings: Sequence[str]) -> Sums:
         """The sums of a metric's scores under some wordings, which the figures are made of."""
         return self.sums.only([self._places[metric, "mean", (wording,)] for wording in wordings])
-
-    def with_sums(self, sums: Sums) -> "Sample":
-        """The same figures of other sums of the same rows."""
-        sample = copy(self)
-        sample.sums = sums
-        return sample
 
     def _note(self, row: _Row) -> Floats:
         self._places.setdefault(row, len(self._places))
@@ -235,7 +233,9 @@ def pooled(samples: Sequence[Sample]) -> Sample:
     """The runs of a system on the same items as one, whose means are means over the runs."""
     total = np.sum([sample.sums.total for sample in samples], axis=0)
     number = np.sum([sample.sums.number for sample in samples], axis=0)
-    return samples[0].with_sums(Sums(total, number))
+    together = copy(samples[0])
+    together.sums = Sums(total, number)
+    return together
 
 
 def compare(first: Sequence[Sample], second: Sequence[Sample]) -> dict[str, dict[str, Any]]:

@@ -85,7 +85,7 @@ def paired_differences(first: TrackerSystem, second: TrackerSystem) -> dict[str,
     left, right = system_sample(first), system_sample(second)
 
     def difference(weights: Floats) -> dict[str, Floats]:
-        ours, theirs = (s.statistics(s.sums.means(weights)) for s in (left, right))
+        ours, theirs = left.resampled(weights), right.resampled(weights)
         return {name: theirs[name] - ours[name] for name in ours}
 
     return _estimates(difference, len(left.sums.total))
@@ -167,7 +167,7 @@ def _variant_estimates(system: TrackerSystem, figures: Figures) -> dict[str, Est
 
 
 def _sample_estimates(sample: Sample) -> dict[str, Estimate]:
-    return _estimates(lambda w: sample.statistics(sample.sums.means(w)), len(sample.sums.total))
+    return _estimates(sample.resampled, len(sample.sums.total))
 
 
 def _estimates(

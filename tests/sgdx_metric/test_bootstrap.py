@@ -48,7 +48,7 @@ def figures_of_dialogue(place: int, of: Sample) -> dict[str, float]:
     """The figures of one dialogue alone."""
     weights = np.zeros((1, len(of.sums.total)))
     weights[0, place] = 1
-    return {key: value[0] for key, value in of.statistics(of.sums.means(weights)).items()}
+    return {key: value[0] for key, value in of.resampled(weights).items()}
 
 
 def test_figures_of_dialogues_by_hand() -> None:
