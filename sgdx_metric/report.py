@@ -118,17 +118,14 @@ def state_figures(names: Iterable[str], wordings: Sequence[str]) -> Figures:
 DROP: Figures = {"drop": ("jga", lambda m: m.over(PAPER_VARIANTS) - m.under(ORIGINAL))}
 
 
-def state_sample(
-    tables: Tables, frame_index: FrameIndex, members: Ints, rules: Rules, also: Figures = DROP
-) -> Sample:
-    """Some frames, or by the rules their turns, summed up for `state_figures` and others.
+def state_scores(tables: Tables, frame_index: FrameIndex, members: Ints, rules: Rules) -> Scores:
+    """The scores of some frames, or by the rules of their turns.
 
     Args:
         tables: The scores of all frames.
         frame_index: Where all frames belong.
         members: Positions of the frames [some frames].
         rules: How the frames were scored.
-        also: Further figures.
     """
     wordings = list(tables["jga"])
     turn, dialogue = frame_index.turn[members], frame_index.dialogue[members]
@@ -139,8 +136,12 @@ def state_sample(
         name: unit_scores(JOINT["jga"], np.stack([t[w][members] for w in wordings]), turn, rules)
         for name, t in tables.items()
     }
-    scores = Scores(wordings, dialogue, metrics, rules.zero_mean)
-    return Sample(scores, {**state_figures(tables, wordings), **also})
+    return Scores(wordings, dialogue, metrics, rules.zero_mean)
+
+
+def state_sample(scores: Scores, also: Figures = DROP) -> Sample:
+    """Frames or turns, summed up for `state_figures` and others."""
+    return Sample(scores, {**state_figures(scores.metrics, scores.wordings), **also})
 
 
 def headline(sample: Sample) -> dict[str, float | None]:
@@ -181,7 +182,7 @@ def robustness(
     }
     groups: dict[str, dict[str, Any]] = {}
     for name, members in frame_index.groups().items():
-        sample = state_sample(tables, frame_index, members, rules)
+        sample = state_sample(state_scores(tables, frame_index, members, rules))
         groups[name] = headline(sample) | _of_metrics(variants, frame_index, members, rules)
         if name in (EVERY, IN_TRAIN, NOT_IN_TRAIN):
             groups[name]["confidence"] = confidence(sample, over)

@@ -13,8 +13,8 @@ from rapidfuzz.distance import Levenshtein
 from sgdx_dataset.schema import Slot
 from sgdx_metric.bootstrap import bootstrap
 from sgdx_metric.columns import Floats, Ints
-from sgdx_metric.core import Figures, Means, Sample, means_under, pooled
-from sgdx_metric.report import state_sample
+from sgdx_metric.core import Figures, Means, Sample, Scores, means_under, pooled
+from sgdx_metric.report import state_sample, state_scores
 from sgdx_metric.robustness import mean_defined, variation
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
@@ -48,11 +48,15 @@ def system_sample(
     """
     if frames is None:
         frames = np.arange(len(system.first.results.frame_ids))
-    samples = [
-        state_sample({"jga": r.joint["jga"]}, r.frame_index, frames, r.rules, also)
+    return pooled([state_sample(scores, also) for scores in _scores(system, frames)])
+
+
+def _scores(system: TrackerSystem, frames: Ints) -> list[Scores]:
+    """The joint goal accuracy of some frames in each run."""
+    return [
+        state_scores({"jga": r.joint["jga"]}, r.frame_index, frames, r.rules)
         for r in (run.results for run in system.runs)
     ]
-    return pooled(samples)
 
 
 def headline_scores(system: TrackerSystem, frames: Ints) -> dict[str, float]:
@@ -162,8 +166,8 @@ def means_by_variant(system: TrackerSystem) -> dict[str, Estimate]:
 def _variant_estimates(system: TrackerSystem, figures: Figures) -> dict[str, Estimate]:
     """Figures of all frames under each variant, as means over the runs."""
     every = np.arange(len(system.first.results.frame_ids))
-    scores = [run.results.sample(every).scores for run in system.runs]
-    return _sample_estimates(pooled([Sample(of_run, figures) for of_run in scores]))
+    samples = [Sample(scores, figures) for scores in _scores(system, every)]
+    return _sample_estimates(pooled(samples))
 
 
 def _sample_estimates(sample: Sample) -> dict[str, Estimate]:

@@ -10,7 +10,7 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import staged
 
 from ..core import Sample, means_under
-from ..report import state_sample
+from ..report import state_scores
 from ..scoring import FrameScores
 from ..signature import Rules
 from ..units import index_frames
@@ -53,7 +53,7 @@ def jga_by_variant(
     first = variants[names[0]]
     frame_index = index_frames(first.frame_id, first.seen)
     jga = {name: variants[name].scores["joint_goal_accuracy"] for name in names}
-    scores = state_sample({"jga": jga}, frame_index, np.arange(len(first.seen)), rules).scores
+    scores = state_scores({"jga": jga}, frame_index, np.arange(len(first.seen)), rules)
     intervals = Sample(scores, means_under("jga", names)).intervals()
     ends = 100 * np.array([intervals.get(name) or [0.0, 0.0] for name in names]).T
     figure = Figure(figsize=(max(4.5, 0.9 * len(names)), 4), layout="constrained", dpi=150)

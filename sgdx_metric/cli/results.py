@@ -13,7 +13,7 @@ from sgdx_dataset.io.json import parse_json
 
 from ..columns import Floats, Ints
 from ..core import Figures, Sample
-from ..report import DROP, JOINT, PAIRED, headline, state_sample
+from ..report import DROP, JOINT, PAIRED, headline, state_sample, state_scores
 from ..variants import ORIGINAL, PAPER_VARIANTS, wider_set
 from .headers import Header
 from .paired_results import (
@@ -100,7 +100,8 @@ class Results(PairedResults):
 
     def sample(self, members: Ints, also: Figures = DROP) -> Sample:
         """Some frames summed up, as `state_sample` does."""
-        return state_sample(self.joint, self.frame_index, members, self.rules, also)
+        scores = state_scores(self.joint, self.frame_index, members, self.rules)
+        return state_sample(scores, also)
 
     def samples(self, members: Ints) -> Sequence[Sample]:
         """Some frames summed up for the headline figures."""

@@ -21,7 +21,7 @@ from sgdx_metric.bootstrap import (
 )
 from sgdx_metric.columns import Floats
 from sgdx_metric.core import Sample
-from sgdx_metric.report import state_sample
+from sgdx_metric.report import state_sample, state_scores
 from sgdx_metric.signature import OFFICIAL, Rules
 from sgdx_metric.units import index_frames
 
@@ -41,7 +41,7 @@ def original(means: Floats) -> Statistics:
 
 
 def sample(rules: Rules = OFFICIAL, group: str = "all") -> Sample:
-    return state_sample({"jga": JGA}, PLACE, PLACE.groups()[group], rules)
+    return state_sample(state_scores({"jga": JGA}, PLACE, PLACE.groups()[group], rules))
 
 
 def figures_of_dialogue(place: int, of: Sample) -> dict[str, float]:

@@ -21,7 +21,7 @@ from baselines.report.numbers import (
 from baselines.report.systems import TrackerGroup, group_runs
 from sgdx_dataset.schema import Slot
 from sgdx_metric.bootstrap import compared
-from sgdx_metric.report import state_sample
+from sgdx_metric.report import state_sample, state_scores
 
 from .conftest import VARIANTS, sgdx_part
 
@@ -31,7 +31,9 @@ def test_a_paired_interval_is_that_of_the_metric(runs: dict[str, Path]) -> None:
     (group,) = group_runs(trackers)
     results = [tracker.results for tracker in trackers]
     left, right = (
-        state_sample({"jga": r.joint["jga"]}, r.frame_index, np.arange(273), r.rules, {})
+        state_sample(
+            state_scores({"jga": r.joint["jga"]}, r.frame_index, np.arange(273), r.rules), {}
+        )
         for r in results
     )
     expected = compared(left.sums, right.sums, left.statistics, 10)
