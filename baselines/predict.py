@@ -22,7 +22,7 @@ import msgspec
 from datasets import concatenate_datasets
 
 from sgdx_dataset import SgdxError
-from sgdx_metric.cli.headers import Header
+from sgdx_eval.headers import Header
 
 from .command_line import (
     ParagraphFormatter,

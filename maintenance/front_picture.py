@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from baselines.command_line import run_command
-from baselines.report.inputs import read_tracker
-from baselines.report.numbers import Estimate, means_by_variant
-from baselines.report.systems import TrackerSystem, group_runs
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import write_bytes
+from sgdx_eval.report.inputs import read_tracker
+from sgdx_eval.report.numbers import Estimate, means_by_variant
+from sgdx_eval.report.systems import TrackerSystem, group_runs
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 ROOT = Path(__file__).parents[1]

@@ -152,8 +152,8 @@ def score_files(
         True
     """
     # Not at the top: `evaluate.load` copies this file without the folder `cli`.
-    from .cli.inputs import Inputs
-    from .cli.score import Outputs, score_states
+    from sgdx_eval.inputs import Inputs
+    from sgdx_eval.score import Outputs, score_states
 
     inputs = Inputs(
         predictions=(

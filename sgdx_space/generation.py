@@ -9,15 +9,15 @@ import gradio as gr
 import pandas as pd
 
 from sgdx_dataset import SgdxError
-from sgdx_metric.cli.headers import check_one_system, stated_variant
-from sgdx_metric.cli.inputs import stated_dialogues
+from sgdx_eval.headers import check_one_system, stated_variant
+from sgdx_eval.inputs import stated_dialogues
+from sgdx_eval.turns.predictions import dialogues_of, read_predictions
+from sgdx_eval.turns.references import References, open_references
+from sgdx_eval.turns.score import ResponsesOfVariant, score_predictions, score_rows
+from sgdx_eval.turns.selection import select_turns
+from sgdx_eval.turns.tables import bleu_table, published_table, robustness_table
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
-from sgsacc_metric.cli.predictions import dialogues_of, read_predictions
-from sgsacc_metric.cli.references import References, open_references
-from sgsacc_metric.cli.score import ResponsesOfVariant, score_predictions, score_rows
-from sgsacc_metric.cli.selection import select_turns
-from sgsacc_metric.cli.tables import bleu_table, published_table, robustness_table
 from sgsacc_metric.lexical import LexicalNli
 from sgsacc_metric.rows import Prediction, Turn
 

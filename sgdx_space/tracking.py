@@ -12,17 +12,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from baselines.report.data import Turns, read_turns
 from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.release.remembered import resolve_source
+from sgdx_eval.explain import STATE_LINES, TaskLines, explain
+from sgdx_eval.explain_calls import CALL_LINES
+from sgdx_eval.headers import check_one_system, stated_variant
+from sgdx_eval.inputs import Inputs, stated_dialogues
+from sgdx_eval.predictions import Predictions, are_calls, read_states_or_calls
+from sgdx_eval.references import References, open_references
+from sgdx_eval.report.data import Turns, read_turns
+from sgdx_eval.score import CALLS, STATES, Scored, Task, score_against
 from sgdx_metric.calls import CALL_REFERENCE, report_calls
-from sgdx_metric.cli.explain import STATE_LINES, TaskLines, explain
-from sgdx_metric.cli.explain_calls import CALL_LINES
-from sgdx_metric.cli.headers import check_one_system, stated_variant
-from sgdx_metric.cli.inputs import Inputs, stated_dialogues
-from sgdx_metric.cli.predictions import Predictions, are_calls, read_states_or_calls
-from sgdx_metric.cli.references import References, open_references
-from sgdx_metric.cli.score import CALLS, STATES, Scored, Task, score_against
 from sgdx_metric.report import report
 from sgdx_metric.robustness import RIGHT, variation
 from sgdx_metric.rows import PREDICTION, REFERENCE, ScoreError

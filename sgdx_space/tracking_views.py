@@ -5,8 +5,8 @@ from html import escape
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from baselines.report.labels import place_labels
-from sgdx_metric.cli.explain import Line
+from sgdx_eval.explain import Line
+from sgdx_eval.report.labels import place_labels
 
 _GROUPS = {"all": "#ALL_SERVICES", "seen": "#SEEN_SERVICES", "unseen": "#UNSEEN_SERVICES"}
 _FIGURES = {

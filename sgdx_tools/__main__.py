@@ -13,9 +13,9 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import run
 from sgdx_dataset.io.files import write_bytes
+from sgdx_eval.files import check_apart, check_output
+from sgdx_eval.terminal import terminal
 from sgdx_metric import ScoreError
-from sgdx_metric.cli.files import check_apart, check_output
-from sgdx_metric.cli.terminal import terminal
 
 from .folder import read_tool_set
 from .options import parser

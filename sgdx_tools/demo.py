@@ -14,7 +14,7 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import decode_json
-from sgdx_metric.cli.terminal import percent
+from sgdx_eval.terminal import percent
 
 from .data import ToolWords, Wording
 from .folder import read_tool_set, write_wording

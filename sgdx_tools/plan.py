@@ -17,7 +17,7 @@ from baselines.llm.answer_file import AnswerFile
 from baselines.llm.program import HOST
 from baselines.llm.requests import RequestSettings, custom_id, request_key
 from sgdx_dataset import SgdxError
-from sgdx_metric.cli.headers import Header
+from sgdx_eval.headers import Header
 
 from .answers import read_calls
 from .data import Case, Json, Tool, ToolSet

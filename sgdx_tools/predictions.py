@@ -17,7 +17,7 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import parse_json
-from sgdx_metric.cli.headers import Header, check_header, parse_header
+from sgdx_eval.headers import Header, check_header, parse_header
 
 from .data import ToolSet
 

@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 
 from sgdx_dataset import SgdxError
+from sgdx_eval.headers import check_one_system
 from sgdx_metric.call_rules import score_case
 from sgdx_metric.calls import TASK_SUCCESS, task_success
-from sgdx_metric.cli.headers import check_one_system
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.robustness import flipped, mean_defined, variation
 from sgdx_metric.variants import ORIGINAL

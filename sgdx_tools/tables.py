@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from sgdx_metric.cli.terminal import P_TERM, legend, percent, print_line, print_table
+from sgdx_eval.terminal import P_TERM, legend, percent, print_line, print_table
 
 _TITLES = {
     "call_name_accuracy": "tool",

@@ -177,7 +177,11 @@ def score_files(
         >>> scores == json.loads((folder / "scores.json").read_text())
         True
     """
-    from .cli.score import Inputs, Outputs, score_inputs  # Rows need no code of the command line.
+    from sgdx_eval.turns.score import (  # Rows need no code of the command line.
+        Inputs,
+        Outputs,
+        score_inputs,
+    )
 
     inputs = Inputs(
         split=split_name(split),

@@ -20,7 +20,7 @@ import pytest
 from baselines.training.settings import find_recipe
 from baselines.use import SHIPPED_MODEL
 from sgdx_dataset.release.open import open_release
-from sgdx_metric.cli.results import read_results
+from sgdx_eval.results import read_results
 
 from .conftest import ROOT, Run
 

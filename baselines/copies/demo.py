@@ -6,10 +6,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sgdx_metric.cli.terminal import print_line, print_table
+from sgdx_eval.terminal import print_line, print_table
+from sgdx_eval.turns.references import References
+from sgdx_eval.turns.tables import bleu_table, robustness_table
 from sgsacc_metric import score_files
-from sgsacc_metric.cli.references import References
-from sgsacc_metric.cli.tables import bleu_table, robustness_table
 
 from ..data.requested import DEFAULT_CONFIGS, RequestedData
 from .systems import copy_system, generate

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sgdx_dataset import SgdxError
-from sgdx_metric.cli.headers import Header
-from sgsacc_metric.cli.references import References
-from sgsacc_metric.cli.selection import select_turns
+from sgdx_eval.headers import Header
+from sgdx_eval.turns.references import References
+from sgdx_eval.turns.selection import select_turns
 from sgsacc_metric.rows import Turn
 
 from ..data.prediction_files import write_predictions

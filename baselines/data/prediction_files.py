@@ -12,7 +12,7 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.files import write_bytes
-from sgdx_metric.cli.headers import Header, first_difference, read_header
+from sgdx_eval.headers import Header, first_difference, read_header
 
 from ..command_line import is_first
 

@@ -11,7 +11,7 @@ from statistics import fmean
 import msgspec
 
 from sgdx_dataset.io.files import write_bytes
-from sgdx_metric.cli.headers import Header
+from sgdx_eval.headers import Header
 
 from ..data.prediction_files import finished_names, write_predictions
 from ..training.run_folder import versions

@@ -37,18 +37,18 @@ from sgdx_dataset.io.arguments import (
 from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.release.schema import split_name
 from sgdx_dataset.subset import read_dialogue_ids
-from sgdx_metric.cli.files import write_json
-from sgdx_metric.cli.headers import Header, check_data, check_one_system, is_oracle
-from sgdx_metric.cli.predictions import prediction_paths
+from sgdx_eval.files import write_json
+from sgdx_eval.headers import Header, check_data, check_one_system, is_oracle
+from sgdx_eval.predictions import prediction_paths
+from sgdx_eval.turns.predictions import read_predictions
+from sgdx_eval.turns.references import References, open_references
+from sgdx_eval.turns.score import score_rows
+from sgdx_eval.turns.selection import select_turns, turns_mark
+from sgdx_eval.turns.terminal import format_figure
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.subset import dialogues_mark
 from sgsacc_metric.candidates import APPENDIX_B, RULES, candidates
 from sgsacc_metric.claims import Claim, context_of, judge_claims
-from sgsacc_metric.cli.predictions import read_predictions
-from sgsacc_metric.cli.references import References, open_references
-from sgsacc_metric.cli.score import score_rows
-from sgsacc_metric.cli.selection import select_turns, turns_mark
-from sgsacc_metric.cli.terminal import format_figure
 from sgsacc_metric.faithful import judge_utterances
 from sgsacc_metric.gold import GoldTurn, Options, judge_gold
 from sgsacc_metric.models import open_nli

@@ -55,8 +55,8 @@ from baselines.llm.plan import Answered, Plan, Request
 from baselines.llm.predictions import header
 from baselines.llm.requests import AnswerForm, RequestSettings
 from sgdx_dataset import SgdxError
+from sgdx_eval.headers import Header
 from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE, score_calls
-from sgdx_metric.cli.headers import Header
 from sgdx_metric.columns import Floats
 from sgdx_metric.robustness import flipped, worst_case
 from sgdx_metric.rows import PREDICTION, REFERENCE

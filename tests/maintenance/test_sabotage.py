@@ -39,6 +39,7 @@ _DATASET = "tests/sgdx_dataset"
 _RELEASE = f"{_DATASET}/release/test_release.py"
 _PREPARE = f"{_DATASET}/hub/test_prepare.py"
 _METRIC = "tests/sgdx_metric"
+_EVAL = "tests/sgdx_eval"
 _SGSACC = "tests/sgsacc_metric"
 _TOOLS = "tests/sgdx_tools"
 _BASELINES = "tests/baselines"
@@ -216,14 +217,14 @@ SABOTAGES = {
         "sgdx_metric/variants.py", '[slot["name"], slot["description"], slot["possible_values"]]',
         '[slot["name"], slot["possible_values"]]', f"{_METRIC}/test_signature.py -k fingerprint"),
     "states of the release's layout go to the turn after": Sabotage(
-        "sgdx_metric/cli/predictions.py",
+        "sgdx_eval/predictions.py",
         "for user_turn, (index, turn) in enumerate(users):",
         "for user_turn, (index, turn) in enumerate(users, 1):",
-        f"{_METRIC}/cli/test_predictions.py -k directory_gives"),
+        f"{_EVAL}/test_predictions.py -k directory_gives"),
     "predictions keep what the errata leave out": Sabotage(
-        "sgdx_metric/cli/errata.py",
+        "sgdx_eval/errata.py",
         "    for row in guesses:\n        _drop_values(row, names)\n", "",
-        f"{_METRIC}/cli/test_errata.py -k whatever_its_name"),
+        f"{_EVAL}/test_errata.py -k whatever_its_name"),
     # --- sgsacc_metric ---
     "short utterances have no penalty": Sabotage(
         "sgsacc_metric/bleu.py", "np.where(is_positive, penalty, 0.0))", "0.0)",
@@ -433,15 +434,15 @@ SABOTAGES = {
         "baselines/use.py", '"history": history[:turn],', '"history": history[: turn + 1],',
         f"{_BASELINES}/test_use.py -k ones_own"),
     "an oracle leads those that saw nothing": Sabotage(
-        "baselines/report/verdict.py",
+        "sgdx_eval/report/verdict.py",
         "[s for s in group.systems if not s.first.oracle] or list(group.systems)",
-        "list(group.systems)", f"{_BASELINES}/report/test_verdict.py -k oracle_leads"),
+        "list(group.systems)", f"{_EVAL}/report/test_verdict.py -k oracle_leads"),
     "a lead by chance is a lead": Sabotage(
-        "baselines/report/verdict.py", "    if low > 0:\n", "    if low > -1:\n",
-        f"{_BASELINES}/report/test_verdict.py -k chance"),
+        "sgdx_eval/report/verdict.py", "    if low > 0:\n", "    if low > -1:\n",
+        f"{_EVAL}/report/test_verdict.py -k chance"),
     "words of others are markup of a report": Sabotage(
-        "baselines/report/cells.py", '.replace("<", "&lt;")', "",
-        f"{_BASELINES}/report/test_page.py -k no_markup"),
+        "sgdx_eval/report/cells.py", '.replace("<", "&lt;")', "",
+        f"{_EVAL}/report/test_page.py -k no_markup"),
     # --- sgdx_space ---
     "values are markup of the Space": Sabotage(
         "sgdx_space/own_schema.py", "{escape(value) or", "{value or",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
-from sgdx_metric.cli.references import open_references
+from sgdx_eval.references import open_references
 
 from .frames import Row
 

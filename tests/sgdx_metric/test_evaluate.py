@@ -20,7 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from sgdx_metric.cli.install import install
+from sgdx_eval.install import install
 from sgdx_metric.report import HEADLINE, report
 from sgdx_metric.scoring import score_variants
 from sgdx_metric.signature import Setup

@@ -6,7 +6,7 @@ import pytest
 
 from baselines.copies.derived import derived
 from sgdx_dataset import open_release
-from sgsacc_metric.cli.references import References
+from sgdx_eval.turns.references import References
 from sgsacc_metric.faithful import judge_utterances
 from sgsacc_metric.gold import Options, judge_gold
 from sgsacc_metric.lexical import LexicalNli

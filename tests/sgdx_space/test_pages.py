@@ -21,9 +21,9 @@ from typing import Any
 
 import pytest
 
-from baselines.report.data import read_turns
 from sgdx_dataset import open_release, turn_tables
-from sgdx_metric.cli.push import space_files
+from sgdx_eval.push import space_files
+from sgdx_eval.report.data import read_turns
 
 from ..conftest import ROOT
 from ..sgdx_metric.conftest import gold as gold

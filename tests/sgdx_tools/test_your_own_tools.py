@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from baselines.report.__main__ import main as report
+from sgdx_eval.report.__main__ import main as report
 from sgdx_tools.__main__ import main as tools
 
 from ..baselines.llm.server import Json, StandIn, call_completion, completion, serving

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from baselines.copies.derived import derived
 from sgdx_dataset import open_release
-from sgsacc_metric.cli.references import References
+from sgdx_eval.turns.references import References
 from sgsacc_metric.lexical import LexicalNli
 
 from .slow import VARIANTS, fast, plain

@@ -8,8 +8,8 @@ import pytest
 
 from baselines.copies.derived import derived
 from sgdx_dataset import open_release
+from sgdx_eval.turns.references import References
 from sgsacc_metric.candidates import candidates
-from sgsacc_metric.cli.references import References
 from sgsacc_metric.negatives import ValuePool, can_be_tampered, tamper
 from sgsacc_metric.ser import checked_values, contains, contains_words
 

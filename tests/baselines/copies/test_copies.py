@@ -17,7 +17,7 @@ from baselines.copies.templates import from_templates, read_templates, template_
 from baselines.data.requested import RequestedData
 from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.release.open import SAMPLE
-from sgsacc_metric.cli.references import References
+from sgdx_eval.turns.references import References
 from sgsacc_metric.rows import Action, Turn
 from sgsacc_metric.ser import checked_values, contains
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from baselines.llm.__main__ import main as llm
-from baselines.report.__main__ import main as report
 from sgdx_dataset.__main__ import main as dataset
+from sgdx_eval.report.__main__ import main as report
 from sgdx_metric.__main__ import main as metric
 
 from ...conftest import ROOT

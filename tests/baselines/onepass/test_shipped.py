@@ -11,8 +11,8 @@ import pytest
 from baselines import evaluate
 from baselines.own_apis.suite import judge, read_suite
 from baselines.use import SHIPPED_MODEL, load_tracker
-from sgdx_metric.cli.paired_results import only_dialogues
-from sgdx_metric.cli.results import read_results
+from sgdx_eval.paired_results import only_dialogues
+from sgdx_eval.results import read_results
 
 from ...conftest import ROOT
 from ..conftest import command

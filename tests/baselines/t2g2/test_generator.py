@@ -245,7 +245,7 @@ def test_templates_are_read_for_a_model_that_was_trained_with_them(
 def _write_templates(folder: Path) -> None:
     """A template for every action of the sample's turns: the key itself, made of what it has."""
     from baselines.copies.templates import template_key
-    from sgsacc_metric.cli.references import open_references
+    from sgdx_eval.turns.references import open_references
 
     keys: dict[str, set[str]] = {}
     for split in ("train", "validation", "test"):

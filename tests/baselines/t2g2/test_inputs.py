@@ -10,7 +10,7 @@ import pytest
 from baselines.copies.templates import read_templates
 from baselines.t2g2.inputs import derived_input, input_of, naive_input, schema_input
 from sgdx_dataset import SgdxError, open_release
-from sgsacc_metric.cli.references import References
+from sgdx_eval.turns.references import References
 from sgsacc_metric.rows import Action, Service, Turn
 
 from ...sgsacc_metric.turns import HOTELS, act, turn

@@ -1,0 +1,1 @@
+"""Everything around a score, for all tasks: files, references, comparisons, tables, reports."""

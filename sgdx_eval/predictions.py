@@ -1,0 +1,424 @@
+"""Prediction files: which are meant, and reading JSON Lines or the layout of the SGD release."""
+
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sgdx_dataset.io.arguments import split_pairs
+from sgdx_dataset.io.console import escape_controls
+from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.files import read_input
+from sgdx_dataset.io.json import decode_json, parse_json
+from sgdx_dataset.io.memory import many_objects
+from sgdx_metric.calls import CALL_PREDICTION
+from sgdx_metric.columns import column, strings
+from sgdx_metric.rows import (
+    EXAMPLE_ROW,
+    PREDICTION,
+    Prediction,
+    ScoreError,
+    SlotValue,
+    Span,
+    Values,
+    arrow_table,
+)
+from sgdx_metric.variants import PAPER_VARIANTS
+
+from .headers import NO_HEADER, Header, PredictionLines, read_prediction_lines, stated_variant
+
+Rows = TypeVar("Rows")
+# What the official scorer writes into the directory of predictions that it scored.
+_SCORER_OUTPUT = "dialogues_and_metrics.json"
+
+
+def parse_predictions(arguments: Sequence[str]) -> dict[str, Path] | Path:
+    """Read what `--predictions` was given: VARIANT=PATH for each variant, or one folder.
+
+    Returns:
+        The paths by variant, or the folder.
+
+    Raises:
+        SgdxError: An argument is malformed, a variant is named twice, or both forms are mixed.
+    """
+    folders = [argument for argument in arguments if "=" not in argument]
+    if folders and len(arguments) > 1:
+        raise SgdxError(
+            f"--predictions {folders[0]}: found {len(arguments)} of this option, expected either "
+            "one folder or VARIANT=PATH for each variant"
+        )
+    if folders:
+        return Path(folders[0])
+    paths: dict[str, Path] = {}
+    form = "VARIANT=PATH, as in v1=v1.jsonl"
+    for variant, path in split_pairs("--predictions", arguments, form):
+        if variant in paths:
+            raise SgdxError(f"--predictions {variant}={path}: variant '{variant}' appears twice")
+        paths[variant] = Path(path)
+    return paths
+
+
+def prediction_paths(
+    predictions: Mapping[str, Path] | Path, variants: Sequence[str]
+) -> dict[str, Path]:
+    """Find the prediction files of each variant.
+
+    Args:
+        predictions: Paths by variant, or one folder that holds VARIANT.jsonl or VARIANT/ for each.
+        variants: Names of the variants that are looked for in a folder; other entries of the folder
+            are passed over.
+
+    Returns:
+        Paths by variant, in the order of the mapping or of `variants`.
+
+    Raises:
+        SgdxError: A path does not exist, or a folder has none or two for a variant.
+    """
+    if isinstance(predictions, Path):
+        return _paths_in(predictions, variants)
+    for path in predictions.values():
+        if not path.exists():
+            raise SgdxError(f"{path}: No such file or directory")
+    return dict(predictions)
+
+
+def _paths_in(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
+    """The one path of each of the variants that a folder has predictions for."""
+    if not folder.exists():
+        raise SgdxError(
+            f"--predictions {folder}: found no such folder, expected one with VARIANT.jsonl or "
+            "VARIANT/ for each variant, or VARIANT=PATH, as in v1=v1.jsonl"
+        )
+    if not folder.is_dir():
+        raise SgdxError(
+            f"--predictions {folder}: found a file, expected VARIANT=PATH, as in "
+            "v1=v1.jsonl, or a folder with VARIANT.jsonl or VARIANT/ for each variant"
+        )
+    if _dialogue_files(folder):
+        raise SgdxError(
+            f"--predictions {folder}: the folder itself holds dialogues_*.json; for the "
+            f"predictions of one variant write VARIANT={folder}, as in v1={folder}"
+        )
+    paths: dict[str, Path] = {}
+    for variant in variants:
+        file, directory = folder / f"{variant}.jsonl", folder / variant
+        if file.exists() and directory.is_dir():
+            raise SgdxError(
+                f"--predictions {folder}: found both {file.name} and {directory.name}/, expected "
+                f"one of them for variant '{variant}'"
+            )
+        if file.exists() or directory.is_dir():
+            paths[variant] = file if file.exists() else directory
+    if not paths:
+        raise SgdxError(
+            f"--predictions {folder}: found no predictions, expected VARIANT.jsonl or VARIANT/ for "
+            f"some of {', '.join(variants)}"
+        )
+    return paths
+
+
+class _AnyRow(msgspec.Struct):
+    service_call: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+def note_unscored(predictions: Mapping[str, Path] | Path, variants: Sequence[str]) -> None:
+    """Note on standard error the prediction files of a folder that are of no variant asked for.
+
+    They are those whose first line, a header or a row, states a variant: without
+    ``--variant NAME=PATH`` nobody knows the wording that a file is named after.
+    """
+    if not isinstance(predictions, Path):
+        return
+    others = []
+    for path in sorted(predictions.glob("*.jsonl")):
+        if path.stem in variants or not path.is_file():
+            continue
+        with suppress(SgdxError):  # another file beside predictions
+            if stated_variant(path) is not None:
+                others.append(path.stem)
+    if others:
+        names = escape_controls(", ".join(others))
+        print(
+            f"note: left out: {names}; to score a wording of your own, give --variant NAME=PATH",
+            file=sys.stderr,
+        )
+
+
+def note_lacking(predictions: Mapping[str, Path] | Path, scored: Collection[str]) -> None:
+    """Note on standard error which of v1 to v5 a folder of predictions lacks, if it has others.
+
+    Args:
+        predictions: What was given: one folder, or files by variant, of which nothing is noted.
+        scored: The variants that the folder has.
+    """
+    lacking = [name for name in PAPER_VARIANTS if name not in scored]
+    if isinstance(predictions, Path) and 0 < len(lacking) < len(PAPER_VARIANTS):
+        names = ", ".join(lacking)
+        print(
+            f"note: found no predictions for {names}, so there is no mean over v1 to v5",
+            file=sys.stderr,
+        )
+
+
+class _State(msgspec.Struct, gc=False):
+    active_intent: str
+    requested_slots: list[str]
+    slot_values: dict[str, Values]
+
+
+class _Frame(msgspec.Struct, gc=False):
+    service: str
+    state: _State
+    slots: list[Span] | None = None
+
+
+class _Turn(msgspec.Struct, gc=False):
+    speaker: str
+    frames: msgspec.Raw  # Only the frames of user turns are decoded.
+
+
+class _Dialogue(msgspec.Struct, gc=False):
+    dialogue_id: str
+    turns: list[_Turn]
+
+
+@dataclass(frozen=True)
+class Predictions(Generic[Rows]):
+    """The predictions of one variant.
+
+    Attributes:
+        rows: Prediction rows. Those of dialogue states are a table with the columns of PREDICTION.
+        header: What the file says of itself; a directory says nothing.
+        by_user_turn: Whether the rows come from the release's layout. That layout knows a frame by
+            its service under the variant's name and by the place of its user turn among the
+            dialogue's user turns: `frame_id` is `<dialogue>/<place>/<service>` until
+            `with_frame_ids` finds the real one.
+    """
+
+    rows: Rows
+    header: Header = NO_HEADER
+    by_user_turn: bool = False
+
+
+class CallParameter(msgspec.Struct, gc=False):
+    """A parameter of a call."""
+
+    slot: str
+    value: str
+
+
+class PredictedCall(msgspec.Struct, gc=False):
+    """A call of a service, under the names of the variant's schema."""
+
+    service: str
+    method: str
+    parameters: list[CallParameter]
+
+
+class CallPrediction(msgspec.Struct, gc=False):
+    """Which call is predicted to follow a frame's turn; None where none is."""
+
+    frame_id: str
+    variant: str
+    service_call: PredictedCall | None
+
+
+def read_predictions(path: Path, split: str, variant: str) -> Predictions[pa.Table]:
+    """Read one variant's predictions of the dialogue state.
+
+    Args:
+        path: A JSONL file of prediction rows, whose first line may be {"metadata": {...}}, or a
+            directory of dialogues_*.json.
+        split, variant: What the file must be for.
+
+    Raises:
+        SgdxError: The path does not exist, or the file is malformed or for another split or
+            variant.
+    """
+    if path.is_dir():
+        return Predictions(_read_directory(path, variant), by_user_turn=True)
+    return _read_lines(path, split, variant, Prediction, PREDICTION)
+
+
+def read_calls(path: Path, split: str, variant: str) -> Predictions[pa.Table]:
+    """Read one variant's predictions of calls: a JSONL file of rows of ``CALL_PREDICTION``.
+
+    Raises:
+        SgdxError: As `read_predictions` does.
+    """
+    return _read_lines(path, split, variant, CallPrediction, CALL_PREDICTION)
+
+
+def read_states_or_calls(path: Path, split: str, variant: str) -> Predictions[pa.Table]:
+    """Read one variant's predictions of whichever of the two the first row is.
+
+    Rows of calls have the column `service_call`.
+
+    Raises:
+        SgdxError: As `read_predictions` does.
+    """
+    if path.is_dir():
+        return read_predictions(path, split, variant)
+    file = read_prediction_lines(path, split=split, variant=variant)
+    first = next((line for _, line in file.numbered()), b"{}")
+    with suppress(msgspec.DecodeError, RecursionError):  # which the rows' reader tells
+        if msgspec.json.decode(first, type=_AnyRow).service_call is not msgspec.UNSET:
+            return _parse_rows(file, path, variant, CallPrediction, CALL_PREDICTION)
+    return _parse_rows(file, path, variant, Prediction, PREDICTION)
+
+
+def are_calls(predictions: Mapping[str, Predictions[pa.Table]]) -> bool:
+    """Whether predictions that `read_states_or_calls` read are of calls.
+
+    Raises:
+        SgdxError: Some are, and others are of dialogue states.
+    """
+    kinds = {name: "service_call" in read.rows.column_names for name, read in predictions.items()}
+    calls = [name for name, is_of_calls in kinds.items() if is_of_calls]
+    if calls and len(calls) < len(kinds):
+        states = next(name for name in kinds if name not in calls)
+        raise SgdxError(
+            f"predictions for {calls[0]}: found calls, and dialogue states in those for {states}: "
+            "expected one of the two"
+        )
+    return bool(calls)
+
+
+def _read_lines(
+    path: Path,
+    split: str,
+    variant: str,
+    kind: type[Prediction] | type[CallPrediction],
+    schema: pa.Schema,
+) -> Predictions[pa.Table]:
+    """Read the rows of a JSONL file, each of which must be of a kind."""
+    file = read_prediction_lines(path, split=split, variant=variant)
+    return _parse_rows(file, path, variant, kind, schema)
+
+
+def _parse_rows(
+    file: PredictionLines,
+    path: Path,
+    variant: str,
+    kind: type[Prediction] | type[CallPrediction],
+    schema: pa.Schema,
+) -> Predictions[pa.Table]:
+    """The rows of a JSONL file, each of which must be of a kind."""
+    if not _are_rows(file.data.strip(), variant, kind):
+        _check_lines(file, variant, path, kind)
+    try:
+        rows = arrow_table(file.data, schema, str(path))
+    except ScoreError:  # A row has a key twice; the error should name the line.
+        for number, line in file.numbered():
+            parse_json(line, object, f"{path}:{number}", "a prediction row")
+        raise
+    return Predictions(rows, file.header)
+
+
+def _are_rows(data: bytes, variant: str, kind: type[Prediction] | type[CallPrediction]) -> bool:
+    """Whether data are prediction rows for the variant, each on a line of its own.
+
+    All rows in one call take a fraction of the time that lines take one by one. False says not
+    which line is wrong, and none may be: lines may be blank, or end in other characters.
+    """
+    with suppress(ValueError, RecursionError), many_objects():
+        count, variants = _count_rows(data, kind)
+        # Rows may go over lines or share one, unless this is all that stands between any two.
+        return data.count(b"}\n{") == data.count(b"\n") == count - 1 and variants == {variant}
+    return False
+
+
+def _count_rows(data: bytes, kind: type[Prediction] | type[CallPrediction]) -> tuple[int, set[str]]:
+    """How many rows there are, and the variants that they are for."""
+    rows = msgspec.json.Decoder(kind).decode_lines(data)
+    return len(rows), set(map(attrgetter("variant"), rows))
+
+
+def _check_lines(
+    file: PredictionLines,
+    variant: str,
+    path: Path,
+    kind: type[Prediction] | type[CallPrediction],
+) -> None:
+    """Raise SgdxError for the first line that is not a prediction row for the variant."""
+    decoder = msgspec.json.Decoder(kind)
+    for number, line in file.numbered():
+        try:
+            row = decoder.decode(line)
+        except (ValueError, RecursionError) as error:
+            example = ""
+            if kind is Prediction and isinstance(error, msgspec.ValidationError):
+                example = f"; expected a row as {EXAMPLE_ROW}"
+            try:  # The same once more raises the named error.
+                row = decode_json(line, kind, f"{path}:{number}", "a prediction row")
+            except SgdxError as named_error:
+                raise SgdxError(f"{named_error}{example}") from None
+        if row.variant != variant:
+            raise SgdxError(f"{path}:{number}: variant is '{row.variant}', not '{variant}'")
+
+
+def _dialogue_files(folder: Path) -> list[Path]:
+    """The files of a directory in the release's layout, sorted."""
+    files = sorted(folder.glob("dialogues_*.json"))
+    return [file for file in files if file.name != _SCORER_OUTPUT]
+
+
+def _read_directory(path: Path, variant: str) -> pa.Table:
+    """The rows of a directory in the release's layout, without their real frame ids."""
+    files = _dialogue_files(path)
+    if not files:
+        raise SgdxError(f"{path}: found no dialogues_*.json, expected the release's layout")
+    rows = [row for file in files for row in _rows(file, variant)]
+    return arrow_table(msgspec.json.Encoder().encode_lines(rows), PREDICTION, str(path))
+
+
+def _rows(file: Path, variant: str) -> Iterator[Prediction]:
+    """The row of every user frame of a file."""
+    dialogues = parse_json(read_input(file), list[_Dialogue], str(file), "a list of dialogues")
+    for dialogue in dialogues:
+        users = [(i, turn) for i, turn in enumerate(dialogue.turns) if turn.speaker == "USER"]
+        for user_turn, (index, turn) in enumerate(users):
+            where = f"{file}: dialogue {dialogue.dialogue_id}, turn {index}"
+            for frame in decode_json(turn.frames, list[_Frame], where, "a list of frames"):
+                state = frame.state
+                yield Prediction(
+                    frame_id=f"{dialogue.dialogue_id}/{user_turn}/{frame.service}",
+                    variant=variant,
+                    active_intent=state.active_intent,
+                    requested_slots=state.requested_slots,
+                    slot_values=[SlotValue(*item) for item in state.slot_values.items()],
+                    slots=frame.slots,
+                )
+
+
+def with_frame_ids(predictions: Predictions[pa.Table], references: pa.Table) -> pa.Table:
+    """The rows under the references' frame ids; an id unknown to the references is left as it is.
+
+    Args:
+        predictions: The rows of one variant.
+        references: The frame rows of the same variant.
+    """
+    if not predictions.by_user_turn:
+        return predictions.rows
+    frame_ids = strings(column(references, "frame_id"))
+    services = column(references, "service").to_pylist()
+    turns = [frame_id.rsplit("/", 2)[:2] for frame_id in frame_ids.to_pylist()]
+    user_turn_number: dict[tuple[str, int], int] = {}
+    user_turns: dict[str, int] = {}
+    for dialogue, turn in sorted({(dialogue, int(turn)) for dialogue, turn in turns}):
+        user_turn_number[dialogue, turn] = user_turns.get(dialogue, 0)
+        user_turns[dialogue] = user_turn_number[dialogue, turn] + 1
+    layout_ids = pa.array(
+        f"{dialogue}/{user_turn_number[dialogue, int(turn)]}/{service}"
+        for (dialogue, turn), service in zip(turns, services, strict=True)
+    )
+    stated_ids = column(predictions.rows, "frame_id")
+    real = pc.coalesce(frame_ids.take(pc.index_in(stated_ids, value_set=layout_ids)), stated_ids)
+    return predictions.rows.set_column(0, "frame_id", real)

@@ -1,0 +1,116 @@
+"""Make a report of runs: the tables and figures of the SGD-X paper, and the errors behind them.
+
+The output folder then holds index.html, and report.md with its pictures in figures/. index.html
+needs no other file and no network. A run is a folder of baselines.evaluate, or a scores.json. The
+predictions may be beside it, as predictions/VARIANT.jsonl or VARIANT.jsonl. Trackers and generators
+have separate sections in the report. Runs of one system with different seeds become one row. The
+report also takes the file that 'python -m sgsacc_metric validate --json' writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.io.arguments import DIALOGUES_HELP, SOURCE_HELP
+from sgdx_dataset.io.console import run
+from sgdx_eval.files import check_folder
+from sgdx_metric.rows import ScoreError
+
+from .choice import FrameChoice
+from .inputs import read_inputs
+from .page import write_report
+from .sections import build_report
+from .systems import names_or_number
+
+NAME = "baselines.report"
+
+
+def make_report(arguments: argparse.Namespace) -> None:
+    """Read the runs, analyse them and write the report; print the files.
+
+    Raises:
+        SgdxError, ScoreError: No run can be read, or the output cannot be written.
+    """
+    check_folder("--output", arguments.output)
+    if arguments.references and arguments.source:
+        raise SgdxError(
+            f"--references {arguments.references}: found --source too, expected one of them"
+        )
+    choice = FrameChoice(arguments.dialogues, arguments.service)
+    inputs = read_inputs(arguments.runs, arguments.source, arguments.references, choice)
+    for reason in inputs.left_out:
+        print(f"{NAME}: note: {reason}", file=sys.stderr)
+    for reason, names in inputs.not_analysed.items():
+        without = f"no slots and no errors of {names_or_number(names)}"
+        print(f"{NAME}: note: {without}: {reason}", file=sys.stderr)
+    report = build_report(inputs, _command(arguments))
+    for path in write_report(report, arguments.output):
+        print(path)
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """The command that makes the report again."""
+    words = ["python", "-m", NAME, *map(str, arguments.runs), "--output", str(arguments.output)]
+    if arguments.source:
+        words += ["--source", arguments.source]
+    if arguments.dialogues:
+        words += ["--dialogues", str(arguments.dialogues)]
+    for service in arguments.service:
+        words += ["--service", service]
+    if arguments.references:
+        words += ["--references", str(arguments.references)]
+    return shlex.join(words)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(f"python -m {NAME}", description=__doc__)
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="Give the folders of runs, or files scores.json.",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="Write the report into this folder.",
+    )
+    parser.add_argument("--source", metavar="PATH", help=SOURCE_HELP)
+    parser.add_argument(
+        "--references",
+        type=Path,
+        metavar="DIR",
+        help="Read the references from this folder instead. It has the VARIANT.parquet files that "
+        "'python -m sgdx_dataset frames' writes. Default: the source that each run names.",
+    )
+    parser.add_argument(
+        "--dialogues",
+        type=Path,
+        metavar="FILE",
+        help=f"{DIALOGUES_HELP} Runs on different subsets can then be compared. Default: all.",
+    )
+    parser.add_argument(
+        "--service",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="Take only the frames of this service, by its original name. The option may be given "
+        "several times. Default: all.",
+    )
+    return parser
+
+
+def main() -> int:
+    """Run the command; returns the exit status, which is 2 after a one-line error message."""
+    return run(NAME, lambda: make_report(_parser().parse_args()), (SgdxError, ScoreError))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Generated turns: what is read, scored and printed."""

@@ -1,0 +1,91 @@
+"""The gold side of SGSAcc in a file, made once and used for every system."""
+
+from pathlib import Path
+
+import msgspec
+
+from sgdx_dataset.io.files import read_input, staged
+from sgdx_dataset.io.json import decode_json, parse_json
+from sgdx_metric.rows import ScoreError
+from sgsacc_metric.candidates import REVISION
+from sgsacc_metric.gold import GoldTurn, Options
+from sgsacc_metric.rows import Turn
+
+
+class GoldHeader(msgspec.Struct, forbid_unknown_fields=True):
+    """How a file's gold side was made.
+
+    Attributes:
+        nli: The name of the model of entailment, with its revision and precision.
+        evaluator: The variant whose words the sentences are made of, with the fingerprint of a
+            wording of one's own.
+        split: `train`, `validation` or `test`.
+        validate, context, rules, seed: As in `Options`.
+        references: The `REVISION` by which the sentences are made and chosen.
+    """
+
+    nli: str
+    evaluator: str
+    split: str
+    validate: bool
+    context: bool
+    rules: str
+    seed: int
+    references: int
+
+    @classmethod
+    def from_options(cls, nli: str, evaluator: str, split: str, options: Options) -> "GoldHeader":
+        """The header of a gold side that is made with some options."""
+        return cls(
+            nli,
+            evaluator,
+            split,
+            options.validate,
+            options.context,
+            options.rules,
+            options.seed,
+            REVISION,
+        )
+
+
+class _FirstLine(msgspec.Struct, forbid_unknown_fields=True):
+    metadata: GoldHeader
+
+
+def write_gold(header: GoldHeader, gold: list[GoldTurn], path: Path) -> None:
+    """Write a gold side as JSON Lines: the header, and then one line for each turn."""
+    with staged(path) as staging:
+        staging.write_bytes(msgspec.json.Encoder().encode_lines([{"metadata": header}, *gold]))
+
+
+def read_gold(path: Path, header: GoldHeader, turns: list[Turn]) -> list[GoldTurn]:
+    """Read the gold side of some turns, which must have been made as `header` says.
+
+    Args:
+        path: The file, as `write_gold` writes it.
+        header: How it must have been made.
+        turns: The turns, each of which it must have.
+
+    Returns:
+        The gold side of each turn.
+    """
+    first, *lines = read_input(path).splitlines() or [b""]
+    metadata = parse_json(first, _FirstLine, f"{path}:1", "a header of a gold side").metadata
+    for key in GoldHeader.__struct_fields__:
+        stated, expected = getattr(metadata, key), getattr(header, key)
+        if stated != expected:
+            raise ScoreError(f"{path}:1: {key} is {stated!r}, expected {expected!r}")
+    rows = (
+        decode_json(line, GoldTurn, f"{path}:{i}", "the gold side of a turn")
+        for i, line in enumerate(lines, 2)
+    )
+    by_turn = {row.turn_id: row for row in rows}
+    for turn in turns:
+        row = by_turn.get(turn.turn_id)
+        if row is None or len(row.actions) != len(turn.actions):
+            found_text = "no such turn" if row is None else f"{len(row.actions)} actions"
+            raise ScoreError(
+                f"{path}: turn {turn.turn_id}: found {found_text}, expected"
+                f" {len(turn.actions)} actions"
+            )
+    return [by_turn[turn.turn_id] for turn in turns]

@@ -1,0 +1,94 @@
+"""Rows of tables from scores.json, for reports and pages: strings only, nothing is printed."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sgsacc_metric.bleu import CONVENTIONS
+
+from .terminal import format_figure
+
+GROUPS = {
+    "all": "all",
+    "seen": "seen",
+    "unseen": "unseen",
+    "seen_domains": "seen domains",
+    "unseen_domains": "unseen domains",
+}
+_HEADERS = {
+    "bleu_orig": "BLEU orig",
+    "bleu_v1-5": "BLEU v1-5",
+    "ser_orig": "SER orig",
+    "ser_v1-5": "SER v1-5",
+    "sgsacc_orig": "SGSAcc orig",
+    "sgsacc_v1-5": "SGSAcc v1-5",
+    "ss_sgsacc": "SS_SGSAcc",
+    "changed": "changed",
+    "flips": "flips",
+}
+Rows = list[list[str]]
+
+
+def robustness_table(scores: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
+    """The scores of systems under the original and the reworded schemas.
+
+    Args:
+        scores: The content of each system's scores.json, by the system's name.
+
+    Returns:
+        The headers, and a row for each system and group of turns that it has. BLEU is from 0 to
+        100, all else in percent; "-" where variants or a model of entailment are lacking.
+    """
+    rows = []
+    for system, of_system in scores.items():
+        for key, title in GROUPS.items():
+            group = of_system["sgdx"] if key == "all" else of_system["sgdx"][key]
+            if group["turns"]:
+                figures = [format_figure(name, group.get(name)) for name in _HEADERS]
+                rows.append([system, title, str(group["turns"]), *figures])
+    return ["system", "turns of", "number", *_HEADERS.values()], rows
+
+
+def bleu_table(scores: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
+    """BLEU of all turns under the original schemas by the four conventions.
+
+    Args:
+        scores: The content of each system's scores.json, by the system's name.
+
+    Returns:
+        The headers, which have the tokenizer and the case of sacreBLEU's signatures, and a row for
+        each system that was scored under the original schemas.
+    """
+    headers = [
+        f"tok:{convention['tokenize']} case:{'lc' if convention['lowercase'] else 'mixed'}"
+        for convention in CONVENTIONS.values()
+    ]
+    rows = []
+    for system, of_system in scores.items():
+        if by_convention := of_system["conventions"].get("original"):
+            rows.append([system, *(f"{bleu['bleu']:.2f}" for bleu in by_convention.values())])
+    return ["system", *headers], rows
+
+
+def validation_table(by_evaluator: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
+    """How well a model of entailment judges gold utterances, beside Table 2 of the paper."""
+    headers = ["evaluator", "precision", "recall", "F1", "paper P", "paper R", "paper F1", "valid"]
+    rows = []
+    for evaluator, table in by_evaluator.items():
+        ours = [table[key] for key in ("precision", "recall", "f1")]
+        published = table["published"] or (None, None, None)
+        figures = [format_figure("", figure) for figure in (*ours, *published)]
+        rows.append([evaluator, *figures, f"{table['valid_turns']}/{table['turns']}"])
+    return headers, rows
+
+
+def published_table() -> tuple[list[str], Rows]:
+    """The published figures, as printed, each with its data, the scale of its BLEU and its source.
+
+    The paper is Chen, Lin and Byrne 2023 (arXiv 2301.12568). Its own systems were tested on 10,000
+    sampled test turns; of those that it cites it does not say so. Its seen and unseen are of
+    domains. BLEU figures do not stand on one scale, as most sources do not say how they were made.
+    """
+    text = Path(__file__).with_name("published.tsv").read_text(encoding="utf-8")
+    headers, *rows = (line.split("\t") for line in text.splitlines())
+    return headers, rows

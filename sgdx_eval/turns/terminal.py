@@ -1,0 +1,228 @@
+"""Scores, comparisons and explanations as tables on the terminal, which fit into 80 columns."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from sgdx_dataset.io.console import escape_controls
+from sgdx_eval.terminal import print_line, print_table
+from sgsacc_metric.rows import Turn
+from sgsacc_metric.units import GROUPS
+
+from .explain import Line
+
+_METRIC_TITLES = {
+    "bleu": "BLEU",
+    "ser": "SER",
+    "sgsacc": "SGSAcc",
+    "sgsacc_validated": "SGSAcc validated",
+}
+_GROUP_TITLES = {name: name.replace("_", " ") for name in GROUPS}
+_LEGEND = """\
+BLEU: from 0 to 100, tok:13a|case:mixed. All else in %. SER: turns that lack a
+value. SGSAcc: turns that entail all that they should say. v1-5: the mean under
+v1 to v5. SS: how far a turn varies over them. changed: turns whose text is not
+that under original. flips: turns whose SGSAcc is not the same under v1 to v5;
+flips_ser: those whose SER is not. worst: each turn under the wording, original
+or v1 to v5, that is worst for it; SER flips, SGSAcc flips: turns whose verdict
+is not the same under all six. SGSAcc without offers: of turns that do more than
+offer an intent. SER agrees: of the turns with a slot that SER looks at, those
+where SGSAcc, on these slots alone, says the same."""
+
+
+def print_scores(scores: dict[str, Any], console: Console) -> None:
+    """Print the content of scores.json: figures by group, their intervals, and the signature."""
+    _print_groups("BLEU, from 0 to 100", [*_robustness_keys("bleu"), "changed"], scores, console)
+    _print_groups("Slot error rate, in %", [*_robustness_keys("ser"), "flips_ser"], scores, console)
+    validated = ("sgsacc_validated_orig", "sgsacc_validated_v1-5")
+    keys = [*_robustness_keys("sgsacc"), *validated, "flips"]
+    _print_groups("SGSAcc, in %", keys, scores, console)
+    worst = [f"{metric}_{part}" for metric in ("ser", "sgsacc") for part in ("worst", "flips")]
+    _print_groups("The worst case, in %", worst, scores, console)
+    for key, ends in scores["sgdx"]["confidence"].items():
+        if ends:
+            # The figures of sets with a name of their own are in no table.
+            value = f" {format_figure(key, scores['sgdx'][key])}," if "(" in key else ""
+            print_line(f"{figure_title(key)}:{value} 95 % interval {_interval(key, ends)}", console)
+    print_line("", console)
+    _print_variants(scores, console)
+    print_line(_LEGEND, console)
+    for line in coverage_lines(scores):
+        print_line(line, console)
+    print_line(scores["signature"], console)
+
+
+def _robustness_keys(metric: str) -> list[str]:
+    """The keys that follow a metric from the original to the reworded schemas."""
+    return [f"{metric}_orig", f"{metric}_v1-5", f"ss_{metric}"]
+
+
+def _print_groups(
+    title: str, keys: Sequence[str], scores: dict[str, Any], console: Console
+) -> None:
+    """Print those of some figures that the scores have, for each group of turns."""
+    sgdx = scores["sgdx"]
+    shown = [key for key in keys if key in sgdx]
+    groups = {name: sgdx if name == "all" else sgdx[name] for name in GROUPS}
+    rows = [
+        [
+            _GROUP_TITLES[name],
+            str(group["turns"]),
+            *(format_figure(key, group[key]) for key in shown),
+        ]
+        for name, group in groups.items()
+        if group["turns"]
+    ]
+    if shown:
+        print_table(title, ["turns of", "number", *map(figure_title, shown)], rows, console)
+
+
+def coverage_lines(scores: dict[str, Any]) -> list[str]:
+    """How many turns SER and SGSAcc look at, and how many are valid, each under its name.
+
+    None of it depends on the generator, and so it is said once for all variants. There is no such
+    line of SGSAcc where no model of entailment was asked.
+    """
+    counts, shares = scores["counts"], next(iter(scores["variants"].values()))["#ALL_SERVICES"]
+    lines = [
+        f"ser_coverage {_percent(shares['ser_coverage'])}: turns with a slot that SER looks at"
+        " (the paper: 66)."
+    ]
+    if "actions" not in counts:
+        return lines
+    turns, actions, pairs = counts["turns"]["all"], counts["actions"], counts["pairs"]
+    lines.append(
+        f"coverage {_percent(shares['coverage'])}: judged turns, {counts['judged_turns']} of"
+        f" {turns} ({actions['judged']} of {actions['all']} actions)."
+    )
+    if shares.get("validated") is not None:
+        lines += [
+            f"validated {_percent(shares['validated'])}: valid turns, {counts['valid_turns']} of"
+            f" {turns} (the paper: 97.0).",
+            f"validated_without_offers {_percent(shares['validated_without_offers'])}: of turns"
+            " that do more than offer an intent.",
+        ]
+    return [*lines, f"{pairs['sent']} pairs were judged for {pairs['asked']} answers."]
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+def _print_variants(scores: dict[str, Any], console: Console) -> None:
+    """Print all turns' metrics under each variant, and BLEU under all conventions."""
+    titles = _METRIC_TITLES | {
+        "sgsacc_alone": "SGSAcc without context",
+        "sgsacc_without_offers": "SGSAcc without offers",
+        "ser_agreement": "SER agrees",
+    }
+    by_variant = {name: groups["#ALL_SERVICES"] for name, groups in scores["variants"].items()}
+    shown = [
+        key
+        for key in titles
+        if any(metrics.get(key) is not None for metrics in by_variant.values())
+    ]
+    rows = [
+        [name, *(format_figure(key, metrics.get(key)) for key in shown)]
+        for name, metrics in by_variant.items()
+    ]
+    headers = ["variant", *(titles[key] for key in shown)]
+    print_table("By variant, all turns", headers, rows, console)
+    conventions = scores["conventions"]
+    rows = [
+        [name, *(f"{bleu['bleu']:.2f}" for bleu in by_convention.values())]
+        for name, by_convention in conventions.items()
+    ]
+    headers = ["variant", *next(iter(conventions.values()))]
+    print_table("BLEU under four conventions", headers, rows, console)
+
+
+def print_comparison(comparison: dict[str, Any], names: tuple[str, str], console: Console) -> None:
+    """Print a table for each figure that is compared."""
+    groups = comparison["groups"]
+    keys = dict.fromkeys(key for group in groups.values() for key in group if key != "turns")
+    for key in keys:
+        rows = [
+            [_GROUP_TITLES.get(name, name), str(group["turns"]), *_compared_cells(key, group[key])]
+            for name, group in groups.items()
+            if key in group
+        ]
+        headers = ["turns of", "number", "first", "second", "difference", "95 % interval", "p"]
+        print_table(figure_title(key), headers, rows, console)
+    for side, name in zip(("first", "second"), names, strict=True):
+        oracle = " (oracle)" if comparison["oracle"][side] == "yes" else ""
+        print_line(f"{side}: {name}{oracle}", console)
+    print_line(comparison["signature"], console)
+
+
+def _compared_cells(key: str, figure: dict[str, Any]) -> list[str]:
+    """The cells of a figure: both sides, their difference, its interval and its p."""
+    cells = [format_figure(key, figure[part]) for part in ("first", "second", "difference")]
+    p = "-" if figure["p"] is None else f"{figure['p']:.4f}"
+    return [*cells, _interval(key, figure["interval"]), p]
+
+
+def print_explanation(
+    turn: Turn, utterances: dict[str, str], lines: list[Line], console: Console
+) -> None:
+    """Print one turn: the utterances before and in it, and how each action is judged."""
+    print_line(turn.turn_id, console)
+    by_speaker = {"user": turn.prompt, "gold": turn.utterance, **utterances}
+    for speaker, utterance in by_speaker.items():
+        console.print(Text(escape_controls(f"{speaker:>8}: {utterance}")))
+    print_line("", console)
+    action = ""
+    for line in lines:
+        if line.action != action:
+            print_line(line.action, console)
+            if line.reference:
+                print_line(f"    has to entail: {line.reference}", console)
+            action = line.action
+        probabilities = [
+            f"{name} " + "/".join(f"{probability:.3f}" for probability in of_sentence)
+            for name, of_sentence in (("alone", line.alone), ("in context", line.in_context))
+            if of_sentence
+        ]
+        facts = "; ".join(part for part in (line.verdict, *probabilities, line.values) if part)
+        print_line(f"{line.variant:>12}: {facts or 'nothing to check'}", console)
+
+
+def print_agreement(result: dict[str, Any], console: Console) -> None:
+    """Print what `agreement` returned."""
+    rows = []
+    titles = {"agreement": "model and most people, %", "kappa": "people, Fleiss' kappa"}
+    for key, title in titles.items():
+        if key in result:
+            scale, decimals = (100, 1) if key == "agreement" else (1, 2)
+            numbers = [result[key], *(result["confidence"][key] or (None, None))]
+            value, low, high = (
+                "-" if number is None else f"{scale * number:.{decimals}f}" for number in numbers
+            )
+            rows.append([title, value, f"{low} to {high}"])
+    title = f"{result['items']} items, {result['people']} people"
+    print_table(title, ["agreement of", "value", "95 % interval"], rows, console)
+    print_line(f"No label of most people: {result['undecided']} items.", console)
+    print_line("Intervals are over dialogues.", console)
+
+
+def figure_title(key: str) -> str:
+    """The title of a figure: `BLEU v1-5` for `bleu_v1-5`, `SS_SER` for `ss_ser`."""
+    if key.startswith("ss_"):
+        metric, bracket, rest = key.removeprefix("ss_").partition("(")
+        return f"SS_{_METRIC_TITLES[metric]}{bracket}{rest}"
+    figure, bracket, rest = key.partition("(")
+    metric, _, part = figure.rpartition("_")
+    return f"{_METRIC_TITLES[metric]} {part}{bracket}{rest}" if metric in _METRIC_TITLES else key
+
+
+def format_figure(key: str, value: float | None) -> str:
+    """A figure with two decimals: BLEU as it is, all others in percent; "-" for None."""
+    if value is None:
+        return "-"
+    return f"{value if key.startswith('bleu') else 100 * value:.2f}"
+
+
+def _interval(key: str, ends: Sequence[float] | None) -> str:
+    return f"{format_figure(key, ends[0])} to {format_figure(key, ends[1])}" if ends else "-"

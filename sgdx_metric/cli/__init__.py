@@ -1,1 +1,0 @@
-"""The command line: what reads files, asks the dataset for references, writes and prints."""

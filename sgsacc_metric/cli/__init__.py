@@ -1,1 +1,0 @@
-"""The command line of the metric; `evaluate` does not need it."""

@@ -1,0 +1,213 @@
+"""Runs to report on: the sample's gold states with errors that a test chooses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgdx_eval.files import write_scores
+from sgdx_eval.report import __main__ as report_command
+from sgdx_eval.report.analysis import Analysis, analyse
+from sgdx_eval.report.data import ReferenceData, open_source
+from sgdx_eval.report.inputs import read_tracker
+from sgdx_eval.report.systems import TrackerGroup, group_runs
+from sgdx_metric.report import paired, report
+from sgdx_metric.rows import PREDICTION
+from sgdx_metric.scoring import score_frames
+from sgdx_metric.signature import Setup
+
+from ...baselines.conftest import command
+from ...conftest import ROOT
+
+VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
+Row = dict[str, Any]
+Change = Callable[[str, Row], None]  # a variant's name and a prediction row that is changed
+
+
+@pytest.fixture(scope="session")
+def sample() -> ReferenceData:
+    """The sample's test split."""
+    return open_source("sample", "test")
+
+
+@pytest.fixture(scope="session")
+def gold(sample: ReferenceData) -> dict[str, list[Row]]:
+    """The gold states of the sample's test split as prediction rows, by variant."""
+    columns = PREDICTION.names[:5]
+    return {name: sample.frames(name).select(columns).to_pylist() for name in VARIANTS}
+
+
+def forget(seed: int, rate: float) -> Change:
+    """Leave out slots at random, always the same ones, and more of them under later variants."""
+
+    def change(variant: str, row: Row) -> None:
+        chance = rate * (1 + VARIANTS.index(variant))
+        row["slot_values"] = [
+            item
+            for place, item in enumerate(row["slot_values"])
+            if zlib.crc32(f"{seed}/{row['frame_id']}/{place}/{variant}".encode()) / 2**32 > chance
+        ]
+
+    return change
+
+
+def write_run(
+    folder: Path, data: ReferenceData, gold: dict[str, list[Row]], change: Change, **metadata: Any
+) -> Path:
+    """Write a run folder as ``baselines.evaluate`` does.
+
+    Args:
+        folder: Where to.
+        data: The data that the predictions are scored on.
+        gold: The rows that they are made from.
+        change: Puts errors into them.
+        metadata: What the predictions state about the tracker.
+    """
+    (folder / "predictions").mkdir(parents=True)
+    oracle = metadata.pop("oracle", False)
+    system = {"system_acts": False, **metadata}
+    header = {"split": "test", "source": "sample", "oracle": oracle, "system": system}
+    scores = {}
+    for variant, rows in gold.items():
+        changed = json.loads(json.dumps(rows))
+        for row in changed:
+            change(variant, row)
+        lines = [{"metadata": {**header, "variant": variant}}, *changed]
+        text = "\n".join(map(json.dumps, lines))
+        (folder / "predictions" / f"{variant}.jsonl").write_text(text, encoding="utf-8")
+        table = PREDICTION.empty_table().from_pylist(changed, PREDICTION)
+        scores[variant] = score_frames(data.frames(variant), table, variant)
+    setup = Setup("test", "sample", system_acts="no")
+    result = report(scores, setup) | {"paired": paired(scores)}
+    result["predictions"] = {variant: {**header, "variant": variant} for variant in gold}
+    write_scores(result, folder / "scores.json")
+    return folder
+
+
+AUGMENT = {"schemas": "backtrans", "ratio": 1.0, "seed": 0}
+
+
+@pytest.fixture(scope="session")
+def runs(
+    tmp_path_factory: pytest.TempPathFactory, sample: ReferenceData, gold: dict[str, list[Row]]
+) -> dict[str, Path]:
+    """Two seeds of a tracker without augmentation and one with, and one of random weights."""
+    root = tmp_path_factory.mktemp("runs")
+
+    def run(name: str, seed: int, rate: float, **metadata: Any) -> Path:
+        metadata = {"tracker": "t5dst", "seed": seed, "oracle": False, **metadata}
+        return write_run(root / name, sample, gold, forget(seed, rate), **metadata)
+
+    return {
+        "plain-0": run("plain-0", 0, 0.03, augment=None, train=["original"]),
+        "plain-1": run("plain-1", 1, 0.04, augment=None, train=["original"]),
+        "backtrans": run("backtrans", 0, 0.01, augment=AUGMENT, train=["original", "backtrans-zh"]),
+        "tiny": run("tiny", 0, 0.08, tracker="sgp_dst", parts={"intent": {"model": "tiny"}}),
+    }
+
+
+def analysed(
+    folder: Path, data: ReferenceData, gold: dict[str, list[Row]], change: Change
+) -> Analysis:
+    """What a tracker does slot by slot whose only run is the gold states with a change."""
+    path = write_run(folder / "run", data, gold, change, tracker="x")
+    (group,) = group_runs([read_tracker(path)])
+    return analyse(group.systems[0], data)
+
+
+def values(row: Row) -> dict[str, list[str]]:
+    """The state of a row: the values of each slot."""
+    return {item["slot"]: item["values"] for item in row["slot_values"]}
+
+
+def with_state(row: Row, state: dict[str, list[str]]) -> None:
+    """Give a row a state."""
+    row["slot_values"] = [{"slot": slot, "values": value} for slot, value in state.items()]
+
+
+@pytest.fixture(scope="session")
+def forgetful(
+    sample: ReferenceData, gold: dict[str, list[Row]], tmp_path_factory: pytest.TempPathFactory
+) -> Analysis:
+    """A tracker that is right but for one slot of Vets_1 under v2, and one that v3 wins."""
+
+    def change(variant: str, row: Row) -> None:
+        state = values(row)
+        if row["frame_id"].endswith("/Vets_1"):
+            if variant == "v2":
+                state.pop(sample.schemas("v2")["Vets_1"].slots[0].name, None)
+            if variant != "v3":
+                state.pop(sample.schemas(variant)["Vets_1"].slots[1].name, None)
+        with_state(row, state)
+
+    return analysed(tmp_path_factory.mktemp("errors"), sample, gold, change)
+
+
+@pytest.fixture(scope="session")
+def group(runs: dict[str, Path]) -> TrackerGroup:
+    """The systems of ``runs``, which all compare."""
+    (group,) = group_runs([read_tracker(path) for path in runs.values()])
+    return group
+
+
+def sgdx_part(run: Path) -> dict[str, Any]:
+    """The part ``sgdx`` of a run's scores.json."""
+    part: dict[str, Any] = json.loads((run / "scores.json").read_text())["sgdx"]
+    return part
+
+
+def reported(*arguments: object) -> int:
+    """The exit status of the command."""
+    with pytest.MonkeyPatch.context() as patch:
+        return command(patch, report_command, *arguments)
+
+
+HOSTILE = (
+    "</script><script>document.title='hacked'</script><img src=x onerror=alert(1)>|`\x1b[31m\u202e"
+)
+
+
+@pytest.fixture(scope="session")
+def hostile(
+    tmp_path_factory: pytest.TempPathFactory, sample: ReferenceData, gold: dict[str, list[Row]]
+) -> Path:
+    """A run whose predictions, and what they say of themselves, try to break the page."""
+
+    def change(variant: str, row: Row) -> None:
+        if variant != "original" and row["slot_values"]:
+            row["slot_values"][0]["values"] = [HOSTILE + "x" * 5000]
+            row["active_intent"] = HOSTILE
+
+    folder = tmp_path_factory.mktemp("hostile") / "run"
+    return write_run(folder, sample, gold, change, tracker=f"$bad$ {HOSTILE}", seed=0)
+
+
+WITHOUT_TORCH = """
+import sys
+for name in ("torch", "transformers", "accelerate"):
+    sys.modules[name] = None
+from sgdx_eval.report import __main__ as report
+sys.exit(report.main())
+"""
+
+
+@pytest.fixture(scope="session")
+def made(runs: dict[str, Path], hostile: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of all runs, made by a process in which an import of torch would fail."""
+    folder = tmp_path_factory.mktemp("made") / "report"
+    broken = tmp_path_factory.mktemp("broken")
+    words = map(str, (*runs.values(), hostile, broken, "--output", folder))
+    process = [sys.executable, "-c", WITHOUT_TORCH, *words]
+    done = subprocess.run(process, cwd=ROOT, capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert "found no scores.json" in line and line.endswith("this run is left out")
+    assert len(done.stdout.splitlines()) == 17  # two pages, the errors, seven figures twice
+    return folder

@@ -1,0 +1,76 @@
+"""Plots: the lines that are drawn are those of the runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_eval.report.inputs import read_tracker
+from sgdx_eval.report.pictures import draw_picture, new_figure
+from sgdx_eval.report.plots import drop_beside_flips, learning_curves
+from sgdx_eval.report.systems import TrackerGroup, group_runs
+
+from .conftest import sgdx_part
+
+
+def test_learning_curves_are_those_of_the_logs(runs: dict[str, Path], tmp_path: Path) -> None:
+    """Of a model of one part over minutes, of sub-models without times over steps."""
+    one, parts = tmp_path / "one", tmp_path / "parts"
+    shutil.copytree(runs["plain-0"], one)
+    shutil.copytree(runs["tiny"], parts)
+    lines = [{"step": 2, "loss": 4.0, "seconds": 30}, {"step": 2, "dev_joint_goal_accuracy": 0.25}]
+    lines += [{"step": 4, "loss": 2.0, "seconds": 90}, {"step": 4, "dev_joint_goal_accuracy": 0.5}]
+    (one / "log.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    for name, loss in (("copy", 3.0), ("intent", 1.5)):
+        (parts / name).mkdir()
+        (parts / name / "log.jsonl").write_text(f'{{"step": 7, "loss": {loss}}}\n')
+    (group,) = group_runs([read_tracker(path) for path in (one, parts, runs["backtrans"])])
+    losses, sub_models, scores, nothing = learning_curves(group, {}).axes
+    drawn = [[line.get_xydata().tolist() for line in axes.lines] for axes in (losses, scores)]
+    assert drawn == [[[[0.5, 4.0], [2.0, 2.0]]], [[[0.5, 25.0], [2.0, 50.0]]]]
+    assert losses.get_xlabel() == "minutes of training"
+    assert [line.get_xydata().tolist() for line in sub_models.lines] == [[[7, 3.0]], [[7, 1.5]]]
+    assert [text.get_text() for text in sub_models.texts] == ["copy", "intent"]
+    assert sub_models.get_xlabel() == "steps" and not nothing.lines[0].get_xydata().tolist()
+    for name in ("copy", "intent"):
+        (parts / name / "log.jsonl").write_text('{"step": 7, "loss": 3.0, "seconds": 45}\n')
+    (parts / "log.jsonl").write_text('{"step": 14, "dev_joint_goal_accuracy": 0.5}\n')
+    (group,) = group_runs([read_tracker(parts)])
+    of_each, together = learning_curves(group, {}).axes
+    assert [line.get_xydata().tolist() for line in of_each.lines] == [[], [[0.75, 3]], [[0.75, 3]]]
+    assert together.lines[0].get_xydata().tolist() == [[1.5, 50.0]]
+    assert [text.get_text() for text in together.texts] == ["joined"]
+    (one / "log.jsonl").write_text('{"step": 2, "loss": 4.0}\n{"loss": 1.0}\n')
+    with pytest.raises(SgdxError, match=r"log\.jsonl:2: .* step"):
+        read_tracker(one)
+
+
+def test_the_drop_stands_beside_the_flips(group: TrackerGroup, runs: dict[str, Path]) -> None:
+    """A bar of each for each system, as long as its figure; none where a wording lacks."""
+    figure = drop_beside_flips(group, {})
+    drops, flips = (list(bars) for bars in figure.axes[0].containers if hasattr(bars, "patches"))
+    assert len(drops) == len(flips) == len(group.systems)
+    expected = sgdx_part(runs["backtrans"])
+    assert drops[1].get_width() == pytest.approx(100 * -expected["drop"])
+    assert flips[1].get_width() == pytest.approx(100 * expected["flips"])
+
+
+def test_without_a_log_there_is_no_curve(runs: dict[str, Path]) -> None:
+    (group,) = group_runs([read_tracker(runs["plain-0"])])
+    assert learning_curves(group, {}) is None
+
+
+def test_a_long_remark_has_lines_and_a_picture_stays_legible_on_a_phone() -> None:
+    remark = (
+        "the small sample corpus, not SGD; answers that could not be read: 73 under v1, 73 under v2"
+    )
+    picture = draw_picture(lambda: new_figure(4, 2)[0], "A title", "A note.", "name", remark)
+    assert picture is not None
+    lines = [line for line in re.findall(r">([^<>]+)</text>", picture.inline) if " " in line]
+    assert " ".join(lines) == remark and max(map(len, lines)) <= 60
+    assert 'style="max-width: 418px; min-width: 331px"' in picture.inline  # of 288 points

@@ -1,0 +1,196 @@
+"""Calls in `compare` and `summarise`: two systems' calls in three dialogues, worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sgdx_eval.files import write_scores
+from sgdx_metric.calls import CALL_METRICS, CallScores, report_calls
+from sgdx_metric.report import paired
+from sgdx_metric.signature import Setup
+
+from ..conftest import Run
+
+# Dialogue a has two calls of a seen service, b and c have one of an unseen one each.
+FRAMES = ["a/0/Cabs_1", "a/2/Cabs_1", "b/0/Zoos_1", "c/0/Zoos_1"]
+FIRST = {"original": [1, 1, 1, 1], "v1": [1, 0, 1, 1], "v2": [1, 0, 0, 1]}
+SECOND = {name: [1, 1, 1, 0] for name in FIRST}
+Write = Callable[..., Path]
+
+
+def scores_of(accuracy: dict[str, list[int]], **others: Any) -> dict[str, Any]:
+    variants = {
+        name: CallScores(
+            pa.array(FRAMES),
+            np.array([True, True, False, False]),
+            dict.fromkeys(CALL_METRICS, np.array(row, dtype=float)),
+            None,
+        )
+        for name, row in accuracy.items()
+    }
+    scores = report_calls(variants, 3, Setup("test", "sample", **others))
+    return scores | {"paired": paired(variants, CALL_METRICS)}
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def written(name: str, accuracy: dict[str, list[int]], **others: Any) -> Path:
+        path = tmp_path / name
+        write_scores(scores_of(accuracy, **others), path)
+        return path
+
+    return written
+
+
+def test_figures_by_hand() -> None:
+    scores = scores_of(FIRST)
+    call, task = scores["calls"]["call_accuracy"], scores["calls"]["task_success"]
+    assert {key: call[key] for key in ("original", "reworded", "drop", "worst", "flips")} == {
+        "original": 1, "reworded": 0.625, "drop": -0.375, "worst": 0.5, "flips": 0.5,
+    }  # fmt: skip
+    # Under v1 and v2 the third call alone varies: 1 and 0, mean 0.5, sample deviation 0.7071.
+    assert call["sensitivity"] == pytest.approx(2**0.5 / 4)
+    assert (task["original"], task["reworded"], task["drop"]) == (1, 0.5, -0.5)
+    assert (task["worst"], task["flips"]) == pytest.approx((1 / 3, 2 / 3))
+    services = call["by_service"]
+    assert {name: (s["frames"], s["worst"]) for name, s in services.items()} == {
+        "Cabs_1": (2, 0.5), "Zoos_1": (2, 0.5),
+    }  # fmt: skip
+
+
+def test_compare(write: Write, command: Run) -> None:
+    paths = write("first.json", FIRST), write("second.json", SECOND)
+    done = command("sgdx_metric", "compare", *paths, "--json", "c.json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(Path("c.json").read_text())
+    figures = result["groups"]["all"]
+    assert figures["frames"] == 4
+    reworded = figures["call_accuracy.reworded"]
+    assert (reworded["first"], reworded["second"], reworded["difference"]) == (0.625, 0.75, 0.125)
+    # Drawn with replacement, all three are c, which the second loses, in one of 27 draws; where
+    # none is c, half of what is left is won.
+    assert reworded["interval"] == [-1, 0.5]
+    # By dialogue the second wins 1, wins 0.5, loses 1: whatever is swapped, 0.5 or more is left.
+    assert reworded["p"] == 1
+    drop = figures["call_accuracy.drop"]
+    assert (drop["first"], drop["second"], drop["difference"]) == (-0.375, 0, 0.375)
+    assert figures["task_success.worst"]["difference"] == pytest.approx(1 / 3)
+    assert figures["call_accuracy.flips"]["second"] == 0
+    assert result["groups"]["seen"]["call_accuracy.reworded"]["difference"] == 0.5
+    assert result["groups"]["Zoos_1"]["task_success.reworded"]["first"] == 0.75
+    assert result["by_variant"]["v2"]["first"] == 0.5
+    assert "call reworded: second is 12.50 points above first, which may be chance" in done.stdout
+    assert "All 4 calls, in %" in done.stdout
+    lines = done.stdout.partition("\n\n")[2].splitlines()
+    assert [line.split()[:5] for line in lines if line.startswith("call drop")] == [
+        ["call", "drop", "-37.50", "0.00", "37.50"]
+    ]
+    assert all(len(line) <= 80 for line in lines[:-2])
+    brief = done.stdout
+    details = command("sgdx_metric", "compare", *paths, "--details").stdout
+    assert "arguments flips, in %" in details and "arguments flips" not in brief
+    assert "Accuracy of calls by variant, in %" in details
+
+
+@pytest.mark.parametrize("over", ["wordings", "both"])
+def test_compare_over_wordings(write: Write, command: Run, over: str) -> None:
+    paths = write("first.json", FIRST), write("second.json", SECOND)
+    done = command("sgdx_metric", "compare", *paths, "--over", over, "--json", "c.json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(Path("c.json").read_text())
+    assert f"|over:{over}|ci:" in result["signature"]
+    figure = result["groups"]["all"]["call_accuracy.reworded"]
+    assert figure["difference"] == 0.125
+    if over == "wordings":
+        # One of two wordings is drawn: v1, where the two are equal, or v2, where they are not.
+        assert figure["interval"] == [0, 0.25]
+        assert 0.4 < figure["same_order"] < 0.6
+    assert "call reworded: in " in done.stdout
+    one = write("one.json", {"original": [1, 1, 1, 1], "v1": [1, 0, 1, 1]})
+    other = write("other.json", {"original": [1, 1, 1, 1], "v1": [1, 1, 1, 1]})
+    done = command("sgdx_metric", "compare", one, other, "--over", over)
+    assert done.returncode == 2
+    assert "expected two or more wordings beside the original" in done.stderr
+
+
+def test_several_runs(write: Write, command: Run) -> None:
+    runs = write("first.json", FIRST), write("second.json", SECOND)
+    done = command("sgdx_metric", "summarise", *runs, "--output", "s.json")
+    assert done.returncode == 0, done.stderr
+    groups = json.loads(Path("s.json").read_text())["groups"]
+    original = groups["all"]["call_accuracy.original"]
+    assert (original["values"], original["mean"]) == ([1, 0.75], 0.875)
+    assert original["sd"] == pytest.approx(0.125 * 2**0.5)
+    assert groups["unseen"]["task_success.drop"]["values"] == [-0.25, 0]
+    assert groups["all"]["by_variant"]["v2"]["values"] == [0.5, 0.75]
+    assert "Calls (4 all, 2 seen, 2 unseen) of 2 runs, in %" in done.stdout
+    assert "call drop" in done.stdout and "name drop" not in done.stdout
+    third = write("third.json", SECOND)
+    words = ("--first", *runs, "--second", third, "--json", "c.json")
+    done = command("sgdx_metric", "compare", *words)
+    assert done.returncode == 0, done.stderr
+    figure = json.loads(Path("c.json").read_text())["groups"]["all"]["call_accuracy.drop"]
+    assert (figure["first"], figure["second"]) == (-0.1875, 0)
+    assert figure["first_sd"] == pytest.approx(0.375 / 2**0.5)
+
+
+def test_a_subset_of_dialogues(write: Write, command: Run, tmp_path: Path) -> None:
+    (tmp_path / "ids.json").write_text('["a", "b"]')
+    paths = write("first.json", FIRST), write("second.json", SECOND)
+    words = (*paths, "--dialogues", "ids.json", "--json", "c.json")
+    assert command("sgdx_metric", "compare", *words).returncode == 0
+    figures = json.loads(Path("c.json").read_text())["groups"]["all"]
+    assert figures["frames"] == 3
+    assert figures["task_success.reworded"]["difference"] == 0.75
+
+
+def _changed(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    scores = json.loads(path.read_text())
+    change(scores)
+    path.write_text(json.dumps(scores))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda s: s["paired"]["call_accuracy"].pop("v2"),
+            "paired: call_accuracy has original, v1, expected original, v1, v2 as the signature",
+        ),
+        (
+            lambda s: s["paired"]["call_name_accuracy"]["v1"].pop(),
+            "paired: call_name_accuracy: 3 scores of v1, expected 4",
+        ),
+        (lambda s: s.pop("paired"), "missing required field `paired`"),
+    ],
+)
+def test_malformed_files(
+    write: Write, command: Run, change: Callable[[dict[str, Any]], object], message: str
+) -> None:
+    first, second = write("first.json", FIRST), write("second.json", SECOND)
+    _changed(first, change)
+    done = command("sgdx_metric", "compare", second, first)
+    assert done.returncode == 2 and done.stdout == ""
+    assert str(first) in done.stderr and message in done.stderr
+
+
+def test_calls_and_states_do_not_compare(write: Write, command: Run, tmp_path: Path) -> None:
+    from sgdx_metric.report import report
+    from sgdx_metric.scoring import score_variants
+
+    from ..sgdx_metric.frames import prediction_table, reference_table, six_variants
+
+    references, predictions = six_variants({"original": [True], "v1": [True]})
+    states = score_variants(reference_table(*references), prediction_table(*predictions))
+    path = tmp_path / "states.json"
+    write_scores(report(states, Setup("test", "sample")) | {"paired": paired(states)}, path)
+    done = command("sgdx_metric", "compare", write("first.json", FIRST), path)
+    assert done.returncode == 2
+    assert "task is 'state' in the signature, and 'calls' in that of" in done.stderr

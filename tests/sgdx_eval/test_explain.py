@@ -1,0 +1,150 @@
+"""Why a frame scores what it does, slot by slot."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgdx_dataset import SgdxError
+from sgdx_eval.explain import STATE_LINES, Line, explain, find_flips
+from sgdx_metric.scoring import score_frames
+from sgdx_metric.signature import Rules
+
+from ..sgdx_metric.frames import (
+    Row,
+    prediction,
+    prediction_table,
+    reference,
+    reference_table,
+    state,
+)
+
+FRAME = "1_00000/0/Hotels_1"
+
+
+def lines_of(true: Row, guess: Row, rules: Rules | None = None) -> list[Line]:
+    tables = {"original": reference_table(true)}, {"original": prediction_table(guess)}
+    return explain(FRAME, *tables, STATE_LINES, rules or Rules())
+
+
+@pytest.mark.parametrize(
+    ("slot", "true", "guess", "score", "why"),
+    [
+        ("city", ["Rome"], ["Rome"], 1, "equal"),
+        ("city", ["NYC", "New York"], ["New York"], 1, "equal"),
+        ("city", ["NYC", "New York"], ["new york"], 1, 'fuzzy 100 against "New York"'),
+        ("city", ["NYC", "Rome"], ["Rom"], 0.86, 'fuzzy 86 against "Rome"'),
+        ("city", ["Rome"], [], 0, "missing"),
+        ("city", [], ["Rome"], 0, "extra"),
+        ("stars", ["3"], ["4"], 0, "differs"),
+        ("stars", ["3", "three"], ["three"], 0, "differs"),
+        ("stars", ["3"], ["3"], 1, "equal"),
+        ("pets", [], ["no"], None, "ignored: not a slot"),
+    ],
+)
+def test_verdicts(
+    slot: str, true: list[str], guess: list[str], score: float | None, why: str
+) -> None:
+    sides = (state({slot: values} if values else {}) for values in (true, guess))
+    gold, said = sides
+    lines = lines_of(reference() | {"slot_values": gold}, prediction() | {"slot_values": said})
+    (line,) = [line for line in lines if line.position >= 0]
+    assert line == Line(line.position, slot, "original", slot, true, guess, score, why)
+
+
+def test_exact_match_has_no_fuzzy_verdict() -> None:
+    rules = Rules(use_fuzzy_match=False)
+    lines = lines_of(reference({"city": ["Rome"]}), prediction({"city": ["Rom"]}), rules)
+    assert [(line.score, line.why) for line in lines if line.position == 0] == [(0, "differs")]
+
+
+def test_variants_line_up_by_the_place_in_the_schema() -> None:
+    names = {"original": {"city": False, "stars": True}, "v1": {"town": False, "class": True}}
+    references = {
+        "original": reference({"city": ["Rome"]}, schema=names["original"]),
+        "v1": reference({"town": ["Rome"]}, schema=names["v1"], service="Hotels_11"),
+    }
+    predictions = {
+        "original": prediction({"city": ["Rome"], "stars": ["3"]}),
+        "v1": prediction({"town": ["Paris"]}, active_intent="NONE", requested_slots=["class"]),
+    }
+    lines = explain(
+        FRAME,
+        {name: reference_table(row) for name, row in references.items()},
+        {name: prediction_table(row) for name, row in predictions.items()},
+        STATE_LINES,
+    )
+    assert [(line.aspect, line.variant, line.slot, line.score) for line in lines] == [
+        ("joint goal", "original", "", 0),
+        ("joint goal", "v1", "", pytest.approx(0.22)),
+        ("active intent", "original", "", 1),
+        ("active intent", "v1", "", 0),
+        ("requested slots", "original", "", 1),
+        ("requested slots", "v1", "", 0),
+        ("city", "original", "city", 1),
+        ("city", "v1", "town", pytest.approx(0.22)),
+        ("stars", "original", "stars", 0),
+        ("stars", "v1", "class", 1),
+    ]
+
+
+VALUES = st.lists(st.sampled_from(["Rome", "rome", "Rom", "3", ""]), min_size=1, max_size=2)
+STATE = st.dictionaries(st.sampled_from(["city", "name", "stars", "wifi", "pets"]), VALUES)
+
+
+@given(STATE, STATE, st.booleans())
+def test_the_product_of_the_slots_is_the_joint_goal(
+    true: dict[str, list[str]], guess: dict[str, list[str]], fuzzy: bool
+) -> None:
+    rules = Rules(use_fuzzy_match=fuzzy)
+    lines = lines_of(reference(true), prediction(guess), rules)
+    tables = reference_table(reference(true)), prediction_table(prediction(guess))
+    joint = score_frames(*tables, "original", rules).scores["joint_goal_accuracy"][0]
+    scores = [line.score for line in lines if line.position >= 0 and line.score is not None]
+    assert math.prod(scores) == pytest.approx(joint)
+    assert lines[0].score == joint
+
+
+def test_unknown_frame() -> None:
+    tables = {"v1": reference_table(reference())}, {"v1": prediction_table(prediction())}
+    with pytest.raises(SgdxError, match="references for v1: found no frame of dialogue 7"):
+        explain("7/0/A", *tables, STATE_LINES)
+    with pytest.raises(SgdxError, match=r"references for v1: found no frame '.udcff/0/A'"):
+        explain("\udcff/0/A", *tables, STATE_LINES)  # A byte of the command line that is no UTF-8.
+
+
+def test_schemas_of_different_length_are_refused() -> None:
+    one, two = reference_table(reference()), reference_table(reference(schema={"city": False}))
+    guess = prediction_table(prediction())
+    with pytest.raises(SgdxError, match="for v1: frame .* has 1 slots in its schema, expected 4"):
+        explain(FRAME, {"original": one, "v1": two}, {"original": guess, "v1": guess}, STATE_LINES)
+
+
+def test_a_flip_says_under_which_wordings_and_what_changed() -> None:
+    """The first frame is right under v1 alone, where the city is found; the second is always."""
+    schemas = {
+        "original": {"city": False, "stars": True},
+        "v1": {"town": False, "class": True},
+        "v2": {"place": False, "grade": True},
+    }
+    values = {"original": ["Oslo"], "v1": ["Rome"], "v2": []}
+    true, guesses = {}, {}
+    for name, schema in schemas.items():
+        slot, stars = schema
+        rows = [reference({slot: ["Rome"], stars: ["3"]}, f, schema) for f in (FRAME, "9/0/A_1")]
+        true[name] = reference_table(*rows)
+        found = {slot: values[name]} if values[name] else {}
+        guesses[name] = prediction_table(
+            prediction({slot: ["Rome"], stars: ["3"]}, "9/0/A_1"),
+            prediction({**found, stars: ["3"]}, FRAME),
+        )
+    (flip,), right, count = find_flips(true, guesses, STATE_LINES)
+    assert (flip.frame_id, flip.right, flip.wrong) == (FRAME, ["v1"], ["original", "v2"])
+    ((before, after),) = flip.changes
+    assert (before.slot, before.predicted, before.score) == ("town", ["Rome"], 1)
+    assert (after.slot, after.predicted) == ("city", ["Oslo"])
+    assert after.score == pytest.approx(0.25)
+    assert (right, count) == (1, 2)

@@ -1,0 +1,220 @@
+"""Files from outside that are damaged in every field: one line that names the file, exit status 2.
+
+Every field of a prediction row and of scores.json is given eight other values, and the bytes of
+both files are damaged. What a command takes all the same must not change what it computes.
+"""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_eval.predictions import read_predictions
+from sgdx_eval.summarise import summarise
+from sgdx_metric import ScoreError
+from sgdx_metric.__main__ import main
+
+from ..mutations import VALUES, changed, places
+from ..sgdx_metric.frames import prediction, state
+from .test_summarise import RUNS, scores_json
+
+ROW = prediction({"city": ["Rome", "Roma"]}, requested_slots=["name"]) | {
+    "slots": [{"slot": "city", "start": 3, "exclusive_end": 7}]
+}
+GOOD = json.dumps(ROW).encode()
+DEEP = b"[" * 100_000 + b"]" * 100_000
+
+# What a row may hold at these places, so that it is read as it stands.
+TEXTS = {
+    ("frame_id",),
+    ("active_intent",),
+    ("requested_slots", 0),
+    ("slot_values", 0, "slot"),
+    ("slot_values", 0, "values", 0),
+    ("slot_values", 0, "values", 1),
+    ("slots", 0, "slot"),
+}
+LISTS = {("requested_slots",), ("slot_values",), ("slots",)}
+
+
+def may_hold(place: tuple[Any, ...], value: Any) -> bool:
+    return (
+        (place in TEXTS and isinstance(value, str))
+        or (place in LISTS and value == [])
+        or (place == ("slots",) and value is None)
+    )
+
+
+@pytest.mark.parametrize("new", VALUES, ids=lambda new: new[:8])
+def test_every_field_of_a_prediction_row(tmp_path: Path, new: str) -> None:
+    path = tmp_path / "p.jsonl"
+    for place in places(ROW):
+        path.write_bytes(GOOD + b"\n" + changed(ROW, place, new))
+        if may_hold(place, json.loads(new)):
+            row = json.loads(changed(ROW, place, new))
+            read = read_predictions(path, "test", "original").rows.to_pylist()
+            assert read == [ROW, row], place
+            continue
+        with pytest.raises(SgdxError) as caught:
+            read_predictions(path, "test", "original")
+        assert str(caught.value).startswith(f"{path}:2: "), place
+
+
+DAMAGED = {
+    "cut": GOOD[:-9],
+    "not a number": GOOD.replace(b'"start": 3', b'"start": NaN'),
+    "a huge integer": GOOD.replace(b'"start": 3', b'"start": ' + b"9" * 400),
+    "a fraction": GOOD.replace(b'"start": 3', b'"start": 3.5'),
+    "beyond 32 bits": GOOD.replace(b'"start": 3', b'"start": 3000000000'),
+    "depth": GOOD.replace(b'["name"]', DEEP),
+    "depth in a key of its own": GOOD[:-1] + b', "own": ' + DEEP + b"}",
+    "a key twice": GOOD.replace(b'"frame_id":', b'"frame_id": "other", "frame_id":'),
+    "a nested key twice": GOOD.replace(b'"start":', b'"start": 9, "start":'),
+    "a key twice, once escaped": GOOD.replace(b'"slots":', b'"\\u0073lots": [], "slots":'),
+    "broken UTF-8": GOOD.replace(b"Rome", b"R\xffme"),
+    "a cut character": GOOD.replace(b"Rome", b"Rom\xc3"),
+    "a surrogate in UTF-8": GOOD.replace(b"Rome", b"\xed\xa0\x80"),
+    "an escaped lone surrogate": GOOD.replace(b"Rome", b"\\ud800"),
+    "a raw null": GOOD.replace(b"Rome", b"Ro\x00me"),
+    "a raw tab": GOOD.replace(b"Rome", b"Ro\tme"),
+    "nulls": b"\x00" * 1000,
+    "a byte order mark": b"\xef\xbb\xbf" + GOOD,
+    "UTF-16": GOOD.decode().encode("utf-16"),
+    "two rows": GOOD + GOOD,
+    "a comment": GOOD + b" // a row",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(GOOD + b"\n\n" + DAMAGED[name])
+    words = ["score", "--source=sample", f"--predictions=original={path}"]
+    assert main([*words, f"--output={tmp_path / 's.json'}"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and len(err) < 1100
+    assert err.startswith(f"sgdx_metric: error: {path}:3: ")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["p.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "line", [b"x" * 10**8, b'{"frame_id": "' + b"x" * 10**8], ids=["x", "open"]
+)
+def test_a_line_of_100_megabytes(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(line)
+    tracemalloc.start()
+    with pytest.raises(SgdxError) as caught:
+        read_predictions(path, "test", "original")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert str(caught.value).startswith(f"{path}:1: ") and len(str(caught.value)) < 1000
+    assert peak < 5 * 10**8
+
+
+def test_escapes_that_are_text_are_read(tmp_path: Path) -> None:
+    """A null, an astral character and a combining accent as escapes are characters like others."""
+    row = prediction({"city": ["a\x00b", "\U0001f600", "e\u0301"]}) | {"slots": None}
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(json.dumps(row).encode())
+    assert read_predictions(path, "test", "original").rows.to_pylist() == [row]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return scores_json(tmp_path_factory.mktemp("run") / "scores.json", RUNS[0])
+
+
+def may_be_undefined(place: tuple[Any, ...], value: Any) -> bool:
+    """Whether this is a frame's score that is undefined, or a part that is not compared."""
+    is_score = place[:1] == ("paired",) and len(place) == 4 and value is None
+    not_compared = ("variants",), ("paired", "joint_change_accuracy")
+    return is_score or (place in not_compared and value == {})
+
+
+@pytest.mark.parametrize("new", VALUES, ids=lambda new: new[:8])
+def test_every_field_of_scores_json(tmp_path: Path, run: Path, new: str) -> None:
+    scores = json.loads(run.read_text())
+    read = {key: scores[key] for key in ("signature", "paired")}
+    path = tmp_path / "other.json"
+    for place in [*places(read), ("variants",), ("sgdx",), ("sgdx", "seen")]:
+        path.write_bytes(changed(scores, place, new))
+        if may_be_undefined(place, json.loads(new)):
+            assert summarise([run, path])["runs"] == 2
+            continue
+        with pytest.raises((ScoreError, SgdxError)) as caught:
+            summarise([run, path])
+        assert str(caught.value).startswith(f"{path}: "), place
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"paired"', b'"paired": {}, "paired"'),
+        (b'"frame_id"', b'"frame_id": [], "frame_id"'),
+        (b"1_00000/0/Hotels_1", b"1_00000/0/\xff"),
+        (b"1_00000/0/Hotels_1", b"1_00000/0/\\ud800"),
+        (b"1_00000/0/Hotels_1", b"1_00000"),
+        (b'"original":[1', b'"original":[NaN'),
+        (b'"original":[1', b'"original":[2'),
+        (b'"original":[1', b'"original":[' + DEEP),
+        (b"|zero-mean:0|", b"|zero-mean:7|"),
+        (b"|variants:original+", b"|variants:"),
+        (b"|variants:original+", b"|variants:original+mine@1a2b3c4d+"),
+        (b"{", b"\xef\xbb\xbf{"),
+        (b"}", b""),
+    ],
+)
+def test_damaged_scores_json(
+    tmp_path: Path, run: Path, capsys: pytest.CaptureFixture[str], old: bytes, new: bytes
+) -> None:
+    data = run.read_bytes()
+    assert old in data
+    # From the end, since `paired` stands there and other parts have keys of the same names.
+    head, _, tail = data.rpartition(old)
+    path = tmp_path / "other.json"
+    path.write_bytes(head + new + tail)
+    for words in (["summarise", str(run), str(path)], ["compare", str(path), str(run)]):
+        assert main(words) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and err.count("\n") == 1
+        assert err.startswith(f"sgdx_metric: error: {path}: "), err
+
+
+def test_nothing_in_common_with_the_rows_of_another_release(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [prediction(frame_id=f"{i}_00000/0/Hotels_1") for i in (7, 8)]
+    path = tmp_path / "p.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    words = ["score", "--source=sample", f"--predictions=original={path}"]
+    assert main([*words, f"--output={tmp_path / 's.json'}"]) == 2
+    assert capsys.readouterr().err == (
+        "sgdx_metric: error: predictions for original: 2 of 2 frames are not in the references, "
+        "the first is 7_00000/0/Hotels_1; are these predictions for another split?\n"
+    )
+
+
+def test_rows_of_two_variants_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text("\n".join(map(json.dumps, [prediction(), prediction(variant="v1")])))
+    with pytest.raises(SgdxError, match=r"p.jsonl:2: variant is 'v1', not 'original'"):
+        read_predictions(path, "test", "original")
+
+
+def test_a_slot_given_twice_in_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from .test_terminal import scored_rows
+
+    words, rows, path = scored_rows(tmp_path)
+    rows[3]["slot_values"] = state({"from": ["A"]}) * 2
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert main(words) == 2
+    frame = rows[3]["frame_id"]
+    assert capsys.readouterr().err == (
+        f"sgdx_metric: error: prediction of frame {frame} has the slot 'from' twice\n"
+    )

@@ -1,0 +1,127 @@
+"""What is written: never over an input or a device, and whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ..conftest import Run
+from ..sgdx_metric.frames import Row, written
+
+LONG = "x" * 300
+
+
+@pytest.fixture
+def score(tmp_path: Path, gold: dict[str, list[Row]]) -> tuple[object, ...]:
+    """The words of a command that scores."""
+    path = written(tmp_path / "v1.jsonl", gold["v1"])
+    return ("sgdx_metric", "score", "--source", "sample", "--predictions", f"v1={path}")
+
+
+def refused(tmp_path: Path, command: Run, *words: object) -> str:
+    """The one line of a command that must fail and change nothing."""
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    done = command(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("sgdx_metric: error: ")
+    return line
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--output", "/dev/null"], "--output /dev/null: found no regular file there, expected a"),
+        (["--output", "v1.jsonl"], "--output v1.jsonl: found a file that the command reads or wr"),
+        (["--output", "./x/../v1.jsonl"], "found a file that the command reads or writes already"),
+        (["--output", "linked"], "--output linked: found a file that the command reads or writes"),
+        (["--output", "f.jsonl", "--per-frame", "f.jsonl"], "--per-frame f.jsonl: found a file t"),
+        (["--output", "s", "--per-frame", "v1.jsonl"], "--per-frame v1.jsonl: found a file that"),
+        (["--output", "ids", "--dialogues", "ids"], "--output ids: found a file that the command"),
+        (["--output", "mine/test/schema.json", "--variant", "mine=mine"], "found a file that the"),
+        (["--output", "v1.jsonl/s.json"], "--output v1.jsonl: v1.jsonl is a file, expected a fol"),
+        (["--output", LONG], "xxx: File name too long"),
+        (["--output", f"{LONG}/s.json"], "xxx/s.json: File name too long"),
+        (["--output", "s.json", "--plots", LONG], "xxx: File name too long"),
+        (["--output", "s.json", "--dialogues", LONG], "xxx: File name too long"),
+        (["--output", "s.json", "--source", LONG], "xxx: "),
+        (["--output", "s.json", "--references", LONG], "expected one way to have the references"),
+    ],
+)
+def test_an_output_that_must_not_be_written(
+    tmp_path: Path, command: Run, score: tuple[object, ...], words: list[str], message: str
+) -> None:
+    for folder in ("x", "mine/test"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "mine" / "test" / "schema.json").write_text("[]")
+    (tmp_path / "ids").write_text("1_00000")
+    (tmp_path / "linked").hardlink_to(tmp_path / "v1.jsonl")
+    assert message in refused(tmp_path, command, *score, *words)
+
+
+def test_predictions_in_a_folder_are_not_written_over(tmp_path: Path, command: Run) -> None:
+    exported = command("sgdx_dataset", "export", "--source", "sample", "--config", "v2",
+                       "--split", "test", "--output", tmp_path)  # fmt: skip
+    assert exported.returncode == 0, exported.stderr
+    score = ("sgdx_metric", "score", "--source", "sample", "--predictions", "v2=test", "--output")
+    line = refused(tmp_path, command, *score, "test/dialogues_001.json")
+    assert "found a file that the command reads or writes already" in line
+    for _ in range(2):  # What the command itself has put beside them may be written again.
+        assert command(*score, "test/scores.json").returncode == 0
+
+
+def test_long_names_of_inputs(tmp_path: Path, command: Run) -> None:
+    for words in (
+        ("score", "--output", "s.json", "--predictions", LONG),
+        ("score", "--output", "s.json", "--predictions", f"v1={LONG}"),
+        ("score", "--output", "s.json", "--references", LONG, "--predictions", "v1=v1"),
+        ("explain", "1_00000/0/Cabs_1", "--predictions", f"v1={LONG}"),
+        ("compare", LONG, LONG),
+        ("summarise", LONG, f"{LONG}2"),
+    ):
+        assert "File name too long" in refused(tmp_path, command, "sgdx_metric", *words)
+
+
+@pytest.mark.posix
+def test_a_device_is_no_input(tmp_path: Path, command: Run) -> None:
+    """/dev/zero has no end, and would fill the memory."""
+    words = ("sgdx_metric", "score", "--output", "s.json", "--predictions", "v1=/dev/zero")
+    line = refused(tmp_path, command, *words)
+    assert line.endswith("/dev/zero: found a device, expected a file")
+    exported = command("sgdx_dataset", "export", "--source", "sample", "--config", "v2",
+                       "--split", "test", "--output", tmp_path)  # fmt: skip
+    assert exported.returncode == 0, exported.stderr
+    for others in (
+        ["compare", "/dev/zero", "/dev/zero"],
+        ["summarise", "/dev/zero", "/dev/null"],
+        ["score", "--output", "s", "--predictions=v2=test", "--dialogues", "/dev/zero"],
+    ):
+        line = refused(tmp_path, command, "sgdx_metric", *others)
+        assert line.endswith("/dev/zero: found a device, expected a file")
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """No file may become larger than 4 KB, which is an error as on a full disk is."""
+    import resource  # which Windows lacks
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.posix
+def test_a_full_disk(
+    tmp_path: Path, command: Run, score: tuple[object, ...], small_files: None
+) -> None:
+    line = refused(tmp_path, command, *score, "--output", "s.json")
+    assert line.startswith("sgdx_metric: error: s.json: cannot be written: ")
+    assert "File too large" in line
+    for name in ("f.jsonl", "f.parquet"):
+        line = refused(tmp_path, command, *score, "--output", "s.json", "--per-frame", name)
+        assert f"{name}: cannot be written: " in line

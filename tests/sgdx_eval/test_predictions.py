@@ -1,0 +1,294 @@
+"""Prediction files: what they give, and the one line that a bad one gets."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_eval.predictions import (
+    note_unscored,
+    parse_predictions,
+    prediction_paths,
+    read_predictions,
+    with_frame_ids,
+)
+
+from ..sgdx_metric.frames import Row, prediction, reference, reference_table
+
+GOOD = json.dumps(prediction({"city": ["Rome"]}))
+
+
+def written(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def changed(**keys: Any) -> str:
+    row = prediction({"city": ["Rome"]}) | keys
+    return json.dumps({key: value for key, value in row.items() if value is not None})
+
+
+def test_keys_of_its_own_and_long_values_are_no_matter(tmp_path: Path) -> None:
+    row = prediction({"city": ["x" * 2_000_000]}) | {"score": [1.5, {"deep": None}]}
+    path = written(tmp_path / "p.jsonl", GOOD, json.dumps(row), GOOD)
+    rows = read_predictions(path, "test", "original").rows
+    assert len(rows["slot_values"][1][0]["values"][0].as_py()) == 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "Input data was truncated"),
+        (GOOD[:-20], "Input data was truncated"),
+        ("nonsense", "JSON is malformed"),
+        ("[]", "Expected `object`, got `array`"),
+        (
+            changed(frame_id=None),
+            "Object missing required field `frame_id`",
+        ),
+        (
+            changed(frame_id=7),
+            "Expected `str`, got `int` - at `$.frame_id`",
+        ),
+        (
+            changed(slot_values={}),
+            "Expected `array`, got `object` - at `$.slot_values`; expected a row as "
+            '{"frame_id": "1_00000/0/Hotels_2", "variant": "v1", ',
+        ),
+        (
+            changed(slot_values=[{"slot": "city", "values": []}]),
+            "Expected `array` of length >= 1 - at `$.slot_values[0].values`",
+        ),
+        (
+            changed(slot_values=[{"slot": "city", "values": [None]}]),
+            "Expected `str`, got `null` - at `$.slot_values[0].values[0]`",
+        ),
+        (changed(active_intent=float("nan")), "JSON is malformed"),
+        (changed(variant="v2"), "variant is 'v2', not 'original'"),
+        (
+            GOOD[:-1] + ', "frame_id": "other"}',
+            "an object has the key 'frame_id' twice",
+        ),
+        (r'{"frame_id": "\ud800 or so"}', "JSON is malformed"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
+    path = written(tmp_path / "p.jsonl", GOOD, line)
+    with pytest.raises(SgdxError, match=f"p.jsonl:2: .*{re.escape(message)}"):
+        read_predictions(path, "test", "original")
+
+
+def test_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(GOOD.replace("Rome", "M\u00fcnchen").encode("utf-8"))
+    assert read_predictions(path, "test", "original").rows.num_rows == 1
+    path.write_bytes(GOOD.replace("Rome", "M\u00fcnchen").encode("latin-1"))
+    with pytest.raises(
+        SgdxError, match="p.jsonl:1: not a prediction row: 'utf-8' codec can't decode byte 0xfc"
+    ):
+        read_predictions(path, "test", "original")
+
+
+def test_no_such_path(tmp_path: Path) -> None:
+    with pytest.raises(SgdxError, match="nowhere: No such file or directory"):
+        read_predictions(tmp_path / "nowhere", "test", "original")
+
+
+def turn(speaker: str, *frames: Row) -> Row:
+    return {"speaker": speaker, "utterance": "any", "frames": list(frames)}
+
+
+def frame(service: str, values: dict[str, list[str]]) -> Row:
+    state = {"active_intent": "FindHotel", "requested_slots": [], "slot_values": values}
+    return {"service": service, "slots": [], "actions": [], "state": state}
+
+
+def dialogue(*turns: Row) -> list[Row]:
+    return [{"dialogue_id": "1_00000", "services": ["Hotels_11", "Banks_21"], "turns": turns}]
+
+
+FIRST = turn("USER", frame("Hotels_11", {"city": ["Rome"]}))
+SECOND = turn("USER", frame("Banks_21", {}), frame("Hotels_11", {"city": ["Pisa"]}))
+IDS = ["1_00000/0/Hotels_1", "1_00000/2/Banks_2", "1_00000/2/Hotels_1"]
+REFERENCES = reference_table(
+    *(reference(frame_id=frame_id, service=f"{frame_id.split('/')[-1]}1") for frame_id in IDS)
+)
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        (FIRST, turn("SYSTEM", {"service": "Hotels_11", "slots": 7}), SECOND),
+        (FIRST, SECOND),  # the system's turns are no matter
+        (turn("SYSTEM"), FIRST, turn("SYSTEM"), turn("SYSTEM"), SECOND),
+    ],
+)
+def test_directory_gives_the_rows_of_jsonl(tmp_path: Path, turns: tuple[Row, ...]) -> None:
+    written(tmp_path / "dialogues_001.json", json.dumps(dialogue(*turns)))
+    written(tmp_path / "dialogues_and_metrics.json", "the official scorer's")
+    rows = with_frame_ids(read_predictions(tmp_path, "test", "v1"), REFERENCES).to_pylist()
+    expected = [
+        prediction(values, frame_id, variant="v1", slots=[])
+        for values, frame_id in zip([{"city": ["Rome"]}, {}, {"city": ["Pisa"]}], IDS)
+    ]
+    assert rows == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            json.dumps(dialogue(FIRST))[:-30],
+            "Input data was truncated",
+        ),
+        ('{"a": 1}', "Expected `array`, got `object`"),
+        (
+            '[{"turns": []}]',
+            "Object missing required field `dialogue_id`",
+        ),
+        (
+            json.dumps(dialogue(turn("SYSTEM"), turn("USER", {"service": "Hotels_11"}))),
+            "dialogue 1_00000, turn 1: not a list of frames: Object missing",
+        ),
+        (
+            json.dumps(dialogue(turn("USER", frame("Hotels_11", {"city": []})))),
+            "list of frames: Expected `array` of length >= 1 - at `$[0].state.slot_values[...]`",
+        ),
+    ],
+)
+def test_a_bad_dialogue_is_named(tmp_path: Path, text: str, message: str) -> None:
+    written(tmp_path / "dialogues_001.json", text)
+    with pytest.raises(SgdxError, match=f"dialogues_001.json: .*{re.escape(message)}"):
+        read_predictions(tmp_path, "test", "v1")
+
+
+@pytest.mark.parametrize(
+    ("once", "twice", "key"),
+    [
+        ('"city": ["Rome"]', '"city": ["Rome"], "city": ["Pisa"]', "city"),
+        ('"speaker": "USER"', '"speaker": "SYSTEM", "speaker": "USER"', "speaker"),
+        ('"dialogue_id"', '"services": [], "dialogue_id"', "services"),
+        # an escaped quotation mark before a colon is no key
+        ('"city": ["Rome"]', r'"city": ["\u0022:"], "city": ["Pisa"]', "city"),
+    ],
+)
+def test_a_key_twice_in_a_dialogue_is_refused(
+    tmp_path: Path, once: str, twice: str, key: str
+) -> None:
+    text = json.dumps(dialogue(FIRST))
+    assert once in text
+    written(tmp_path / "dialogues_001.json", text.replace(once, twice, 1))
+    message = f"dialogues_001.json: .*an object has the key '{key}' twice"
+    with pytest.raises(SgdxError, match=message):
+        read_predictions(tmp_path, "test", "v1")
+
+
+@pytest.mark.parametrize("value", ['":', r'a "b": "c"', "\\", 'é":', "\\u0022:"])
+def test_values_that_look_like_keys_are_read(tmp_path: Path, value: str) -> None:
+    rows = dialogue(turn("USER", frame("Hotels_11", {"city": [value], value: ["x"]})))
+    texts = [json.dumps(rows), json.dumps(rows, ensure_ascii=False, indent=1)]
+    if "\\" not in value:
+        texts.append(texts[0].replace(r"\"", r"\u0022"))
+    for text in texts:
+        written(tmp_path / "dialogues_001.json", text)
+        (row,) = read_predictions(tmp_path, "test", "v1").rows.to_pylist()
+        assert row["slot_values"][0] == {"slot": "city", "values": [value]}
+
+
+def test_a_key_twice_in_the_header_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "p.jsonl", '{"metadata": {"split": "dev", "split": "test"}}', GOOD)
+    with pytest.raises(
+        SgdxError,
+        match=r"p.jsonl:1: not a header of predictions: an object has the key 'split' twice",
+    ):
+        read_predictions(path, "test", "original")
+
+
+def test_directory_without_dialogues(tmp_path: Path) -> None:
+    with pytest.raises(SgdxError, match=r"found no dialogues_\*\.json"):
+        read_predictions(tmp_path, "test", "v1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD + " " + GOOD,  # two rows in a line
+        GOOD[:-1] + "\n}",  # a row in two lines
+    ],
+)
+def test_a_line_is_a_row(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path / "p.jsonl", GOOD, text)
+    with pytest.raises(SgdxError, match=r"p.jsonl:2: "):
+        read_predictions(path, "test", "original")
+
+
+KNOWN = ("original", "v1", "v2", "mine")
+
+
+def test_a_folder_has_the_paths_of_the_known_variants(tmp_path: Path) -> None:
+    for name in ("v1.jsonl", "original.jsonl", "README.md", "run.json", "scores.json", "v9.jsonl"):
+        written(tmp_path / name, "any")
+    for name in ("mine", "shards"):
+        (tmp_path / name).mkdir()
+        written(tmp_path / name / "dialogues_001.json", "[]")
+    assert list(prediction_paths(tmp_path, KNOWN).items()) == [
+        ("original", tmp_path / "original.jsonl"),
+        ("v1", tmp_path / "v1.jsonl"),
+        ("mine", tmp_path / "mine"),
+    ]
+
+
+def test_several_paths_keep_the_order_given(tmp_path: Path) -> None:
+    path = written(tmp_path / "p.jsonl", GOOD)
+    found = prediction_paths(parse_predictions([f"v2={path}", f"any={path}"]), KNOWN)
+    assert list(found.items()) == [("v2", path), ("any", path)]
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "message"),
+    [
+        (["v1.jsonl", "v1/x"], ["."], "--predictions .: found both v1.jsonl and v1/, expected one"),
+        (["README.md", "v9.jsonl"], ["."], "found no predictions, expected VARIANT.jsonl or VARIA"),
+        (["dialogues_001.json"], ["."], "write VARIANT=., as in v1=."),
+        (["v1.jsonl"], [".", "v1=v1.jsonl"], "--predictions .: found 2 of this option, expected"),
+        (["v1.jsonl"], ["v1=v1.jsonl", "."], "expected either one folder or VARIANT=PATH for each"),
+        (["a/v1.jsonl", "b/v1.jsonl"], ["a", "b"], "--predictions a: found 2 of this option"),
+        (
+            ["p.jsonl"],
+            ["p.jsonl"],
+            "--predictions p.jsonl: found a file, expected VARIANT=PATH, as in v1=v1.js",
+        ),
+        ([], ["nowhere"], "--predictions nowhere: found no such folder, expected one with"),
+        ([], ["v1=nowhere"], "nowhere: No such file or directory"),
+        ([], ["=p"], "--predictions =p: expected VARIANT=PATH"),
+    ],
+)
+def test_doubtful_folders_are_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    files: list[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in files:
+        Path(name).parent.mkdir(exist_ok=True)
+        written(Path(name), GOOD)
+    with pytest.raises(SgdxError, match=re.escape(message)):
+        prediction_paths(parse_predictions(arguments), KNOWN)
+
+
+def test_a_file_that_states_another_variant_than_its_name_is_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path / "v1.jsonl", GOOD)
+    written(tmp_path / "v6.jsonl", '{"metadata": {"variant": "v1"}}', GOOD)
+    (tmp_path / "answers.jsonl").write_text('{"key": "x"}')
+    note_unscored(tmp_path, ["original", "v1"])
+    expected = "note: left out: v6; to score a wording of your own, give --variant NAME=PATH\n"
+    assert capsys.readouterr().err == expected

@@ -1,0 +1,112 @@
+"""References: from a release, or from a folder of the Parquet files that the dataset writes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_eval.reference_folder import open_folder
+from sgdx_eval.references import open_references
+from sgdx_metric.rows import REFERENCE
+
+from ..conftest import Run
+from ..sgdx_metric.frames import reference, reference_table
+
+V1 = reference_table(reference({"city": ["Rome"]}, variant="v1"))
+
+
+def test_release_is_what_the_references_say(tmp_path: Path) -> None:
+    path = tmp_path / "v1.parquet"
+    pq.write_table(V1, path)
+    found = open_folder(tmp_path, ["v1"])
+    assert found.release is None
+    assert found.frames("v1").to_pylist() == V1.to_pylist()
+    for stated, release in (("", None), ("c0ffee", "c0ffee")):
+        pq.write_table(V1.replace_schema_metadata({"release": stated}), path)
+        assert open_folder(tmp_path, ["v1"]).release == release
+
+
+def test_release_of_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert open_references("sample", "test", {}).release == "sample"
+    monkeypatch.setenv("SGDX_SOURCE", "sample")
+    assert open_references(None, "test", {}).release == "sample"
+
+
+def test_a_folder_of_the_datasets_has_the_rows_of_the_release(tmp_path: Path, command: Run) -> None:
+    options = ("--config", "original", "v3", "--split", "test", "--output", tmp_path)
+    made = command("sgdx_dataset", "frames", "--source", "sample", *options)
+    assert made.returncode == 0, made.stderr
+    folder = open_folder(tmp_path, ["original", "v3"])
+    release = open_references("sample", "test", {})
+    assert folder.release == release.release == "sample"
+    for variant in ("original", "v3"):
+        assert folder.frames(variant).schema.names == REFERENCE.names
+        assert folder.frames(variant).to_pylist() == release.frames(variant).to_pylist()
+
+
+def test_faults_of_the_release_are_passed_on() -> None:
+    with pytest.raises(SgdxError, match="nowhere: no such source, expected a directory"):
+        open_references("nowhere", "test", {})
+    with pytest.raises(SgdxError, match="unknown config 'v9'"):
+        open_references("sample", "test", {}).frames("v9")
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ({"v2": V1}, "found no v1.parquet, expected the frame rows of v1 as 'python -m sgdx_d"),
+        ({"v1": V1.drop_columns(["seen", "service"])}, "found no column service, seen, expected f"),
+        ({"v1": V1.set_column(1, "variant", pa.array(["v2"]))}, "found variant v2, expected v1"),
+        ({"v1": V1.slice(1)}, "v1.parquet: found variant no rows, expected v1"),
+        ({"v1": V1.set_column(7, "seen", pa.array([[1]]))}, "v1.parquet: cannot be read as frame"),
+        (
+            {"original": V1, "v1": V1.replace_schema_metadata({"release": "c0ffee"})},
+            "v1.parquet is of release 'c0ffee', expected 'None' as the others are",
+        ),
+    ],
+)
+def test_faults_of_a_folder_are_named(
+    tmp_path: Path, tables: dict[str, pa.Table], message: str
+) -> None:
+    for name, table in tables.items():
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    with pytest.raises(SgdxError, match=re.escape(message)):
+        open_folder(tmp_path, sorted({*tables, "v1"} - {"v2"})).frames("v1")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"service": None}, "row 1: found no value in service, expected one"),
+        ({"schema_slots": None}, "row 1: found no value in schema_slots"),
+        ({"requested_slots": ["city", None]}, "row 1: found no value in requested_slots"),
+        (
+            {"slot_values": [{"slot": "city", "values": None}]},
+            "row 1: found no value in slot_value",
+        ),
+        (
+            {"slot_values": [{"slot": "city", "values": ["Rome", None]}]},
+            "row 1: found no value in s",
+        ),
+        ({"schema_slots": [{"name": "city"}]}, "row 1: found no value in schema_slots"),
+    ],
+)
+def test_a_missing_value_in_a_folder_is_named(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    row = reference({"city": ["Rome", "Roma"]}, variant="v1", requested_slots=["name", "city"])
+    pq.write_table(reference_table(row, row | change), tmp_path / "v1.parquet")
+    with pytest.raises(SgdxError, match=f"v1.parquet: {message}"):
+        open_folder(tmp_path, ["v1"]).frames("v1")
+
+
+def test_what_is_no_parquet_is_named(tmp_path: Path) -> None:
+    (tmp_path / "v1.parquet").write_text("frame rows")
+    with pytest.raises(SgdxError, match=r"v1.parquet: not a Parquet file: "):
+        open_folder(tmp_path, ["v1"])

@@ -1,0 +1,296 @@
+"""Several runs of one system, averaged; and two systems compared, of which there are several."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_eval.files import write_scores
+from sgdx_metric.bootstrap import Sums, compared, compared_runs
+from sgdx_metric.columns import Floats
+from sgdx_metric.report import HEADLINE, paired, report
+from sgdx_metric.scoring import score_variants
+from sgdx_metric.signature import Setup
+
+from ..conftest import Run
+from ..sgdx_metric.frames import prediction_table, reference_table, six_variants
+
+# Which of four frames are right: 0 and 2 are of a seen service, 1 and 3 of an unseen one.
+RUNS = (
+    [True, True, False, True],
+    [True, False, False, False],
+    [True, True, True, True],
+)
+VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
+
+
+def scores_json(path: Path, right: list[bool], worse: str = "v5", **others: Any) -> Path:
+    """The scores.json of a run that is as told under every variant, and all wrong under one."""
+    rights = {name: right if name != worse else [False] * len(right) for name in VARIANTS}
+    references, predictions = six_variants(rights)
+    scores = score_variants(reference_table(*references), prediction_table(*predictions))
+    write_scores(report(scores, Setup("test", **others)) | {"paired": paired(scores)}, path)
+    return path
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[Path]:
+    return [scores_json(tmp_path / f"{i}.json", right) for i, right in enumerate(RUNS)]
+
+
+def test_mean_and_deviation_by_hand(runs: list[Path], command: Run) -> None:
+    done = command("sgdx_metric", "summarise", *runs, "--output", "new/sum.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    result = json.loads(Path("new/sum.json").read_text())
+    one = json.loads(runs[0].read_text())
+    assert result["runs"] == 3 and result["signature"] == one["signature"]
+    groups = result["groups"]
+    assert {name: group["frames"] for name, group in groups.items()} == {
+        "all": 4, "seen": 2, "unseen": 2
+    }  # fmt: skip
+    # 0.75, 0.25 and 1: the mean is 2/3, the squared distances sum up to 7/24, over n - 1 = 2.
+    original = groups["all"]["jga_orig"]
+    assert original["values"] == [0.75, 0.25, 1]
+    assert original["mean"] == pytest.approx(2 / 3)
+    assert original["sd"] == pytest.approx((7 / 48) ** 0.5)
+    # All wrong under v5, one of five: four fifths of the others.
+    assert groups["all"]["jga_v1-5"]["mean"] == pytest.approx(0.8 * 2 / 3)
+    difference = groups["all"]["relative_difference"]
+    assert (difference["mean"], difference["sd"]) == pytest.approx((-0.2, 0))
+    # A frame that is right under four of five varies by sqrt(0.2) / 0.8.
+    assert groups["all"]["ss_jga"]["mean"] == pytest.approx(0.2**0.5 / 0.8 * 2 / 3)
+    # All wrong under v5: nothing is right under all six, and what is right elsewhere flips.
+    assert groups["all"]["jga_worst"]["values"] == [0, 0, 0]
+    assert groups["all"]["flips"]["values"] == [0.75, 0.25, 1]
+    assert groups["seen"]["jga_orig"]["values"] == [0.5, 0.5, 1]
+    assert groups["unseen"]["by_variant"]["v3"]["values"] == [1, 0, 1]
+    assert groups["all"]["by_variant"]["v5"] == {"mean": 0, "sd": 0, "values": [0, 0, 0]}
+    assert list(groups["all"]["by_variant"]) == list(VARIANTS)
+
+
+def test_values_are_those_of_scores_json(runs: list[Path], command: Run) -> None:
+    command("sgdx_metric", "summarise", *runs, "--output", "sum.json")
+    groups = json.loads(Path("sum.json").read_text())["groups"]
+    for i, path in enumerate(runs):
+        sgdx = json.loads(path.read_text())["sgdx"]
+        for name in ("all", "seen", "unseen"):
+            single = sgdx if name == "all" else sgdx[name]
+            for key in HEADLINE:
+                assert groups[name][key]["values"][i] == pytest.approx(single[key]), (name, key)
+
+
+def test_summary_on_the_terminal(runs: list[Path], command: Run) -> None:
+    done = command("sgdx_metric", "summarise", *runs)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "Joint goal accuracy and schema sensitivity of 3 runs, in %"
+    assert lines[3].split() == [
+        "all", "4", "66.67", "(38.19)", "53.33", "(30.55)", "-20.00", "(0.00)", "37.27", "(21.35)"
+    ]  # fmt: skip
+    worst = lines.index("The worst case of 3 runs, in %")
+    assert lines[worst + 3].split() == ["all", "0.00", "(0.00)", "66.67", "(38.19)"]
+    tables = done.stdout.partition("run: ")[0].splitlines()
+    assert all(len(line) <= 80 for line in tables)
+    runs_of = [line for line in lines if line.startswith("run: ")]
+    assert runs_of == [f"run: {path}" for path in runs]
+
+
+def test_a_figure_that_is_undefined_in_a_run_has_no_mean(tmp_path: Path, command: Run) -> None:
+    """All wrong under the original, so that there is no relative difference."""
+    paths = [
+        scores_json(tmp_path / "a.json", RUNS[0]),
+        scores_json(tmp_path / "b.json", RUNS[0], worse="original"),
+    ]
+    done = command("sgdx_metric", "summarise", *paths, "--output", "sum.json")
+    assert done.returncode == 0, done.stderr
+    figure = json.loads(Path("sum.json").read_text())["groups"]["all"]["relative_difference"]
+    assert figure == {"mean": None, "sd": None, "values": [pytest.approx(-0.2), None]}
+
+
+def test_runs_that_are_not_alike_are_refused(
+    tmp_path: Path, runs: list[Path], command: Run
+) -> None:
+    acts = scores_json(tmp_path / "acts.json", RUNS[0], system_acts="yes")
+    oracle = scores_json(tmp_path / "oracle.json", RUNS[0], oracle=True)
+    fewer = scores_json(tmp_path / "fewer.json", RUNS[0][:3])
+    older = tmp_path / "older.json"
+    older.write_text(runs[1].read_text().replace("|version:0.1.0", "|version:0.0.9"))
+    for words, message in (
+        ([runs[0]], "summarise: found 1 file, expected the scores.json of two runs or more"),
+        ([runs[0], runs[1], runs[0]], "0.json: found this file twice, expected each run once"),
+        ([runs[0], acts], "acts.json: system-acts is 'yes' in the signature, and 'unknown' in th"),
+        ([runs[0], oracle], "oracle.json: oracle is 'yes' in the signature, and 'no' in that of"),
+        ([runs[0], fewer], "fewer.json: release is 'partial:3/4201' in the signature, and 'parti"),
+        ([runs[0], older], "older.json: version is '0.0.9' in the signature, and '0.1.0' in that"),
+        ([runs[0], tmp_path], f"{tmp_path}: Is a directory"),
+        ([runs[0], runs[1], "--output", runs[1]], "found a file that the command reads or writes"),
+    ):
+        done = command("sgdx_metric", "summarise", *words)
+        (line,) = done.stderr.splitlines()
+        assert (done.returncode, done.stdout) == (2, "")
+        assert message in line
+
+
+def test_compare_takes_several_runs_of_a_side(runs: list[Path], command: Run) -> None:
+    first, second = runs[:2], runs[2:]
+    words = ("compare", "--first", *first, "--second", *second, "--json", "c.json")
+    done = command("sgdx_metric", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    result = json.loads(Path("c.json").read_text())
+    assert result["runs"] == {"first": 2, "second": 1} and result["trials"] is None
+    original = result["groups"]["all"]["jga_orig"]
+    assert (original["first"], original["second"], original["difference"]) == (0.5, 1, 0.5)
+    assert original["first_sd"] == pytest.approx(0.125**0.5) and original["second_sd"] is None
+    assert original["interval"][0] <= 0.5 <= original["interval"][1]
+    assert result["by_variant"]["v5"]["difference"] == 0
+    assert f"first: {first[0]}, {first[1]} (system acts: unknown)" in done.stdout
+    tables = done.stdout.partition("first: ")[0].splitlines()
+    assert all(len(line) <= 80 for line in tables)
+
+
+def test_oracle_is_told_beside_a_comparison(tmp_path: Path, runs: list[Path], command: Run) -> None:
+    oracle = scores_json(tmp_path / "oracle.json", RUNS[0], oracle=True)
+    for paths, words in (((runs[0], oracle), "no/yes"), ((oracle, runs[0]), "yes/no")):
+        done = command("sgdx_metric", "compare", *paths, "--json", "c.json")
+        assert done.returncode == 0, done.stderr
+        assert f"|oracle:{words}|ci:" in json.loads(Path("c.json").read_text())["signature"]
+        assert f": {oracle} (system acts: unknown, oracle)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["0.json"], ["0.json"] * 3, ["--first", "0.json"], ["0.json", "--first", "1.json"]],
+)
+def test_compare_needs_two_sides(runs: list[Path], command: Run, words: list[str]) -> None:
+    done = command("sgdx_metric", "compare", *words)
+    assert done.returncode == 2
+    assert "compare: expected either two scores.json, or --first and --second" in done.stderr
+
+
+def sums(values: Floats) -> Sums:
+    """Dialogues of one frame each [dialogues], as if under the original alone."""
+    rows = np.stack([values, values], axis=1)
+    return Sums(rows, np.ones_like(rows))
+
+
+def original(means: Floats) -> dict[str, Floats]:
+    return {"jga_orig": means[..., 0]}
+
+
+def test_equal_runs_have_the_interval_of_one() -> None:
+    """Only the dialogues differ then, and they are drawn as for single runs."""
+    random = np.random.default_rng(5)
+    one, other = sums(random.random(50)), sums(random.random(50))
+    single = compared(one, other, original)["jga_orig"]
+    several = compared_runs([one] * 3, [other] * 2, original)["jga_orig"]
+    for key in ("first", "second", "difference", "interval"):
+        assert several[key] == pytest.approx(single[key], abs=1e-12), key
+    assert several["first_sd"] == pytest.approx(0) and several["second_sd"] == pytest.approx(0)
+
+
+def test_the_interval_has_the_spread_over_seeds() -> None:
+    """All dialogues are alike, so that only the runs differ: the variance of the difference of the
+    means is s1^2 / 3 + s2^2 / 4, which drawing r - 1 of r runs gives without bias."""
+    levels = np.array([0.4, 0.5, 0.65]), np.array([0.5, 0.55, 0.7, 0.75])
+    first, second = ([sums(np.full(20, level)) for level in side] for side in levels)
+    found = compared_runs(first, second, original)["jga_orig"]
+    variance = sum(side.var(ddof=1) / len(side) for side in levels)
+    low, high = found["interval"]
+    assert (high - low) / 3.92 == pytest.approx(variance**0.5, rel=0.15)
+    assert found["difference"] == pytest.approx(levels[1].mean() - levels[0].mean())
+    assert found["first_sd"] == pytest.approx(levels[0].std(ddof=1))
+
+
+def test_the_interval_holds_no_difference_19_times_in_20_and_p_agrees() -> None:
+    """Two equal systems of five seeds each; dialogues, seeds and both together make noise."""
+    random = np.random.default_rng(11)
+    held = rejected = 0
+    for _ in range(60):
+        dialogues = random.normal(0.5, 0.15, 40)
+        sides = [
+            [sums(dialogues + random.normal(0, 0.04) + random.normal(0, 0.1, 40)) for _ in range(5)]
+            for _ in "ab"
+        ]
+        found = compared_runs(sides[0], sides[1], original)["jga_orig"]
+        held += found["interval"][0] <= 0 <= found["interval"][1]
+        rejected += found["p"] < 0.05
+    assert 53 <= held <= 60 and rejected <= 7
+
+
+def test_no_difference_has_p_1_and_a_large_one_has_little() -> None:
+    random = np.random.default_rng(2)
+    runs = [sums(random.random(30)) for _ in range(3)]
+    assert compared_runs(runs, runs, original)["jga_orig"]["p"] == 1
+    far = [sums(run.total[:, 0] + 5) for run in runs]
+    assert compared_runs(runs, far, original)["jga_orig"]["p"] == pytest.approx(1 / 1001)
+
+
+def test_a_missing_file_is_named(command: Run) -> None:
+    done = command("sgdx_metric", "summarise", "nowhere.json", "none.json")
+    assert done.stderr == "sgdx_metric: error: nowhere.json: No such file or directory\n"
+    with pytest.raises(SgdxError, match="found 0 file"):
+        from sgdx_eval.summarise import summarise
+
+        summarise([])
+
+
+def test_compare_over_wordings(runs: list[Path], tmp_path: Path, command: Run) -> None:
+    """The first run has three of four frames right and the second one, under all but v5."""
+    words = ("sgdx_metric", "compare", *runs[:2])
+    done = command(*words, "--over", "wordings", "--json", "c.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    result = json.loads(Path("c.json").read_text())
+    assert "|over:wordings|ci:" in result["signature"]
+    assert (result["by_variant"], result["trials"]) == ({}, None)
+    assert set(result["groups"]["all"]) == {"frames", "jga_v1-5", "change_v1-5"}
+    figure = result["groups"]["all"]["jga_v1-5"]
+    assert (figure["first"], figure["second"]) == pytest.approx((0.6, 0.2))
+    # Four wordings are drawn, and v5, under which both are all wrong, is none to three of them.
+    assert figure["interval"] == [pytest.approx(-0.5), pytest.approx(-0.125)]
+    assert figure["same_order"] > 0.99
+    assert "JGA_v1-5: in " in done.stdout and "interval over wordings" in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.partition("first: ")[0].splitlines())
+    other = tmp_path / "over.json"
+    other.write_text(runs[1].read_text().replace("|ci:95%", "|over:both|ci:95%"))
+    assert command("sgdx_metric", "compare", runs[0], other).returncode == 0
+
+
+def test_compare_over_wordings_and_runs(runs: list[Path], command: Run) -> None:
+    """Of two runs one is drawn, so that the first side is at times its one run and the other."""
+    words = ("sgdx_metric", "compare", "--first", *runs[:2], "--second", runs[2])
+    done = command(*words, "--over", "wordings", "--json", "c.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    result = json.loads(Path("c.json").read_text())
+    figure, change = (result["groups"]["all"][name] for name in ("jga_v1-5", "change_v1-5"))
+    assert (figure["first"], figure["second"]) == pytest.approx((0.4, 0.8))
+    assert figure["first_sd"] == pytest.approx(0.4 / 2**0.5) and figure["second_sd"] is None
+    # Each frame is the first of its service: all of it is a change.
+    assert change == figure
+    # At most the second run's 0.8 under four wordings without v5; run 0 and v5 twice is rarer.
+    assert figure["interval"] == pytest.approx([0.125, 0.75])
+    text = " ".join(done.stdout.split())
+    assert "means over wordings and runs." in text and "interval over wordings and runs," in text
+    done = command(*words, "--over", "both")
+    assert "interval over dialogues, wordings and runs," in " ".join(done.stdout.split())
+    legend = done.stdout.partition("first, second: means")[2].partition("--details")[0]
+    assert all(len(line) <= 80 for line in legend.splitlines())
+
+
+def test_compare_over_wordings_has_the_mean_over_ones_own(tmp_path: Path, command: Run) -> None:
+    paths = []
+    for i, right in enumerate(RUNS[:2]):
+        rights = dict.fromkeys((*VARIANTS, "mine"), right)
+        references, predictions = six_variants(rights)
+        scores = score_variants(reference_table(*references), prediction_table(*predictions))
+        paths.append(tmp_path / f"mine{i}.json")
+        write_scores(report(scores, Setup("test")) | {"paired": paired(scores)}, paths[-1])
+    done = command("sgdx_metric", "compare", *paths, "--over", "both", "--json", "c.json")
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(Path("c.json").read_text())["groups"]["all"]
+    change = {"change_v1-5", "change(v1..v5+mine)"}
+    assert set(figures) == {"frames", "jga_v1-5", "jga(v1..v5+mine)"} | change
+    assert figures["jga(v1..v5+mine)"]["difference"] == pytest.approx(-0.5)

@@ -1,0 +1,155 @@
+"""The terminal: text from outside does it no harm, and it may be narrow, ASCII or gone."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from sgdx_eval.explain import Flip, Line
+from sgdx_eval.references import open_references
+from sgdx_eval.terminal import percent, print_explanation, print_flips
+from sgdx_metric.__main__ import main
+from sgdx_metric.rows import PREDICTION
+
+from ..conftest import ROOT
+from ..sgdx_metric.frames import Row, written
+from .test_summarise import RUNS, scores_json
+
+EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\r"
+
+
+def scored_rows(tmp_path: Path) -> tuple[list[str], list[Row], Path]:
+    """The words of a command that scores one file, the gold rows for that file, and the file."""
+    path, output = tmp_path / "p.jsonl", tmp_path / "s.json"
+    table = open_references("sample", "test", {}).frames("v1").select(PREDICTION.names)
+    words = ["score", "--source=sample", f"--predictions=v1={path}", f"--output={output}"]
+    return words, table.to_pylist(), path
+
+
+def obeyed(text: str) -> list[str]:
+    return [c for c in text if (not c.isprintable() and c not in "\n ") or c == "\u202e"]
+
+
+def test_zero_has_no_sign() -> None:
+    assert [percent(x) for x in (-0.0, -0.00001, -0.0001, 0.3157, None)] == [
+        "0.00", "0.00", "-0.01", "31.57", "-",
+    ]  # fmt: skip
+
+
+def test_names_are_whole_where_there_is_room(capsys: pytest.CaptureFixture[str]) -> None:
+    """Eighty columns hold a frame's id and a slot's name; what is longer than its place is folded.
+
+    The names are those of SGD, whose longest have 30 letters.
+    """
+    line = Line(0, "date", "v5", "restaurant_reservation_day", ["the 8th"], [], 0.0, "missing")
+    short = Line(0, "date", "original", "date_of_the_reservation", ["the 8th"], ["8"], 1.0, "equal")
+    print_explanation("1_00000/4/Restaurants_2", [("USER", "Hi")], [line, short], Console(width=80))
+    flip = Flip("101_00123/14/Restaurants_2", ["original", "v1"], ["v4", "v5"], [(short, line)])
+    print_flips([flip], 1, 2, "frame", Console(width=80))
+    printed = capsys.readouterr().out
+    assert "date_of_the_reservation" in printed and "101_00123/14/Restaurants_2" in printed
+    assert max(map(len, printed.splitlines())) <= 80
+    assert "what changed: each slot that was lost, with the prediction under" in printed
+
+
+def test_errors_and_warnings_do_no_harm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words, rows, path = scored_rows(tmp_path)
+    rows[0]["frame_id"] = EVIL
+    written(path, rows)
+    assert main(words) == 2
+    err = capsys.readouterr().err
+    assert "\\x1b]0;owned\\x07\\x1b[2J\\x9b31m\\u202e" in err and not obeyed(err)
+    assert main(["compare", EVIL, EVIL]) == 2
+    with pytest.raises(SystemExit):
+        main(["compare", f"--{EVIL}"])
+    assert not obeyed(capsys.readouterr().err)
+
+
+def test_values_and_services_do_no_harm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words, rows, path = scored_rows(tmp_path)
+    place = next(i for i, row in enumerate(rows) if row["slot_values"])
+    rows[place]["slot_values"][0]["values"] = [EVIL]
+    rows[place]["requested_slots"] = rows[place]["active_intent"] = EVIL
+    rows[place]["requested_slots"] = [EVIL]
+    written(path, rows)
+    assert main(["explain", rows[place]["frame_id"], *words[1:3]]) == 0
+    printed = capsys.readouterr().out
+    assert "owned" in printed and not obeyed(printed)
+    scores = scores_json(tmp_path / "a.json", RUNS[0])
+    text = scores.read_text()
+    scores.write_text(text.replace("Hotels_1", json.dumps(f"{EVIL}_1")[1:-1]))
+    assert main(["compare", str(scores), str(scores), "--details"]) == 0
+    printed = capsys.readouterr().out
+    assert "owned" in printed and not obeyed(printed)
+
+
+def process(tmp_path: Path, words: list[str], **others: Any) -> subprocess.Popen[str]:
+    """`python -m sgdx_metric` in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **others.pop("env", {})}
+    return subprocess.Popen(
+        [sys.executable, "-m", "sgdx_metric", *words],
+        cwd=tmp_path, env=environment, text=True, stderr=subprocess.PIPE, **others,
+    )  # fmt: skip
+
+
+def test_a_terminal_that_knows_only_ascii(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words, rows, path = scored_rows(tmp_path)
+    place = next(i for i, row in enumerate(rows) if row["slot_values"])
+    rows[place]["slot_values"][0]["values"] = ["Malm\u00f6"]
+    written(path, rows)
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    assert main(["explain", rows[place]["frame_id"], *words[1:3]]) == 0
+    sys.stdout.seek(0)
+    assert "Malm\\xf6" in sys.stdout.read()
+
+
+def test_a_reader_that_has_gone(tmp_path: Path) -> None:
+    """Nothing is printed to nobody, there is no traceback, and the file is written.
+
+    It is the same to the byte as that of this process, where Python's hashes, on which the order of
+    sets depends, have another seed.
+    """
+    words, rows, path = scored_rows(tmp_path)
+    written(path, rows)
+    read, write = os.pipe()
+    os.close(read)
+    done = process(tmp_path, words, stdout=write, env={"PYTHONHASHSEED": "1"})
+    os.close(write)
+    assert done.communicate(timeout=60)[1] == ""
+    assert done.returncode == 1
+    assert main([*words, f"--output={tmp_path / 'here.json'}"]) == 0
+    data = (tmp_path / "s.json").read_bytes()
+    assert data == (tmp_path / "here.json").read_bytes()
+    assert json.loads(data)["sgdx"]["by_variant"] == {"v1": 1}
+
+
+def test_no_standard_output_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words, rows, path = scored_rows(tmp_path)
+    written(path, rows)
+    monkeypatch.setattr(sys, "stdout", None)  # as Python has it where it was closed
+    assert main(words) == 0
+    assert (tmp_path / "s.json").is_file()
+
+
+@pytest.mark.posix
+def test_an_interruption(tmp_path: Path) -> None:
+    """It comes while the command waits for predictions from a pipe."""
+    words, _, path = scored_rows(tmp_path)
+    os.mkfifo(path)
+    done = process(tmp_path, words, stdout=subprocess.PIPE)
+    with path.open("w"):  # This waits until the command has opened the other end.
+        time.sleep(0.1)
+        done.send_signal(signal.SIGINT)
+        out, err = done.communicate(timeout=60)
+    assert (done.returncode, out, err) == (130, "", "sgdx_metric: interrupted\n")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["p.jsonl"]

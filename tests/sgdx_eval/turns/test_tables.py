@@ -1,0 +1,72 @@
+"""Rows of tables, from scores that are written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sgdx_eval.turns.tables import (
+    bleu_table,
+    published_table,
+    robustness_table,
+    validation_table,
+)
+
+EMPTY: dict[str, Any] = {"turns": 0}
+SCORES: dict[str, Any] = {
+    "sgdx": {
+        "turns": 4,
+        "bleu_orig": 12.345,
+        "ser_orig": 0.25,
+        "ser_v1-5": None,
+        "seen": {"turns": 3, "bleu_orig": 1.0, "changed": 0.5},
+        "unseen": EMPTY,
+        "seen_domains": EMPTY,
+        "unseen_domains": EMPTY,
+    },
+    "conventions": {"original": {name: {"bleu": 12.345} for name in ("13a", "13a-lc")}},
+}
+
+
+def test_rows_of_robustness() -> None:
+    headers, rows = robustness_table({"mine": SCORES})
+    assert headers[:5] == ["system", "turns of", "number", "BLEU orig", "BLEU v1-5"]
+    assert rows == [
+        ["mine", "all", "4", "12.35", "-", "25.00", "-", "-", "-", "-", "-", "-"],
+        ["mine", "seen", "3", "1.00", "-", "-", "-", "-", "-", "-", "50.00", "-"],
+    ]
+
+
+def test_rows_of_bleu() -> None:
+    headers, rows = bleu_table({"mine": SCORES, "without": {"conventions": {}}})
+    assert headers == [
+        "system",
+        "tok:13a case:mixed",
+        "tok:13a case:lc",
+        "tok:intl case:mixed",
+        "tok:none case:mixed",
+    ]
+    assert rows == [["mine", "12.35", "12.35"]]
+
+
+def test_rows_of_validation() -> None:
+    table = {"precision": 0.5, "recall": 1.0, "f1": None, "valid_turns": 2, "turns": 3}
+    _, rows = validation_table(
+        {"v1": {**table, "published": (0.97, 0.96, 0.965)}, "mine": {**table, "published": None}}
+    )
+    assert rows == [
+        ["v1", "50.00", "100.00", "-", "97.00", "96.00", "96.50", "2/3"],
+        ["mine", "50.00", "100.00", "-", "-", "-", "-", "2/3"],
+    ]
+
+
+def test_published_figures_have_their_scale_and_source() -> None:
+    headers, rows = published_table()
+    by_system = {row[0]: dict(zip(headers, row, strict=True)) for row in rows}
+    assert by_system["FT-T5 (t5-small)"]["SER all / seen / unseen"] == "0.04 / 0.05 / 0.00"
+    assert by_system["PT+FT, reranked"]["SGSAcc validated"] == "98.9 / 99.5 / 97.7"
+    assert by_system["T5 small (GEM)"]["BLEU"] == "31.72"
+    # The paper does not say that what it cites was tested on its turns.
+    assert by_system["GPT2"]["data"] == by_system["T2G2-T5"]["data"] == "not stated"
+    assert by_system["FT-T5 (t5-small)"]["data"] == "10,000 sampled test turns"
+    assert by_system["GPT2"]["SER all / seen / unseen"] == "0.90"
+    assert len(rows) == 20 and all(row[2] and row[6] and row[7] for row in rows)
