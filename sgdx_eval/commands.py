@@ -27,12 +27,8 @@ from .predictions import (
 )
 from .references import References
 from .score import check_services, note_subset, score_api_calls
-from .terminal import (
-    print_broken,
-    print_explanation,
-    print_flips,
-    terminal,
-)
+from .tables import terminal
+from .terminal import print_broken, print_explanation, print_flips
 
 
 def run_install(_: argparse.Namespace) -> None:

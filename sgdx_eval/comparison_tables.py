@@ -10,19 +10,8 @@ from sgdx_metric.bootstrap import BOTH, DIALOGUES
 from sgdx_metric.calls import CALL, TASK_SUCCESS
 from sgdx_metric.signature import signature_parts
 
-from .terminal import (
-    CALL_TERMS,
-    CALL_TITLES,
-    P_TERM,
-    difference_cells,
-    figure_terms,
-    figure_title,
-    legend,
-    listed,
-    percent,
-    print_line,
-    print_table,
-)
+from .tables import difference_cells, legend, percent, print_line, print_table
+from .terminal import CALL_TERMS, CALL_TITLES, P_TERM, figure_terms, figure_title, listed
 
 _UNLIKELY = 0.05  # below this p, a difference is called more than chance
 _COMPARE_LEGEND = "difference: second less first, with its 95 % interval over dialogues."
@@ -178,7 +167,7 @@ def _print_details(
             for name, group in groups.items()
             if key in group
         ]
-        print_table(f"{_title(key)}, in %", headers, rows, console, last_group="unseen")
+        print_table(f"{_title(key)}, in %", headers, rows, console, breaks=[2])
 
 
 def _compared(figures: dict[str, Any]) -> list[str]:

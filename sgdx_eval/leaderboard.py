@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from textwrap import fill
@@ -30,25 +31,19 @@ from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 from sgsacc_metric.signature import NAME as TURNS
 
 from .published import PublishedRow, read_published
-from .report.cells import NO_VALUE, markdown
+from .tables import NO_VALUE, Cell, format_figure, interval, number, simple_table, to_markdown
 
 NAME = "sgdx_eval.leaderboard"
 Interval = tuple[float, float]
-
-
-class Column(NamedTuple):
-    """A figure: its key in scores.json, its title, and what scales it to what is shown."""
-
-    key: str
-    title: str
-    scale: float = 100
 
 
 class Board(NamedTuple):
     """What rows of one kind show, and the rules by which they have to be scored."""
 
     metric: str  # what the signature begins with
-    columns: Sequence[Column]  # the rows are sorted by the second
+    titles: Mapping[
+        str, str
+    ]  # of figures, by their keys in scores.json; the rows are sorted by the second
     rules: Mapping[str, str | None]  # what parts of the signature are; None for one that is absent
     size: str  # the part with the number of frames or turns
 
@@ -56,14 +51,14 @@ class Board(NamedTuple):
 _SIX = "+".join((ORIGINAL, *PAPER_VARIANTS))
 TRACKERS = Board(
     STATES,
-    (
-        Column("jga_orig", "JGA_orig"),
-        Column("jga_v1-5", "JGA_v1-5"),
-        Column("jga_worst", "JGA_worst"),
-        Column("flips", "flips"),
-        Column("ss_jga", "SS_JGA"),
-        Column("relative_difference", "Diff_rel"),
-    ),
+    {
+        "jga_orig": "JGA_orig",
+        "jga_v1-5": "JGA_v1-5",
+        "jga_worst": "JGA_worst",
+        "flips": "flips",
+        "ss_jga": "SS_JGA",
+        "relative_difference": "Diff_rel",
+    },
     {
         "variants": _SIX,
         "split": "test",
@@ -79,15 +74,15 @@ TRACKERS = Board(
 )
 GENERATORS = Board(
     TURNS,
-    (
-        Column("bleu_orig", "BLEU_orig", 1),
-        Column("bleu_v1-5", "BLEU_v1-5", 1),
-        Column("ser_orig", "SER_orig"),
-        Column("ser_v1-5", "SER_v1-5"),
-        Column("sgsacc_orig", "SGSAcc_orig"),
-        Column("sgsacc_v1-5", "SGSAcc_v1-5"),
-        Column("changed", "changed"),
-    ),
+    {
+        "bleu_orig": "BLEU_orig",
+        "bleu_v1-5": "BLEU_v1-5",
+        "ser_orig": "SER_orig",
+        "ser_v1-5": "SER_v1-5",
+        "sgsacc_orig": "SGSAcc_orig",
+        "sgsacc_v1-5": "SGSAcc_v1-5",
+        "changed": "changed",
+    },
     {"generator": _SIX, "evaluator": ORIGINAL, "split": "test", "ser": "t2g2"},
     "turns",
 )
@@ -151,12 +146,12 @@ class Run:
     @property
     def rank(self) -> tuple[float, str]:
         """What the rows of a table are sorted by."""
-        return -(self.figures[self.board.columns[1].key] or -1), self.folder.name
+        return -([*self.figures.values()][1] or -1), self.folder.name
 
     @property
     def remark(self) -> str:
         """What must stand beside the figures."""
-        return "**oracle**: trained on v1 to v5" if self.parts.get("oracle") == "yes" else ""
+        return "oracle: trained on v1 to v5" if self.parts.get("oracle") == "yes" else ""
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
@@ -192,7 +187,7 @@ def _read_run(file: Path) -> Run:
     what = "the figures of a scores.json"
     sgdx = decode_json(scores.sgdx, dict[str, Any], str(file), what)
     # Only these are numbers: beside them stand groups of services.
-    figures = {column.key: sgdx.get(column.key) for column in board.columns}
+    figures = {key: sgdx.get(key) for key in board.titles}
     return Run(
         file.parent,
         board,
@@ -251,7 +246,7 @@ def _best(runs: Sequence[Run]) -> str:
         return ""
     best = groups[0][0]
     original, reworded, worst = (
-        _number(best.figures[column.key], column) for column in TRACKERS.columns[:3]
+        _number(key, best.figures[key]) for key in ("jga_orig", "jga_v1-5", "jga_worst")
     )
     return fill(
         f"The best tracker on {_name_of(best)} is `{best.folder.name}`. Its joint goal accuracy is "
@@ -289,46 +284,40 @@ def _thousands(number: str) -> str:
 
 
 def _tables(runs: Sequence[Run], base: Path) -> list[str]:
-    """A heading and a table for each group of runs that compare."""
-    sections = []
+    """A table for each group of runs that compare."""
+    tables = []
     for group in _by_data(runs):
-        titles = [column.title for column in group[0].board.columns]
         lexical = group[0].parts.get("nli", "").startswith("lexical")
         judged = "; SGSAcc by a comparison of words, which is no model" if lexical else ""
-        heading = _name_of(group[0])
+        name = _name_of(group[0])
+        title = f"{name[0].upper()}{name[1:]}{judged}"
+        headers = ["system", *group[0].board.titles.values(), *_TEXTS]
         rows = [_row(run, base) for run in group]
-        sections.append(f"### {heading[0].upper()}{heading[1:]}{judged}")
-        sections.append(_table(["system", *titles, "trained on", "remarks"], rows))
-    return sections
+        tables.append(to_markdown(simple_table(title, headers, rows, _TEXTS)))
+    return tables
 
 
-def _row(run: Run, base: Path) -> list[str]:
+_TEXTS = ("trained on", "remarks")
+
+
+def _row(run: Run, base: Path) -> list[Cell | str]:
     """The cells of a run, the first with a link to its folder."""
     link = Path(os.path.relpath(run.folder, base)).as_posix()
     figures = [
-        _number(run.figures[column.key], column, run.intervals.get(column.key))
-        for column in run.board.columns
+        Cell(_number(key, value), interval(run.intervals.get(key), partial(_number, key)))
+        for key, value in run.figures.items()
     ]
-    name = markdown(run.folder.name)
-    return [f"[{name}]({link})", *figures, markdown(run.trained_on), run.remark]
+    return [Cell(run.folder.name, link=link), *figures, run.trained_on, run.remark]
 
 
-def _number(value: float | None, column: Column, interval: Interval | None = None) -> str:
-    """A figure as text, with its interval."""
-    if value is None:
-        return NO_VALUE
-    texts = [f"{round(column.scale * n, 1) + 0.0:.1f}" for n in (value, *(interval or ()))]
-    return "{} ({} to {})".format(*texts) if interval else texts[0]
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+def _number(key: str, value: float | None) -> str:
+    return format_figure(key, value, 1)
 
 
 def _published_table(published: Sequence[PublishedRow]) -> str:
     """What papers give, what may be set beside a run on the whole test split first."""
-    columns = [column for column in TRACKERS.columns if any(column.key in r.all for r in published)]
+    given = {key for row in published for key in row.all}
+    titles = {key: title for key, title in TRACKERS.titles.items() if key in given}
 
     def rank(row: PublishedRow) -> tuple[bool, float, float]:
         figures = row.all
@@ -336,11 +325,10 @@ def _published_table(published: Sequence[PublishedRow]) -> str:
 
     rows = []
     for row in sorted(published, key=rank):
-        figures = [row.all.get(column.key) for column in columns]
-        cells = [NO_VALUE if figure is None else f"{figure:.1f}" for figure in figures]
-        rows.append([row.name, *cells, row.data, row.where, row.not_comparable])
-    titles = [column.title for column in columns]
-    return _table(["system", *titles, "data", "source", "remarks"], rows)
+        figures = [number(row.all.get(key), 1) for key in titles]
+        rows.append([row.name, *figures, row.data, row.where, row.not_comparable])
+    texts = ("data", "source", "remarks")
+    return to_markdown(simple_table("", ["system", *titles.values(), *texts], rows, texts))
 
 
 def _parser() -> argparse.ArgumentParser:

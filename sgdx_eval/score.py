@@ -41,7 +41,8 @@ from .headers import (
 from .inputs import Inputs, stated_dialogues
 from .predictions import Predictions, note_lacking, read_calls, read_predictions, with_frame_ids
 from .references import References
-from .terminal import print_calls, print_scores, print_unread, terminal
+from .tables import terminal
+from .terminal import print_calls, print_scores, print_unread
 
 _Scores = TypeVar("_Scores")
 

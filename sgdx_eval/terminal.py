@@ -1,14 +1,10 @@
 """Scores, comparisons and explanations as tables on the terminal, which fit into 80 columns."""
 
-import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from textwrap import fill
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from sgdx_dataset.io.console import escape_controls
@@ -16,6 +12,16 @@ from sgdx_metric.bootstrap import BOTH, DIALOGUES
 from sgdx_metric.signature import signature_parts
 
 from .explain import Flip, Line
+from .tables import (
+    NO_VALUE,
+    difference_cells,
+    interval,
+    legend,
+    number,
+    percent,
+    print_line,
+    print_table,
+)
 
 _GROUPS = {"all": "#ALL_SERVICES", "seen": "#SEEN_SERVICES", "unseen": "#UNSEEN_SERVICES"}
 _TITLES = {
@@ -32,10 +38,6 @@ _TITLES = {
 }
 # Figures that have a line and no column, as the table of scores would be too wide.
 _LINES = ("change_orig", "change_v1-5", "canonical_orig", "canonical_v1-5")
-# Headers of figures that are no longer than this are not folded.
-_SHORT = len("difference")
-_GAP = 2  # blanks between columns
-_LONG_NAME = 28  # characters; longer names of slots and frames may be folded
 # What the figures of states are, by the beginning of their keys.
 _TERMS = {
     "jga_": "JGA: joint goal accuracy; a frame is right if every slot of its state is.",
@@ -61,7 +63,7 @@ CALL_TITLES = {
 _FLIPS_TERMS = [
     "what changed: each slot that was lost, with the prediction under the first wording of "
     '"right under" -> the prediction under the first of "wrong under" (why it is wrong).',
-    "-: no value.",
+    f"{NO_VALUE}: no value.",
 ]
 CALL_TERMS = [
     "call: the right function with the right arguments.",
@@ -73,11 +75,6 @@ CALL_TERMS = [
     "SS: how far a score varies over wordings.",
     "Better: lower SS and flips; of all else, higher.",
 ]
-
-
-def terminal() -> Console:
-    """The standard output; where it is piped, and so has no width, it is 80 columns wide."""
-    return Console() if sys.stdout and sys.stdout.isatty() else Console(width=80)
 
 
 def print_scores(result: dict[str, Any], console: Console) -> None:
@@ -103,15 +100,15 @@ def print_scores(result: dict[str, Any], console: Console) -> None:
     of_services = f" of {chosen.replace('+', ', ')}" if chosen else ""
     title = f"Joint goal accuracy and schema sensitivity{of_services}, in %"
     print_table(title, ["services", "frames", *names.values()], rows, console)
-    for key, interval in sgdx["confidence"].items():
-        if interval and key == "drop":
+    for key, ends in sgdx["confidence"].items():
+        if ends and key == "drop":
             drop = f"JGA_v1-5 - JGA_orig: {percent(sgdx[key])}"
-            print_line(f"{drop}, 95 % interval {_interval(interval)}", console)
-        elif interval and key in names:
-            print_line(f"{names[key]}: 95 % interval {_interval(interval)}", console)
-        elif interval:
+            print_line(f"{drop}, 95 % interval {interval(ends)}", console)
+        elif ends and key in names:
+            print_line(f"{names[key]}: 95 % interval {interval(ends)}", console)
+        elif ends:
             figure = f"{figure_title(key)}: {percent(sgdx[key])}"
-            print_line(f"{figure}, 95 % interval {_interval(interval)}", console)
+            print_line(f"{figure}, 95 % interval {interval(ends)}", console)
     print_line("", console)
     _print_variants(result, console)
     print_line(f"{_score_legend(sgdx)}\n", console)
@@ -132,11 +129,6 @@ def _score_legend(sgdx: Mapping[str, Any]) -> str:
         terms += ["difference: JGA less that of original.", P_TERM]
     terms.append("seen: services that the original train split has; unseen: all others.")
     return legend(terms)
-
-
-def legend(terms: Iterable[str]) -> str:
-    """Terms below a table: each begins a line, and no line has over 80 characters."""
-    return "\n".join(fill(term, 80, break_on_hyphens=False) for term in terms)
 
 
 def figure_terms(keys: Collection[str]) -> list[str]:
@@ -197,8 +189,8 @@ def _print_variants(result: dict[str, Any], console: Console) -> None:
     for name, groups in result["variants"].items():
         means = (groups.get(key, {}).get("joint_goal_accuracy") for key in _GROUPS.values())
         change = differences.get(name, {})
-        interval = None if change.get("low") is None else [change["low"], change["high"]]
-        cells = difference_cells(change.get("difference"), interval, change.get("p"))
+        ends = None if change.get("low") is None else [change["low"], change["high"]]
+        cells = difference_cells(change.get("difference"), ends, change.get("p"))
         rows.append([name, *map(percent, means), *(cells if differences else [])])
     print_table("Joint goal accuracy by variant, in %", headers, rows, console)
 
@@ -243,8 +235,8 @@ def _print_calls_by_variant(result: dict[str, Any], console: Console) -> None:
     rows = []
     for name, accuracy in result["calls"]["call_accuracy"]["by_variant"].items():
         change = result["differences"].get(name, {})
-        interval = None if change.get("low") is None else [change["low"], change["high"]]
-        cells = difference_cells(change.get("difference"), interval, change.get("p"))
+        ends = None if change.get("low") is None else [change["low"], change["high"]]
+        cells = difference_cells(change.get("difference"), ends, change.get("p"))
         success = percent(result["calls"]["task_success"]["by_variant"][name])
         decision = result["decision"].get(name) or {}
         decided = [percent(decision.get(key)) for key in ("precision", "recall")]
@@ -266,23 +258,15 @@ def print_explanation(
     print_line(frame_id, console)
     for speaker, utterance in dialogue:
         console.print(Text(escape_controls(f"{speaker.lower():>6}: {utterance}")))
-    print_line("", console)
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    slot = max((len(line.slot or line.aspect) for line in lines), default=0)
-    why = max((len(line.why) for line in lines), default=0)
-    table.add_column("variant", overflow="fold")
-    table.add_column("slot", overflow="fold", min_width=min(slot, _LONG_NAME))
-    table.add_column("reference", overflow="fold")
-    table.add_column("prediction", overflow="fold")
-    table.add_column("score", justify="right", overflow="fold")
-    table.add_column("why", overflow="fold", width=min(why, len("ignored: not a slot")))
-    for i, line in enumerate(lines):
+    rows = []
+    for line in lines:
         values = " | ".join(line.reference), " | ".join(line.predicted)
-        last = i + 1 == len(lines) or lines[i + 1].aspect != line.aspect
-        score = "-" if line.score is None else f"{line.score:.2f}"
-        cells = line.variant, line.slot or line.aspect, *values, score, line.why
-        table.add_row(*map(_cell, cells), end_section=last)
-    console.print(table)
+        score = number(line.score)
+        rows.append([line.variant, line.slot or line.aspect, *values, score, line.why])
+    breaks = [i for i, (one, two) in enumerate(pairwise(lines)) if one.aspect != two.aspect]
+    headers = ["variant", "slot", "reference", "prediction", "score", "why"]
+    texts = ("slot", "reference", "prediction", "why")
+    print_table("", headers, rows, console, texts, breaks)
 
 
 def print_broken(
@@ -320,26 +304,17 @@ def print_flips(flips: Sequence[Flip], right: int, count: int, unit: str, consol
         unit: What they are, "frame" or "call".
         console: Where to print.
     """
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    frame = max((len(flip.frame_id) for flip in flips), default=0)
-    # A fixed width: of a least one rich would cut the other columns off instead of folding them.
-    table.add_column(unit, overflow="fold", width=min(frame, _LONG_NAME))
-    # Two wordings a line leave room for what changed.
-    table.add_column("right under", overflow="fold", max_width=len("original v1"))
-    table.add_column("wrong under", overflow="fold", max_width=len("original v1"))
-    table.add_column("what changed", overflow="fold")
+    rows = []
     for flip in flips:
         changed = "; ".join(
             f"{line.slot or line.aspect}: {_values(before.predicted)} -> {_values(line.predicted)}"
             f" ({line.why})"
             for before, line in flip.changes
         )
-        cells = flip.frame_id, " ".join(flip.right), " ".join(flip.wrong), changed
-        table.add_row(*map(_cell, cells))
+        rows.append([flip.frame_id, " ".join(flip.right), " ".join(flip.wrong), changed])
     title = f"{unit.capitalize()}s that are right under one wording and wrong under another"
-    print_line(title, console)
-    console.print(table)
-    print_line("", console)
+    texts = ("right under", "wrong under", "what changed")
+    print_table(title, [unit, *texts], rows, console, texts)
     if flips:
         print_line(f"{legend(_FLIPS_TERMS)}\n", console)
     share = percent(len(flips) / count if count else None)
@@ -352,27 +327,7 @@ def print_flips(flips: Sequence[Flip], right: int, count: int, unit: str, consol
 
 def _values(values: Sequence[str]) -> str:
     """A slot's values as text; a dash for none."""
-    return " | ".join(values) or "-"
-
-
-def percent(fraction: float | None) -> str:
-    """A fraction as percent with two decimals, zero without a sign; "-" for None."""
-    return "-" if fraction is None else f"{round(100 * fraction, 2) + 0.0:.2f}"
-
-
-def _interval(interval: Sequence[float]) -> str:
-    return f"{percent(interval[0])} to {percent(interval[1])}"
-
-
-def difference_cells(
-    difference: float | None, interval: Sequence[float] | None, p: float | None
-) -> list[str]:
-    """The cells of a difference, its interval and its p."""
-    return [
-        percent(difference),
-        _interval(interval) if interval else "-",
-        "-" if p is None else f"{p:.4f}",
-    ]
+    return " | ".join(values) or NO_VALUE
 
 
 def _wider(keys: dict[str, Any]) -> list[str]:
@@ -385,54 +340,3 @@ def figure_title(key: str) -> str:
     wider = key.replace("ss_jga", "SS").replace("jga_worst", "JGA_worst")
     wider = wider.replace("change(", "Change(").replace("canonical(", "Canonical(")
     return _TITLES.get(key, wider)
-
-
-def print_table(
-    title: str,
-    headers: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    console: Console,
-    last_group: str = "",
-) -> None:
-    """Print a table whose first column names the rows and whose others are figures.
-
-    Where it is too wide for the console, long headers and the names of the rows are folded, and
-    figures never are.
-
-    Args:
-        title: The line above the table.
-        headers: What the columns are called.
-        rows: The cells.
-        console: Where to print.
-        last_group: The name of the row below which a line stays free; empty for none.
-    """
-    widths = [max((len(row[i]) for row in rows), default=0) for i in range(len(headers))]
-    full = sum(max(width, len(header)) + _GAP for width, header in zip(widths, headers)) - _GAP
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for i, (header, width) in enumerate(zip(headers, widths)):
-        is_short = len(header) <= max(width, _SHORT)
-        if full > console.width and i and len(header) > width:
-            header = header.replace(" ", "\n")
-        table.add_column(
-            Text("\n".join(map(escape_controls, header.split("\n"))), overflow="fold"),
-            justify="right" if i else "left",
-            overflow="fold",
-            no_wrap=i > 0 and is_short,
-            min_width=width if i else min(width, 14),
-        )
-    for row in rows:
-        table.add_row(*map(_cell, row), end_section=row[0] == last_group)
-    print_line(title, console)
-    console.print(table, crop=False)
-    print_line("", console)
-
-
-def _cell(text: str) -> str:
-    """A text from outside as a cell of a table."""
-    return escape(escape_controls(text))
-
-
-def print_line(text: str, console: Console) -> None:
-    """Print a text as it is, however long its lines."""
-    text = "\n".join(map(escape_controls, text.split("\n")))
-    console.print(text, soft_wrap=True, markup=False, highlight=False)

@@ -14,7 +14,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import run
 from sgdx_dataset.io.files import write_bytes
 from sgdx_eval.files import check_apart, check_output
-from sgdx_eval.terminal import terminal
+from sgdx_eval.tables import terminal
 from sgdx_metric import ScoreError
 
 from .folder import read_tool_set

@@ -14,7 +14,7 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import decode_json
-from sgdx_eval.terminal import percent
+from sgdx_eval.tables import interval, percent
 
 from .data import ToolWords, Wording
 from .folder import read_tool_set, write_wording
@@ -69,8 +69,9 @@ def _demo(folder: Path) -> None:
     scores = decode_json(scores_file.read_bytes(), dict[str, Any], str(scores_file), "scores")
     for name in ("v2", _MENDED):
         difference = scores["differences"][name]
-        interval = f"[{percent(difference['low'])}, {percent(difference['high'])}]"
-        print(f"{name}: {percent(difference['difference'])} points of call accuracy {interval}")
+        ends = interval([difference["low"], difference["high"]])
+        points = f"{percent(difference['difference'])} points of call accuracy"
+        print(f"{name}: {points}, 95 % interval {ends}")
     print(f"\n{_NEXT}")
 
 

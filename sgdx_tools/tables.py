@@ -7,7 +7,8 @@ from typing import Any
 
 from rich.console import Console
 
-from sgdx_eval.terminal import P_TERM, legend, percent, print_line, print_table
+from sgdx_eval.tables import difference_cells, interval, legend, percent, print_line, print_table
+from sgdx_eval.terminal import P_TERM
 
 _TITLES = {
     "call_name_accuracy": "tool",
@@ -57,10 +58,10 @@ def print_scores(scores: Mapping[str, Any], console: Console) -> None:
     heads = ["SS" if name == "sensitivity" else name for name in shown]
     print_table(title, ["metric", *heads], rows, console)
     for metric, of_metric in scores["calls"].items():
-        interval = of_metric["confidence"]["drop"]
-        if interval and metric in ("call_accuracy", "no_call_accuracy", "task_success"):
+        ends = of_metric["confidence"]["drop"]
+        if ends and metric in ("call_accuracy", "no_call_accuracy", "task_success"):
             drop = f"{_TITLES[metric]}: drop {percent(of_metric['drop'])}"
-            print_line(f"{drop}, 95 % interval {_interval(interval)}", console)
+            print_line(f"{drop}, 95 % interval {interval(ends)}", console)
     print_line("", console)
     _print_wordings(scores, console)
     _print_elements(scores, console)
@@ -87,9 +88,8 @@ def _print_wordings(scores: Mapping[str, Any], console: Console) -> None:
         against = scores["differences"].get(name)
         cells = ["", "", ""]
         if against and against["difference"] is not None:
-            interval = [against["low"], against["high"]]
-            p = "-" if against["p"] is None else f"{against['p']:.3f}"
-            cells = [percent(against["difference"]), _interval(interval), p]
+            ends = [against["low"], against["high"]]
+            cells = difference_cells(against["difference"], ends, against["p"])
         rows.append([name, percent(mean), *cells])
     headers = ["wording", _TITLES[headline], "difference", "95 % interval", "p"]
     print_table("By wording", headers, rows, console)
@@ -125,25 +125,20 @@ def headline_metric(scores: Mapping[str, Any]) -> str:
     return "call_accuracy" if "call_accuracy" in scores["calls"] else "no_call_accuracy"
 
 
-def _interval(interval: list[float | None]) -> str:
-    low, high = interval
-    return f"[{percent(low)}, {percent(high)}]"
-
-
 def cost_line(scores: Mapping[str, Any]) -> str:
     """What other words cost, in a sentence; empty where there are no other words."""
     metric = headline_metric(scores)
     of_metric = scores["calls"][metric]
-    drop, interval = of_metric["drop"], of_metric["confidence"]["drop"]
+    drop, ends = of_metric["drop"], of_metric["confidence"]["drop"]
     if drop is None:
         return ""
     text = (
         f"Under other words {_points_of(metric)} goes from {percent(of_metric['original'])} to "
         f"{percent(of_metric['reworded'])} %"
     )
-    if not interval:
+    if not ends:
         return f"{text}; whether by chance is not known"
-    low, high = interval
+    low, high = ends
     sure = "which may be chance" if low <= 0 <= high else "more than chance explains"
     return f"{text}, {sure}"
 
@@ -163,9 +158,9 @@ def drop_line(scores: Mapping[str, Any], max_drop: float, metrics: list[str]) ->
     """
     metric = metrics[0] if metrics else headline_metric(scores)
     of_metric = scores["calls"][metric]
-    interval = of_metric["confidence"]["drop"]
+    low, high = of_metric["confidence"]["drop"]
     loss = f"the rewording costs {percent(0.0 - of_metric['drop'])} points of {_points_of(metric)}"
-    bounds = f"95 % interval {_interval([0.0 - interval[1], 0.0 - interval[0]])}"
+    bounds = f"95 % interval {interval([0.0 - high, 0.0 - low])}"
     if metrics:
         return f"FAILED: {loss}, {bounds}, all of it above {max_drop:g}"
     return f"passed: {loss}, {bounds}, not all of it above {max_drop:g}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sgdx_eval.terminal import print_line, print_table
+from sgdx_eval.tables import print_line, print_table
 from sgdx_eval.turns.references import References
 from sgdx_eval.turns.tables import bleu_table, robustness_table
 from sgsacc_metric import score_files

@@ -40,11 +40,11 @@ from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_eval.files import write_json
 from sgdx_eval.headers import Header, check_data, check_one_system, is_oracle
 from sgdx_eval.predictions import prediction_paths
+from sgdx_eval.tables import format_figure
 from sgdx_eval.turns.predictions import read_predictions
 from sgdx_eval.turns.references import References, open_references
 from sgdx_eval.turns.score import score_rows
 from sgdx_eval.turns.selection import select_turns, turns_mark
-from sgdx_eval.turns.terminal import format_figure
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.subset import dialogues_mark
 from sgsacc_metric.candidates import APPENDIX_B, RULES, candidates

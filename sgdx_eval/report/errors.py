@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from sgdx_eval.tables import Cell
 from sgdx_metric.variants import ORIGINAL
 
 from .analysis import Analysis
 from .breakage import INTENT, Breakage, element_at
-from .cells import Cell
 from .systems import TrackerSystem
 
 

@@ -12,12 +12,12 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
 from sgdx_eval.references import Stated
+from sgdx_eval.tables import printable
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import split_name
 from sgsacc_metric.signature import NAME as GENERATION
 
 from .analysis import Analyses, Analysis, analyse
-from .cells import printable
 from .choice import ALL_FRAMES, FrameChoice, choose_frames
 from .data import ReferenceData, open_references, open_source
 from .generation.runs import GeneratorRun, Validation, read_generator_run, read_validation

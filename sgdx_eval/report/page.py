@@ -16,11 +16,20 @@ import msgspec
 
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import staged
+from sgdx_eval.tables import (
+    NO_VALUE,
+    Table,
+    html_cells,
+    html_head,
+    markdown,
+    printable,
+    to_html,
+    to_markdown,
+)
 from sgdx_metric.version import __version__
 
 from . import tables
 from .breakage import CLASSES, Rewording
-from .cells import NO_VALUE, Column, Table, markdown, printable
 from .errors import Error
 from .pictures import Picture
 from .systems import SystemGroup, TrackerSystem, names_or_number
@@ -182,6 +191,11 @@ def render_html(report: Report) -> str:
         report,
         shown=printable,
         whole=require("markupsafe").escape,
+        rewording_columns=tables.REWORDING_COLUMNS,
+        rewording_cells=tables.rewording_cells,
+        html=lambda table: markup(to_html(table)),
+        head=lambda columns: markup(html_head(columns)),
+        cells=lambda cells, columns: markup(html_cells(cells, columns)),
         script=markup(script),
         style=markup(style),
         script_hash=f"sha256-{digest}",
@@ -197,6 +211,8 @@ def render_markdown(report: Report) -> str:
         report,
         shown=lambda value: markup(markdown(printable(value))),
         whole=lambda value: markup(markdown(value)),
+        markdown=lambda table: markup(to_markdown(table)),
+        rewording_table=tables.rewording_table,
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
@@ -261,12 +277,10 @@ def _rendered(
     environment.filters |= {
         "whole": whole,
         "sentence": lambda text: text[:1].upper() + text[1:] + ".",
-        "by_first": lambda rows: [list(g) for _, g in groupby(rows, lambda cells: cells[0])],
         "uncut": lambda text: whole(printable(text, len(text))),
         "code": lambda text, *cut: markup(f"`{printable(text, *cut).replace('`', ' ')}`"),
         "kinds": lambda errors: [k for k in CLASSES if any(_has_kind(e, k) for e in errors)],
         "names_or_number": names_or_number,
-        "by_system": lambda columns: [(k, list(g)) for k, g in groupby(columns, _system)],
     }
     page: str = environment.get_template(name).render(
         report=report,
@@ -275,8 +289,6 @@ def _rendered(
         first_rewordings=_FIRST_REWORDINGS,
         first_errors=_FIRST_ERRORS,
         errors_file=ERRORS_FILE,
-        rewording_columns=tables.REWORDING_COLUMNS,
-        rewording_cells=tables.rewording_cells,
         no_value=NO_VALUE,
         **values,
     )
@@ -285,10 +297,6 @@ def _rendered(
 
 def _has_kind(error: Error, kind: str) -> bool:
     return any(wording.kind == kind for wording in error.wordings)
-
-
-def _system(column: Column) -> str:
-    return column.system
 
 
 def _template(name: str) -> str:

@@ -15,9 +15,9 @@ import numpy as np
 
 from sgdx_eval.paired_results import SYSTEM_PARTS
 from sgdx_eval.results import Results, read_results
+from sgdx_eval.tables import printable
 from sgdx_metric.columns import Ints
 
-from .cells import printable
 from .run_files import RunRecord, find_predictions, read_record
 
 # Facts of a training, in which the runs of one system differ that are of several seeds.

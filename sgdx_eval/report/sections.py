@@ -8,11 +8,11 @@ from itertools import chain
 from typing import Any
 
 from sgdx_dataset.io.progress import progress
+from sgdx_eval.tables import NO_VALUE, Table
 
 from . import tables
 from .analysis import Analyses, Analysis
 from .breakage import costliest_rewordings
-from .cells import NO_VALUE, Table
 from .errors import choose_errors, error_lines, system_errors
 from .generation.plots import PLOTS as GENERATOR_PLOTS
 from .generation.sections import entailment_section, generator_sections, generator_verdict
@@ -238,7 +238,7 @@ def _with_figures(*candidates: Table | None) -> list[Table]:
             cell.text != NO_VALUE
             for row in table.rows
             for cell, column in zip(row, table.columns, strict=True)
-            if column.system
+            if column.group
         )
     ]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from sgdx_eval.tables import printable
 from sgdx_metric.variants import ORIGINAL
 
-from .cells import printable
 from .runs import ScoredRun, TrackerRun, name_of_path
 
 AnyRun = TypeVar("AnyRun", bound=ScoredRun)

@@ -8,6 +8,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sgdx_eval.results import GroupScores
+from sgdx_eval.tables import (
+    NO_VALUE,
+    Cell,
+    Column,
+    Table,
+    format_over_runs,
+    interval,
+    percent,
+    signed_points,
+)
 from sgdx_metric.columns import Ints
 from sgdx_metric.report import BESIDE
 from sgdx_metric.scoring import METRICS
@@ -16,15 +26,6 @@ from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 from ..published import read_published
 from .analysis import KINDS, Analyses
 from .breakage import INTENT, MEANINGS, SLOT_CLASSES, Rewording
-from .cells import (
-    NO_VALUE,
-    Cell,
-    Column,
-    Table,
-    format_over_runs,
-    percent,
-    signed_points,
-)
 from .numbers import (
     Estimate,
     frames_by_service,
@@ -178,8 +179,7 @@ def difference_cell(difference: Estimate | None) -> Cell:
     """A difference in percentage points with its interval; a dash where there is none."""
     if difference is None:
         return Cell(NO_VALUE)
-    ends = [signed_points(end) for end in difference.interval or ()]
-    return Cell(signed_points(difference.value), " to ".join(ends))
+    return Cell(signed_points(difference.value), interval(difference.interval, signed_points))
 
 
 def by_service(group: TrackerGroup) -> Table:
@@ -226,7 +226,7 @@ def _headline_rows(
         row = [Cell(name, details.get(name, "")), Cell(f"{len(frames):,}")]
         for system in group.systems:
             scores = headline_scores(system, frames)
-            row += [Cell(percent(scores.get(key))) for key in _HEADLINE.values()]
+            row += [Cell(percent(scores.get(key), 1)) for key in _HEADLINE.values()]
         rows.append(row)
     return rows
 
@@ -312,7 +312,7 @@ def error_classes(group: TrackerGroup, analyses: Analyses) -> Table | None:
         row = [Cell(kind, MEANINGS[kind])]
         for system in systems:
             count, total = counts[system.name][kind], counts[system.name].total()
-            row += [Cell(f"{count:,}"), Cell(percent(count / total if total else None))]
+            row += [Cell(f"{count:,}"), Cell(percent(count / total if total else None, 1))]
         rows.append(row)
     columns = [Column("class", numeric=False)]
     columns += [Column(name, s.label) for s in systems for name in ("errors", "%")]
@@ -361,8 +361,7 @@ REWORDING_COLUMNS = [
 
 def rewording_cells(rewording: Rewording) -> list[Cell]:
     """A row of the table of the costliest rewordings."""
-    element, before, after, change, interval = rewording
-    ends = " to ".join(f"{end:,.0f}" for end in interval or ())
+    element, before, after, change, ends = rewording
     return [
         Cell(element.service),
         Cell(element.variant),
@@ -370,8 +369,13 @@ def rewording_cells(rewording: Rewording) -> list[Cell]:
         Cell(after.name, after.description),
         Cell(format_count(change.lost)),
         Cell(format_count(change.won)),
-        Cell(format_count(change.net), ends),
+        Cell(format_count(change.net), interval(ends, "{:,.0f}".format)),
     ]
+
+
+def rewording_table(rewordings: Sequence[Rewording]) -> Table:
+    """The costliest rewordings, without a title."""
+    return Table("", "", REWORDING_COLUMNS, [rewording_cells(each) for each in rewordings])
 
 
 def format_count(value: float) -> str:

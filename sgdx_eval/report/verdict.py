@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from sgdx_eval.tables import Cell, interval, one_decimal, percent, signed_points
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .analysis import Analyses
 from .breakage import Rewording, costliest_rewordings
-from .cells import Cell, percent, signed_points
 from .numbers import (
     Estimate,
     changes_by_variant,
@@ -65,7 +65,8 @@ def tracker_verdict(group: TrackerGroup, analyses: Analyses) -> Verdict | None:
     leader = ranked[0]
     best = scores[leader.name]
     jga = best["jga_v1-5"]
-    sentences = [Cell(f"{leader.name}: {percent(jga.value)} % JGA under other words", _ends(jga))]
+    lead = f"{leader.name}: {percent(jga.value, 1)} % JGA under other words"
+    sentences = [Cell(lead, _ends(jga))]
     if len(ranked) > 1:
         sentences.append(_lead(ranked))
     if ORIGINAL in group.first.variants:
@@ -100,18 +101,18 @@ def _costs(system: TrackerSystem, scores: dict[str, Estimate]) -> list[Cell]:
     drop, original = scores["drop"], scores["jga_orig"].value
     verb, change = ("gains", _negated(drop)) if drop.value < 0 else ("costs", drop)
     average = Cell(
-        f"Rewording {verb} it {100 * change.value:.1f} points on average, from {percent(original)} "
-        "under the original words",
+        f"Rewording {verb} it {100 * change.value:.1f} points on average, from "
+        f"{percent(original, 1)} under the original words",
         _ends(change),
     )
     fall = changes[worst]
-    to = f"to {percent(original + fall.value)}, {signed_points(fall.value)} points"
+    to = f"to {percent(original + fall.value, 1)}, {signed_points(fall.value)} points"
     falls = Cell(f"It falls most under {worst}, {to}", _signed_ends(fall))
     if fall.value >= 0:
         falls = Cell("It falls under none of the rewordings")
     all_six = Cell(
         "Under the worst of the six wordings for each frame, it has "
-        f"{percent(scores['jga_worst'].value)} %",
+        f"{percent(scores['jga_worst'].value, 1)} %",
         _ends(scores["jga_worst"]),
     )
     return [average, falls, all_six]
@@ -127,12 +128,12 @@ def _costliest(system: TrackerSystem, analyses: Analyses) -> list[CostlyWords]:
 
 
 def _costly_words(rewording: Rewording) -> CostlyWords:
-    element, before, after, change, interval = rewording
+    element, before, after, change, ends = rewording
     same_name = before.name == after.name
     words = (before.description, after.description) if same_name else (before.name, after.name)
     cost = f"{format_count(change.net)} frames"
-    if interval:
-        cost += f" ({interval[0]:,.0f} to {interval[1]:,.0f})"
+    if ends:
+        cost += f" ({interval(ends, '{:,.0f}'.format)})"
     return CostlyWords(f"{element.service}, {element.variant}", *words, cost)
 
 
@@ -144,8 +145,8 @@ def _negated(estimate: Estimate) -> Estimate:
 
 def _ends(estimate: Estimate) -> str:
     """The interval of a score, in percent; empty where it has none."""
-    return " to ".join(percent(end) for end in estimate.interval or ())
+    return interval(estimate.interval, one_decimal)
 
 
 def _signed_ends(estimate: Estimate) -> str:
-    return " to ".join(signed_points(end) for end in estimate.interval or ())
+    return interval(estimate.interval, signed_points)

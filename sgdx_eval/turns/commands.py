@@ -7,7 +7,7 @@ import sgsacc_metric
 from sgdx_dataset.io.arguments import paths_by_name
 from sgdx_eval.files import check_output, write_json
 from sgdx_eval.predictions import parse_predictions
-from sgdx_eval.terminal import print_line, print_table, terminal
+from sgdx_eval.tables import print_line, print_table, terminal
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 from sgsacc_metric.api import score_files

@@ -17,7 +17,7 @@ from sgdx_eval.predictions import (
     prediction_paths,
 )
 from sgdx_eval.score import note_subset, warn_of_oracle
-from sgdx_eval.terminal import terminal
+from sgdx_eval.tables import terminal
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.subset import Subset
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sgdx_eval.tables import format_figure
 from sgsacc_metric.bleu import CONVENTIONS
-
-from .terminal import format_figure
 
 GROUPS = {
     "all": "all",

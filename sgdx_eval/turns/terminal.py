@@ -1,13 +1,21 @@
 """Scores, comparisons and explanations as tables on the terminal, which fit into 80 columns."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from sgdx_dataset.io.console import escape_controls
-from sgdx_eval.terminal import print_line, print_table
+from sgdx_eval.tables import (
+    difference_cells,
+    format_figure,
+    interval,
+    percent,
+    print_line,
+    print_table,
+)
 from sgsacc_metric.rows import Turn
 from sgsacc_metric.units import GROUPS
 
@@ -41,11 +49,11 @@ def print_scores(scores: dict[str, Any], console: Console) -> None:
     _print_groups("SGSAcc, in %", keys, scores, console)
     worst = [f"{metric}_{part}" for metric in ("ser", "sgsacc") for part in ("worst", "flips")]
     _print_groups("The worst case, in %", worst, scores, console)
-    for key, ends in scores["sgdx"]["confidence"].items():
-        if ends:
+    for key, both in scores["sgdx"]["confidence"].items():
+        if ends := interval(both, partial(format_figure, key)):
             # The figures of sets with a name of their own are in no table.
             value = f" {format_figure(key, scores['sgdx'][key])}," if "(" in key else ""
-            print_line(f"{figure_title(key)}:{value} 95 % interval {_interval(key, ends)}", console)
+            print_line(f"{figure_title(key)}:{value} 95 % interval {ends}", console)
     print_line("", console)
     _print_variants(scores, console)
     print_line(_LEGEND, console)
@@ -108,7 +116,7 @@ def coverage_lines(scores: dict[str, Any]) -> list[str]:
 
 
 def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f} %"
+    return f"{percent(share, 1)} %"
 
 
 def _print_variants(scores: dict[str, Any], console: Console) -> None:
@@ -159,9 +167,9 @@ def print_comparison(comparison: dict[str, Any], names: tuple[str, str], console
 
 def _compared_cells(key: str, figure: dict[str, Any]) -> list[str]:
     """The cells of a figure: both sides, their difference, its interval and its p."""
-    cells = [format_figure(key, figure[part]) for part in ("first", "second", "difference")]
-    p = "-" if figure["p"] is None else f"{figure['p']:.4f}"
-    return [*cells, _interval(key, figure["interval"]), p]
+    text = partial(format_figure, key)
+    change = difference_cells(figure["difference"], figure["interval"], figure["p"], text)
+    return [text(figure["first"]), text(figure["second"]), *change]
 
 
 def print_explanation(
@@ -215,14 +223,3 @@ def figure_title(key: str) -> str:
     figure, bracket, rest = key.partition("(")
     metric, _, part = figure.rpartition("_")
     return f"{_METRIC_TITLES[metric]} {part}{bracket}{rest}" if metric in _METRIC_TITLES else key
-
-
-def format_figure(key: str, value: float | None) -> str:
-    """A figure with two decimals: BLEU as it is, all others in percent; "-" for None."""
-    if value is None:
-        return "-"
-    return f"{value if key.startswith('bleu') else 100 * value:.2f}"
-
-
-def _interval(key: str, ends: Sequence[float] | None) -> str:
-    return f"{format_figure(key, ends[0])} to {format_figure(key, ends[1])}" if ends else "-"

@@ -441,7 +441,8 @@ SABOTAGES = {
         "sgdx_eval/report/verdict.py", "    if low > 0:\n", "    if low > -1:\n",
         f"{_EVAL}/report/test_verdict.py -k chance"),
     "words of others are markup of a report": Sabotage(
-        "sgdx_eval/report/cells.py", '.replace("<", "&lt;")', "",
+        "sgdx_eval/tables.py", 'html.escape(" ".join(text.split()), quote=False)',
+        '" ".join(text.split())',
         f"{_EVAL}/report/test_page.py -k no_markup"),
     # --- sgdx_space ---
     "values are markup of the Space": Sabotage(

@@ -90,7 +90,7 @@ def test_an_oracle_is_marked_and_not_the_best(tmp_path: Path) -> None:
     add(tmp_path / "results" / "mine")
     page = render([tmp_path / "results"], [], tmp_path)
     oracle, mine = rows(page, "2,921 of the 4,201 test dialogues")
-    assert oracle.startswith("| [oracle](results/oracle) |") and "**oracle**" in oracle
+    assert oracle.startswith("| [oracle](results/oracle) |") and "oracle: trained" in oracle
     assert mine.endswith("| – |  |")
     best = page.split("\n\n")[1]
     assert "`mine`" in best and "45.0" in best and "25.0" in best

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from sgdx_eval.explain import Flip, Line
 from sgdx_eval.references import open_references
-from sgdx_eval.terminal import percent, print_explanation, print_flips
+from sgdx_eval.terminal import print_explanation, print_flips
 from sgdx_metric.__main__ import main
 from sgdx_metric.rows import PREDICTION
 
@@ -38,12 +38,6 @@ def scored_rows(tmp_path: Path) -> tuple[list[str], list[Row], Path]:
 
 def obeyed(text: str) -> list[str]:
     return [c for c in text if (not c.isprintable() and c not in "\n ") or c == "\u202e"]
-
-
-def test_zero_has_no_sign() -> None:
-    assert [percent(x) for x in (-0.0, -0.00001, -0.0001, 0.3157, None)] == [
-        "0.00", "0.00", "-0.01", "31.57", "-",
-    ]  # fmt: skip
 
 
 def test_names_are_whole_where_there_is_room(capsys: pytest.CaptureFixture[str]) -> None:

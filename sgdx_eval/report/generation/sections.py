@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..cells import NO_VALUE, Cell
+from sgdx_eval.tables import NO_VALUE, Cell
+
 from ..page import Section
 from ..pictures import draw_pictures
 from ..systems import SystemGroup

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from sgdx_eval.tables import NO_VALUE, Cell, Column, Table, format_figure, format_over_runs
 from sgdx_eval.turns import tables
 from sgdx_metric.variants import ORIGINAL
 from sgsacc_metric.bleu import CONVENTIONS
 
-from ..cells import NO_VALUE, Cell, Column, Table, format_over_runs
 from ..systems import ScoredSystem, SystemGroup
 from .runs import GeneratorRun, TurnGroupScores, Validation, turn_caveats
 
@@ -163,7 +163,7 @@ def conventions(group: GeneratorGroup) -> Table:
         "different conventions cannot be compared, and most papers do not name theirs. Here "
         f"{signatures}. The first is the headline. With several seeds, this is the first run."
     )
-    cells = [[Cell(text) for text in row] for row in rows]
+    cells = [[*map(Cell, row)] for row in rows]
     title = "BLEU under four conventions"
     return Table(title, note, columns, cells, group.caveats, group.signatures)
 
@@ -214,7 +214,7 @@ def entailment(validation: Validation) -> Table:
         "Entailment on gold responses",
         note,
         columns,
-        _cells(rows),
+        [[*map(Cell, row)] for row in rows],
         turn_caveats(parts, turns),
         {validation.signature: ""},
     )
@@ -234,12 +234,8 @@ def published() -> Table:
         "with SER on 99.7 % of SER's turns. No pretrained model of entailment was run in this "
         "project to check any of these figures."
     )
-    return Table("Published figures of generators", note, columns, _cells(rows), folded=True)
-
-
-def _cells(rows: Sequence[Sequence[str]]) -> list[list[Cell]]:
-    """The cells of a table of the metric, in which a hyphen stands for no value."""
-    return [[Cell(NO_VALUE if text == "-" else text) for text in row] for row in rows]
+    cells = [[*map(Cell, row)] for row in rows]
+    return Table("Published figures of generators", note, columns, cells, folded=True)
 
 
 def _has_score(group: GeneratorGroup, key: str) -> bool:
@@ -256,5 +252,4 @@ def score_cell(scores: Sequence[TurnGroupScores], key: str) -> Cell:
 
 def _number(key: str, value: float) -> str:
     """A score with one decimal, BLEU as it is and all else in percent; SER is small, so two."""
-    scaled = value if key.startswith("bleu") else 100 * value
-    return f"{scaled:.2f}" if key.startswith("ser") else f"{scaled:.1f}"
+    return format_figure(key, value, 2 if key.startswith("ser") else 1)

@@ -7,10 +7,20 @@ from dataclasses import replace
 from typing import Any
 
 from sgdx_eval.call_results import Difference, MetricScores, WordingFigures
+from sgdx_eval.tables import (
+    NO_VALUE,
+    Cell,
+    Column,
+    Table,
+    interval,
+    one_decimal,
+    p_value,
+    percent,
+    signed_points,
+)
 from sgdx_metric.units import ALL, SEEN, UNSEEN
 from sgdx_metric.variants import ORIGINAL
 
-from ..cells import NO_VALUE, Cell, Column, Table, percent, signed_points
 from ..page import Section
 from ..pictures import COLOURS, draw_picture, new_figure, without_formulae
 from ..verdict import CostlyWords, Verdict
@@ -108,8 +118,9 @@ def tool_verdict(run: ToolRun) -> Verdict | None:
         return None
     sentences = [
         Cell(
-            f"{run.name}: {percent(metric.original)} % {_IN_WORDS[name]} under the original words, "
-            f"{percent(metric.reworded)} under others, {signed_points(metric.drop)} points",
+            f"{run.name}: {percent(metric.original, 1)} % {_IN_WORDS[name]} under the original "
+            f"words, {percent(metric.reworded, 1)} under others, "
+            f"{signed_points(metric.drop)} points",
             _drop(metric.drop, metric.confidence.get("drop")).detail,
         )
     ]
@@ -163,16 +174,12 @@ def _figures(figures: WordingFigures) -> list[Cell]:
 
 
 def _figure(figures: WordingFigures, name: str) -> Cell:
-    interval = figures.confidence.get(name)
-    detail = f"{percent(interval[0])} to {percent(interval[1])}" if interval else ""
-    return Cell(percent(getattr(figures, name)), detail)
+    ends = figures.confidence.get(name)
+    return Cell(percent(getattr(figures, name), 1), interval(ends, one_decimal))
 
 
-def _drop(value: float | None, interval: tuple[float, float] | None) -> Cell:
-    if value is None:
-        return Cell(NO_VALUE)
-    low_high = f"{signed_points(interval[0])} to {signed_points(interval[1])}" if interval else ""
-    return Cell(signed_points(value), low_high)
+def _drop(value: float | None, ends: tuple[float, float] | None) -> Cell:
+    return Cell(NO_VALUE if value is None else signed_points(value), interval(ends, signed_points))
 
 
 def _change(difference: Difference) -> Cell:
@@ -186,14 +193,14 @@ def _wordings_table(run: ToolRun, name: str, note: str) -> Table:
     is_decided = name == _CALL and any(run.scores.decision.values())
     rows = []
     for wording, mean in metric.by_variant.items():
-        row = [Cell(wording), Cell(percent(mean))]
+        row = [Cell(wording), Cell(percent(mean, 1))]
         if metric.differences:
             row += _difference_cells(metric, wording)
         if is_decided:
             decision = run.scores.decision.get(wording)
             row += [
-                Cell(percent(decision.precision if decision else None)),
-                Cell(percent(decision.recall if decision else None)),
+                Cell(percent(decision.precision if decision else None, 1)),
+                Cell(percent(decision.recall if decision else None, 1)),
             ]
         rows.append(row)
     names = [_METRICS[name], *(["difference", "p"] if metric.differences else [])]
@@ -210,8 +217,7 @@ def _difference_cells(metric: MetricScores, wording: str) -> list[Cell]:
     against = metric.differences.get(wording)
     if against is None:
         return [Cell(""), Cell("")]
-    p = NO_VALUE if against.p is None else f"{against.p:.3f}"
-    return [_change(against), Cell(p)]
+    return [_change(against), Cell(p_value(against.p))]
 
 
 def _services_table(run: ToolRun) -> Table:
@@ -260,12 +266,12 @@ def _words(words: Mapping[str, str]) -> Cell:
 def _noise_table(run: ToolRun) -> Table:
     metric = run.scores.calls[_headlines(run)[0]]
     rows = [
-        [Cell(name), Cell(str(noise.repeats)), Cell(percent(noise.flips))]
+        [Cell(name), Cell(str(noise.repeats)), Cell(percent(noise.flips, 1))]
         for name, noise in run.scores.noise.items()
     ]
     wordings = str(len(metric.by_variant))
     rows.append(
-        [Cell("all wordings, one run of each"), Cell(wordings), Cell(percent(metric.flips))]
+        [Cell("all wordings, one run of each"), Cell(wordings), Cell(percent(metric.flips, 1))]
     )
     columns = [Column("under", numeric=False), Column("runs"), Column("flips")]
     return _table(run, "Flips with and without rewording", _NOISE_NOTE, columns, rows)

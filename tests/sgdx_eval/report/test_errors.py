@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sgdx_eval.report.analysis import analyse
-from sgdx_eval.report.cells import Cell
 from sgdx_eval.report.data import ReferenceData
 from sgdx_eval.report.errors import Error, WrongWording, choose_errors, error_lines, system_errors
 from sgdx_eval.report.inputs import read_tracker
 from sgdx_eval.report.systems import group_runs
+from sgdx_eval.tables import Cell
 
 from .conftest import Row, values, with_state, write_run
 
@@ -86,7 +86,7 @@ def test_an_error_stands_once_with_every_wording(
     frames = [row for row in of_dialogue if slot.name in values(row)]
     (forgotten,) = (error for error in errors if not error.is_intent)
     assert (forgotten.dialogue_id, forgotten.service) == (dialogue, "Vets_1")
-    assert forgotten.words == (slot.name, slot.description)
+    assert forgotten.words == Cell(slot.name, slot.description)
     assert forgotten.turn == min(int(row["frame_id"].split("/")[1]) for row in frames)
     assert forgotten.reference in values(frames[0])[slot.name]
     assert forgotten.user_utterance
@@ -95,7 +95,7 @@ def test_an_error_stands_once_with_every_wording(
         ("v4", "missed", "", len(frames)),
     ]
     new = sample.schemas("v4")["Vets_1"].slots[0]
-    assert forgotten.wordings[1].words == (new.name, new.description)
+    assert forgotten.wordings[1].words == Cell(new.name, new.description)
     assert sum(line["class"] == "missed" for line in lines) == 2 * len(frames)
 
 

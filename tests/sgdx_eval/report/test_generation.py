@@ -20,6 +20,7 @@ from sgdx_eval.report.inputs import read_input, read_inputs
 from sgdx_eval.report.page import render_html, render_markdown
 from sgdx_eval.report.sections import build_report
 from sgdx_eval.report.systems import SystemGroup, group_runs
+from sgdx_eval.tables import Cell
 from sgdx_eval.turns.files import write_scores
 from sgdx_eval.turns.predictions import read_predictions
 from sgdx_eval.turns.references import open_references
@@ -70,7 +71,7 @@ def test_the_figures_are_those_of_scores_json(generators: Path) -> None:
     assert [system.name for system in group.systems] == ["gold", "derived"]
     assert "SGSAcc by a comparison of words, which is no model of entailment" in group.caveats
     table = tables.faithfulness(group)
-    assert [(column.system, column.name) for column in table.columns[3:]] == [
+    assert [(column.group, column.name) for column in table.columns[3:]] == [
         ("BLEU", "orig"), ("BLEU", "v1-5"), ("SER", "orig"), ("SER", "v1-5"), ("SER", "worst"),
         ("SER", "flips"), ("SGSAcc", "orig"), ("SGSAcc", "v1-5"), ("SGSAcc", "worst"),
         ("SGSAcc", "flips"), ("SGSAcc", "SS"),
@@ -83,7 +84,7 @@ def test_the_figures_are_those_of_scores_json(generators: Path) -> None:
     assert [cell.text for cell in gold[3:7]] == ["100.0", "100.0", "0.00", "0.00"]
     sgdx = json.loads((generators / "derived.json").read_text())["sgdx"]
     low, high = sgdx["confidence"]["bleu_v1-5"]
-    assert derived[4] == (f"{sgdx['bleu_v1-5']:.1f}", f"{low:.1f} to {high:.1f}")
+    assert derived[4] == Cell(f"{sgdx['bleu_v1-5']:.1f}", f"{low:.1f} to {high:.1f}")
     assert derived[8].text == f"{100 * sgdx['ser_flips']:.2f}"
     assert derived[10].text == f"{100 * sgdx['sgsacc_v1-5']:.1f}"
     assert derived[11].text == f"{100 * sgdx['sgsacc_worst']:.1f}"
@@ -109,7 +110,7 @@ def test_validated_figures_and_what_fails(generators: Path) -> None:
 
 def test_without_a_model_of_entailment_there_is_no_sgsacc(generators: Path) -> None:
     group = only_group(generators / "plain.json")
-    assert {column.system for column in tables.faithfulness(group).columns} == {
+    assert {column.group for column in tables.faithfulness(group).columns} == {
         "", "BLEU", "SER", "changes"
     }  # fmt: skip
     assert "no model of entailment was asked" in tables.faithfulness(group).note
@@ -136,8 +137,8 @@ def test_seeds_become_one_row(generators: Path, tmp_path: Path) -> None:
     (system,) = group.systems
     assert system.label == "t2g2 [2 seeds]"
     row = tables.faithfulness(group).rows[0]
-    assert row[0] == ("t2g2", "input: derived; 2 seeds")
-    assert row[5] == ("1.50", f"± {stdev(values):.2f}")
+    assert row[0] == Cell("t2g2", "input: derived; 2 seeds")
+    assert row[5] == Cell("1.50", f"± {stdev(values):.2f}")
 
 
 def test_published_figures_name_their_scale_of_bleu() -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from statistics import stdev
 
 from sgdx_eval.report import tables
-from sgdx_eval.report.cells import NO_VALUE
 from sgdx_eval.report.inputs import read_tracker
 from sgdx_eval.report.numbers import Estimate
 from sgdx_eval.report.systems import TrackerGroup, group_runs
+from sgdx_eval.tables import NO_VALUE, Cell
 
 from .conftest import sgdx_part
 
@@ -22,13 +22,17 @@ def test_the_comparison(group: TrackerGroup, runs: dict[str, Path]) -> None:
         ("t5dst", "unseen", "150"),
     ]
     a, b = (100 * sgdx_part(runs[name])["jga_v1-5"] for name in ("plain-0", "plain-1"))
-    assert rows[0][4] == (f"{(a + b) / 2:.1f}", f"± {stdev([a, b]):.1f}")
+    assert rows[0][4] == Cell(f"{(a + b) / 2:.1f}", f"± {stdev([a, b]):.1f}")
     unseen = sgdx_part(runs["tiny"])["unseen"]
     low, high = unseen["confidence"]["ss_jga"]
-    assert rows[8][0] == ("sgp_dst", "random weights")
-    assert rows[8][6] == (f"{100 * unseen['ss_jga']:.1f}", f"{100 * low:.1f} to {100 * high:.1f}")
+    assert rows[8][0] == Cell("sgp_dst", "random weights")
+    assert rows[8][6] == Cell(
+        f"{100 * unseen['ss_jga']:.1f}", f"{100 * low:.1f} to {100 * high:.1f}"
+    )
     low, high = unseen["confidence"]["flips"]
-    assert rows[8][8] == (f"{100 * unseen['flips']:.1f}", f"{100 * low:.1f} to {100 * high:.1f}")
+    assert rows[8][8] == Cell(
+        f"{100 * unseen['flips']:.1f}", f"{100 * low:.1f} to {100 * high:.1f}"
+    )
     assert rows[8][7].text == f"{100 * unseen['jga_worst']:.1f}"
     assert rows[8][5].text == f"{100 * unseen['relative_difference']:.1f}"
 
@@ -41,15 +45,15 @@ def test_augmentation_is_compared_with_the_system_without(group: TrackerGroup) -
         ("t5dst", "backtrans"),
     ]
     none, other = table.rows
-    assert none[5] == ("–", "") and other[5].text.startswith("+")
+    assert none[5] == Cell("–", "") and other[5].text.startswith("+")
     low, _, high = other[5].detail.partition(" to ")
     assert float(low) < float(other[5].text) < float(high)
 
 
 def test_a_difference_has_its_sign_and_its_interval() -> None:
-    assert tables.difference_cell(Estimate(0.0153, (-0.002, 0.03))) == ("+1.5", "-0.2 to +3.0")
-    assert tables.difference_cell(Estimate(-0.5, None)) == ("-50.0", "")
-    assert tables.difference_cell(None) == (NO_VALUE, "")
+    assert tables.difference_cell(Estimate(0.0153, (-0.002, 0.03))) == Cell("+1.5", "-0.2 to +3.0")
+    assert tables.difference_cell(Estimate(-0.5, None)) == Cell("-50.0", "")
+    assert tables.difference_cell(None) == Cell(NO_VALUE, "")
 
 
 def test_services_have_the_scores_of_scores_json(runs: dict[str, Path]) -> None:

@@ -13,6 +13,7 @@ from sgdx_eval.report.numbers import Estimate, changes_by_variant, headline_esti
 from sgdx_eval.report.runs import TrackerRun
 from sgdx_eval.report.systems import TrackerGroup, TrackerSystem, group_runs
 from sgdx_eval.report.verdict import tracker_verdict
+from sgdx_eval.tables import Cell
 
 from .conftest import Row, sgdx_part, values, with_state, write_run
 
@@ -60,7 +61,7 @@ def test_a_lead_that_may_be_chance_is_none(
     monkeypatch.setattr("sgdx_eval.report.verdict.paired_differences", little)
     verdict = tracker_verdict(group, {})
     assert verdict is not None
-    assert verdict.sentences[1] == (
+    assert verdict.sentences[1] == Cell(
         "The next, t5dst, cannot be told from it: 1.0 points lower",
         "-0.1 to 2.1",
     )

@@ -1,27 +1,6 @@
-"""How figures are written on the terminal."""
+"""What the terminal says of figures of generated turns."""
 
-from __future__ import annotations
-
-import io
-
-import pytest
-from rich.console import Console
-
-from sgdx_eval.terminal import print_table
-from sgdx_eval.turns.terminal import coverage_lines, figure_title, format_figure
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "expected"),
-    [
-        ("bleu_orig", 12.345, "12.35"),
-        ("ser_orig", 0.0004, "0.04"),
-        ("changed", 1.0, "100.00"),
-        ("sgsacc_orig", None, "-"),
-    ],
-)
-def test_figures(key: str, value: float | None, expected: str) -> None:
-    assert format_figure(key, value) == expected
+from sgdx_eval.turns.terminal import coverage_lines, figure_title
 
 
 def test_titles() -> None:
@@ -55,18 +34,3 @@ def test_coverage() -> None:
     ]
     scores["counts"] = {"turns": {"all": 9}}
     assert len(coverage_lines(scores)) == 1
-
-
-def test_a_table_obeys_no_names() -> None:
-    """Control characters are escaped, markup is shown, and figures are never folded."""
-    output = io.StringIO()
-    rows = [["[red]a\x1b[31m", "12345678.90"]]
-    print_table("Title", ["name", "a long header"], rows, Console(file=output, width=24))
-    printed = output.getvalue()
-    assert "\x1b" not in printed and "\\x1b" in printed
-    assert "[red]a" in printed and "12345678.90" in printed
-    assert [line.split() for line in printed.splitlines()[1:4]] == [
-        ["a"],
-        ["long"],
-        ["name", "header"],
-    ]

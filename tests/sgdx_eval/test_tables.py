@@ -1,0 +1,221 @@
+"""The one table: figures as texts, and what it looks like on the terminal, in Markdown and HTML."""
+
+from __future__ import annotations
+
+import io
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from rich.cells import cell_len
+from rich.console import Console
+
+from sgdx_eval.tables import (
+    NO_VALUE,
+    Cell,
+    Column,
+    Table,
+    difference_cells,
+    format_figure,
+    format_over_runs,
+    percent,
+    printable,
+    signed_points,
+    simple_table,
+    to_html,
+    to_markdown,
+    to_terminal,
+)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "decimals", "text"),
+    [
+        (None, 2, "–"), (float("nan"), 1, "–"), (0.34932, 1, "34.9"), (0.3157, 2, "31.57"),
+        (1.0, 1, "100.0"), (-0.0, 2, "0.00"), (-0.00001, 2, "0.00"), (-0.0001, 2, "-0.01"),
+    ],
+)  # fmt: skip
+def test_percent(fraction: float | None, decimals: int, text: str) -> None:
+    assert percent(fraction, decimals) == text
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"),
+    [(float("nan"), "–"), (0.0153, "+1.5"), (-0.0002, "-0.0"), (0.0002, "+0.0"), (-0.0, "+0.0")],
+)
+def test_a_difference_tells_its_side_of_zero(fraction: float, text: str) -> None:
+    assert signed_points(fraction) == text
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("bleu_orig", 12.345, "12.35"), ("ser_orig", 0.0004, "0.04"), ("changed", 1.0, "100.00"),
+        ("sgsacc_orig", None, "–"),
+    ],
+)  # fmt: skip
+def test_only_bleu_is_no_share(key: str, value: float | None, text: str) -> None:
+    assert format_figure(key, value) == text
+
+
+def test_a_score_of_runs_has_its_interval_or_their_deviation() -> None:
+    assert format_over_runs([0.5], (0.4, 0.6)) == Cell("50.0", "40.0 to 60.0")
+    assert format_over_runs([0.5, 0.7]) == Cell("60.0", "± 14.1")
+    assert format_over_runs([0.5, None]) == format_over_runs([]) == Cell(NO_VALUE)
+    assert format_over_runs([1.234], text="{:.2f}".format) == Cell("1.23")
+
+
+def test_a_difference_has_its_interval_and_its_p() -> None:
+    assert difference_cells(-0.02, (-0.045, 0.01), 0.1249) == ["-2.00", "-4.50 to 1.00", "0.1249"]
+    assert difference_cells(None, None, None) == ["–", "–", "–"]
+
+
+def test_what_cannot_be_printed_is_replaced_and_what_is_long_is_cut() -> None:
+    assert printable("a\x1b[31m\u202eb") == "a\ufffd[31m\ufffdb"
+    assert printable("abc", 2) == "ab …"
+
+
+def printed(shown: Table, width: int = 80) -> list[str]:
+    output = io.StringIO()
+    to_terminal(shown, Console(file=output, width=width))
+    return output.getvalue().splitlines()
+
+
+def test_on_the_terminal() -> None:
+    rows = [["all", "1.00", "-1.00 to 2.00"], ["seen", "12.00", "–"]]
+    headers = ["services", "a figure", "95 % interval"]
+    assert printed(simple_table("In %", headers, rows, breaks=[0])) == [
+        "In %",
+        "services  a figure  95 % interval",
+        "─────────────────────────────────",
+        "all           1.00  -1.00 to 2.00",
+        "                                 ",
+        "seen         12.00              –",
+        "",
+    ]
+
+
+def test_a_narrow_terminal_folds_names_and_headers_and_no_figure() -> None:
+    shown = simple_table("T", ["name", "a long header"], [["[red]a\x1b[31m:+1:", "12345678.90"]])
+    assert printed(shown, 24) == [
+        "T",
+        "                  a long",
+        "name              header",
+        "────────────────────────",
+        "[red]a\\x1b[  12345678.90",
+        "31m:+1:                 ",
+        "",
+    ]
+    assert printed(shown, 5)[4].endswith("  12345678.90")
+
+
+def test_words_of_texts_are_whole_where_there_is_room() -> None:
+    headers = ["frame", "right under", "wrong under", "what changed"]
+    changed = "date_of_the_reservation: the 8th -> – (missing); a much longer text after that"
+    row = ["101_00123/14/Restaurants_2", "original v1 v2", "v3 v4 v5", changed]
+    lines = printed(simple_table("", headers, [row], headers))
+    assert max(map(len, lines)) == 80 and any(line.startswith(row[0]) for line in lines)
+    assert any("date_of_the_reservation:" in line for line in lines)
+
+
+GROUPS = Table(
+    "Scores",
+    "Read it so.",
+    [Column("system", numeric=False), Column("orig", "a"), Column("v1-5", "a")],
+    [
+        [Cell("one", "2 seeds"), Cell("50.0", "48.0 to 52.0"), Cell("40.0")],
+        [Cell("one", "2 seeds"), Cell("5.0"), Cell(NO_VALUE)],
+        [Cell("two_b", link="x/my runs"), Cell("5.0"), Cell("4.0")],
+    ],
+)
+
+
+def test_in_markdown() -> None:
+    assert to_markdown(GROUPS).splitlines() == [
+        "### Scores",
+        "",
+        "| system | a: orig | a: v1-5 |",
+        "| --- | ---: | ---: |",
+        "| one (2 seeds) | 50.0 (48.0 to 52.0) | 40.0 |",
+        "| one (2 seeds) | 5.0 | – |",
+        "| [two_b](x/my%20runs) | 5.0 | 4.0 |",
+        "",
+        "Read it so.",
+    ]
+
+
+def test_in_html() -> None:
+    number = '<td class="number">'
+    assert to_html(GROUPS).splitlines() == [
+        "<table>",
+        "<caption>Scores</caption>",
+        '<thead><tr><td colspan="1"></td><th class="number" scope="colgroup" colspan="2">a</th>'
+        '</tr><tr><th scope="col">system</th><th scope="col" class="number">orig</th>'
+        '<th scope="col" class="number">v1-5</th></tr></thead>',
+        "<tbody>",
+        '<tr><th scope="rowgroup" rowspan="2">one<small>2 seeds</small></th>'
+        f"{number}50.0<small>48.0 to 52.0</small></td>{number}40.0</td></tr>",
+        f"<tr>{number}5.0</td>{number}–</td></tr>",
+        "<tbody>",
+        '<tr><th scope="row"><a href="x/my runs">two_b</a></th>'
+        f"{number}5.0</td>{number}4.0</td></tr>",
+        "</table>",
+    ]
+
+
+class Texts(HTMLParser):
+    """The tags of a page, and the texts of its cells."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.is_open = False
+        self.texts: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.add(tag)
+        if tag in ("td", "th", "caption", "small"):
+            self.texts.append("")
+            self.is_open = True
+
+    def handle_data(self, data: str) -> None:
+        if self.is_open:
+            self.texts[-1] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self.is_open = False
+
+
+HARMFUL = st.text(max_size=90) | st.text("<>&|`*_[]()~!#\\\"' -a\n\t\x1b\u202e界", max_size=30)
+
+
+@given(st.lists(HARMFUL, min_size=5, max_size=5))
+def test_any_text_stays_text_in_all_three(texts: list[str]) -> None:
+    title, name, head, detail, other = texts
+    columns = [Column(head, numeric=False), Column("n"), Column("x", numeric=False)]
+    shown = Table(title, "", columns, [[Cell(name, detail), Cell("12.34"), Cell(other)]])
+
+    lines = printed(Table("", "", columns, shown.rows))
+    assert max(map(cell_len, lines)) <= 80 and any("12.34" in line for line in lines)
+    for text in ("\n".join(lines), "\n".join(printed(shown))):
+        assert not [c for c in text if c in "\x1b\u202e\t" or (ord(c) < 32 and c != "\n")]
+
+    page = Texts(to_html(shown))
+    assert page.tags <= {"table", "caption", "thead", "tbody", "tr", "th", "td", "small"}
+    expected = [title, head, "n", "x", name, *([detail] if detail else []), "12.34", other]
+    assert page.texts == [printable(text) for text in expected]
+
+    tokens = MarkdownIt("commonmark").enable("table").parse(to_markdown(shown))
+    inline = [token for token in tokens if token.type == "inline"]
+    kinds = {child.type for token in inline for child in token.children or ()}
+    assert kinds <= {"text", "text_special"}
+    cells = ["".join(child.content for child in token.children or ()) for token in inline]
+    shown_texts = [head, "n", "x", name, "12.34", other]
+    flat = [" ".join(printable(text).split()) for text in shown_texts]
+    if detail:
+        flat[3] += f" ({' '.join(printable(detail).split())})"
+    assert [cell.strip() for cell in cells[-len(flat) :]] == [text.strip() for text in flat]
