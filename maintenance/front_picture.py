@@ -92,7 +92,7 @@ def read_systems() -> dict[str, TrackerSystem]:
 
 def worst_case(system: TrackerSystem) -> Estimate:
     """The share of frames that are right under all six wordings, with its 95 % interval."""
-    scores = system.first.results.scores.sgdx
+    scores = system.first.results.stored.sgdx
     assert scores.jga_worst is not None  # noqa: S101
     return Estimate(scores.jga_worst, scores.confidence["jga_worst"])
 

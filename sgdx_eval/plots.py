@@ -9,7 +9,7 @@ import numpy as np
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import staged
 from sgdx_metric.core import Sample, means_under
-from sgdx_metric.report import state_scores
+from sgdx_metric.report import JGA, frame_scores, joined
 from sgdx_metric.scoring import FrameScores
 from sgdx_metric.signature import Rules
 from sgdx_metric.units import index_frames
@@ -49,11 +49,8 @@ def jga_by_variant(
     """Draw the joint goal accuracy under each variant, in %, with its 95 % bootstrap interval."""
     names = list(result["sgdx"]["by_variant"])
     means = np.array([100 * (result["sgdx"]["by_variant"][name] or 0) for name in names])
-    first = variants[names[0]]
-    frame_index = index_frames(first.frame_id, first.seen)
-    jga = {name: variants[name].scores["joint_goal_accuracy"] for name in names}
-    scores = state_scores({"jga": jga}, frame_index, np.arange(len(first.seen)), rules)
-    intervals = Sample(scores, means_under("jga", names)).intervals()
+    scores = joined(frame_scores(variants, [JGA], rules), rules)
+    intervals = Sample(scores, means_under(JGA, names)).intervals()
     ends = 100 * np.array([intervals.get(name) or [0.0, 0.0] for name in names]).T
     figure = Figure(figsize=(max(4.5, 0.9 * len(names)), 4), layout="constrained", dpi=150)
     axes = figure.add_subplot()

@@ -1,132 +1,113 @@
-"""Read scores.json, the file that `score` writes."""
+"""Read a scores.json of any task: the scores of single items, from which all figures follow."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import msgspec
+import numpy as np
+import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import parse_json
 from sgdx_metric.columns import Floats, Ints
-from sgdx_metric.core import Figures, Sample
-from sgdx_metric.report import DROP, JOINT, PAIRED, headline, state_sample, state_scores
-from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS, wider_set
+from sgdx_metric.core import Sample, Scores
+from sgdx_metric.signature import Rules, rules_of, signature_parts
+from sgdx_metric.subset import dialogues_mark
+from sgdx_metric.units import Items
 
 from .headers import Header
-from .paired_results import (
-    Fraction,
-    PairedResults,
-    check_complete,
-    read_frames,
-)
+from .task import Task
+from .tasks import TASKS
 
-_KEYS = {
-    "jga_v1_5": "jga_v1-5",
-    "mean": "mean_v1-5",
-    "change_v1_5": "change_v1-5",
-    "canonical_v1_5": "canonical_v1-5",
+# Parts of a signature that belong to the system. They may differ where two systems are compared.
+SYSTEM_PARTS = ("system-acts", "oracle", "predictions")
+# These say only what intervals are over, and whether there are further figures.
+_OF_OUTPUT = ("over", "canonical")
+# What a signature without one of these parts means.
+_DEFAULT_PARTS = {
+    "task": "state",
+    "dialogues": "all",
+    "services": "all",
+    "errata": "counted",
+    "oracle": "no",
+    "system-acts": "unknown",
+    "predictions": "of-this-data",
 }
+# The task of a signature that names none, by the metric that it begins with.
+_METRICS = {"sgdx_metric": "state", "sgsacc_metric": "turns", "sgdx_tools": "tools"}
+_Listed = list[str] | dict[str, list[float | None]]
 
 
-class GroupScores(msgspec.Struct, rename=_KEYS):
-    """The headline scores of a group of frames, as `robustness` has them."""
-
-    jga_orig: float | None
-    jga_v1_5: float | None
-    relative_difference: float | None
-    ss_jga: float | None
-    # Of every metric its mean over v1 to v5, and its schema sensitivity.
-    mean: dict[str, float | None]
-    sensitivity: dict[str, float | None]
-    jga_worst: float | None
-    flips: float | None
-    change_orig: float | None
-    change_v1_5: float | None
-    canonical_orig: float | None
-    canonical_v1_5: float | None
-    # 95 % intervals by the name of the score; services have none.
-    confidence: dict[str, tuple[float, float] | None] = {}
-
-
-class RobustnessScores(GroupScores, kw_only=True):
-    """The part `sgdx` of scores.json: the headline scores of all frames, and of groups of them."""
-
-    by_variant: dict[str, float | None]
-    seen: GroupScores
-    unseen: GroupScores
-    by_service: dict[str, GroupScores]
-
-
-class PairedScores(msgspec.Struct):
-    """The part `paired` of scores.json: the accuracies of every frame, {} where not known."""
-
-    # In any order.
-    frame_id: Annotated[list[str], msgspec.Meta(min_length=1)]
-    # The original names of the services that are in the train split.
-    seen: list[str]
-    # By variant, in the order of `frame_id`, None where undefined [frames].
-    joint_goal_accuracy: Annotated[dict[str, list[Fraction | None]], msgspec.Meta(min_length=1)]
-    joint_change_accuracy: dict[str, list[Fraction | None]] = {}
-    joint_canonical_accuracy: dict[str, list[Fraction | None]] = {}
-
-
-class Scores(msgspec.Struct):
-    """What programs read of a scores.json."""
+class _File(msgspec.Struct):
+    """What every scores.json has."""
 
     signature: str
-    # The mean of each metric, by variant and by group of services.
-    variants: dict[str, dict[str, dict[str, float | None]]]
-    sgdx: RobustnessScores
-    frames: dict[str, int]
-    paired: PairedScores
-    # What the prediction files say of themselves, by variant.
+    # The ids of the items, their dialogues where ids do not tell them, the services of each set,
+    # and by metric and wording the scores, None where undefined [items].
+    paired: dict[str, _Listed]
+    # What the prediction files say of themselves, by wording.
     predictions: dict[str, Header] = {}
 
 
 @dataclass(frozen=True)
-class Results(PairedResults):
-    """The scores of dialogue states in a scores.json."""
+class Results:
+    """The scores in a scores.json, or of some of its items."""
 
-    # Of results that `only_dialogues` made, it stays that of all frames.
-    scores: Scores
+    path: Path
+    signature: str
+    task: Task
+    raw: Scores
+    headers: Mapping[str, Header]
+
+    @cached_property
+    def parts(self) -> dict[str, str]:
+        """What the signature states, by key."""
+        return signature_parts(self.signature, str(self.path), self.signature.split("|")[0])
+
+    @cached_property
+    def rules(self) -> Rules:
+        """How the items were scored."""
+        return rules_of(self.parts, str(self.path))
+
+    def part(self, key: str) -> str:
+        """A part of the signature; where the signature lacks it, what that means."""
+        return self.parts.get(key, _DEFAULT_PARTS.get(key, "unstated"))
 
     @property
-    def joint(self) -> dict[str, Mapping[str, Floats]]:
-        """The joint accuracies that are known, by the names of JOINT and by variant [frames]."""
-        return {name: self.tables[m] for name, m in JOINT.items() if m in self.tables}
+    def variants(self) -> Sequence[str]:
+        """The wordings that were scored."""
+        return self.raw.wordings
 
-    def sample(self, members: Ints, also: Figures = DROP) -> Sample:
-        """Some frames summed up, as `state_sample` does."""
-        scores = state_scores(self.joint, self.frame_index, members, self.rules)
-        return state_sample(scores, also)
+    def dialogue_ids(self) -> list[str]:
+        """The ids of the dialogues that were scored, each once, sorted."""
+        return sorted({self.task.place(item)[0] for item in self.raw.items.ids.to_pylist()})
 
-    def samples(self, members: Ints) -> Sequence[Sample]:
-        """Some frames summed up for the headline figures."""
-        return [self.sample(members, {})]
+    def scores(self, members: Ints | None = None) -> Scores:
+        """The scores of some items, or all, whose means are figures."""
+        return self.task.derived(
+            self.raw if members is None else self.raw.only(members), self.rules
+        )
 
-    def figures(self, members: Ints) -> dict[str, float | None]:
-        """The headline figures of some frames, but for the drop; None if undefined."""
-        figures = headline(self.sample(members))
-        return {key: value for key, value in figures.items() if key != "drop"}
+    def sample(self, members: Ints | None = None) -> Sample:
+        """Some items, or all, summed up for the task's figures."""
+        scores = self.scores(members)
+        return Sample(scores, self.task.figures(scores))
 
-    def wording_means(self) -> dict[str, tuple[str, Sequence[str]]]:
-        """Such as `jga_v1-5`, and where there are other wordings, `jga(v1..v5+mine)`."""
-        if not set(PAPER_VARIANTS) <= set(self.variants):
-            raise SgdxError(
-                f"{self.path}: found scores under {', '.join(self.variants)}, expected v1 to v5 "
-                "among them, because wordings are drawn"
-            )
-        sets: dict[str, Sequence[str]] = {"_v1-5": PAPER_VARIANTS}
-        if wider := wider_set(self.variants):
-            sets[f"({wider})"] = [name for name in self.variants if name != ORIGINAL]
-        return {
-            f"{name}{mark}": (name, wordings)
-            for name in self.joint
-            for mark, wordings in sets.items()
-        }
+    def by_wording(self, members: Ints | None = None) -> Sample:
+        """The main figure of some items, or all, under each wording."""
+        scores = self.scores(members)
+        return Sample(scores, self.task.by_wording(scores))
+
+
+AnyResults = TypeVar("AnyResults", bound=Results)
 
 
 def read_results(path: Path) -> Results:
@@ -136,18 +117,166 @@ def read_results(path: Path) -> Results:
 
 def parse_results(data: bytes, path: Path) -> Results:
     """Parse the content of a scores.json."""
-    scores = parse_json(data, Scores, str(path), "a scores.json")
-    paired = scores.paired
-    frames = read_frames(scores.signature, paired.frame_id, paired.seen, path)
-    by_metric = {m: by_variant for m in PAIRED if (by_variant := getattr(paired, m))}
-    check_complete(by_metric, frames.parts, len(paired.frame_id), path)
-    return Results(
-        path=path,
-        signature=scores.signature,
-        parts=frames.parts,
-        rules=frames.rules,
-        frame_ids=frames.frame_ids,
-        frame_index=frames.frame_index,
-        tables={metric: frames.table(by_variant) for metric, by_variant in by_metric.items()},
-        scores=scores,
+    file = parse_json(data, _File, str(path), "a scores.json")
+    metric = file.signature.split("|")[0]
+    parts = signature_parts(file.signature, str(path), metric)
+    task = TASKS.get(parts.get("task", _METRICS.get(metric, "")))
+    if task is None:
+        raise SgdxError(f"{path}: signature is {file.signature[:60]!r}, expected that of a score")
+    scores = _scores(file, task, str(path), parts)
+    return Results(path, file.signature, task, scores, file.predictions)
+
+
+def _scores(file: _File, task: Task, where: str, parts: dict[str, str]) -> Scores:
+    """The scores of all items, in the order of their ids."""
+    lists = {key: part for key, part in file.paired.items() if isinstance(part, list)}
+    by_metric = {key: p for key, p in file.paired.items() if isinstance(p, dict) and p}
+    ids, names = next(iter(lists.values()), []), list(wordings(parts))
+    ((item, count),) = Counter(ids).most_common(1) or [("", 1)]
+    if count > 1:
+        raise SgdxError(f"{where}: paired: found {item} {count} times, expected it once")
+    if not ids or task.main not in by_metric:
+        raise SgdxError(f"{where}: paired: found no {task.main} of any {task.unit}, expected it")
+    for metric, by_wording in by_metric.items():
+        if sorted(by_wording) != sorted(names):
+            raise SgdxError(
+                f"{where}: paired: {metric} has {', '.join(by_wording)}, expected "
+                f"{', '.join(names)} as the signature says"
+            )
+        for name, row in by_wording.items():
+            if len(row) != len(ids):
+                raise SgdxError(
+                    f"{where}: paired: {metric}: {len(row)} scores of {name}, expected {len(ids)}"
+                )
+    order = np.argsort(np.array(ids))
+    sets = {name: lists.get(name, []) for name in task.sets}
+    try:
+        items = _items(task, [ids[i] for i in order], sets)
+    except ValueError as error:
+        raise SgdxError(f"{where}: paired: {error}") from None
+    if dialogues := lists.get("dialogue"):
+        items = replace(items, dialogue=np.unique(dialogues, return_inverse=True)[1][order])
+    metrics = {
+        metric: np.array([by_wording[name] for name in names], dtype=np.float64)[:, order]
+        for metric, by_wording in by_metric.items()
+    }
+    return Scores(names, items, metrics, rules_of(parts, where).zero_mean)
+
+
+def _items(task: Task, ids: Sequence[str], sets: Mapping[str, Sequence[str]]) -> Items:
+    """Where items belong, by their sorted ids and the services of each set."""
+    dialogues, turns, services = zip(*map(task.place, ids))
+    return Items(
+        pa.array(ids, pa.string()),
+        np.unique(np.array(dialogues), return_inverse=True)[1],
+        np.unique(np.array(turns), return_inverse=True)[1],
+        np.array(services, dtype=object),
+        {name: np.isin(services, list(members)) for name, members in sets.items()},
     )
+
+
+def only_dialogues(results: AnyResults, dialogue_ids: Sequence[str], where: str) -> AnyResults:
+    """The results of some dialogues alone, with their signature; `where` names them in errors."""
+    if lacking := sorted(set(dialogue_ids) - set(results.dialogue_ids())):
+        raise SgdxError(
+            f"{results.path}: lacks {len(lacking)} of the {len(dialogue_ids)} dialogues of "
+            f"{where}, the first is {lacking[0]}"
+        )
+    kept = set(dialogue_ids)
+    dialogues = [results.task.place(item)[0] for item in results.raw.items.ids.to_pylist()]
+    return _only(results, np.flatnonzero([dialogue in kept for dialogue in dialogues]))
+
+
+def only_services(results: AnyResults, services: Collection[str]) -> AnyResults:
+    """The results of some services alone, by original names, with their signature."""
+    known = results.raw.items.services()
+    if lacking := sorted(set(services) - set(known)):
+        raise SgdxError(
+            f"{results.path}: --service {lacking[0]}: found no {results.task.unit} of it, "
+            f"expected one of {', '.join(known)}"
+        )
+    members = np.flatnonzero([service in services for service in results.raw.items.service])
+    return _only(results, members, {"services": "+".join(sorted(set(services)))})
+
+
+def _only(
+    results: AnyResults, members: Ints, mark: Mapping[str, str] = MappingProxyType({})
+) -> AnyResults:
+    """The results of the items at some positions, whose signature names their dialogues."""
+    scores = results.raw.only(members)
+    ids = {results.task.place(item)[0] for item in scores.items.ids.to_pylist()}
+    marks = {"dialogues": dialogues_mark(ids), **mark}
+    parts: dict[str, str] = {}
+    for key, value in results.parts.items():
+        if key == results.task.counted:
+            parts |= {**marks, key: str(results.task.count(scores))}
+        elif key not in marks:
+            parts[key] = value
+    name = results.signature.split("|")[0]
+    line = "|".join([name, *(f"{key}:{value}" for key, value in parts.items())])
+    return replace(results, signature=line, raw=scores)
+
+
+def wordings(parts: Mapping[str, str]) -> dict[str, str]:
+    """The fingerprint of each variant in a signature; empty for a variant of the release."""
+    listed = parts.get("variants", parts.get("generator", "")).split("+")
+    return {name: mark for name, _, mark in (variant.partition("@") for variant in listed)}
+
+
+def check_part(first: Results, second: Results, key: str) -> None:
+    """Refuse two results whose signatures differ in a part."""
+    if first.part(key) != second.part(key):
+        raise SgdxError(
+            f"{second.path}: {key} is '{second.part(key)}' in the signature, and "
+            f"'{first.part(key)}' in that of {first.path}: these scores cannot be compared"
+        )
+
+
+def check_alike(first: Results, second: Results, free: Collection[str] = ()) -> None:
+    """Refuse two results that were not scored alike, but for `free` parts, on the same items."""
+    first_marks, second_marks = wordings(first.parts), wordings(second.parts)
+    for variant, mark in first_marks.items():
+        if variant in second_marks and second_marks[variant] != mark:
+            raise SgdxError(
+                f"{second.path}: found another wording '{variant}' "
+                f"({second_marks[variant] or 'unmarked'}) than in {first.path} "
+                f"({mark or 'unmarked'}), expected the same schemas"
+            )
+    for key in ("task", "dialogues", *first.parts, *second.parts):
+        if key not in (*free, *_OF_OUTPUT):
+            check_part(first, second, key)
+    left, right = first.raw.items, second.raw.items
+    if apart := set(left.ids.to_pylist()) ^ set(right.ids.to_pylist()):
+        raise SgdxError(
+            f"{second.path}: the {first.task.unit}s are not those of {first.path}: "
+            f"{len(apart)} are in only one of the two, the first is {min(apart)}"
+        )
+    for name, member in left.sets.items():
+        if not np.array_equal(member, right.sets[name]):
+            raise SgdxError(f"{second.path}: the {name} services are not those of {first.path}")
+
+
+def read_runs(paths: Sequence[Path]) -> list[Results]:
+    """Read the results of one system's runs, whose signatures may differ in nothing."""
+    for i, path in enumerate(paths):
+        if any(path.resolve() == earlier.resolve() for earlier in paths[:i]):
+            raise SgdxError(f"{path}: found this file twice, expected each run once")
+    runs = list(map(read_results, paths))
+    for run in runs[1:]:
+        check_alike(runs[0], run)
+    return runs
+
+
+def with_common_metrics(runs: Sequence[Results]) -> list[Results]:
+    """The runs with the metrics alone that all of them have, as not all data are canonical."""
+    common = [m for m in runs[0].raw.metrics if all(m in run.raw.metrics for run in runs)]
+
+    def only(metrics: Mapping[str, Floats]) -> dict[str, Floats]:
+        return {metric: metrics[metric] for metric in common}
+
+    return [replace(run, raw=replace(run.raw, metrics=only(run.raw.metrics))) for run in runs]
+
+
+def stored(path: Path) -> dict[str, Any]:
+    """All that a scores.json holds."""
+    return parse_json(read_input(path), dict[str, Any], str(path), "a scores.json")

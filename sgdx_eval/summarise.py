@@ -1,5 +1,7 @@
 """Several runs of one system, such as those of several seeds: mean and standard deviation."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,45 +10,44 @@ import numpy as np
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.columns import Ints
-from sgdx_metric.units import ALL, SEEN, UNSEEN
 
-from .paired_results import PairedResults
-from .runs import read_runs
+from .results import Results, read_runs
 
 
 def summarise(paths: Sequence[Path]) -> dict[str, Any]:
-    """Average the figures of two or more runs that were scored alike on the same frames.
+    """Average the figures of two or more runs, of any task, that were scored alike.
 
     Returns:
         `signature`, which all files share; `runs`, their number; and `groups`. For all, seen and
-        unseen frames a group has `frames`, their number, the headline figures, those over further
-        variants, such as `ss_jga(v1..v5+mine)`, and `by_variant`, the joint goal accuracy under
-        each. Each figure has its `mean`, its sample standard deviation `sd` (that of the population
-        is estimated with n - 1) and its `values`, one a run. All are fractions; a figure that is
-        undefined in a run has neither mean nor deviation.
+        unseen items a group has their number, the task's figures, and `by_variant`, the main
+        figure under each wording. Each figure has its `mean`, its sample standard deviation `sd`
+        (that of the population is estimated with n - 1) and its `values`, one a run. All but BLEU
+        are fractions; a figure that is undefined in a run has neither mean nor deviation.
     """
     if len(paths) < 2:
         raise SgdxError(
             f"summarise: found {len(paths)} file, expected the scores.json of two runs or more"
         )
     runs = read_runs(paths)
-    groups = runs[0].frame_index.groups()
+    items = runs[0].raw.items
+    groups = {name: m for name, m in items.groups().items() if name not in items.services()}
     return {
         "signature": runs[0].signature,
         "runs": len(runs),
-        "groups": {name: _group(runs, groups[name]) for name in (ALL, SEEN, UNSEEN)},
+        "groups": {name: _group(runs, members) for name, members in groups.items()},
     }
 
 
-def _group(runs: Sequence[PairedResults], members: Ints) -> dict[str, Any]:
-    """The figures of some frames, averaged over the runs."""
-    figures = [run.figures(members) for run in runs]
-    by_variant = [run.by_variant(members).values() for run in runs]
+def _group(runs: Sequence[Results], members: Ints) -> dict[str, Any]:
+    """The figures of some items, averaged over the runs."""
+    task = runs[0].task
+    figures = [task.alone(run.scores(members)) for run in runs]
+    by_wording = [run.by_wording(members).values() for run in runs]
     return {
-        "frames": len(members),
+        task.counted: task.count(runs[0].raw.only(members)),
         **{name: _spread([of_run.get(name) for of_run in figures]) for name in figures[0]},
         "by_variant": {
-            name: _spread([of_run.get(name) for of_run in by_variant]) for name in runs[0].variants
+            name: _spread([of_run.get(name) for of_run in by_wording]) for name in runs[0].variants
         },
     }
 

@@ -147,14 +147,18 @@ def crossed_intervals(
 
 
 def compared_over_wordings(
-    first: Sequence[Sums], second: Sequence[Sums], over: str
+    first: Sequence[Sums],
+    second: Sequence[Sums],
+    by_wording: Callable[[Floats], Floats],
+    over: str,
 ) -> dict[str, Any]:
     """Compare two sides' means over the same wordings, which are a sample of wordings.
 
     Args:
         first, second: The sums of both sides' runs over the same dialogues, of which there must be
-            at least one; a row is a wording, and the same of all runs. Of several runs of a side
-            some are drawn in each resample, as in `compared_runs`.
+            at least one. Of several runs of a side some are drawn in each resample, as in
+            `compared_runs`.
+        by_wording: Computes a figure under each wording [draws, wordings] from means [draws, rows].
         over: "wordings" or "both".
 
     Returns:
@@ -163,10 +167,12 @@ def compared_over_wordings(
         has the sign of the observed one; with several runs `first_sd` and `second_sd`, too, as in
         `compared_runs`. None where undefined.
     """
-    dialogues, wordings = first[0].total.shape
+    dialogues = len(first[0].total)
     whole = np.ones((1, dialogues))
+    wordings = by_wording(first[0].means(whole)).shape[1]
     left, right = (
-        np.stack([run.means(whole).mean(axis=1) for run in runs]) for runs in (first, second)
+        np.stack([by_wording(run.means(whole)).mean(axis=1) for run in runs])
+        for runs in (first, second)
     )  # Each is [runs, 1].
     observed = right.mean(axis=0) - left.mean(axis=0)
     random = np.random.default_rng((SEED, 1))
@@ -174,7 +180,7 @@ def compared_over_wordings(
     for weights, shares in crossed_draws(dialogues, wordings, over):
 
         def mean(means: Floats, shares: Floats = shares) -> Statistics:
-            return {"mean": (means * shares).sum(axis=1)}
+            return {"mean": (by_wording(means) * shares).sum(axis=1)}
 
         drawn_first, drawn_second = (
             _mean_of_drawn(runs, weights, mean, random)["mean"] for runs in (first, second)

@@ -16,7 +16,6 @@ from .columns import (
     AlignedRows,
     Bools,
     Floats,
-    Ints,
     SlotValues,
     align,
     column,
@@ -26,27 +25,27 @@ from .columns import (
     positions,
     strings,
 )
-from .core import Sample, Scores
-from .report import check_same_frames
-from .robustness import RIGHT
+from .core import Figure, Scores
+from .report import frame_scores, wording_differences
 from .rows import REFERENCE, ScoreError
 from .scoring import CANONICAL
 from .signature import OFFICIAL, Rules, Setup, signature
 from .slots import SchemaSlots, score_slots
-from .units import ALL, SEEN, UNSEEN, FrameIndex, index_frames
+from .units import ALL, SEEN, UNSEEN
 from .variants import ORIGINAL, PAPER_VARIANTS
-from .wording_figures import (
-    case_differences,
-    case_figures,
-    case_scores,
-    over_wordings,
-    wording_figures,
-)
+from .wording_figures import case_figures, over_wordings, with_tasks, wording_figures
 
 CALL_METRICS = ("call_name_accuracy", "call_argument_accuracy", "call_accuracy")
 CALL, TASK_SUCCESS = "call_accuracy", "task_success"
 # The metrics that systems are compared by, of which the first decides.
 COMPARED = (CALL, TASK_SUCCESS, "call_name_accuracy", "call_argument_accuracy")
+# What each is called, and what that means.
+TITLES = {
+    CALL: ("call", "call: the right function with the right arguments."),
+    TASK_SUCCESS: ("task", "task: all calls of a dialogue are right."),
+    "call_name_accuracy": ("name", "name: the right function."),
+    "call_argument_accuracy": ("arguments", "arguments: all are right."),
+}
 DONTCARE = "dontcare"
 _PARAMETERS = pa.list_(pa.struct([("slot", pa.string()), ("value", pa.string())]))
 # Gold calls are of the frame's own service; a predicted call says which service it is of.
@@ -234,6 +233,27 @@ def _decision(predicted: pa.Table, gold: pa.Array) -> dict[str, float | None] | 
     }
 
 
+def call_figures(scores: Scores) -> list[Figure]:
+    """The figures of COMPARED, with keys such as `call_accuracy.drop`.
+
+    Where all wordings but the original are v1 to v5, their mean is `reworded` alone.
+    """
+    is_paper = {*scores.wordings} - {ORIGINAL} == {*PAPER_VARIANTS}
+    return [
+        figure
+        for metric in COMPARED
+        for figure in case_figures(scores, metric, *TITLES[metric])
+        if not (is_paper and figure.key.endswith(".v1-5"))
+    ]
+
+
+def wordings_drawn(scores: Scores) -> list[Figure]:
+    """The means over wordings, of which wordings can be drawn; `.v1-5` where there are others."""
+    reworded = [name for name in scores.wordings if name != ORIGINAL]
+    kinds = (".reworded", ".v1-5") if {*PAPER_VARIANTS} < {*reworded} else (".reworded",)
+    return [figure for figure in call_figures(scores) if figure.key.endswith(kinds)]
+
+
 def report_calls(
     variants: Mapping[str, CallScores], dialogues: int, setup: Setup
 ) -> dict[str, Any]:
@@ -258,114 +278,27 @@ def report_calls(
     Raises:
         ScoreError: The variants have calls in different frames.
     """
-    names = sorted(variants, key=lambda name: (name != ORIGINAL, name))
-    check_same_frames(variants)
-    first = variants[names[0]]
-    frame_index = index_frames(first.frame_id, first.seen)
-    groups = frame_index.groups()
-    accuracy = {name: variants[name].scores[CALL] for name in names}
-    zero_mean = setup.rules.zero_mean
-    of_metrics = {
-        metric: _of_groups(
-            {name: variants[name].scores[metric] for name in names}, frame_index, setup, False
-        )
-        for metric in CALL_METRICS
-    }
-    of_metrics[TASK_SUCCESS] = _of_groups(accuracy, frame_index, setup, True)
-    every = case_scores(accuracy, frame_index.dialogue, zero_mean)
-    of_metrics[CALL]["differences"] = case_differences(every)
+    scores = frame_scores(variants, CALL_METRICS, setup.rules)
+    names = list(scores.wordings)
+    groups = scores.items.groups()
+    main = {name: with_tasks(scores.only(groups[name]), (CALL,)) for name in (ALL, SEEN, UNSEEN)}
+    of_metrics: dict[str, dict[str, Any]] = {}
+    for metric in (*CALL_METRICS, TASK_SUCCESS):
+        figures = {name: over_wordings(main[name], metric, setup.over) for name in main}
+        of_metrics[metric] = {**figures.pop(ALL), **figures}
+    of_metrics[CALL]["differences"] = wording_differences(scores, CALL)
     of_metrics[CALL]["by_service"] = {
-        service: {
-            **wording_figures(
-                case_scores(
-                    {name: row[groups[service]] for name, row in accuracy.items()},
-                    frame_index.dialogue[groups[service]],
-                    zero_mean,
-                )
-            ),
-            "frames": len(groups[service]),
+        name: {
+            **wording_figures(scores.only(groups[name]), CALL),
+            "frames": len(groups[name]),
         }
-        for service in frame_index.services()
+        for name in scores.items.services()
     }
     return {
         "calls": of_metrics,
         "differences": of_metrics[CALL]["differences"],
         "decision": {name: variants[name].decision for name in names},
-        "frames": {group: len(groups[group]) for group in (ALL, SEEN, UNSEEN)},
-        "dialogues": len(np.unique(frame_index.dialogue)),
-        "signature": signature(names, len(first.seen), dialogues, setup, task="calls"),
+        "frames": {group: len(groups[group]) for group in main},
+        "dialogues": len(np.unique(scores.items.dialogue)),
+        "signature": signature(names, len(groups[ALL]), dialogues, setup, task="calls"),
     }
-
-
-def _of_groups(
-    scores: Mapping[str, Floats], frame_index: FrameIndex, setup: Setup, of_tasks: bool
-) -> dict[str, Any]:
-    """The figures of calls, or of the tasks of their dialogues, for all, seen and unseen services.
-
-    Args:
-        scores: The scores of the calls by wording; for tasks, their accuracies [calls].
-        frame_index: Where the calls belong.
-        setup: How they were scored.
-        of_tasks: Whether the figures are of tasks.
-    """
-    groups = frame_index.groups()
-    figures = {}
-    for group in (ALL, SEEN, UNSEEN):
-        members = groups[group]
-        dialogue = frame_index.dialogue[members]
-        of_group = {name: row[members] for name, row in scores.items()}
-        if of_tasks:
-            of_group = {name: task_success(row, dialogue) for name, row in of_group.items()}
-            dialogue = np.unique(dialogue)
-        of_cases = case_scores(of_group, dialogue, setup.rules.zero_mean)
-        figures[group] = over_wordings(of_cases, setup.over)
-    return {**figures.pop(ALL), **figures}
-
-
-def task_success(accuracy: Floats, dialogue: Ints) -> Floats:
-    """1 for each dialogue all of whose calls are right, else 0 [dialogues].
-
-    Args:
-        accuracy: The accuracy of each call in [0, 1]; 0.5 and more is right [calls].
-        dialogue: The number of each call's dialogue [calls].
-    """
-    dialogues, position = np.unique(dialogue, return_inverse=True)
-    wrong = np.bincount(position, accuracy < RIGHT, len(dialogues))
-    success: Floats = (wrong == 0).astype(np.float64)
-    return success
-
-
-def call_samples(
-    tables: Mapping[str, Mapping[str, Floats]], dialogue: Ints, zero_mean: str = "0"
-) -> tuple[Sample, Sample]:
-    """Some calls, and the tasks of their dialogues, summed up for the figures of COMPARED.
-
-    Args:
-        tables: The scores by metric of CALL_METRICS, and by wording [calls].
-        dialogue: The number of each call's dialogue [calls].
-        zero_mean: As in `Rules`.
-
-    Returns:
-        A sample of the calls and one of the dialogues, whose figures have keys such as
-        `call_accuracy.drop`. Where all wordings but the original are v1 to v5, their mean is
-        `reworded` alone.
-    """
-    wordings = list(tables[CALL])
-    success = {name: task_success(row, dialogue) for name, row in tables[CALL].items()}
-    rows = {metric: np.stack(list(by_wording.values())) for metric, by_wording in tables.items()}
-    calls = Scores(wordings, dialogue, rows, zero_mean)
-    tasks = Scores(
-        wordings, np.unique(dialogue), {TASK_SUCCESS: np.stack([*success.values()])}, zero_mean
-    )
-    is_paper = {*wordings} - {ORIGINAL} == {*PAPER_VARIANTS}
-
-    def sample(scores: Scores) -> Sample:
-        figures = {
-            key: figure
-            for metric in scores.metrics
-            for key, figure in case_figures(scores, metric, f"{metric}.").items()
-            if not (is_paper and key.endswith(".v1-5"))
-        }
-        return Sample(scores, figures)
-
-    return sample(calls), sample(tasks)

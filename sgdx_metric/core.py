@@ -8,9 +8,8 @@ and its difference between two systems follow from it.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
-from operator import methodcaller
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,27 +28,30 @@ from .bootstrap import (
 )
 from .columns import Floats, Ints
 from .robustness import flipped, variation, worst_case
+from .units import Items
 from .variants import ORIGINAL
 
 # A metric, what is taken of it, and the wordings of which it is taken.
 _Row = tuple[str, str, tuple[str, ...]]
+_SUM = "sum"
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of some items under every wording.
+    """The scores of items under every wording: what statistics, comparisons and pages read."""
 
-    Attributes:
-        wordings: The wordings.
-        cluster: The number of the dialogue of each item: intervals are over dialogues [items].
-        metrics: Scores in [0, 1], more being better, NaN where undefined [wordings, items].
-        zero_mean: What the sensitivity makes of an item that scores 0 throughout, as in `Rules`.
-    """
-
-    wordings: list[str]
-    cluster: Ints
+    wordings: Sequence[str]
+    items: Items
+    # More being better, NaN where undefined; the first decides. Or counts, for figures that are
+    # ratios of sums [wordings, items].
     metrics: Mapping[str, Floats]
+    # What the sensitivity makes of an item that scores 0 throughout, as in `Rules`.
     zero_mean: str = "0"
+
+    def only(self, members: Ints) -> "Scores":
+        """The scores of the items at some positions."""
+        metrics = {name: rows[:, members] for name, rows in self.metrics.items()}
+        return replace(self, items=self.items.only(members), metrics=metrics)
 
 
 class Means:
@@ -65,12 +67,14 @@ class Means:
         """The mean under a wording."""
         return self._across("mean", [wording])
 
-    def over(self, wordings: Sequence[str]) -> Floats:
-        """The mean over wordings, all of which must be there, of the means under each."""
-        means = [self.under(wording) for wording in wordings]
-        if not means:
+    def over(
+        self, wordings: Sequence[str], of: Callable[["Means", str], Floats] | None = None
+    ) -> Floats:
+        """The mean over wordings, all of which must be there, of what there is under each."""
+        values = [(of or Means.under)(self, wording) for wording in wordings]
+        if not values:
             raise KeyError
-        return np.asarray(np.mean(means, axis=0))
+        return np.asarray(np.mean(values, axis=0))
 
     def sensitivity(self, wordings: Sequence[str]) -> Floats:
         """The mean of each item's coefficient of variation over two wordings or more."""
@@ -83,6 +87,10 @@ class Means:
     def flips(self, wordings: Sequence[str]) -> Floats:
         """The share of items that are right under one wording and wrong under another."""
         return self._of_several("flips", wordings)
+
+    def sum(self, count: str, wording: str) -> Floats:
+        """The sum of a count, whatever the metric, under a wording."""
+        return Means(self._row, count, self.wordings)._across(_SUM, [wording])
 
     def _of_several(self, statistic: str, wordings: Sequence[str]) -> Floats:
         if len(wordings) < 2:
@@ -112,42 +120,76 @@ class _DrawnMeans(Means):
         super().__init__(row, metric, wordings)
         self._drawn, self._shares = drawn, shares
 
-    def over(self, wordings: Sequence[str]) -> Floats:
+    def over(
+        self, wordings: Sequence[str], of: Callable[[Means, str], Floats] | None = None
+    ) -> Floats:
         if sorted(wordings) != sorted(self._drawn):
             raise KeyError(*wordings)
-        means = np.stack([self.under(wording) for wording in self._drawn], axis=1)
-        return np.asarray((means * self._shares).sum(axis=1))
+        values = np.stack([(of or Means.under)(self, name) for name in self._drawn], axis=1)
+        return np.asarray((values * self._shares).sum(axis=1))
 
     def _of_several(self, statistic: str, wordings: Sequence[str]) -> Floats:
         raise KeyError(statistic)
 
 
-# By the key of each figure its metric, and what it is of that metric's means.
-Figures = Mapping[str, tuple[str, Callable[[Means], Floats]]]
+class Figure(NamedTuple):
+    """A figure, said once: what scores.json calls it, its formula, and what readers are told."""
+
+    key: str
+    # The metric of whose means it is a function.
+    metric: str
+    # A KeyError says that a wording it needs is lacking.
+    of: Callable[[Means], Floats]
+    title: str = ""
+    # What the words of the title mean, a sentence each.
+    legend: Sequence[str] = ()
+    lower_is_better: bool = False
+    # What it is multiplied by to be shown.
+    scale: float = 100
 
 
-def means_under(metric: str, wordings: Sequence[str]) -> Figures:
+@dataclass(frozen=True)
+class Over:
+    """The formula of a mean over wordings of what there is under each."""
+
+    wordings: Sequence[str]
+    under: Callable[[Means, str], Floats] = Means.under
+
+    def __call__(self, means: Means) -> Floats:
+        return means.over(self.wordings, self.under)
+
+    def each(self, metric: str) -> list[Figure]:
+        """The figure under each of the wordings, by the name of the wording."""
+        return [_under(metric, name, self.under) for name in self.wordings]
+
+
+def _under(metric: str, wording: str, under: Callable[[Means, str], Floats]) -> Figure:
+    return Figure(wording, metric, lambda means: under(means, wording))
+
+
+def means_under(metric: str, wordings: Sequence[str]) -> list[Figure]:
     """The mean under each wording as a figure, by the name of the wording."""
-    return {name: (metric, methodcaller("under", name)) for name in wordings}
+    return Over(wordings).each(metric)
 
 
 class Sample:
     """Items of a system, summed by dialogue into the rows that some figures need.
 
-    Attributes:
-        scores: The scores of the items.
-        figures: The figures; those that lack a wording are left out of all results.
-        sums: A row for everything that the figures take means of [dialogues, rows].
+    Figures that lack a wording are left out of all results.
     """
 
-    def __init__(self, scores: Scores, figures: Figures) -> None:
+    def __init__(self, scores: Scores, figures: Sequence[Figure]) -> None:
         self.scores, self.figures = scores, figures
         self._places: dict[_Row, int] = {}
         # Computing the figures once shows which rows they need.
         _computed(figures, self._means(self._note))
         rows = [self._item_scores(*row) for row in self._places]
-        stacked = np.stack(rows) if rows else np.empty((0, len(scores.cluster)))
-        self.sums = sums_by_dialogue(stacked, scores.cluster)
+        stacked = np.stack(rows) if rows else np.empty((0, len(scores.items.ids)))
+        # A row for everything that the figures take means of [dialogues, rows].
+        self.sums = sums_by_dialogue(stacked, scores.items.dialogue)
+        # The mean of a sum over as many dialogues as there are is the sum itself.
+        is_sum = [statistic == _SUM for _, statistic, _ in self._places]
+        self.sums.number[:, is_sum] = 1 / max(len(self.sums.number), 1)
 
     def statistics(self, means: Floats) -> Statistics:
         """The figures [...] of the means of the rows [..., rows]."""
@@ -168,12 +210,10 @@ class Sample:
         }
 
     def intervals(self, over: str = DIALOGUES, drawn: Sequence[str] = ()) -> dict[str, Interval]:
-        """The 95 % intervals of the figures.
+        """The 95 % intervals of the figures over "dialogues", "wordings" or "both".
 
-        Args:
-            over: What they are over: "dialogues", "wordings" or "both".
-            drawn: The wordings that are drawn anew in the latter two; without all of them there is
-                no interval. Figures other than means over all of them, or under one, have none.
+        In the latter two the wordings of `drawn` are drawn anew; without all of them there is no
+        interval. Figures other than means over all of them, or under one, have none.
         """
         count, wordings = len(self.sums.total), self.scores.wordings
         if over == DIALOGUES:
@@ -220,12 +260,12 @@ class Sample:
                 return np.asarray(scores[0])
 
 
-def _computed(figures: Figures, means: Callable[[str], Means]) -> Statistics:
+def _computed(figures: Sequence[Figure], means: Callable[[str], Means]) -> Statistics:
     """The figures whose wordings are there."""
     statistics = {}
-    for key, (metric, of) in figures.items():
+    for figure in figures:
         with suppress(KeyError):
-            statistics[key] = of(means(metric))
+            statistics[figure.key] = figure.of(means(figure.metric))
     return statistics
 
 
@@ -241,9 +281,7 @@ def pooled(samples: Sequence[Sample]) -> Sample:
 def compare(first: Sequence[Sample], second: Sequence[Sample]) -> dict[str, dict[str, Any]]:
     """Compare all figures of two systems, by one sample a run of each, of the same items.
 
-    Returns:
-        What `compared` has for single runs, and `compared_runs` for several of a side; {} where
-        there are no items.
+    The result is that of `compared` for single runs, and of `compared_runs` for several of a side.
     """
     if not len(first[0].sums.total):
         return {}
@@ -254,55 +292,63 @@ def compare(first: Sequence[Sample], second: Sequence[Sample]) -> dict[str, dict
 
 
 def compare_over_wordings(
-    first: Sequence[Sample],
-    second: Sequence[Sample],
-    means: Mapping[str, tuple[str, Sequence[str]]],
-    over: str,
+    first: Sequence[Scores], second: Sequence[Scores], figures: Sequence[Figure], over: str
 ) -> dict[str, dict[str, Any]]:
-    """Compare means over wordings that are a sample, too, as `compared_over_wordings` does.
+    """Compare means over wordings that are a sample, too, by the scores of each run.
 
-    Args:
-        first, second: As for `compare`.
-        means: By the key of each figure its metric and the wordings that it is a mean over.
-        over: "wordings" or "both".
+    Each figure is an `Over`, and its result that of `compared_over_wordings`.
     """
-    if not len(first[0].sums.total):
+    if not len(first[0].items.ids):
         return {}
     comparisons = {}
-    for key, (metric, names) in means.items():
-        ours, theirs = (
-            [Sample(run.scores, means_under(metric, names)).sums for run in side]
-            for side in (first, second)
+    for figure in figures:
+        each = _each(figure)
+        ours, theirs = ([Sample(run, each) for run in side] for side in (first, second))
+        comparisons[figure.key] = compared_over_wordings(
+            [run.sums for run in ours], [run.sums for run in theirs], _by_wording(ours[0]), over
         )
-        comparisons[key] = compared_over_wordings(ours, theirs, over)
     return comparisons
 
 
-def differences(scores: Scores, metric: str) -> dict[str, dict[str, float | None]]:
-    """By how much the scores under each wording differ from those under the original.
+def _each(figure: Figure, wordings: Sequence[str] = ()) -> list[Figure]:
+    """The figure, a mean over wordings, under each of these or of others."""
+    if not isinstance(figure.of, Over):
+        raise TypeError(f"{figure.key} is no mean over wordings")
+    return replace(figure.of, wordings=wordings or figure.of.wordings).each(figure.metric)
 
-    Returns:
-        For each wording but the original `difference`, its 95 % interval from `low` to `high`, and
-        `p` of paired approximate randomisation; None without the original.
+
+def _by_wording(sample: Sample) -> Callable[[Floats], Floats]:
+    """What makes the figures under each wording [draws, wordings] of means [draws, rows]."""
+    return lambda means: np.stack(list(sample.statistics(means).values()), axis=-1)
+
+
+def against_original(scores: Scores) -> tuple[Scores, Scores] | None:
+    """What is under the original, in the place of every other wording, and what is under these.
+
+    So the two can be compared as two systems can. None without the original or another wording.
     """
     others = [name for name in scores.wordings if name != ORIGINAL]
-    comparisons: dict[str, Any] = {}
-    if ORIGINAL in scores.wordings and others and len(scores.cluster):
-        sample = Sample(scores, means_under(metric, scores.wordings))
-        comparisons = compared(
-            sample.under(metric, [ORIGINAL] * len(others)),
-            sample.under(metric, others),
-            lambda means: {name: means[..., i] for i, name in enumerate(others)},
-            RESAMPLES,  # as few trials: more would take longer than all of the scoring
-        )
-    of_wordings = {}
-    for name in others:
-        against = comparisons.get(name, {})
-        low, high = against.get("interval") or (None, None)
-        of_wordings[name] = {
-            "difference": against.get("difference"),
-            "low": low,
-            "high": high,
-            "p": against.get("p"),
-        }
-    return of_wordings
+    if ORIGINAL not in scores.wordings or not others:
+        return None
+    first = scores.wordings.index(ORIGINAL)
+    places = [scores.wordings.index(name) for name in others]
+
+    def only(rows: Sequence[int]) -> Scores:
+        metrics = {name: of_all[rows] for name, of_all in scores.metrics.items()}
+        return replace(scores, wordings=others, metrics=metrics)
+
+    return only([first] * len(others)), only(places)
+
+
+def differences(scores: Scores, figure: Figure) -> dict[str, dict[str, Any]]:
+    """By how much a figure, an `Over`, differs under each wording from that under the original.
+
+    For each wording but the original the comparison of `compared`; {} without the original.
+    """
+    sides = against_original(scores)
+    if sides is None or not len(scores.items.ids):
+        return {}
+    each = _each(figure, sides[0].wordings)
+    original, reworded = (Sample(side, each) for side in sides)
+    # As few trials as resamples: more would take longer than all of the scoring.
+    return compared(original.sums, reworded.sums, reworded.statistics, RESAMPLES)

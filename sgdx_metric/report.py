@@ -5,7 +5,7 @@ and not again in every later turn (`change` says where it is from), and canonica
 also takes what a value is to the API.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import methodcaller
 from typing import Any
@@ -15,16 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .bootstrap import DIALOGUES, Interval
-from .columns import Bools, Floats, Ints
-from .core import Figures, Means, Sample, Scores, differences
-from .robustness import mean_defined, variation
+from .columns import Bools, Floats, Ints, safe_divide
+from .core import Figure, Means, Over, Sample, Scores, differences
+from .robustness import mean_defined
 from .rows import ScoreError
 from .scoring import METRICS, FrameScores
 from .signature import OFFICIAL, Rules, Setup, signature
 from .units import ALL as EVERY
 from .units import SEEN as IN_TRAIN
 from .units import UNSEEN as NOT_IN_TRAIN
-from .units import FrameIndex, ScoredFrames, index_frames, turn_starts, unit_scores
+from .units import ScoredFrames, index_frames, unit_scores
 from .variants import ORIGINAL, PAPER_VARIANTS, wider_set, worst_sets
 
 ALL, SEEN, UNSEEN = "#ALL_SERVICES", "#SEEN_SERVICES", "#UNSEEN_SERVICES"
@@ -34,15 +34,114 @@ JOINT = {
     "change": "joint_change_accuracy",
     "canonical": "joint_canonical_accuracy",
 }
+JGA = JOINT["jga"]
 BESIDE = ("change", "canonical")
 _BESIDE = tuple(f"{name}_{mean}" for name in BESIDE for mean in ("orig", "v1-5"))
 HEADLINE = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga", "jga_worst", "flips", *_BESIDE)
 WITH_INTERVALS = ("jga_orig", "jga_v1-5", "drop", "ss_jga", "jga_worst", "flips", *_BESIDE)
-# Scores of all frames by the names of JOINT, and by variant [frames].
-Tables = Mapping[str, Mapping[str, Floats]]
 # The metrics of dialogue states that `compare` pairs.
 PAIRED = tuple(JOINT.values())
 _UNSTATED = Setup()
+_RIGHT = "JGA: joint goal accuracy; a frame is right if every slot of its state is."
+_LEGENDS = {
+    "change": "Change: JGA of what changes since the turn before alone, so that an early mistake "
+    "counts once.",
+    "canonical": "Canonical: JGA that also takes what a value is to the API, as in 2019-03-01.",
+}
+
+
+def state_figures(scores: Scores) -> list[Figure]:
+    """The figures of dialogue states, under their keys in scores.json.
+
+    Where there are wordings beside the paper's, a key such as `ss_jga(v1..v5+mine)` is of the
+    sensitivity over all of them, and `jga_worst(original+v1..v5+mine)` of the worst case.
+    """
+    wordings = scores.wordings
+    sensitive = {"": [name for name in PAPER_VARIANTS if name in wordings]}
+    if wider := wider_set(wordings):
+        sensitive[f"({wider})"] = [name for name in wordings if name != ORIGINAL]
+    figures = [
+        Figure("jga_orig", JGA, methodcaller("under", ORIGINAL), "JGA_orig",
+            (_RIGHT, "JGA_orig: under the original schemas.")),
+        Figure("jga_v1-5", JGA, Over(PAPER_VARIANTS), "JGA_v1-5",
+            (_RIGHT, "JGA_v1-5: the mean over the five rewordings.")),
+    ]  # fmt: skip
+    for mark, of in sensitive.items():
+        legend = "SS: schema sensitivity, how far a frame's score varies over the rewordings."
+        title = f"SS{mark}" if mark else "SS_JGA"
+        sensitivity = methodcaller("sensitivity", of)
+        figures.append(Figure(f"ss_jga{mark}", JGA, sensitivity, title, (legend,), True))
+    for name, of in worst_sets(wordings).items():
+        mark = f"({name})" if name else ""
+        legend = "JGA_worst: each frame under the wording that is worst for it."
+        worst = methodcaller("worst", of)
+        figures.append(Figure(f"jga_worst{mark}", JGA, worst, f"JGA_worst{mark}", (legend,)))
+        legend = "flips: frames right under one wording and wrong under another."
+        flips = methodcaller("flips", of)
+        figures.append(Figure(f"flips{mark}", JGA, flips, f"flips{mark}", (legend,), True))
+    for name in BESIDE:
+        if (metric := JOINT[name]) in scores.metrics:
+            title, legends = name.capitalize(), (_LEGENDS[name],)
+            original = methodcaller("under", ORIGINAL)
+            figures.append(Figure(f"{name}_orig", metric, original, f"{title}_orig", legends))
+            reworded = Over(PAPER_VARIANTS)
+            figures.append(Figure(f"{name}_v1-5", metric, reworded, f"{title}_v1-5", legends))
+    return figures
+
+
+def _drop(means: Means) -> Floats:
+    return means.over(PAPER_VARIANTS) - means.under(ORIGINAL)
+
+
+# Paired within a system, so that `compare` has it only as the difference of its two means.
+DROP = Figure("drop", JGA, _drop, "drop", ("drop: JGA_v1-5 less JGA_orig.",))
+RELATIVE = Figure(
+    "relative_difference",
+    JGA,
+    lambda means: safe_divide(_drop(means), means.under(ORIGINAL)),
+    "Diff_rel",
+    ("Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig.",),
+)
+
+
+def wordings_drawn(scores: Scores) -> list[Figure]:
+    """The means over v1 to v5, and over all other wordings, of which wordings can be drawn.
+
+    A key is such as `jga_v1-5` and, where there are other wordings, `jga(v1..v5+mine)`.
+    """
+    sets: dict[str, Sequence[str]] = {"_v1-5": PAPER_VARIANTS}
+    if wider := wider_set(scores.wordings):
+        sets[f"({wider})"] = [name for name in scores.wordings if name != ORIGINAL]
+    titles = {"jga": "JGA", "change": "Change", "canonical": "Canonical"}
+    return [
+        Figure(f"{name}{mark}", metric, Over(of), f"{titles[name]}{mark}")
+        for name, metric in JOINT.items()
+        if metric in scores.metrics
+        for mark, of in sets.items()
+    ]
+
+
+def frame_scores(
+    variants: Mapping[str, ScoredFrames], metrics: Sequence[str], rules: Rules = OFFICIAL
+) -> Scores:
+    """The scores of the same frames under one or more variants; the original comes first.
+
+    Only those metrics are taken that are defined in some frame, and the first of them always.
+    """
+    names = sorted(variants, key=lambda name: (name != ORIGINAL, name))
+    check_same_frames({name: variants[name] for name in names})
+    first = variants[names[0]]
+    items = index_frames(first.frame_id, first.seen)
+    stacked = {m: np.stack([variants[name].scores[m] for name in names]) for m in metrics}
+    known = {m: rows for m, rows in stacked.items() if m == metrics[0] or not np.isnan(rows).all()}
+    return Scores(names, items, known, rules.zero_mean)
+
+
+def joined(scores: Scores, rules: Rules) -> Scores:
+    """The scores whose means are taken: joint accuracies of turns, where the rules say so."""
+    turn = scores.items.turn
+    metrics = {name: unit_scores(name, rows, turn, rules) for name, rows in scores.metrics.items()}
+    return replace(scores, metrics=metrics)
 
 
 def report(variants: Mapping[str, FrameScores], setup: Setup = _UNSTATED) -> dict[str, Any]:
@@ -61,144 +160,46 @@ def report(variants: Mapping[str, FrameScores], setup: Setup = _UNSTATED) -> dic
         ScoreError: The variants have different frames, or a frame is seen under one of them and
             not under another.
     """
-    variants = {name: variants[name] for name in sorted(variants, key=_original_first)}
-    check_same_frames(variants)
-    first = next(iter(variants.values()))
-    frame_index = index_frames(first.frame_id, first.seen)
-    seen, count = int(first.seen.sum()), len(first.seen)
-    dialogues = len(np.unique(frame_index.dialogue))
-    has_canonical = is_known(v.scores[JOINT["canonical"]] for v in variants.values())
-    setup = replace(setup, canonical=has_canonical)
+    scores = frame_scores(variants, (JGA, *(m for m in METRICS if m != JGA)), setup.rules)
+    variants = {name: variants[name] for name in scores.wordings}
+    setup = replace(setup, canonical=JOINT["canonical"] in scores.metrics)
+    turn, seen = scores.items.turn, scores.items.sets[IN_TRAIN]
+    count, dialogues = len(seen), len(np.unique(scores.items.dialogue))
     return {
         "variants": {
-            name: group_means(scores, setup.rules, frame_index.turn)
-            for name, scores in variants.items()
+            name: group_means(frames, setup.rules, turn) for name, frames in variants.items()
         },
-        "sgdx": robustness(variants, frame_index, setup.rules, setup.over),
+        "sgdx": robustness(scores, setup.rules, setup.over),
         "signature": signature(variants, count, dialogues, setup),
-        "frames": {"all": count, "seen": seen, "unseen": count - seen},
-        "ignored_slots": {name: scores.ignored_slots for name, scores in variants.items()},
-        "predicted_slots": {name: scores.predicted_slots for name, scores in variants.items()},
+        "frames": {"all": count, "seen": int(seen.sum()), "unseen": int((~seen).sum())},
+        "ignored_slots": {name: frames.ignored_slots for name, frames in variants.items()},
+        "predicted_slots": {name: frames.predicted_slots for name, frames in variants.items()},
     }
 
 
-def state_figures(names: Iterable[str], wordings: Sequence[str]) -> Figures:
-    """The figures of dialogue states that are means, under their keys in scores.json.
-
-    Where there are wordings beside the paper's, a key such as `ss_jga(v1..v5+mine)` is of the
-    sensitivity over all of them, and `jga_worst(original+v1..v5+mine)` of the worst case.
-
-    Args:
-        names: Those of JOINT that are known.
-        wordings: The wordings.
-    """
-    sensitive = {"": [name for name in PAPER_VARIANTS if name in wordings]}
-    if wider := wider_set(wordings):
-        sensitive[f"({wider})"] = [name for name in wordings if name != ORIGINAL]
-    figures: dict[str, tuple[str, Callable[[Means], Floats]]] = {
-        "jga_orig": ("jga", lambda means: means.under(ORIGINAL)),
-        "jga_v1-5": ("jga", lambda means: means.over(PAPER_VARIANTS)),
-        **{
-            f"ss_jga{mark}": ("jga", methodcaller("sensitivity", of))
-            for mark, of in sensitive.items()
-        },
-    }
-    for name, of in worst_sets(wordings).items():
-        mark = f"({name})" if name else ""
-        figures[f"jga_worst{mark}"] = "jga", methodcaller("worst", of)
-        figures[f"flips{mark}"] = "jga", methodcaller("flips", of)
-    for name in BESIDE:
-        if name in names:
-            figures[f"{name}_orig"] = name, lambda means: means.under(ORIGINAL)
-            figures[f"{name}_v1-5"] = name, lambda means: means.over(PAPER_VARIANTS)
-    return figures
-
-
-# Paired within a system, so that `compare` has it only as the difference of its two means.
-DROP: Figures = {"drop": ("jga", lambda m: m.over(PAPER_VARIANTS) - m.under(ORIGINAL))}
-
-
-def state_scores(tables: Tables, frame_index: FrameIndex, members: Ints, rules: Rules) -> Scores:
-    """The scores of some frames, or by the rules of their turns.
-
-    Args:
-        tables: The scores of all frames.
-        frame_index: Where all frames belong.
-        members: Positions of the frames [some frames].
-        rules: How the frames were scored.
-    """
-    wordings = list(tables["jga"])
-    turn, dialogue = frame_index.turn[members], frame_index.dialogue[members]
-    if rules.joint_acc_across_turn:
-        dialogue = dialogue[turn_starts(turn)]
-    metrics = {
-        # Those beside joint goal accuracy, too, are of turns where that is.
-        name: unit_scores(JOINT["jga"], np.stack([t[w][members] for w in wordings]), turn, rules)
-        for name, t in tables.items()
-    }
-    return Scores(wordings, dialogue, metrics, rules.zero_mean)
-
-
-def state_sample(scores: Scores, also: Figures = DROP) -> Sample:
-    """Frames or turns, summed up for `state_figures` and others."""
-    return Sample(scores, {**state_figures(scores.metrics, scores.wordings), **also})
-
-
-def headline(sample: Sample) -> dict[str, float | None]:
-    """The headline figures of `state_sample` and their relative difference; None if undefined."""
-    values = {**dict.fromkeys((*HEADLINE, "drop", *sample.figures)), **sample.values()}
-    original, drop = values["jga_orig"], values["drop"]
-    values["relative_difference"] = drop / original if original and drop is not None else None
-    return values
-
-
-def confidence(sample: Sample, over: str = DIALOGUES) -> dict[str, Interval]:
-    """The 95 % intervals of the figures of `state_sample`; None where undefined.
+def robustness(scores: Scores, rules: Rules, over: str) -> dict[str, Any]:
+    """The part `sgdx` of scores.json: figures for all frames, seen, unseen and each service.
 
     Over wordings v1 to v5 are drawn; the original is not, as it is what was trained on.
     """
-    intervals = sample.intervals(over, PAPER_VARIANTS)
-    return {key: intervals.get(key) for key in dict.fromkeys((*WITH_INTERVALS, *sample.figures))}
-
-
-def robustness(
-    variants: Mapping[str, FrameScores], frame_index: FrameIndex, rules: Rules, over: str
-) -> dict[str, Any]:
-    """The part `sgdx` of scores.json: figures for all frames, seen, unseen and each service.
-
-    Accuracies are in [0, 1], `relative_difference` is in [-1, inf), `drop` is in [-1, 1],
-    sensitivities are in [0, sqrt K]; None where undefined, or where wordings are lacking.
-
-    Args:
-        variants: Scores of the same frames, by variant.
-        frame_index: Where those frames belong.
-        rules: How the frames were scored.
-        over: What the intervals of the groups are over.
-    """
-    tables = {
-        name: {variant: frames.scores[metric] for variant, frames in variants.items()}
-        for name, metric in JOINT.items()
-        if name == "jga" or is_known(frames.scores[metric] for frames in variants.values())
-    }
     groups: dict[str, dict[str, Any]] = {}
-    for name, members in frame_index.groups().items():
-        sample = state_sample(state_scores(tables, frame_index, members, rules))
-        groups[name] = headline(sample) | _of_metrics(variants, frame_index, members, rules)
+    for name, members in scores.items.groups().items():
+        of_group = joined(scores.only(members), rules)
+        sample = Sample(of_group, [*state_figures(of_group), DROP, RELATIVE])
+        groups[name] = headline(sample) | _of_metrics(of_group)
         if name in (EVERY, IN_TRAIN, NOT_IN_TRAIN):
             groups[name]["confidence"] = confidence(sample, over)
         else:
             groups[name]["frames"] = len(members)
         if name == EVERY:
-            jga = sample.scores
-    by_variant = {
-        name: mean_defined(row) for name, row in zip(jga.wordings, jga.metrics["jga"], strict=True)
-    }
+            every = of_group
+    by_variant = {name: mean_defined(row) for name, row in zip(every.wordings, every.metrics[JGA])}
     return {
         **groups.pop(EVERY),
         "by_variant": by_variant,
         "differences": {
             name: {"jga": by_variant[name], **difference}
-            for name, difference in differences(jga, "jga").items()
+            for name, difference in wording_differences(every, JGA).items()
         },
         "seen": groups.pop(IN_TRAIN),
         "unseen": groups.pop(NOT_IN_TRAIN),
@@ -206,62 +207,83 @@ def robustness(
     }
 
 
-def is_known(scores: Iterable[Floats]) -> bool:
-    """Whether any of some scores is defined, [frames] each."""
-    return not all(np.isnan(of_variant).all() for of_variant in scores)
+def headline(sample: Sample) -> dict[str, float | None]:
+    """The headline figures of a sample; None if undefined."""
+    keys = (*HEADLINE, "drop", *(figure.key for figure in sample.figures))
+    return {**dict.fromkeys(keys), **sample.values()}
 
 
-def _of_metrics(
-    variants: Mapping[str, FrameScores], frame_index: FrameIndex, members: Ints, rules: Rules
-) -> dict[str, dict[str, float | None]]:
+def confidence(sample: Sample, over: str = DIALOGUES) -> dict[str, Interval]:
+    """The 95 % intervals of the figures of states; None where undefined."""
+    intervals = sample.intervals(over, PAPER_VARIANTS)
+    keys = dict.fromkeys((*WITH_INTERVALS, *(figure.key for figure in sample.figures)))
+    return {key: intervals.get(key) for key in keys if key != RELATIVE.key}
+
+
+def wording_differences(scores: Scores, metric: str) -> dict[str, dict[str, float | None]]:
+    """By how much a metric under each wording differs from that under the original.
+
+    For each wording but the original `difference`, its 95 % interval from `low` to `high`, and `p`
+    of paired approximate randomisation; None without the original.
+    """
+    compared = differences(scores, Figure(metric, metric, Over(scores.wordings)))
+    of_wordings = {}
+    for name in scores.wordings:
+        if name != ORIGINAL:
+            against = compared.get(name, {})
+            low, high = against.get("interval") or (None, None)
+            keys = {"difference": against.get("difference"), "low": low, "high": high}
+            of_wordings[name] = {**keys, "p": against.get("p")}
+    return of_wordings
+
+
+def _of_metrics(scores: Scores) -> dict[str, dict[str, float | None]]:
     """Every metric's mean over v1 to v5, None if one is missing, and its sensitivity over them."""
-    paper = [variants[name] for name in PAPER_VARIANTS if name in variants]
-    means: dict[str, float | None] = {}
-    sensitivity: dict[str, float | None] = {}
-    for metric in METRICS:
-        rows = np.empty((len(paper), len(members)))
-        for row, of_variant in zip(rows, paper, strict=True):
-            row[:] = of_variant.scores[metric][members]
-        rows = unit_scores(metric, rows, frame_index.turn[members], rules)
-        of_rows = [mean for row in rows if (mean := mean_defined(row)) is not None]
-        complete = len(of_rows) == len(PAPER_VARIANTS)
-        means[metric] = sum(of_rows) / len(of_rows) if complete else None
-        sensitivity[metric] = mean_defined(variation(rows, rules.zero_mean))
-    return {"mean_v1-5": means, "sensitivity": sensitivity}
+    paper = [name for name in PAPER_VARIANTS if name in scores.wordings]
+    known = [metric for metric in METRICS if metric in scores.metrics]
+    sensitivity = methodcaller("sensitivity", paper)
+    kinds = {
+        "mean_v1-5": [Figure(metric, metric, Over(PAPER_VARIANTS)) for metric in known],
+        "sensitivity": [Figure(metric, metric, sensitivity) for metric in known],
+    }
+    return {
+        kind: {**dict.fromkeys(METRICS), **Sample(scores, figures).values()}
+        for kind, figures in kinds.items()
+    }
 
 
 def paired(variants: Mapping[str, ScoredFrames], metrics: Sequence[str] = PAIRED) -> dict[str, Any]:
     """Every frame's scores, which `compare` pairs with another system's.
 
-    Args:
-        variants: The scores by variant.
-        metrics: Which of them.
-
-    Returns:
-        `frame_id`; `seen`, the seen services by their original names; and each of the metrics that
-        is defined in some frame, by variant, in the order of `frame_id`, None where undefined. The
-        first is always there.
+    `frame_id`; `seen`, the seen services by their original names; and each of the metrics that is
+    defined in some frame, by variant, in the order of `frame_id`, None where undefined. The first
+    is always there.
     """
-    first = next(iter(variants.values()))
-    frame_index = index_frames(first.frame_id, first.seen)
+    return paired_scores(frame_scores(variants, metrics), "frame_id")
+
+
+def paired_scores(scores: Scores, item: str) -> dict[str, Any]:
+    """The part `paired` of scores.json: the ids of the items, their sets, and their scores."""
     return {
-        "frame_id": first.frame_id.to_pylist(),
-        "seen": sorted(set(frame_index.service[first.seen])),
+        item: scores.items.ids.to_pylist(),
+        **{
+            name: sorted(set(scores.items.service[member]))
+            for name, member in scores.items.sets.items()
+        },
         **{
             metric: {
-                name: _json_numbers(frames.scores[metric]) for name, frames in variants.items()
+                name: _json_numbers(row) for name, row in zip(scores.wordings, rows, strict=True)
             }
-            for metric in metrics
-            if metric == metrics[0] or is_known(v.scores[metric] for v in variants.values())
+            for metric, rows in scores.metrics.items()
         },
     }
 
 
 def _json_numbers(scores: Floats) -> list[float | None]:
-    """Scores as JSON numbers; 0 and 1 are written without a decimal point."""
+    """Scores as JSON numbers; whole ones are written without a decimal point."""
     numbers = scores.astype(object)
-    for number in (0, 1):
-        numbers[scores == number] = number
+    is_whole = scores == np.floor(scores)
+    numbers[is_whole] = scores[is_whole].astype(np.int64)
     numbers[np.isnan(scores)] = None
     listed: list[float | None] = numbers.tolist()
     return listed
@@ -272,9 +294,6 @@ def empty_state_jga(variants: Mapping[str, FrameScores]) -> float | None:
 
     It is the share of frames whose reference has no slot. In those alone, the average goal accuracy
     is undefined.
-
-    Args:
-        variants: Per-frame scores by variant.
     """
     scores = next(iter(variants.values())).scores["average_goal_accuracy"]
     return mean_defined(np.isnan(scores).astype(np.float64))
@@ -287,12 +306,7 @@ def group_means(
 
     Groups: #ALL_SERVICES, #SEEN_SERVICES, #UNSEEN_SERVICES, each service, each domain (a service's
     name up to its first underscore). A group without frames is left out; a metric defined in none
-    of a group's frames is None.
-
-    Args:
-        frames: The scores of one variant.
-        rules: How the frames were scored.
-        turn: The turns of the frames as `FrameIndex` has them [frames]; None to read them off here.
+    of a group's frames is None. The turns of the frames [frames] are read off here if not given.
     """
     if turn is None:
         turn = index_frames(frames.frame_id, frames.seen).turn
@@ -316,16 +330,8 @@ def _groups(frames: FrameScores) -> dict[str, Bools]:
     return {group: member for group, member in groups.items() if member.any()}
 
 
-def _original_first(variant: str) -> tuple[bool, str]:
-    return variant != ORIGINAL, variant
-
-
 def check_same_frames(variants: Mapping[str, ScoredFrames]) -> None:
-    """Refuse variants with different frames, or with a frame that is seen under only some of them.
-
-    Raises:
-        ScoreError: The variants differ so; the message names the first frame.
-    """
+    """Refuse variants with different frames, or with a frame that is seen under only some."""
     (name, first), *others = variants.items()
     for other, frames in others:
         if first.frame_id.equals(frames.frame_id) and np.array_equal(first.seen, frames.seen):

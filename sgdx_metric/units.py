@@ -1,4 +1,4 @@
-"""What a mean is taken over: frames or, for MultiWOZ-style joint accuracies, whole turns."""
+"""What is scored, where each item belongs, and what a mean is taken over: frames or whole turns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from .columns import Bools, Floats, Ints
 from .signature import Rules
 
 ALL, SEEN, UNSEEN = "all", "seen", "unseen"
+Names = np.ndarray[tuple[int], np.dtype[np.object_]]
 _JOINT = (
     "joint_goal_accuracy",
     "joint_cat_accuracy",
@@ -38,43 +39,51 @@ class ScoredFrames(Protocol):
 
 
 @dataclass(frozen=True)
-class FrameIndex:
-    """Where frames belong, which is the same under every variant.
+class Items:
+    """What is scored under every wording: frames, calls, cases, or the turns of a dialogue."""
 
-    Attributes:
-        service: Original names of the services [frames].
-        turn, dialogue: Codes, the same for frames of one turn or dialogue, never decreasing
-            [frames].
-        seen: Whether the service is in the original train split [frames].
-    """
-
-    service: np.ndarray[tuple[int], np.dtype[np.object_]]
-    turn: Ints
+    ids: pa.Array  # [items]
+    # Codes, the same for items of one dialogue or of one turn [items].
     dialogue: Ints
-    seen: Bools
+    turn: Ints
+    # Original names of the services [items].
+    service: Names
+    # Whether each item is in a set of services, by the set's name, such as `seen` [items].
+    sets: Mapping[str, Bools]
+
+    @property
+    def seen(self) -> Bools:
+        """Whether the service is in the original train split [items]."""
+        return self.sets[SEEN]
 
     def groups(self) -> dict[str, Ints]:
-        """The frames of all services, of the seen and the unseen ones, and of each service."""
-        groups = {ALL: np.arange(len(self.seen)), SEEN: np.flatnonzero(self.seen)}
-        groups[UNSEEN] = np.flatnonzero(~self.seen)
+        """Positions of all items, of those in and outside each set, and of each service."""
+        groups = {ALL: np.arange(len(self.ids))}
+        for name, member in self.sets.items():
+            groups[name] = np.flatnonzero(member)
+            groups[f"un{name}"] = np.flatnonzero(~member)
         return groups | {name: np.flatnonzero(self.service == name) for name in self.services()}
 
     def services(self) -> list[str]:
         """The original names of all services, sorted."""
-        return sorted(set(self.service))
+        return sorted(set(self.service) - {""})
+
+    def only(self, members: Ints) -> "Items":
+        """The items at some positions."""
+        return Items(
+            self.ids.take(pa.array(members)),
+            self.dialogue[members],
+            self.turn[members],
+            self.service[members],
+            {name: member[members] for name, member in self.sets.items()},
+        )
 
 
-def index_frames(frame_id: pa.Array, seen: Bools) -> FrameIndex:
-    """Read off frame ids where the frames belong.
-
-    Args:
-        frame_id: Ids `<dialogue>/<turn>/<original service>`, sorted [frames].
-        seen: Whether the service is in the original train split [frames].
-    """
+def index_frames(frame_id: pa.Array, seen: Bools) -> Items:
+    """Read off ids `<dialogue>/<turn>/<original service>`, sorted, where the frames belong."""
     service = pc.replace_substring_regex(frame_id, "^.*/", "").to_numpy(zero_copy_only=False)
-    return FrameIndex(
-        service, _codes(frame_id, "(/[^/]*){1}$"), _codes(frame_id, "(/[^/]*){2}$"), seen
-    )
+    dialogue, turn = _codes(frame_id, "(/[^/]*){2}$"), _codes(frame_id, "(/[^/]*){1}$")
+    return Items(frame_id, dialogue, turn, service, {SEEN: seen})
 
 
 def _codes(frame_id: pa.Array, ending: str) -> Ints:
@@ -86,24 +95,16 @@ def _codes(frame_id: pa.Array, ending: str) -> Ints:
 def unit_scores(metric: str, scores: Floats, turn: Ints, rules: Rules) -> Floats:
     """The scores whose mean is taken: those of frames or, for some metrics and rules, of turns.
 
-    Args:
-        metric: The metric's name.
-        scores: Scores of some frames, NaN where undefined [..., frames].
-        turn: The turns of the same frames, those of one turn beside each other [frames].
-        rules: How the frames were scored.
-
-    Returns:
-        `scores` themselves; but for a joint accuracy across turns, the product of each turn's
-        defined scores, NaN where there are none [..., turns].
+    A joint accuracy across turns is the product of each turn's defined scores. It stands at the
+    turn's first frame, and its other frames have none: NaN [..., frames]. The frames of a turn have
+    to be beside each other.
     """
     if not (rules.joint_acc_across_turn and metric in _JOINT and len(turn)):
         return scores
-    start = turn_starts(turn)
+    start = np.flatnonzero(np.diff(turn, prepend=-1))
     defined = ~np.isnan(scores)
     product = np.multiply.reduceat(np.where(defined, scores, 1.0), start, axis=-1)
-    return np.where(np.logical_or.reduceat(defined, start, axis=-1), product, np.nan)
-
-
-def turn_starts(turn: Ints) -> Ints:
-    """The index of each turn's first frame [turns]."""
-    return np.flatnonzero(np.diff(turn, prepend=-1))
+    of_turns = np.full_like(scores, np.nan)
+    is_defined = np.logical_or.reduceat(defined, start, axis=-1)
+    of_turns[..., start] = np.where(is_defined, product, np.nan)
+    return of_turns

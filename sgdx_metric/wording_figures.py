@@ -3,104 +3,145 @@
 They serve the calls of SGD, whole dialogues, and the cases of any other API alike.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
 
-from .bootstrap import DIALOGUES, RESAMPLES, compared, compared_over_wordings
-from .columns import Floats, Ints
-from .core import Figures, Sample, Scores, differences
-from .robustness import mean_defined
+from .bootstrap import DIALOGUES, RESAMPLES, compared
+from .columns import Bools, Floats, Ints
+from .core import Figure, Means, Over, Sample, Scores, against_original, compare_over_wordings
+from .robustness import RIGHT, mean_defined
 from .variants import ORIGINAL, PAPER_VARIANTS
 
 # The figures of a metric over wordings, which have 95 % intervals.
 FIGURES = ("original", "reworded", "v1-5", "drop", "sensitivity", "worst", "flips")
-_METRIC = "score"
+_TASK = "task_success"
+_LEGENDS = {
+    "original": "original: under the original words.",
+    "reworded": "reworded: the mean over all wordings but the original.",
+    "v1-5": "v1-5: the mean over v1 to v5.",
+    "drop": "drop: reworded less original.",
+    "sensitivity": "SS: how far a score varies over wordings.",
+    "worst": "worst: each under the wording that is worst for it.",
+    "flips": "flips: right under one wording and wrong under another.",
+}
+_LOWER_IS_BETTER = ("sensitivity", "flips")
 
 
-def case_scores(scores: Mapping[str, Floats], dialogue: Ints, zero_mean: str = "0") -> Scores:
-    """One metric's scores in [0, 1] by wording, NaN where undefined [cases], as `Scores`."""
-    return Scores(list(scores), dialogue, {_METRIC: np.stack(list(scores.values()))}, zero_mean)
+def one_run(metric: str) -> str:
+    """The metric of the first run alone, where there are several under one wording."""
+    return f"{metric} of one run"
 
 
-def case_figures(scores: Scores, metric: str = _METRIC, prefix: str = "") -> Figures:
-    """FIGURES of a metric, under their names behind a prefix."""
-    wordings = scores.wordings
-    reworded = [name for name in wordings if name != ORIGINAL]
-    figures: Figures = {
-        "original": (metric, lambda means: means.under(ORIGINAL)),
-        "reworded": (metric, lambda means: means.over(reworded)),
-        "v1-5": (metric, lambda means: means.over(PAPER_VARIANTS)),
-        "drop": (metric, lambda means: means.over(reworded) - means.under(ORIGINAL)),
-        "sensitivity": (metric, lambda means: means.sensitivity(reworded)),
-        "worst": (metric, lambda means: means.worst(wordings)),
-        "flips": (metric, lambda means: means.flips(wordings)),
-    }
-    return {f"{prefix}{key}": figure for key, figure in figures.items()}
+def case_figures(scores: Scores, metric: str, title: str = "", legend: str = "") -> list[Figure]:
+    """FIGURES of a metric, with keys such as `call_accuracy.drop`.
 
-
-def over_wordings(scores: Scores, over: str = DIALOGUES) -> dict[str, Any]:
-    """Sum up the scores of the same cases under any wordings.
-
-    Args:
-        scores: What `case_scores` returned. Cases on their own are each a dialogue.
-        over: What the intervals are over: "dialogues", "wordings" or "both". Over wordings all but
-            the original are drawn, and figures that are no means over wordings have no interval.
-
-    Returns:
-        `by_variant`, the mean under each wording; `original`; `reworded`, the mean over all other
-        wordings of their means; `v1-5`, the same over v1 to v5, where all five are given; `drop`,
-        `reworded` less `original`, and its `p`, over what the intervals are over; `sensitivity`
-        over the wordings but the original; `worst`, the mean of each case's least score, and
-        `flips`, the share of cases that are right under one wording and wrong under another, both
-        over all wordings; and in `confidence` the 95 % interval of each of FIGURES. What is
-        undefined, or needs a wording that is not there, is None: `sensitivity`, `worst` and
-        `flips` need two.
+    Of several runs the scores are means, by which fewer cases flip than in a single run: where
+    there is a metric of one run, sensitivity, worst case and flips are of that.
     """
-    sample = Sample(scores, case_figures(scores))
-    intervals = sample.intervals(over, [name for name in scores.wordings if name != ORIGINAL])
+    others = [name for name in scores.wordings if name != ORIGINAL]
+    single = one_run(metric) if one_run(metric) in scores.metrics else metric
+
+    def drop(means: Means) -> Floats:
+        return means.over(others) - means.under(ORIGINAL)
+
+    formulas: dict[str, Callable[[Means], Floats]] = {
+        "original": methodcaller("under", ORIGINAL),
+        "reworded": Over(others),
+        "v1-5": Over(PAPER_VARIANTS),
+        "drop": drop,
+        "sensitivity": methodcaller("sensitivity", others),
+        "worst": methodcaller("worst", scores.wordings),
+        "flips": methodcaller("flips", scores.wordings),
+    }
+    return [
+        Figure(
+            f"{metric}.{key}",
+            single if key in ("sensitivity", "worst", "flips") else metric,
+            of,
+            f"{title} {'SS' if key == 'sensitivity' else key}",
+            (legend, _LEGENDS[key]),
+            key in _LOWER_IS_BETTER,
+        )
+        for key, of in formulas.items()
+    ]
+
+
+def over_wordings(scores: Scores, metric: str, over: str = DIALOGUES) -> dict[str, Any]:
+    """Sum up a metric's scores of the same cases under any wordings.
+
+    `by_variant`, the mean under each wording; `original`; `reworded`, the mean over all other
+    wordings of their means; `v1-5`, the same over v1 to v5, where all five are given; `drop`,
+    `reworded` less `original`, and its `p`, over what the intervals are over; `sensitivity` over
+    the wordings but the original; `worst`, the mean of each case's least score, and `flips`, the
+    share of cases that are right under one wording and wrong under another, both over all
+    wordings; and in `confidence` the 95 % interval of each of FIGURES. What is undefined, or needs
+    a wording that is not there, is None: `sensitivity`, `worst` and `flips` need two.
+
+    Over wordings all but the original are drawn, and figures that are no means over wordings have
+    no interval.
+    """
+    sample = Sample(scores, case_figures(scores, metric))
+    drawn = [name for name in scores.wordings if name != ORIGINAL]
+    intervals = sample.intervals(over, drawn)
     return {
-        **_figures(sample),
-        "p": _p_of_drop(sample, over),
-        "confidence": {key: intervals.get(key) for key in FIGURES},
+        **_figures(sample, metric),
+        "p": _p_of_drop(scores, metric, over),
+        "confidence": {key: intervals.get(f"{metric}.{key}") for key in FIGURES},
     }
 
 
-def case_differences(scores: Scores) -> dict[str, dict[str, float | None]]:
-    """How far the scores under each wording are from the original's, as `differences` has it."""
-    return differences(scores, _METRIC)
-
-
-def wording_figures(scores: Scores) -> dict[str, Any]:
+def wording_figures(scores: Scores, metric: str) -> dict[str, Any]:
     """What `over_wordings` returns, without what takes resamples: `by_variant` and FIGURES."""
-    return _figures(Sample(scores, case_figures(scores)))
+    return _figures(Sample(scores, case_figures(scores, metric)), metric)
 
 
-def _figures(sample: Sample) -> dict[str, Any]:
-    rows = zip(sample.scores.wordings, sample.scores.metrics[_METRIC], strict=True)
+def _figures(sample: Sample, metric: str) -> dict[str, Any]:
+    values = sample.values()
+    rows = zip(sample.scores.wordings, sample.scores.metrics[metric], strict=True)
     return {
         "by_variant": {name: mean_defined(row) for name, row in rows},
-        **dict.fromkeys(FIGURES),
-        **sample.values(),
+        **{key: values.get(f"{metric}.{key}") for key in FIGURES},
     }
 
 
-def _p_of_drop(sample: Sample, over: str) -> float | None:
+def _p_of_drop(scores: Scores, metric: str, over: str) -> float | None:
     """The p-value of the drop, over what its interval is over.
 
     Over dialogues it is of `randomisation`, where a dialogue's two sides change places as a whole;
     over wordings, or both, of the resamples of `compared_over_wordings`.
     """
-    wordings = sample.scores.wordings
-    others = [name for name in wordings if name != ORIGINAL]
-    if ORIGINAL not in wordings or not others or not len(sample.sums.total):
+    sides = against_original(scores)
+    if sides is None or not len(scores.items.ids):
         return None
-    original = sample.under(_METRIC, [ORIGINAL] * len(others))
-    reworded = sample.under(_METRIC, others)
+    drop = Figure("drop", metric, Over(sides[0].wordings))
     if over != DIALOGUES:
-        p: float | None = compared_over_wordings([original], [reworded], over)["p"]
+        by_wording = compare_over_wordings([sides[0]], [sides[1]], [drop], over)
+        p: float | None = by_wording["drop"]["p"]
         return p
-    drop = compared(original, reworded, lambda means: {"drop": means.mean(axis=-1)}, RESAMPLES)
-    p = drop["drop"]["p"]
+    original, reworded = (Sample(side, [drop]) for side in sides)
+    p = compared(original.sums, reworded.sums, reworded.statistics, RESAMPLES)["drop"]["p"]
     return p
+
+
+def with_tasks(scores: Scores, metrics: Sequence[str], name: str = _TASK) -> Scores:
+    """The same scores, and whether the task of each dialogue is a success.
+
+    It is where every case of the dialogue is right, which is one that scores 0.5 or more by one of
+    the metrics. It stands at the dialogue's first case, and its other cases have none: NaN.
+    """
+    right = np.any([scores.metrics[metric] >= RIGHT for metric in metrics], axis=0)
+    success = np.stack([task_success(row, scores.items.dialogue) for row in right])
+    return replace(scores, metrics={**scores.metrics, name: success})
+
+
+def task_success(right: Bools, dialogue: Ints) -> Floats:
+    """1 for each dialogue all of whose cases are right, else 0, at its first case [cases]."""
+    dialogues, first, position = np.unique(dialogue, return_index=True, return_inverse=True)
+    wrong = np.bincount(position, ~right, len(dialogues))
+    success = np.full(len(dialogue), np.nan)
+    success[first] = wrong == 0
+    return success

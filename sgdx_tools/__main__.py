@@ -84,7 +84,7 @@ def _score(options: Namespace) -> int:
         read = [file for folder in folders for file in folder.glob("*.json*")]
         check_apart({"--output": options.output}, read)
     tool_set = read_tool_set(options.tools)
-    scores = score(tool_set, options.predictions, rules=options.rules)
+    scores = score(tool_set, options.predictions, rules=options.rules, over=options.over)
     drop = scores["calls"][headline_metric(scores)]["drop"]
     if options.max_drop is not None and drop is None:
         names = ", ".join(scores["predictions"])

@@ -9,15 +9,21 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.headers import check_one_system
+from sgdx_eval.tasks.tools import NO_CALL, TITLES
+from sgdx_metric.bootstrap import DIALOGUES
 from sgdx_metric.call_rules import score_case
-from sgdx_metric.calls import TASK_SUCCESS, task_success
+from sgdx_metric.calls import TASK_SUCCESS
 from sgdx_metric.columns import Floats, Ints
-from sgdx_metric.robustness import flipped, mean_defined, variation
+from sgdx_metric.core import Scores
+from sgdx_metric.report import paired_scores, wording_differences
+from sgdx_metric.robustness import RIGHT, flipped, mean_defined, variation
+from sgdx_metric.units import Items
 from sgdx_metric.variants import ORIGINAL
-from sgdx_metric.wording_figures import case_differences, case_scores, over_wordings
+from sgdx_metric.wording_figures import one_run, over_wordings, task_success
 
 from .data import Case, Json, Rule, ToolSet
 from .elements import Outcome, rank_elements
@@ -38,9 +44,7 @@ METRICS = {
     "call_accuracy": "call",
     "no_call_accuracy": "no_call",
 }
-HEADLINE, NO_CALL = "call_accuracy", "no_call_accuracy"
-# Figures of which a mean over runs says less: it flips less than a single run does.
-_OF_ONE_RUN = ("worst", "flips", "sensitivity")
+HEADLINE = "call_accuracy"
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,11 @@ class WordingScores:
 
 
 def score(
-    cases: str | Path | ToolSet, predictions: Any, *, rules: Rule | None = None
+    cases: str | Path | ToolSet,
+    predictions: Any,
+    *,
+    rules: Rule | None = None,
+    over: str = DIALOGUES,
 ) -> dict[str, Any]:
     """Score the calls that were made under each wording.
 
@@ -68,13 +76,16 @@ def score(
             [{"name", "arguments"}]}`` in the names of the wording that ``variant`` says.
         rules: How values are compared: "exact", "bfcl" or "fuzzy"; None for what the folder's
             ``source.json`` says, which is "exact" where it says nothing.
+        over: What the intervals are over: "dialogues" (cases that share none are each one),
+            "wordings" or "both".
 
     Returns:
         The content of scores.json: ``calls``, for each metric what
         ``sgdx_metric.wording_figures.over_wordings`` returns, and its ``differences``;
         ``differences``, those of the headline metric; ``elements``, the reworded names and
         descriptions by the cases that they cost; ``noise``, what changes from run to run under one
-        wording; ``cases``, ``invalid``, ``predictions`` and ``signature``.
+        wording; ``cases``, ``invalid``, ``predictions``, ``signature``; and ``paired``, the scores
+        of every case.
 
     Raises:
         SgdxError: A file or row is malformed, or the rows do not fit the cases.
@@ -87,11 +98,11 @@ def score(
         if isinstance(predictions, str | Path)
         else predictions_from_rows(predictions, tool_set)
     )
-    return report_scores(tool_set, files, rules or tool_set.source.rules)
+    return report_scores(tool_set, files, rules or tool_set.source.rules, over)
 
 
 def report_scores(
-    tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule
+    tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule, over: str = DIALOGUES
 ) -> dict[str, Any]:
     """The content of scores.json, as ``score`` returns it."""
     check_files(tool_set, files)
@@ -103,7 +114,8 @@ def report_scores(
         name: score_wording(tool_set.cases, worded[name], file, rules)
         for name, file in files.items()
     }
-    calls = _calls(tool_set.cases, scores)
+    items = tool_scores(tool_set.cases, scores)
+    calls = _calls(items, over)
     headline = next(name for name in (HEADLINE, NO_CALL) if name in calls)
     outcomes = {name: of_wording.outcomes[0] for name, of_wording in scores.items()}
     return {
@@ -126,7 +138,11 @@ def report_scores(
             for name, file in files.items()
         },
         "predictions": {name: msgspec.to_builtins(file.header) for name, file in files.items()},
-        "signature": signature(tool_set, files, rules),
+        "signature": signature(tool_set, files, rules, over),
+        "paired": {
+            **paired_scores(items, "case_id"),
+            "dialogue": _dialogues(tool_set.cases),
+        },
     }
 
 
@@ -204,49 +220,46 @@ def _dialogues(cases: Sequence[Case]) -> list[str]:
     return [f"d {case.dialogue}" if case.dialogue else f"c {case.id}" for case in cases]
 
 
-def _codes(names: Sequence[str]) -> Ints:
-    index = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    return np.array([index[name] for name in names], dtype=np.int64)
-
-
-def _calls(cases: Sequence[Case], scores: Mapping[str, WordingScores]) -> dict[str, Any]:
-    """The figures of each metric that applies to any case."""
-    dialogue = _codes(_dialogues(cases))
-    calls = {}
-    for metric in METRICS:
-        of_metric = {name: scores[name].metrics[metric] for name in scores}
-        applies = np.array([case.expect is None for case in cases]) == (metric == NO_CALL)
-        if applies.any():
-            calls[metric] = _figures(
-                {n: v[:, applies] for n, v in of_metric.items()}, dialogue[applies]
-            )
-    if len(np.unique(dialogue)) < len(cases):
-        tasks = {name: _task_success(of_wording, dialogue) for name, of_wording in scores.items()}
-        calls[TASK_SUCCESS] = _figures(tasks, np.unique(dialogue))
-    return calls
+def tool_scores(cases: Sequence[Case], scores: Mapping[str, WordingScores]) -> Scores:
+    """The scores of all cases: means over the runs, and those of the first run beside them."""
+    dialogues = _dialogues(cases)
+    index = {name: i for i, name in enumerate(dict.fromkeys(dialogues))}
+    dialogue = np.array([index[name] for name in dialogues], dtype=np.int64)
+    ids = [case.id for case in cases]
+    runs = {m: [scores[name].metrics[m] for name in scores] for m in METRICS}
+    if len(index) < len(cases):
+        runs[TASK_SUCCESS] = [_task_success(scores[name], dialogue) for name in scores]
+    several = any(len(of_wording.outcomes) > 1 for of_wording in scores.values())
+    metrics = {m: np.stack([rows.mean(axis=0) for rows in of_all]) for m, of_all in runs.items()}
+    if several:
+        first = {one_run(m): np.stack([rows[0] for rows in of_all]) for m, of_all in runs.items()}
+        metrics |= first
+    known = {m: rows for m, rows in metrics.items() if not np.isnan(rows).all()}
+    services = np.array([""] * len(ids), dtype=object)
+    items = Items(pa.array(ids, pa.string()), dialogue, np.arange(len(ids)), services, {})
+    return Scores(list(scores), items, known)
 
 
 def _task_success(scores: WordingScores, dialogue: Ints) -> Floats:
-    """1 for each dialogue whose cases are all right, with or without calls [runs, dialogues]."""
+    """1 for each dialogue whose cases are all right, with or without calls [runs, cases]."""
     call, no_call = scores.metrics[HEADLINE], scores.metrics[NO_CALL]
-    right = np.where(np.isnan(call), no_call, call)
+    right = np.where(np.isnan(call), no_call, call) >= RIGHT
     return np.stack([task_success(of_run, dialogue) for of_run in right])
 
 
-def _figures(runs: Mapping[str, Floats], dialogue: Ints) -> dict[str, Any]:
-    """The figures of a metric, from the scores of each wording [runs, units].
-
-    Scores are means over the runs; figures of `_OF_ONE_RUN` are of the first.
-    """
-    means = {name: values.mean(axis=0) for name, values in runs.items()}
-    figures = over_wordings(case_scores(means, dialogue))
-    if any(len(values) > 1 for values in runs.values()):
-        of_first = {name: values[0] for name, values in runs.items()}
-        first = over_wordings(case_scores(of_first, dialogue))
-        for figure in _OF_ONE_RUN:
-            figures[figure] = first[figure]
-            figures["confidence"][figure] = first["confidence"][figure]
-    return figures | {"differences": case_differences(case_scores(means, dialogue))}
+def _calls(scores: Scores, over: str) -> dict[str, Any]:
+    """The figures of each metric that applies to any case, of the cases that it applies to."""
+    calls = {}
+    for metric in TITLES:
+        if metric in scores.metrics:
+            # Arguments have no score where the tool is wrong, and are of the same cases as calls.
+            of = metric if metric in (NO_CALL, TASK_SUCCESS) else HEADLINE
+            applies = ~np.isnan(scores.metrics[of]).all(axis=0)
+            of_metric = scores.only(np.flatnonzero(applies))
+            calls[metric] = over_wordings(of_metric, metric, over) | {
+                "differences": wording_differences(of_metric, metric)
+            }
+    return calls
 
 
 def repeat_noise(runs: Floats) -> dict[str, float | int | None]:

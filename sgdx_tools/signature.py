@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from sgdx_metric.bootstrap import RESAMPLES, SEED
+from sgdx_metric.bootstrap import DIALOGUES, RESAMPLES, SEED
 from sgdx_metric.variants import ORIGINAL
 from sgdx_metric.version import __version__
 
@@ -17,7 +17,9 @@ from .predictions import PredictionFile
 NAME = "sgdx_tools"
 
 
-def signature(tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule) -> str:
+def signature(
+    tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule, over: str = DIALOGUES
+) -> str:
     """Write the line ``sgdx_tools|key:value|...``.
 
     ``variants`` has the digest of each wording's words, ``reworded-by`` who found them, ``cases``
@@ -38,6 +40,7 @@ def signature(tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rul
         "rules": rules,
         "zero-mean": "0",
         "sd": "sample",
+        **({"over": over} if over != DIALOGUES else {}),
         "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
         "version": __version__,
     }

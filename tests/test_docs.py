@@ -14,13 +14,12 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from baselines.training.settings import find_recipe
 from baselines.use import SHIPPED_MODEL
 from sgdx_dataset.release.open import open_release
-from sgdx_eval.results import read_results
+from sgdx_eval.results import stored
 
 from .conftest import ROOT, Run
 
@@ -143,9 +142,7 @@ def tables(head: str) -> list[list[list[str]]]:
 
 def scores_of(run: str) -> Any:
     path = ROOT / "results" / run / "scores.json"
-    if run.startswith("generation-"):
-        return json.loads(path.read_text())
-    return msgspec.to_builtins(read_results(path).scores)
+    return stored(path)
 
 
 def shows(cells: list[str], figures: list[float]) -> bool:

@@ -11,14 +11,15 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.subset import read_dialogue_ids
-from sgdx_eval.paired_results import only_dialogues, only_services
-from sgdx_eval.results import GroupScores, Results
+from sgdx_eval.results import only_dialogues, only_services
 from sgdx_metric.columns import Ints
-from sgdx_metric.report import HEADLINE, confidence, headline
+from sgdx_metric.core import Sample
+from sgdx_metric.report import DROP, HEADLINE, RELATIVE, confidence, headline
 from sgdx_metric.signature import split_name
 from sgdx_metric.units import ALL, SEEN, UNSEEN
 
 from .runs import TrackerRun
+from .stored import GroupScores, TrackerResults
 
 AnyInput = TypeVar("AnyInput")
 
@@ -64,7 +65,7 @@ def choose_frames(run: AnyInput, choice: FrameChoice) -> AnyInput:
     return replace(run, results=results, signature=results.signature)
 
 
-def _scored_anew(results: Results) -> Results:
+def _scored_anew(results: TrackerResults) -> TrackerResults:
     """The same frames with the headline figures that they give, and no other metric."""
     groups = results.frame_index.groups()
     with_intervals = (ALL, SEEN, UNSEEN)  # as in a scores.json, services have none
@@ -72,9 +73,9 @@ def _scored_anew(results: Results) -> Results:
         name: _group_scores(results, members, name in with_intervals)
         for name, members in groups.items()
     }
-    by_variant = results.by_variant(groups[ALL]).values()
+    by_variant = results.by_wording(groups[ALL]).values()
     sgdx = msgspec.structs.replace(
-        results.scores.sgdx,
+        results.stored.sgdx,
         **msgspec.structs.asdict(scores.pop(ALL)),
         by_variant=by_variant,
         seen=scores.pop(SEEN),
@@ -83,12 +84,13 @@ def _scored_anew(results: Results) -> Results:
     )
     counts = {name: len(groups[name]) for name in with_intervals}
     no_metrics: dict[str, dict[str, dict[str, float | None]]] = {v: {} for v in results.variants}
-    anew = msgspec.structs.replace(results.scores, sgdx=sgdx, frames=counts, variants=no_metrics)
-    return replace(results, scores=anew)
+    anew = msgspec.structs.replace(results.stored, sgdx=sgdx, frames=counts, variants=no_metrics)
+    return replace(results, stored=anew)
 
 
-def _group_scores(results: Results, members: Ints, has_intervals: bool) -> GroupScores:
-    sample = results.sample(members)
+def _group_scores(results: TrackerResults, members: Ints, has_intervals: bool) -> GroupScores:
+    scores = results.scores(members)
+    sample = Sample(scores, [*results.task.figures(scores), DROP, RELATIVE])
     figures = headline(sample)
     intervals = confidence(sample) if has_intervals else {}
     return GroupScores(

@@ -193,5 +193,5 @@ def _open_data(
 
 def _stated_data(run: TrackerRun) -> dict[str, Stated]:
     """What the predictions of each variant say that they were made from."""
-    headers = run.results.scores.predictions
+    headers = run.results.headers
     return {variant: (header.source, header.data) for variant, header in headers.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +13,8 @@ from rapidfuzz.distance import Levenshtein
 from sgdx_dataset.schema import Slot
 from sgdx_metric.bootstrap import bootstrap
 from sgdx_metric.columns import Floats, Ints
-from sgdx_metric.core import Figures, Means, Sample, Scores, means_under, pooled
-from sgdx_metric.report import state_sample, state_scores
+from sgdx_metric.core import Figure, Means, Sample, Scores, means_under, pooled
+from sgdx_metric.report import JGA, joined, state_figures
 from sgdx_metric.robustness import mean_defined, variation
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
@@ -26,7 +26,6 @@ from .systems import TrackerSystem
 
 # A slot's change is shown where so many frames give it a value, as that of fewer says little.
 FEWEST_FRAMES = 5
-NO_FIGURES: Figures = {}
 
 
 class Estimate(NamedTuple):
@@ -37,7 +36,7 @@ class Estimate(NamedTuple):
 
 
 def system_sample(
-    system: TrackerSystem, frames: Ints | None = None, also: Figures = NO_FIGURES
+    system: TrackerSystem, frames: Ints | None = None, also: Sequence[Figure] = ()
 ) -> Sample:
     """All of a system's runs as one sample, whose means are means over the runs.
 
@@ -48,13 +47,15 @@ def system_sample(
     """
     if frames is None:
         frames = np.arange(len(system.first.results.frame_ids))
-    return pooled([state_sample(scores, also) for scores in _scores(system, frames)])
+    return pooled(
+        [Sample(scores, [*state_figures(scores), *also]) for scores in _scores(system, frames)]
+    )
 
 
 def _scores(system: TrackerSystem, frames: Ints) -> list[Scores]:
     """The joint goal accuracy of some frames in each run."""
     return [
-        state_scores({"jga": r.joint["jga"]}, r.frame_index, frames, r.rules)
+        joined(replace(r.raw, metrics={JGA: r.raw.metrics[JGA]}).only(frames), r.rules)
         for r in (run.results for run in system.runs)
     ]
 
@@ -100,8 +101,8 @@ def headline_estimates(system: TrackerSystem) -> dict[str, Estimate]:
 
     They are means over the runs, with intervals that are paired within the system.
     """
-    loss: Figures = {"drop": ("jga", lambda m: m.under(ORIGINAL) - m.over(PAPER_VARIANTS))}
-    return _sample_estimates(system_sample(system, also=loss))
+    loss = Figure("drop", JGA, lambda m: m.under(ORIGINAL) - m.over(PAPER_VARIANTS))
+    return _sample_estimates(system_sample(system, also=[loss]))
 
 
 def changes_by_variant(system: TrackerSystem) -> dict[str, Estimate]:
@@ -111,7 +112,7 @@ def changes_by_variant(system: TrackerSystem) -> dict[str, Estimate]:
         return lambda means: means.under(name) - means.under(ORIGINAL)
 
     reworded = [name for name in system.first.results.variants if name != ORIGINAL]
-    return _variant_estimates(system, {name: ("jga", change(name)) for name in reworded})
+    return _variant_estimates(system, [Figure(name, JGA, change(name)) for name in reworded])
 
 
 def net_intervals(
@@ -160,10 +161,10 @@ def _net_losses(analysis: Analysis, element: SchemaElement) -> tuple[Ints, Float
 
 def means_by_variant(system: TrackerSystem) -> dict[str, Estimate]:
     """A system's joint goal accuracy under each variant, a mean over the runs."""
-    return _variant_estimates(system, means_under("jga", system.first.results.variants))
+    return _variant_estimates(system, means_under(JGA, system.first.results.variants))
 
 
-def _variant_estimates(system: TrackerSystem, figures: Figures) -> dict[str, Estimate]:
+def _variant_estimates(system: TrackerSystem, figures: Sequence[Figure]) -> dict[str, Estimate]:
     """Figures of all frames under each variant, as means over the runs."""
     every = np.arange(len(system.first.results.frame_ids))
     samples = [Sample(scores, figures) for scores in _scores(system, every)]

@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from sgdx_eval.paired_results import SYSTEM_PARTS
-from sgdx_eval.results import Results, read_results
+from sgdx_eval.results import SYSTEM_PARTS
 from sgdx_eval.tables import printable
 from sgdx_metric.columns import Ints
 
 from .run_files import RunRecord, find_predictions, read_record
+from .stored import TrackerResults, read_tracker_results
 
 # Facts of a training, in which the runs of one system differ that are of several seeds.
 _OF_TRAINING = {"seed", "weights", "keep_bias", "schemas", "overlaps", "parts"}
@@ -203,7 +203,7 @@ class TrackerRun(ScoredRun):
         predictions: The prediction files by variant; empty where there are none.
     """
 
-    results: Results
+    results: TrackerResults
     predictions: Mapping[str, Path]
 
     @cached_property
@@ -219,12 +219,12 @@ class TrackerRun(ScoredRun):
     @property
     def data_caveats(self) -> list[str]:
         """What must stand beside every number on these frames."""
-        return data_caveats(self.signature_parts, self.results.scores.frames.get("all", 0))
+        return data_caveats(self.signature_parts, self.results.stored.frames.get("all", 0))
 
     @property
     def variants(self) -> list[str]:
         """The schema variants that were scored."""
-        return self.results.variants
+        return list(self.results.variants)
 
     @cached_property
     def user_turns(self) -> Ints:
@@ -246,12 +246,12 @@ def read_tracker_run(path: Path, file: Path) -> TrackerRun:
     Raises:
         ScoreError, SgdxError: A file is malformed.
     """
-    results = read_results(file)
+    results = read_tracker_results(file)
     predictions = find_predictions(file.parent, results.variants)
     return TrackerRun(
         path=path,
         signature=results.signature,
-        record=read_record(file, results.scores.predictions),
+        record=read_record(file, results.headers),
         results=results,
         predictions=predictions,
     )

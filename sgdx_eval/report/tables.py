@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from sgdx_eval.results import GroupScores
 from sgdx_eval.tables import (
     NO_VALUE,
     Cell,
@@ -35,6 +34,7 @@ from .numbers import (
 )
 from .origins import ORIGINS, RULE
 from .runs import TrackerRun
+from .stored import GroupScores
 from .systems import TrackerGroup, TrackerSystem, augmentation_families
 
 _SERVICES = ("all", "seen", "unseen")
@@ -67,7 +67,7 @@ def comparison(group: TrackerGroup, services_shown: Sequence[str] = _SERVICES) -
                 [
                     _system_cell(system),
                     Cell(services),
-                    Cell(f"{system.first.results.scores.frames.get(services, 0):,}"),
+                    Cell(f"{system.first.results.stored.frames.get(services, 0):,}"),
                     format_over_runs([s.jga_orig for s in scores], intervals.get("jga_orig")),
                     format_over_runs([s.jga_v1_5 for s in scores], intervals.get("jga_v1-5")),
                     format_over_runs([s.relative_difference for s in scores]),
@@ -97,7 +97,7 @@ def comparison(group: TrackerGroup, services_shown: Sequence[str] = _SERVICES) -
 
 def _scores_of(run: TrackerRun, services: str) -> GroupScores:
     """The scores of all services, of the seen or of the unseen ones."""
-    scores = run.results.scores.sgdx
+    scores = run.results.stored.sgdx
     return {"all": scores, "seen": scores.seen, "unseen": scores.unseen}[services]
 
 
@@ -143,7 +143,7 @@ def augmentation(group: TrackerGroup) -> Table | None:
     rows = []
     for family in augmentation_families(group):
         for system in family.systems:
-            scores = [run.results.scores.sgdx for run in system.runs]
+            scores = [run.results.stored.sgdx for run in system.runs]
             differences = {} if system is family.plain else paired_differences(family.plain, system)
             row = [
                 Cell(family.plain.name),
@@ -276,7 +276,7 @@ def official_metrics(group: TrackerGroup) -> Table:
     for metric in METRICS:
         row = [Cell(metric)]
         for system in group.systems:
-            scores = [run.results.scores for run in system.runs]
+            scores = [run.results.stored for run in system.runs]
             original = [s.variants.get(ORIGINAL, {}).get("#ALL_SERVICES", {}) for s in scores]
             row.append(format_over_runs([metrics.get(metric) for metrics in original]))
             row.append(format_over_runs([s.sgdx.mean.get(metric) for s in scores]))
@@ -332,7 +332,7 @@ def active_intents(group: TrackerGroup, analyses: Analyses) -> Table | None:
         if system.name not in analyses:
             continue
         kinds = Counter(breakage.kind for breakage in analyses[system.name].breakages)
-        scores = [run.results.scores for run in system.runs]
+        scores = [run.results.stored for run in system.runs]
         original = [s.variants.get(ORIGINAL, {}).get("#ALL_SERVICES", {}) for s in scores]
         row = [
             _system_cell(system),

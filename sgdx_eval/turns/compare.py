@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sgdx_eval.paired_results import SYSTEM_PARTS
+from sgdx_eval.results import SYSTEM_PARTS
 from sgdx_metric.bootstrap import RESAMPLES, TRIALS, Sums, compared
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.rows import ScoreError

@@ -135,9 +135,9 @@ def turn_rule(scores: dict[str, Any]) -> None:
     ("change", "message"),
     [
         (turn_rule, "other.json: joint is 'turn' in the signature, and 'frame' in that of"),
-        (frame_twice, "frames appear more than once, the first is 1_00000/0/Cabs_1"),
+        (frame_twice, "1_00000/0/Cabs_1 2 times"),
         (rename_frame, "2 are in only one of the two, the first is 1_00000/"),
-        (lambda s: s.update(signature="BLEU|c:x"), "expected 'sgdx_metric|key:value|...'"),
+        (lambda s: s.update(signature="BLEU|c:x"), "'BLEU|c:x'"),
         (
             lambda s: s.pop("paired"),
             "other.json: not a scores.json: Object missing required field `paired`",

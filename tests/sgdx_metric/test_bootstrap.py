@@ -20,8 +20,9 @@ from sgdx_metric.bootstrap import (
     with_replacement,
 )
 from sgdx_metric.columns import Floats
-from sgdx_metric.core import Sample
-from sgdx_metric.report import state_sample, state_scores
+from sgdx_metric.core import Sample, Scores
+from sgdx_metric.report import DROP, joined, state_figures
+from sgdx_metric.report import JGA as MAIN
 from sgdx_metric.signature import OFFICIAL, Rules
 from sgdx_metric.units import index_frames
 
@@ -41,7 +42,9 @@ def original(means: Floats) -> Statistics:
 
 
 def sample(rules: Rules = OFFICIAL, group: str = "all") -> Sample:
-    return state_sample(state_scores({"jga": JGA}, PLACE, PLACE.groups()[group], rules))
+    raw = Scores([*JGA], PLACE, {MAIN: np.stack([*JGA.values()])}, rules.zero_mean)
+    scores = joined(raw.only(PLACE.groups()[group]), rules)
+    return Sample(scores, [*state_figures(scores), DROP])
 
 
 def figures_of_dialogue(place: int, of: Sample) -> dict[str, float]:
@@ -187,7 +190,9 @@ def test_a_comparison_over_two_wordings_by_hand() -> None:
     """The second system is right under one of two wordings: of two, one is drawn."""
     first, second = np.zeros((3, 2)), np.tile([1.0, 0.0], (3, 1))
     number = np.ones((3, 2))
-    found = compared_over_wordings([Sums(first, number)], [Sums(second, number)], "both")
+    found = compared_over_wordings(
+        [Sums(first, number)], [Sums(second, number)], lambda means: means, "both"
+    )
     # Each draw has 0 or 1, as far from the difference of a half as that is from 0.
     assert (found["first"], found["second"], found["difference"]) == (0, 0.5, 0.5)
     assert (found["interval"], found["p"]) == ([0, 1], 1)

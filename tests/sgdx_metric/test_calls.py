@@ -16,11 +16,14 @@ from sgdx_metric.calls import (
     CALL_REFERENCE,
     report_calls,
     score_calls,
-    task_success,
 )
+from sgdx_metric.columns import Floats, Ints
+from sgdx_metric.core import Scores
+from sgdx_metric.report import wording_differences
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import Setup
-from sgdx_metric.wording_figures import case_differences, case_scores, over_wordings
+from sgdx_metric.units import Items
+from sgdx_metric.wording_figures import over_wordings, with_tasks
 
 from .call_rows import GOLD, REFERENCES, STATE, call, predictions, reference, table
 
@@ -83,6 +86,14 @@ def test_the_decision_is_one_of_turns() -> None:
         assert found.scores["call_accuracy"].tolist() == [calls[0] is made]
 
 
+def cases(by_wording: dict[str, Floats], dialogue: Ints) -> Scores:
+    """Scores of cases by wording, and the number of each case's dialogue [cases]."""
+    count = len(dialogue)
+    ids = pa.array(map(str, range(count)), pa.string())
+    items = Items(ids, dialogue, np.arange(count), np.array([""] * count, dtype=object), {})
+    return Scores([*by_wording], items, {"score": np.stack([*by_wording.values()])})
+
+
 def test_figures_over_wordings() -> None:
     right, wrong = call("OrderCab", time="6:15 pm", riders="2"), None
     true = table(REFERENCES, CALL_REFERENCE)
@@ -121,7 +132,7 @@ def test_figures_over_any_wordings() -> None:
         "mine": np.array([1.0, 1.0, 1.0, 0.0, 1.0, 0.0]),
         "theirs": np.array([1.0, 1.0, 0.0, 0.0, 1.0, 0.0]),
     }
-    figures = over_wordings(case_scores(scores, dialogue))
+    figures = over_wordings(cases(scores, dialogue), "score")
     assert figures["by_variant"] == pytest.approx({"original": 5 / 6, "mine": 4 / 6, "theirs": 0.5})
     assert figures["original"] == pytest.approx(5 / 6)
     assert figures["reworded"] == pytest.approx(7 / 12)
@@ -134,29 +145,32 @@ def test_figures_over_any_wordings() -> None:
     assert figures["confidence"]["drop"] == pytest.approx([-0.75, 0.0])
     # Of the 8 ways to swap dialogues, all are as far: only the second dialogue differs.
     assert figures["p"] == 1.0
-    found = case_differences(case_scores(scores, dialogue))
+    found = wording_differences(cases(scores, dialogue), "score")
     # The dialogues lose 0, 2 and 0 of 2 calls: all three may be the second one, or none.
     assert found["theirs"]["difference"] == pytest.approx(-2 / 6)
     assert (found["theirs"]["low"], found["theirs"]["high"]) == (-1.0, 0.0)
     assert list(found) == ["mine", "theirs"]
-    assert case_differences(case_scores({"mine": scores["mine"]}, dialogue))["mine"]["p"] is None
+    mine = cases({"mine": scores["mine"]}, dialogue)
+    assert wording_differences(mine, "score")["mine"]["p"] is None
 
 
 def test_undefined_scores_and_single_wordings() -> None:
     dialogue = np.arange(3)
-    figures = over_wordings(case_scores({"mine": np.array([1.0, np.nan, 0.0])}, dialogue))
+    figures = over_wordings(cases({"mine": np.array([1.0, np.nan, 0.0])}, dialogue), "score")
     assert figures["by_variant"] == {"mine": 0.5}
     assert figures["reworded"] == 0.5
     assert {figures[key] for key in ("original", "drop", "p", "worst", "sensitivity")} == {None}
     none = {"original": np.array([]), "v1": np.array([])}
-    nothing = over_wordings(case_scores(none, np.array([], dtype=int)))
+    nothing = over_wordings(cases(none, np.array([], dtype=int)), "score")
     assert nothing["drop"] is None and nothing["by_variant"] == {"original": None, "v1": None}
 
 
 def test_the_task_of_a_dialogue() -> None:
     """A dialogue is a success where every one of its calls has 0.5 or more."""
-    accuracy = np.array([1.0, 0.5, 1.0, 0.49, 0.9])
-    assert task_success(accuracy, np.array([4, 4, 7, 7, 9])).tolist() == [1, 0, 1]
+    scores = cases({"v1": np.array([1.0, 0.5, 1.0, 0.49, 0.9])}, np.array([4, 4, 7, 7, 9]))
+    found = with_tasks(scores, ["score"]).metrics["task_success"]
+    # It stands at the first case of each dialogue.
+    np.testing.assert_array_equal(found, [[1, np.nan, 0, np.nan, 1]])
 
 
 @pytest.mark.parametrize(

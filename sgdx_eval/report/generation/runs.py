@@ -13,7 +13,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
 from sgdx_eval.headers import Header
-from sgdx_eval.paired_results import SYSTEM_PARTS
+from sgdx_eval.results import SYSTEM_PARTS
 from sgdx_metric.signature import signature_parts
 from sgsacc_metric.signature import NAME
 

@@ -11,10 +11,10 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
-from sgdx_eval.call_results import Decision, MetricScores
 from sgdx_eval.headers import Header, unread_answers
 
 from ..runs import data_caveats, system_caveats
+from ..stored import Decision, MetricScores
 
 SIGNATURE = "sgdx_tools"  # what the signature of such scores begins with
 

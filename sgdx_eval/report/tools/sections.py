@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sgdx_eval.call_results import Difference, MetricScores, WordingFigures
 from sgdx_eval.tables import (
     NO_VALUE,
     Cell,
@@ -23,6 +22,7 @@ from sgdx_metric.variants import ORIGINAL
 
 from ..page import Section
 from ..pictures import COLOURS, draw_picture, new_figure, without_formulae
+from ..stored import Difference, MetricScores, WordingFigures
 from ..verdict import CostlyWords, Verdict
 from .runs import ToolRun
 

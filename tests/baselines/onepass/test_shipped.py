@@ -11,8 +11,8 @@ import pytest
 from baselines import evaluate
 from baselines.own_apis.suite import judge, read_suite
 from baselines.use import SHIPPED_MODEL, load_tracker
-from sgdx_eval.paired_results import only_dialogues
-from sgdx_eval.results import read_results
+from sgdx_eval.results import only_dialogues, read_results
+from sgdx_metric.report import JGA
 
 from ...conftest import ROOT
 from ..conftest import command
@@ -47,7 +47,7 @@ def test_its_figure_is_that_of_its_scores(
     words += ["--output", tmp_path / "again"]
     assert command(monkeypatch, evaluate, *words) == 0
     published = read_results(SHIPPED_MODEL / "scores.json")
-    kept = only_dialogues(published, chosen, "ids.json").joint["jga"]["original"]
-    again = read_results(tmp_path / "again" / "scores.json").joint["jga"]["original"]
+    kept = only_dialogues(published, chosen, "ids.json").raw.metrics[JGA][0]
+    again = read_results(tmp_path / "again" / "scores.json").raw.metrics[JGA][0]
     assert len(kept) > 50
     assert np.mean(np.abs(kept - again) > 0.01) < 0.02  # CPUs round differently

@@ -38,7 +38,7 @@ def test_figures_are_those_of_score(
         assert command(patch, metric, *words, "--output", out) == 0
     expected = json.loads(out.read_text())
     run = choose_frames(read_tracker(runs["tiny"]), FrameChoice(subset, services))
-    scores = run.results.scores
+    scores = run.results.stored
     assert scores.frames == {k: expected["frames"][k] for k in ("all", "seen", "unseen")}
     for key in ("jga_orig", "jga_v1_5", "ss_jga", "jga_worst", "flips"):
         name = key.replace("v1_5", "v1-5")
@@ -62,5 +62,5 @@ def test_a_report_of_a_choice(subset: Path, runs: dict[str, Path], tmp_path: Pat
 
 
 def test_a_service_that_is_not_there(runs: dict[str, Path]) -> None:
-    with pytest.raises(SgdxError, match="--service Nowhere_1: found no frames of it, expected one"):
+    with pytest.raises(SgdxError, match="--service Nowhere_1: found no frame of it, expected one"):
         choose_frames(read_tracker(runs["tiny"]), FrameChoice(services=["Nowhere_1"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,8 @@ from sgdx_eval.report.numbers import (
 )
 from sgdx_eval.report.systems import TrackerGroup, group_runs
 from sgdx_metric.bootstrap import compared
-from sgdx_metric.report import state_sample, state_scores
+from sgdx_metric.core import Sample
+from sgdx_metric.report import JGA, state_figures
 
 from .conftest import VARIANTS, sgdx_part
 
@@ -31,9 +33,7 @@ def test_a_paired_interval_is_that_of_the_metric(runs: dict[str, Path]) -> None:
     (group,) = group_runs(trackers)
     results = [tracker.results for tracker in trackers]
     left, right = (
-        state_sample(
-            state_scores({"jga": r.joint["jga"]}, r.frame_index, np.arange(273), r.rules), {}
-        )
+        Sample(jga := replace(r.raw, metrics={JGA: r.raw.metrics[JGA]}), state_figures(jga))
         for r in results
     )
     expected = compared(left.sums, right.sums, left.statistics, 10)

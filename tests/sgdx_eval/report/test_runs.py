@@ -69,11 +69,11 @@ def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
     [
         (lambda d: d.pop("paired"), "missing required field `paired`"),
         (lambda d: d["paired"]["frame_id"].pop(), "273 scores of original, expected 272"),
-        (lambda d: d["paired"]["frame_id"].append("x"), "frame id is 'x'"),
+        (lambda d: d["paired"]["frame_id"].__setitem__(0, "x"), "frame id is 'x'"),
         (lambda d: d["paired"]["joint_goal_accuracy"].pop("v3"), "has original, v1, v2, v4, v5"),
         (lambda d: d.update(signature="sacrebleu|x"), "signature is 'sacrebleu|x'"),
         (lambda d: d["sgdx"].update(jga_orig="high"), "jga_orig"),
-        (lambda d: d["paired"].update(frame_id=[]), r"length >= 1 .* `\$\.paired\.frame_id`"),
+        (lambda d: d["paired"].update(frame_id=[]), "of any frame"),
     ],
 )
 def test_scores_that_cannot_be_read(

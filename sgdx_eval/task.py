@@ -1,0 +1,63 @@
+"""What a task is: what is answered under every wording, and which figures are made of its scores.
+
+All that comes after the scores of items is written once, for all tasks: intervals, comparisons,
+averages over runs, tables and pages.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from sgdx_metric.core import Figure, Over, Sample, Scores
+from sgdx_metric.signature import Rules
+from sgdx_metric.units import SEEN
+
+
+class Task(ABC):
+    """What is answered under several wordings, item by item."""
+
+    # What headers and signatures call it, and what an item of it is.
+    name: ClassVar[str]
+    unit: ClassVar[str]
+    # The metric that tells whether an item is right, and what its mean is called.
+    main: ClassVar[str]
+    title: ClassVar[str]
+    # The key of the figure by which one system is better than another.
+    deciding: ClassVar[str]
+    # What scores.json calls the number of items.
+    counted: ClassVar[str] = "frames"
+    # The sets of services by which items are told apart, as scores.json names them.
+    sets: ClassVar[Sequence[str]] = (SEEN,)
+
+    @abstractmethod
+    def figures(self, scores: Scores) -> list[Figure]:
+        """The figures of scores that `derived` returned."""
+
+    def derived(self, scores: Scores, rules: Rules) -> Scores:
+        """The scores of some items whose means are taken, such as those of turns for frames."""
+        return scores
+
+    def by_wording(self, scores: Scores) -> list[Figure]:
+        """The main figure under each wording, under the wording's name."""
+        return Over(scores.wordings).each(self.main)
+
+    def drawn(self, scores: Scores) -> list[Figure]:
+        """The means over wordings, which are compared where wordings are drawn, too."""
+        return [figure for figure in self.figures(scores) if isinstance(figure.of, Over)]
+
+    def alone(self, scores: Scores) -> dict[str, float | None]:
+        """The values of the figures that a system has by itself."""
+        return Sample(scores, self.figures(scores)).values()
+
+    def count(self, scores: Scores) -> int:
+        """How many items there are."""
+        return len(scores.items.ids)
+
+    def place(self, item: str) -> tuple[str, str, str]:
+        """The dialogue, the turn and the service of an item, by its id."""
+        dialogue, *rest = item.rsplit("/", 2)
+        if len(rest) < 2 or not rest[0].isdecimal():
+            raise ValueError(f"{self.unit} id is '{item}', expected DIALOGUE/TURN/SERVICE")
+        return dialogue, f"{dialogue}/{rest[0]}", rest[1]

@@ -1,0 +1,8 @@
+"""The tasks, by what signatures call them."""
+
+from ..task import Task
+from .calls import Calls
+from .states import States
+from .tools import Tools
+
+TASKS: dict[str, Task] = {task.name: task for task in (States(), Calls(), Tools())}

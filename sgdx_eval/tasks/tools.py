@@ -1,0 +1,44 @@
+"""Calls of anybody's own tools, case by case; no service of SGD is in them."""
+
+from __future__ import annotations
+
+from sgdx_metric.calls import TASK_SUCCESS
+from sgdx_metric.core import Figure, Scores
+from sgdx_metric.wording_figures import case_figures
+
+from ..task import Task
+
+CALL, NO_CALL = "call_accuracy", "no_call_accuracy"
+# What each metric is called, and what that means.
+TITLES = {
+    "call_name_accuracy": ("tool", "tool: the right tools are called."),
+    "call_argument_accuracy": ("arguments", "arguments: all are right, where the tools are."),
+    CALL: ("call", "call: the right tools are called with the right arguments."),
+    NO_CALL: ("no call", "no call: none is made where none is right."),
+    TASK_SUCCESS: ("task", "task: all calls of a dialogue are right."),
+}
+
+
+class Tools(Task):
+    """Cases that expect calls of tools, and cases that expect none."""
+
+    name = "tools"
+    unit = "case"
+    main = CALL
+    title = "Accuracy of calls"
+    deciding = f"{CALL}.reworded"
+    counted = "cases"
+    sets = ()
+
+    def figures(self, scores: Scores) -> list[Figure]:
+        """Those of each accuracy, which have keys such as `call_accuracy.drop`."""
+        return [
+            figure
+            for metric, (title, legend) in TITLES.items()
+            if metric in scores.metrics
+            for figure in case_figures(scores, metric, title, legend)
+        ]
+
+    def place(self, item: str) -> tuple[str, str, str]:
+        """A case is its own dialogue, unless scores.json says which it is of."""
+        return item, item, ""
