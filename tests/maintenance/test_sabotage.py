@@ -166,12 +166,12 @@ SABOTAGES = {
         "sgdx_metric/robustness.py", "(most >= RIGHT)", "(most > RIGHT)",
         f"{_METRIC}/test_report.py -k equal_the_plain"),
     "a mean over v1 to v5 is of fewer": Sabotage(
-        "sgdx_metric/core.py", "means = [self.under(wording) for wording in wordings]",
-        "means = [self.under(name) for name in wordings if name in self.wordings]",
+        "sgdx_metric/core.py", "(self, wording) for wording in wordings]",
+        "(self, w) for w in wordings if w in self.wordings]",
         f"{_METRIC}/test_report.py -k not_there"),
     "a drop is a gain": Sabotage(
-        "sgdx_metric/report.py", "m.over(PAPER_VARIANTS) - m.under(ORIGINAL)",
-        "m.under(ORIGINAL) - m.over(PAPER_VARIANTS)",
+        "sgdx_metric/report.py", "means.over(PAPER_VARIANTS) - means.under(ORIGINAL)",
+        "means.under(ORIGINAL) - means.over(PAPER_VARIANTS)",
         f"{_METRIC}/test_report.py -k over_wordings"),
     "groups of seen and unseen services change places": Sabotage(
         "sgdx_metric/report.py", "SEEN: frames.seen, UNSEEN: ~frames.seen",
@@ -266,8 +266,8 @@ SABOTAGES = {
         "sgdx_tools/model_words.py", "elif text in others:", "elif False:",
         f"{_TOOLS}/test_rewording.py -k other_elements"),
     "flips are those of a mean over runs": Sabotage(
-        "sgdx_tools/scoring.py", '_OF_ONE_RUN = ("worst", "flips", "sensitivity")',
-        "_OF_ONE_RUN = ()", f"{_TOOLS}/test_scoring.py -k repeats_give"),
+        "sgdx_metric/wording_figures.py", 'if key in ("sensitivity", "worst", "flips")',
+        "if not key", f"{_TOOLS}/test_scoring.py -k repeats_give"),
     "cases without a prediction are left out": Sabotage(
         "sgdx_tools/predictions.py", "if len(run) < len(ids):", "if not run:",
         f"{_TOOLS}/test_scoring.py -k faults_of"),
